@@ -1,0 +1,1 @@
+"""Tables in and out: reading, encoding, writing, simulating, and the data that ship with the package."""

@@ -1,0 +1,61 @@
+"""Which column plays which role: found by its usual name, or named by the user."""
+
+from collections.abc import Mapping, Sequence
+
+from adjudge.errors import InputError, quoted
+
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "item": ("item", "task", "doc", "document", "question", "unit"),
+    "judge": ("judge", "worker", "annotator", "coder", "rater", "user"),
+    "label": ("label", "rating", "answer", "vote"),
+    "topic": ("topic", "query"),
+    "weight": ("weight",),
+    "time": ("time", "timestamp"),
+}
+NEEDED = ("item", "judge", "label")
+
+
+def find_columns(
+    names: Sequence[str], chosen: Mapping[str, str | None], source: str, needed: Sequence[str] = NEEDED
+) -> dict[str, str]:
+    """Return role -> column for every role that has one; a role in ``needed`` must."""
+    found = {role: _find(role, names, chosen.get(role), source, role in needed) for role in USUAL}
+    roles = {role: column for role, column in found.items() if column is not None}
+    _refuse_shared(roles, source)
+    return roles
+
+
+def is_usual(column: str, role: str) -> bool:
+    """Whether a column's name is a usual one for the role: ``worker``, ``Worker ID``, ``workerId``."""
+    return _plain(column) in USUAL[role]
+
+
+def _find(role: str, names: Sequence[str], chosen: str | None, source: str, needed: bool) -> str | None:
+    """Return the column of one role."""
+    if chosen is not None:
+        if chosen not in names:
+            raise InputError(f"there is no column '{chosen}' for the {role} (columns: {quoted(names)})", source)
+        return chosen
+    candidates = [name for name in names if is_usual(name, role)]
+    if len(candidates) > 1:
+        raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
+    if needed and not candidates:
+        raise InputError(
+            f"no column for the {role} (columns: {quoted(names)}); usual names are "
+            f"{', '.join(USUAL[role])}, or name it with --{role}",
+            source,
+        )
+    return candidates[0] if candidates else None
+
+
+def _refuse_shared(roles: Mapping[str, str], source: str) -> None:
+    """Refuse one column in two roles."""
+    for column in roles.values():
+        sharing = [role for role, name in roles.items() if name == column]
+        if len(sharing) > 1:
+            raise InputError(f"column '{column}' is named as both {' and '.join(sharing)}", source)
+
+
+def _plain(column: str) -> str:
+    """Return a column's name in lower case without a trailing id: ``Worker_ID`` is ``worker``."""
+    return column.strip().lower().removesuffix("id").rstrip("_- ") or column

@@ -1,0 +1,104 @@
+"""Tables out: frames of the kind that came in, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from adjudge.errors import InputError, UsageError, quoted
+
+Columns = Mapping[str, Any]
+
+
+def frame(columns: Columns, kind: str = "polars") -> Any:
+    """Return named columns as a frame of the given kind: polars, pandas, pyarrow."""
+    if kind == "polars":
+        return pl.DataFrame(dict(columns))
+    plain = {name: _plain(column) for name, column in columns.items()}
+    return nw.from_dict(plain, backend=kind).to_native()
+
+
+def columns_of(path: Path) -> dict[str, pl.Series]:
+    """Return the columns of a Parquet file by name."""
+    try:
+        return pl.read_parquet(path).to_dict()
+    except pl.exceptions.PolarsError as error:
+        raise InputError("is not a complete Parquet file", str(path)) from error
+
+
+def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002
+    """Return a table as the bytes of a file."""
+    if format not in FORMATS:
+        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
+    return FORMATS[format](table)
+
+
+def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
+    """Write files into a folder so that each is there whole or not at all.
+
+    All are written beside the folder first; only when every one is on disk are they moved into place.
+    """
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise InputError("is a file; --out needs a folder", str(target))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
+    try:
+        for name, content in files.items():
+            (staging / name).write_bytes(content)
+        staging.chmod(0o755)
+        if not target.exists():
+            staging.rename(target)
+        else:
+            for name in files:
+                os.replace(staging / name, target / name)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def write_file(content: bytes, path: str | Path) -> None:
+    """Write one file so that it is there whole or not at all."""
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as staging:
+            staging.write(content)
+        Path(staging.name).chmod(0o644)
+        os.replace(staging.name, target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as numbers in an array or names in a list, which every library takes."""
+    if isinstance(column, pl.Series):
+        return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
+    return np.array(column) if isinstance(column, np.ndarray) else list(column)
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    """Return a table as Parquet."""
+    import io
+
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+FORMATS: Mapping[str, Callable[[pl.DataFrame], bytes]] = {
+    "csv": lambda table: table.write_csv().encode(),
+    "jsonl": lambda table: table.write_ndjson().encode(),
+    "parquet": _parquet,
+}

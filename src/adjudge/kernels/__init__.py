@@ -1,0 +1,1 @@
+"""Pure arithmetic over encoded judgments: no names, no files, no models."""

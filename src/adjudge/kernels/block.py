@@ -1,0 +1,64 @@
+"""Blocks: judgments of whole items, as arrays; and the tallies that blocks add up to."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+
+
+class Block(NamedTuple):
+    """Judgments sorted by item, in compressed rows: item i owns judgments start[i] to start[i + 1]."""
+
+    start: Codes  # (I + 1)
+    judge: Codes  # (N)
+    label: Codes  # (N)
+    topic: Codes  # (I)
+    gold: Codes  # (I), -1 where the truth is not known
+    weight: Floats  # (N), or (0) when every judgment counts once
+    judges: int  # J
+    labels: int  # K
+
+
+class Tally(NamedTuple):
+    """What one pass over judgments leaves behind. Tallies of disjoint blocks add up."""
+
+    truth: Floats  # (T, Z) how much of each truth each topic holds
+    label: Floats  # (J, Z, K) how often each judge gave each label to each truth
+    evidence: float  # log p(labels, gold | params)
+
+
+def add(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of tallies, added in the order given, so that it never depends on timing."""
+    first, *rest = tallies
+    if not rest:
+        return first
+    truth, label, evidence = first.truth.copy(), first.label.copy(order="K"), first.evidence
+    for tally in rest:
+        truth += tally.truth
+        label += tally.label
+        evidence += tally.evidence
+    return Tally(truth, label, evidence)
+
+
+def split(block: Block, parts: int) -> list[Block]:
+    """Return the block in ``parts`` runs of whole items with about as many judgments each."""
+    if parts <= 1:
+        return [block]
+    goals = np.linspace(0, block.judge.size, parts + 1)
+    cuts = np.unique(np.r_[0, np.searchsorted(block.start, goals[1:-1]), block.topic.size])
+    return [_items(block, first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def _items(block: Block, first: int, last: int) -> Block:
+    """Return items first to last as a block of their own (views, no copies but ``start``)."""
+    low, high = block.start[first], block.start[last]
+    return block._replace(
+        start=block.start[first : last + 1] - low,
+        judge=block.judge[low:high],
+        label=block.label[low:high],
+        topic=block.topic[first:last],
+        gold=block.gold[first:last],
+        weight=block.weight[low:high] if block.weight.size else block.weight,
+    )

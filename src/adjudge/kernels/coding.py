@@ -1,0 +1,98 @@
+"""Names to integers, and judgments into the order of their items: linear, with no string touched.
+
+Names arrive as pairs of independent 64-bit hashes. The first finds the code, the second guards it: two
+names that share the first but not the second are noticed (the caller hashes again with other seeds).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adjudge.arrays import Codes
+from adjudge.kernels.compiled import compiled, prefetch
+
+Hashes = NDArray[np.uint64]
+AHEAD = 16  # names between asking for a slot and using it
+
+
+def code(key: Hashes, guard: Hashes) -> tuple[Codes, Codes] | None:
+    """Return the code of each name (N) and the row where each code first appears, in that order.
+
+    None when two different names share a key.
+    """
+    codes, first = np.empty(key.size, np.int32), np.empty(key.size, np.int32)
+    table, done, found = np.zeros(1 << 13, np.uint64), 0, 0
+    while done < key.size:
+        done, found = _code(key, guard, table, codes, first, done, found)
+        if found < 0:
+            return None
+        table = _refill(table, np.zeros(4 * table.size, np.uint64)) if done < key.size else table
+    return codes, first[:found].copy()
+
+
+def group(code: Codes, groups: int) -> tuple[Codes, Codes | None]:
+    """Return where each group starts (I + 1), and the order that sorts by group, stable.
+
+    The order is None when the codes are sorted already.
+    """
+    start, order = np.zeros(groups + 1, np.int64), np.empty(code.size, np.int32)
+    return (start, None) if _group(code, start, order) else (start, order)
+
+
+@compiled
+def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, done: int, found: int) -> tuple[int, int]:
+    """Code names from row ``done`` on until the table is half full; returns how far it came and how many it found.
+
+    A slot is two words side by side, so that one trip to memory answers: the key, and the upper half of
+    the guard with code + 1 below it (0 is an empty slot). Tables are made by numpy, in huge pages.
+    """
+    one, half, mask = np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(table.size - 2)
+    for n in range(done, key.size):
+        if n > 0 and key[n] == key[n - 1] and guard[n] == guard[n - 1]:
+            codes[n] = codes[n - 1]  # a run of one name, as in a file sorted by item
+            continue
+        prefetch(table, (key[min(n + AHEAD, key.size - 1)] << one) & mask)
+        slot = (key[n] << one) & mask
+        while table[slot + one] != 0 and table[slot] != key[n]:
+            slot = (slot + one + one) & mask
+        if table[slot + one] == 0:
+            if 4 * found > table.size:
+                return n, found
+            table[slot], table[slot + one] = key[n], (guard[n] & ~half) | np.uint64(found + 1)
+            first[found] = n
+            found += 1
+        elif (table[slot + one] ^ guard[n]) & ~half:
+            return n, -1
+        codes[n] = np.int64(table[slot + one] & half) - 1
+    return key.size, found
+
+
+@compiled
+def _refill(old: Any, table: Any) -> Any:
+    """Move every slot into a larger, empty table, and return that."""
+    one, mask = np.uint64(1), np.uint64(table.size - 2)
+    for s in range(0, old.size, 2):
+        if old[s + 1] != 0:
+            slot = (old[s] << one) & mask
+            while table[slot + one] != 0:
+                slot = (slot + one + one) & mask
+            table[slot], table[slot + one] = old[s], old[s + 1]
+    return table
+
+
+@compiled
+def _group(code: Any, start: Any, order: Any) -> bool:
+    """Sort by counting; returns True when there was nothing to sort."""
+    in_order = True
+    for n in range(code.size):
+        start[code[n] + 1] += 1
+        in_order = in_order and (n == 0 or code[n] >= code[n - 1])
+    for i in range(1, start.size):
+        start[i] += start[i - 1]
+    if not in_order:
+        place = start[:-1].copy()
+        for n in range(code.size):
+            order[place[code[n]]] = n
+            place[code[n]] += 1
+    return in_order

@@ -1,0 +1,35 @@
+"""How a loop is compiled: cached on disk, without the GIL, with numpy's rules for division.
+
+Kernels run in threads of the caller's making; numba's own parallel loops are not used, because its
+default threading layer aborts the process when two threads enter it.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel on first use; later runs load it from disk."""
+    return njit(nogil=True, cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(_context: Any, flat: Any, _position: Any) -> Any:
+    """Ask the processor to bring ``flat[position]`` near, for a write that comes soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        builder.call(hint, [address, word(1), word(3), word(1)])  # write, keep, data
+        return context.get_dummy_value()
+
+    return types.void(flat, types.intp), generate

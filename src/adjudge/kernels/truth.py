@@ -1,0 +1,197 @@
+"""The two kernels every consensus model is made of, and the pass that fuses them.
+
+- ``truth_posterior``: p(truth | labels) of every item, and the log evidence (the E-step);
+- ``count``: the tally of truths by topic and of labels by judge and truth;
+- ``expect``: both at once for soft assignments, without storing the posterior.
+
+An item's posterior is a product of probabilities. Up to some hundred judgments it is computed as that
+product: no logarithm, no exponential. All factors are at most one, so if the largest entry ends above
+``SMALL``, an entry that underflowed on the way is zero next to it to 150 digits; where the largest ends
+below, the item is computed again with an exponent kept beside every entry. Weighted judgments take logs.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.compiled import compiled, prefetch
+
+FLOOR = 1e-100  # what an impossible label is taken for, so that contradictions stay comparable
+SMALL = 1e-150  # below this a product is computed again with exponents
+SHIFT = 2.0**500  # one step of such an exponent
+LOG_SHIFT = 500 * np.log(2.0)
+AHEAD = 32  # judgments between asking for a judge's row and using it
+FAR = 1 << 21  # bytes of judge rows beyond which asking ahead pays
+
+
+def truth_posterior(block: Block, prevalence: Floats, confusion: Floats) -> tuple[Floats, float]:
+    """Return p(truth | labels) per item (I, Z), gold fixed, and the log evidence."""
+    Z = prevalence.shape[1]
+    posterior = np.empty((block.topic.size, Z))
+    evidence = _pass(block, prevalence, _board(confusion), posterior, np.empty((0, Z)))
+    return posterior, evidence
+
+
+def expect(block: Block, prevalence: Floats, confusion: Floats) -> Tally:
+    """Return the tally under the posterior, in one pass that stores no posterior."""
+    Z = prevalence.shape[1]
+    board, truth = _board(confusion), np.zeros(prevalence.shape)
+    evidence = _pass(block, prevalence, board, np.empty((0, Z)), truth)
+    return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
+
+
+def count(block: Block, posterior: Floats, topics: int = 1, evidence: float = 0.0) -> Tally:
+    """Return the tally of labels under given weights of each item's truths (I, Z)."""
+    Z = posterior.shape[1]
+    truth, label = np.zeros((topics, Z)), np.zeros((block.judges, block.labels, Z))
+    _count(block.start, block.judge, block.label, block.topic, block.weight, posterior, truth, label)
+    return Tally(truth, label.transpose(0, 2, 1), evidence)
+
+
+def vote_shares(block: Block) -> Floats:
+    """Return the share of every label among an item's judgments (I, K); gold counts as all of them."""
+    share = np.zeros((block.topic.size, block.labels))
+    _vote_shares(block.start, block.label, block.gold, block.weight, share)
+    return share
+
+
+def _board(confusion: Floats) -> Floats:
+    """Return (J, K, 2, Z): per judge and label the likelihood of each truth and, beside it, room to count.
+
+    Both lie in the same cache lines, so a judgment costs one trip to memory instead of two.
+    """
+    J, Z, K = confusion.shape
+    board = np.zeros((J, K, 2, Z))
+    np.maximum(confusion.transpose(0, 2, 1), FLOOR, out=board[:, :, 0])
+    return board
+
+
+def _pass(block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats) -> float:
+    """Run over the items once, filling ``posterior`` or, when it is empty, the board and ``truth``."""
+    kernel = _kernel(board.shape[3], board.nbytes > FAR, bool(block.weight.size), not posterior.size)
+    safe = np.maximum(prevalence, FLOOR)
+    return float(
+        kernel(block.start, block.judge, block.label, block.topic, block.gold, block.weight, safe, board, posterior, truth)
+    )
+
+
+@cache
+def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
+    """Return the pass for Z truths; knowing Z when compiling keeps an item's truths in registers."""
+
+    @compiled
+    def product(first, last, judge, label, prior, board, p):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """Multiply an item's likelihood up; p holds the result."""
+        flat = board.reshape(-1)
+        for k in range(Z):
+            p[k] = prior[k]
+        for n in range(first, last):
+            if far:
+                ahead = min(n + AHEAD, judge.size - 1)
+                row = ((judge[ahead] * board.shape[1]) + label[ahead]) * 2 * Z
+                prefetch(flat, row)
+                prefetch(flat, row + 8)
+            for k in range(Z):
+                p[k] *= board[judge[n], label[n], 0, k]
+
+    @compiled
+    def scaled(first, last, judge, label, prior, board, p):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """Do the same with an exponent beside every entry; p is scaled to a largest of one, its log returned."""
+        for k in range(Z):
+            mantissa, shifts = prior[k], 0
+            for n in range(first, last):
+                mantissa *= board[judge[n], label[n], 0, k]
+                if mantissa < SMALL:
+                    mantissa *= SHIFT
+                    shifts += 1
+            p[k] = np.log(mantissa) - shifts * LOG_SHIFT
+
+    @compiled
+    def weighed(first, last, judge, label, weight, prior, board, p):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """Sum logs, each as often as its judgment counts; p holds logs."""
+        for k in range(Z):
+            p[k] = np.log(prior[k])
+            for n in range(first, last):
+                p[k] += weight[n] * np.log(board[judge[n], label[n], 0, k])
+
+    @compiled
+    def run(start, judge, label, topic, gold, weight, prevalence, board, posterior, truth):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        p = np.empty(Z)
+        evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
+        topics = prevalence.shape[0] > 1
+        for i in range(topic.size):
+            first, last = start[i], start[i + 1]
+            t = topic[i] if topics else 0
+            total = 0.0
+            if not weighted:
+                product(first, last, judge, label, prevalence[t], board, p)
+                for k in range(Z):
+                    if gold[i] >= 0 and gold[i] != k:
+                        p[k] = 0.0
+                    total += p[k]
+            if total < SMALL:
+                if weighted:
+                    weighed(first, last, judge, label, weight, prevalence[t], board, p)
+                else:
+                    scaled(first, last, judge, label, prevalence[t], board, p)
+                most = p[gold[i]] if gold[i] >= 0 else p.max()
+                evidence += most
+                total = 0.0
+                for k in range(Z):
+                    p[k] = 0.0 if gold[i] >= 0 and gold[i] != k else np.exp(p[k] - most)
+                    total += p[k]
+            running *= total
+            if running < SMALL or running > 1 / SMALL:
+                evidence += np.log(running)
+                running = 1.0
+            for k in range(Z):
+                p[k] /= total
+            if tallying:
+                for k in range(Z):
+                    truth[t, k] += p[k]
+                for n in range(first, last):
+                    for k in range(Z):
+                        board[judge[n], label[n], 1, k] += weight[n] * p[k] if weighted else p[k]
+            else:
+                for k in range(Z):
+                    posterior[i, k] = p[k]
+        return evidence + np.log(running)
+
+    return run
+
+
+@compiled
+def _count(
+    start: Codes, judge: Codes, label: Codes, topic: Codes, weight: Floats, posterior: Floats, truth: Floats, tally: Floats
+) -> None:
+    """Add every item's truths to its topic, and every judgment to its judge's row under each truth."""
+    topics = truth.shape[0] > 1
+    for i in range(topic.size):
+        t = topic[i] if topics else 0
+        for k in range(posterior.shape[1]):
+            truth[t, k] += posterior[i, k]
+        for n in range(start[i], start[i + 1]):
+            times = weight[n] if weight.size else 1.0
+            for k in range(posterior.shape[1]):
+                tally[judge[n], label[n], k] += times * posterior[i, k]
+
+
+@compiled
+def _vote_shares(start: Codes, label: Codes, gold: Codes, weight: Floats, share: Floats) -> None:
+    """Fill in each item's vote shares; an item nobody judged gets equal shares."""
+    K = share.shape[1]
+    for i in range(gold.size):
+        total = 0.0
+        for n in range(start[i], start[i + 1]):
+            times = weight[n] if weight.size else 1.0
+            share[i, label[n]] += times
+            total += times
+        for k in range(K):
+            if gold[i] >= 0:
+                share[i, k] = 1.0 if gold[i] == k else 0.0
+            else:
+                share[i, k] = share[i, k] / total if total > 0 else 1.0 / K

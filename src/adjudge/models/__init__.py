@@ -1,0 +1,1 @@
+"""Aggregation: every consensus model is two functions, run by one of two drivers."""

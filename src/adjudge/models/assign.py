@@ -1,0 +1,31 @@
+"""From what is believed to what is counted: how judgments are assigned to truths."""
+
+from __future__ import annotations
+
+from adjudge.arrays import Floats
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.truth import count, expect, vote_shares
+from adjudge.models.base import Params
+
+TIED = 1e-9  # probabilities closer than this are taken for equal
+
+
+def soft(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every truth by its posterior: the E-step of EM."""
+    return expect(block, params.prevalence, params.confusion)
+
+
+def voted(block: Block, params: Params) -> Tally:
+    """Assign every judgment to the label its item was given most often; ties share."""
+    return count(block, winners(vote_shares(block)))
+
+
+def by_shares(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every label by its share of the item's votes: the classic start."""
+    return count(block, vote_shares(block))
+
+
+def winners(posterior: Floats) -> Floats:
+    """Return each item's most likely truth as a weight of one, shared where several tie (I, Z)."""
+    best = posterior >= posterior.max(axis=1, keepdims=True) - TIED
+    return best / best.sum(axis=1, keepdims=True)

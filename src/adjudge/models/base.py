@@ -1,0 +1,62 @@
+"""The records of a model: what it is, what it learns, what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.truth import truth_posterior
+
+TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
+
+
+class Params(NamedTuple):
+    """What is believed about topics and judges."""
+
+    prevalence: Floats  # (T, Z)
+    confusion: Floats  # (J, Z, K) p(judge j says l | truth k)
+    population: Floats  # (Z, K) the matrix of a judge never seen
+
+
+Assign: TypeAlias = Callable[[Block, Params], Tally]
+Estimate: TypeAlias = Callable[[Tally, Params], Params]
+Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]
+JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
+
+
+def likely_truths(block: Block, params: Params) -> tuple[Floats, float]:
+    """Return p(truth | labels) and the log evidence under the params: Bayes' rule."""
+    return truth_posterior(block, params.prevalence, params.confusion)
+
+
+def no_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return no columns: the model says nothing of a judge beyond her accuracy."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A consensus model: how judgments are assigned to truths, and how params follow from the tally.
+
+    The two alternate until the evidence settles, unless the model is not ``iterated``: then once is enough.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    assign: Assign
+    estimate: Estimate
+    posterior: Posterior = likely_truths
+    judge_columns: JudgeColumns = no_columns
+    iterated: bool = True
+
+
+def accurate(judges: int, labels: int, trust: float = TRUST) -> Params:
+    """Return the start of paper 003: equal prevalence, and the normalised rows of ones + lambda * identity."""
+    matrix = (np.ones((labels, labels)) + trust * np.eye(labels)) / (trust + labels)
+    return Params(np.full((1, labels), 1 / labels), np.broadcast_to(matrix, (judges, labels, labels)), matrix)

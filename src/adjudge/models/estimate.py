@@ -1,0 +1,53 @@
+"""From what was counted to what is believed: the M-steps, by what judges share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.kernels.block import Tally
+from adjudge.models.base import Estimate, Params
+
+Tie: TypeAlias = Callable[[Floats, Floats], Floats]
+
+
+def mode(tie: Tie) -> Estimate:
+    """Return the M-step of maximum likelihood, given what judges share."""
+
+    def estimate(tally: Tally, start: Params) -> Params:
+        return Params(
+            normal(tally.truth, start.prevalence),
+            tie(tally.label, start.confusion),
+            normal(tally.label.sum(axis=0), start.population),
+        )
+
+    return estimate
+
+
+def own(counts: Floats, start: Floats) -> Floats:
+    """Give each judge the matrix of her own labels."""
+    return normal(counts, start)
+
+
+def shared(counts: Floats, start: Floats) -> Floats:
+    """Give all judges the matrix of all labels."""
+    return np.broadcast_to(normal(counts.sum(axis=0), start[0]), counts.shape)
+
+
+def coin(counts: Floats, start: Floats) -> Floats:
+    """Give each judge one probability of being right; her wrong labels are equally likely."""
+    K = counts.shape[2]
+    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
+    accuracy = np.divide(right, total, out=np.array(start[:, 0, 0]), where=total > 0)[:, None, None]  # (J, 1, 1)
+    return np.where(np.eye(K, dtype=bool), accuracy, (1 - accuracy) / max(K - 1, 1))
+
+
+def normal(counts: Floats, otherwise: Floats) -> Floats:
+    """Return rows divided by their sums; a row of zeros, which nobody met, becomes ``otherwise``."""
+    total = counts.sum(axis=-1, keepdims=True)
+    if total.all():
+        return counts / total
+    return np.divide(counts, total, out=np.array(otherwise), where=total > 0)

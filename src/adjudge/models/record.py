@@ -1,0 +1,129 @@
+"""``Fit``: what inference leaves behind. Immutable; tables on request, in the kind of frame that came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.judgments.scale import Scale
+from adjudge.judgments.write import frame
+from adjudge.models.assign import winners
+from adjudge.models.base import Params
+from adjudge.models.registry import model_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adjudge.judgments.table import Names
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The consensus on every item, and what was learned of every judge."""
+
+    model: str
+    options: dict[str, Any]
+    items: Names  # (I)
+    judge_names: Names  # (J)
+    scale: Scale  # K
+    posterior: Floats  # (I, K) p(truth | labels)
+    label: Codes  # (I) the most likely truth
+    params: Params
+    judged: Codes  # (J) judgments of each judge
+    accuracy: Floats  # (J) expected share of right labels
+    topics: Names | None = None  # (T)
+    topic: Codes | None = None  # (I)
+    gold: Codes | None = None  # (I), -1 where unknown
+    evidence: tuple[float, ...] = ()  # log p(labels, gold | params) along the climb, never falling
+    passes: int = 0
+    stopped: str = ""
+    kind: str = field(default="polars", repr=False)
+
+    def __repr__(self) -> str:
+        end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
+        return f"Fit({self.model}: {len(self.items):,} items, {len(self.judge_names):,} judges; {self.stopped}{end})"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the climb ended because the evidence had settled."""
+        return self.stopped == "converged" or not self.evidence
+
+    @property
+    def entropy(self) -> Floats:
+        """How uncertain each item's truth is, in bits (I): 0 is certain, log2 K is no idea."""
+        p = np.maximum(self.posterior, np.finfo(float).tiny)
+        return np.abs(-(p * np.log2(p)).sum(axis=1))
+
+    @property
+    def prevalence(self) -> Any:
+        """A table of how common each truth is taken to be."""
+        return frame({"label": list(self.scale.labels), "prevalence": self.params.prevalence[0]}, self.kind)
+
+    @property
+    def labels(self) -> Any:
+        """A table of the consensus: item, label, its probability, that of every label, entropy in bits, topic."""
+        return frame(self.label_columns(), self.kind)
+
+    @property
+    def judges(self) -> Any:
+        """A table of the judges: judgments, accuracy, and what the model says of each."""
+        return frame(self.judge_columns(), self.kind)
+
+    @property
+    def confusion(self) -> Any:
+        """A long table of every judge's matrix: judge, truth, label, probability."""
+        J, Z, K = self.params.confusion.shape
+        labels = list(self.scale.labels)
+        return frame(
+            {
+                "judge": self.judge_names.gather(np.repeat(np.arange(J), Z * K)),
+                "truth": [truth for truth in labels for _ in labels] * J,
+                "label": labels * (J * Z),
+                "probability": self.params.confusion.reshape(-1),
+            },
+            self.kind,
+        )
+
+    def label_columns(self) -> dict[str, Any]:
+        """Return the consensus as named columns."""
+        columns: dict[str, Any] = {
+            "item": self.items,
+            "label": self._given(),
+            "probability": self.posterior[np.arange(self.label.size), self.label],
+        }
+        columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
+        columns["entropy"] = self.entropy
+        if self.topics is not None and self.topic is not None:
+            known = self.topics.to_list()
+            columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]
+        return columns
+
+    def judge_columns(self) -> dict[str, Any]:
+        """Return the judges as named columns."""
+        own = model_named(self.model).judge_columns(self.params, self.scale.names)
+        return {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy, **own}
+
+    def predict(self, data: Any) -> Fit:
+        """Infer the truth of new items with the judges of this fit."""
+        from adjudge.models.fit import predict
+
+        return predict(self, data)
+
+    def save(self, folder: str | Path) -> None:
+        """Save to a folder of open files (JSON, Parquet, NPZ)."""
+        from adjudge.models.saved import save
+
+        save(self, folder)
+
+    def _given(self) -> list[Any]:
+        """Return the label of every item; with ties="all", tied labels together."""
+        labels = self.scale.labels
+        if self.options.get("ties") != "all":
+            return [labels[k] for k in self.label.tolist()]
+        best = winners(self.posterior) > 0
+        if (best.sum(axis=1) == 1).all():
+            return [labels[k] for k in self.label.tolist()]
+        return ["|".join(name for name, tied in zip(self.scale.names, row, strict=True) if tied) for row in best.tolist()]

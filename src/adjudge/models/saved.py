@@ -1,0 +1,106 @@
+"""A fit on disk: ``fit.json``, ``items.parquet``, ``judges.parquet``, ``params.npz``. Open formats, no pickle.
+
+Files carry the number of their format. A later version reads all earlier ones; what it does not know of a
+newer one it refuses, and says so.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import frozen
+from adjudge.errors import InputError
+from adjudge.judgments.scale import Scale
+from adjudge.judgments.write import columns_of, frame, table_text, write_whole
+from adjudge.models.base import Params
+from adjudge.models.record import Fit
+
+FORMAT = 1
+FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
+
+
+def save(fit: Fit, folder: str | Path) -> None:
+    """Write a fit into a folder, whole or not at all."""
+    write_whole(saved_files(fit), folder)
+
+
+def saved_files(fit: Fit) -> dict[str, bytes]:
+    """Return the files of a saved fit by name."""
+    items: dict[str, Any] = {"item": fit.items, "label": fit.label}
+    items |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
+    if fit.topic is not None:
+        items["topic"] = fit.topic
+    if fit.gold is not None:
+        items["gold"] = fit.gold
+    judges = {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy}
+    about = {
+        "format": FORMAT,
+        "model": fit.model,
+        "options": fit.options,
+        "scale": asdict(fit.scale),
+        "topics": None if fit.topics is None else fit.topics.to_list(),
+        "evidence": fit.evidence,
+        "passes": fit.passes,
+        "stopped": fit.stopped,
+    }
+    arrays = io.BytesIO()
+    np.savez_compressed(arrays, allow_pickle=False, **{name: np.ascontiguousarray(a) for name, a in fit.params._asdict().items()})
+    contents = (
+        json.dumps(about, indent=1).encode(),
+        table_text(frame(items), "parquet"),
+        table_text(frame(judges), "parquet"),
+        arrays.getvalue(),
+    )
+    return dict(zip(FILES, contents, strict=True))
+
+
+def load(folder: str | Path) -> Fit:
+    """Read a saved fit."""
+    place = Path(folder)
+    missing = [name for name in FILES if not (place / name).is_file()]
+    if missing:
+        raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
+    try:
+        about = json.loads((place / "fit.json").read_text(encoding="utf8"))
+        if about["format"] > FORMAT:
+            raise InputError(f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}", str(folder))
+        return _fit(about, columns_of(place / "items.parquet"), columns_of(place / "judges.parquet"), _params(place))
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, OSError) as error:
+        raise InputError(f"is a damaged saved fit ({error})", str(folder)) from error
+
+
+def _params(place: Path) -> Params:
+    """Read the arrays of the params."""
+    with np.load(place / "params.npz", allow_pickle=False) as arrays:
+        return Params(*(frozen(arrays[name]) for name in Params._fields))
+
+
+def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], params: Params) -> Fit:
+    """Return the record that the files describe."""
+    labels = tuple(about["scale"]["labels"])
+    topics = frame({"topic": about["topics"]})["topic"] if about["topics"] is not None else None
+    return Fit(
+        model=about["model"],
+        options=about["options"],
+        items=items["item"],
+        judge_names=judges["judge"],
+        scale=Scale(labels, about["scale"]["ordinal"]),
+        posterior=frozen(np.column_stack([items[f"p{k}"].to_numpy() for k in range(len(labels))])),
+        label=frozen(items["label"].to_numpy()),
+        params=params,
+        judged=frozen(judges["judgments"].to_numpy()),
+        accuracy=frozen(judges["accuracy"].to_numpy()),
+        topics=topics,
+        topic=frozen(items["topic"].to_numpy()) if "topic" in items else None,
+        gold=frozen(items["gold"].to_numpy()) if "gold" in items else None,
+        evidence=tuple(about["evidence"]),
+        passes=about["passes"],
+        stopped=about["stopped"],
+    )
