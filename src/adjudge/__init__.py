@@ -1,1 +1,75 @@
-"""adjudge."""
+"""adjudge turns many imperfect judgments into decisions one can defend.
+
+>>> import adjudge
+>>> judgments = adjudge.dataset("anesthesia")
+>>> fit = adjudge.fit(judgments, "dawid-skene")
+>>> fit.judges.columns[:3]
+['judge', 'judgments', 'accuracy']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
+    from adjudge.judgments.datasets import dataset
+    from adjudge.judgments.read import read
+    from adjudge.judgments.scale import Scale
+    from adjudge.judgments.simulate import simulate
+    from adjudge.judgments.table import Judgments
+    from adjudge.models.base import Params
+    from adjudge.models.fit import fit, predict
+    from adjudge.models.record import Fit
+    from adjudge.models.registry import MODELS
+    from adjudge.models.saved import load
+    from adjudge.score.labels import Scores, score
+
+HOMES = {  # where each name lives; a room loads when something in it is first used
+    "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
+    "adjudge.judgments.datasets": ("dataset",),
+    "adjudge.judgments.read": ("read",),
+    "adjudge.judgments.scale": ("Scale",),
+    "adjudge.judgments.simulate": ("simulate",),
+    "adjudge.judgments.table": ("Judgments",),
+    "adjudge.models.base": ("Params",),
+    "adjudge.models.fit": ("fit", "predict"),
+    "adjudge.models.record": ("Fit",),
+    "adjudge.models.registry": ("MODELS",),
+    "adjudge.models.saved": ("load",),
+    "adjudge.score.labels": ("Scores", "score"),
+}
+
+__version__ = "0.1.0"
+__all__ = [
+    "MODELS",
+    "AdjudgeError",
+    "AdjudgeWarning",
+    "Fit",
+    "InputError",
+    "Judgments",
+    "MissingExtra",
+    "Params",
+    "Scale",
+    "Scores",
+    "UsageError",
+    "dataset",
+    "fit",
+    "load",
+    "predict",
+    "read",
+    "score",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name from its home when it is first asked for."""
+    for home, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'adjudge' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]
