@@ -54,8 +54,8 @@ class Fit:
     @property
     def entropy(self) -> Floats:
         """How uncertain each item's truth is, in bits (I): 0 is certain, log2 K is no idea."""
-        p = np.maximum(self.posterior, np.finfo(float).tiny)
-        return np.abs(-(p * np.log2(p)).sum(axis=1))
+        logs = np.log2(self.posterior, out=np.zeros_like(self.posterior), where=self.posterior > 0)
+        return np.abs((self.posterior * logs).sum(axis=1))
 
     @property
     def prevalence(self) -> Any:

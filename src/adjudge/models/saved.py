@@ -78,7 +78,7 @@ def load(folder: str | Path) -> Fit:
 
 def _params(place: Path) -> Params:
     """Read the arrays of the params."""
-    with np.load(place / "params.npz", allow_pickle=False) as arrays:
+    with np.load(io.BytesIO((place / "params.npz").read_bytes()), allow_pickle=False) as arrays:
         return Params(*(frozen(arrays[name]) for name in Params._fields))
 
 

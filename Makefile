@@ -1,0 +1,64 @@
+# Everything happens in an environment of its own, made on first use. `make help` lists the targets.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := demo
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench docs clean
+
+help: ## say what each target does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: .venv/.installed ## run the main job on data that ship with the package
+	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@echo "The anaesthetists of Dawid and Skene (1979): five judges, one of them three times, no truth known."
+	@$(BIN)/adjudge datasets anesthesia --out $(DEMO)/anesthesia.csv
+	@$(BIN)/adjudge fit $(DEMO)/anesthesia.csv --ordinal --out $(DEMO)/anesthesia --rows 5
+	@echo
+	@echo "A simulated crowd of relevance judges, a third of them spammers, some truths known."
+	@$(BIN)/adjudge simulate carpenter --size topics=10 --size items=600 --size judges=40 --size judgments=4000 --size gold=60 --seed 7 --out $(DEMO)/crowd
+	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --model dawid-skene --out $(DEMO)/fit --rows 5
+	@echo
+	@$(BIN)/adjudge score $(DEMO)/fit $(DEMO)/crowd/truth.csv
+	@echo
+	@echo "The same crowd by majority vote, to compare:"
+	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --model majority --format csv > $(DEMO)/vote.csv
+	@$(BIN)/adjudge score $(DEMO)/vote.csv $(DEMO)/crowd/truth.csv
+	@echo
+	@echo "Files: $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
+
+test: .venv/.tools ## run every test
+	$(BIN)/pytest -n 2
+
+check: .venv/.tools ## format, lint, types, import contracts, docs in step with the code
+	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+format: .venv/.tools ## put the code into shape
+	$(BIN)/ruff format src tests benchmarks docs
+	$(BIN)/ruff check --fix src tests benchmarks docs
+
+docs: .venv/.tools ## write the generated pages anew
+	$(BIN)/python docs/generate.py
+
+bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py
+
+clean: ## remove the environment and what the demo wrote
+	rm -rf .venv $(DEMO)
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adjudge needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@echo "making .venv (once)"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.installed: .venv/.python pyproject.toml constraints.txt
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/.tools: .venv/.installed
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,31 @@
+"""The command line: one file per command. It prints, and never computes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 the data are wrong, 2 the call is wrong, 130 interrupted."""
+    from adjudge.cli.app import app
+    from adjudge.errors import AdjudgeError
+
+    warnings.showwarning = _say_warning
+    try:
+        app(arguments, prog_name="adjudge")
+    except AdjudgeError as error:
+        print(f"adjudge: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("adjudge: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe had enough, as in `adjudge datasets anesthesia | head`
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    """Print a warning as one line for people."""
+    print(f"adjudge: warning: {message}", file=sys.stderr)

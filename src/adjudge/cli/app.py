@@ -1,0 +1,39 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adjudge import __version__
+from adjudge.cli import datasets, fit, models, predict, score, simulate
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (fit.fit, predict.predict, score.score, simulate.simulate, models.models, datasets.datasets):
+    app.command(no_args_is_help=command not in (models.models, datasets.datasets))(command)
+
+
+def _version(asked: bool) -> None:
+    """Print the version and stop."""
+    if asked:
+        print(f"adjudge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def adjudge(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+) -> None:
+    """Turn many imperfect judgments into decisions one can defend.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge fit labels.csv
+    """

@@ -1,0 +1,34 @@
+"""``adjudge datasets``: judgments that ship with the package."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which one to print; without it, all are listed.")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file instead.")] = None,
+) -> None:
+    """List the data sets that ship with the package, or give one as CSV.
+
+    \b
+    $ adjudge datasets
+    $ adjudge datasets anesthesia --out labels.csv
+    """
+    from adjudge.cli.show import console, table
+    from adjudge.judgments.datasets import DATASETS, dataset
+    from adjudge.judgments.rows import judgment_table
+    from adjudge.judgments.write import table_text, write_file
+
+    if name is None:
+        rows = [(known.name, known.title, known.source) for known in DATASETS.values()]
+        console().print(table("Data sets", ("name", "what it is", "source"), rows))
+        return
+    content = table_text(judgment_table(dataset(name)), "csv")
+    if out is None:
+        print(content.decode(), end="")
+    else:
+        write_file(content, out)
+        print(f"wrote {out}")

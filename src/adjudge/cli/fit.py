@@ -1,0 +1,90 @@
+"""``adjudge fit``: judgments in, consensus out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from adjudge.cli import options as o
+
+
+def fit(
+    judgments: o.Table,
+    model: Annotated[str, typer.Option("--model", "-m", help="A model's name; `adjudge models` lists them.")] = "dawid-skene",
+    gold: o.Gold = None,
+    out: o.Out = None,
+    format: o.Format = None,  # noqa: A002
+    item: o.ItemColumn = None,
+    judge: o.JudgeColumn = None,
+    label: o.LabelColumn = None,
+    topic: o.TopicColumn = None,
+    weight: o.WeightColumn = None,
+    time: o.TimeColumn = None,
+    input_format: o.InputFormat = None,
+    labels: o.Labels = None,
+    ordinal: o.Ordinal = False,
+    repeats: o.Repeats = "keep",
+    ties: Annotated[str, typer.Option(help="Which of equally likely labels to give: random, first or all.")] = "random",
+    start: Annotated[str, typer.Option(help="Where the climb begins: vote (shares) or accurate (judges).")] = "vote",
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Stop when a step raises the log likelihood by less than this a judgment.")
+    ] = 1e-8,
+    iterations: Annotated[int, typer.Option(min=1, help="Passes over the judgments at most.")] = 5_000,
+    accelerate: Annotated[bool, typer.Option(help="Leap along the climb; --no-accelerate is plain EM.")] = True,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; the result is the same with any number.")] = None,
+    seed: o.Seed = 0,
+    rows: o.Rows = 10,
+) -> None:
+    """Infer the truth of every item, and how every judge errs.
+
+    Prints tables for people; --out writes labels.csv (item, label, probability, one p_<label> column a
+    label, entropy in bits, topic), judges.csv (judge, judgments, accuracy, what the model says of each)
+    and the fit itself, for `adjudge predict` and `adjudge score`.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge fit labels.csv --model dawid-skene --out fit/
+    $ adjudge fit labels.csv --model majority --format csv
+    """
+    from adjudge.cli.output import deliver
+    from adjudge.cli.show import ClimbProgress
+    from adjudge.judgments.read import read
+    from adjudge.models.fit import fit as infer
+
+    table = read(
+        judgments,
+        item=item,
+        judge=judge,
+        label=label,
+        topic=topic,
+        weight=weight,
+        time=time,
+        labels=o.label_list(labels),
+        ordinal=ordinal,
+        repeats=repeats,
+        format=input_format,
+    )
+    progress = ClimbProgress()
+    try:
+        found = infer(
+            table,
+            model,
+            gold,
+            seed=seed,
+            ties=ties,
+            start=start,
+            tolerance=tolerance,
+            iterations=iterations,
+            accelerate=accelerate,
+            workers=threads,
+            progress=progress,
+        )
+    finally:
+        progress.close()
+    deliver(found, out, format, rows)
+    if not found.converged:
+        print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
+    if found.stopped == "interrupted":
+        raise typer.Exit(130)

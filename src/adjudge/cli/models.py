@@ -1,0 +1,16 @@
+"""``adjudge models``: what can be fitted."""
+
+from __future__ import annotations
+
+
+def models() -> None:
+    """List the models, each with its paper and one line.
+
+    \b
+    $ adjudge models
+    """
+    from adjudge.cli.show import console, table
+    from adjudge.models.registry import MODELS
+
+    rows = [(model.name, model.summary, model.paper) for model in MODELS.values()]
+    console().print(table("Models", ("name", "what it assumes", "paper"), rows))

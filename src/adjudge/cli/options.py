@@ -1,0 +1,68 @@
+"""Options that several commands share: said once, spelt the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, TypeAlias
+
+import typer
+
+COLUMNS = "Columns (found by their usual names, or named here)"
+SCALE = "Labels"
+OUTPUT = "Output"
+
+Table: TypeAlias = Annotated[
+    str, typer.Argument(metavar="JUDGMENTS", help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input.")
+]
+ItemColumn: TypeAlias = Annotated[str | None, typer.Option("--item", metavar="COLUMN", help="The column of items.")]
+JudgeColumn: TypeAlias = Annotated[str | None, typer.Option("--judge", metavar="COLUMN", help="The column of judges.")]
+LabelColumn: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+TopicColumn: TypeAlias = Annotated[str | None, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")]
+WeightColumn: TypeAlias = Annotated[
+    str | None, typer.Option("--weight", metavar="COLUMN", help="The column that says how often a judgment counts.")
+]
+TimeColumn: TypeAlias = Annotated[str | None, typer.Option("--time", metavar="COLUMN", help="The column of times.")]
+InputFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--input-format",
+        metavar="FORMAT",
+        help="csv, tsv, jsonl, parquet, qrels, trec-task1 or trec-task2, where the file's name does not tell.",
+    ),
+]
+Labels: TypeAlias = Annotated[
+    str | None, typer.Option("--labels", metavar="A,B,C", help="All labels there are, in order; others are refused.")
+]
+Ordinal: TypeAlias = Annotated[bool, typer.Option("--ordinal", help="The order of the labels means something.")]
+Repeats: TypeAlias = Annotated[
+    str,
+    typer.Option("--repeats", metavar="HOW", help="A judge's repeats on an item: keep, merge (same label) or drop (all but the first)."),
+]
+Gold: TypeAlias = Annotated[
+    str | None, typer.Option("--gold", metavar="TABLE", help="A table of (item, label) with truths that are known.")
+]
+Out: TypeAlias = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write labels.csv, judges.csv and the fit itself here.")
+]
+Format: TypeAlias = Annotated[
+    str | None, typer.Option("--format", metavar="FORMAT", help="Print the labels for machines: csv, jsonl or parquet.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
+Rows: TypeAlias = Annotated[int, typer.Option("--rows", min=1, help="How many rows of each table people see.")]
+
+
+def label_list(text: str | None) -> list[str] | None:
+    """Return --labels as a list."""
+    return None if text is None else [part for part in (piece.strip() for piece in text.split(",")) if part]
+
+
+def sizes(settings: list[str]) -> dict[str, float]:
+    """Return settings such as ``items=100`` by name."""
+    found = {}
+    for setting in settings:
+        match = re.fullmatch(r"([a-z_]+)=([-+.\deE]+)", setting)
+        if match is None:
+            raise typer.BadParameter(f"{setting!r} is not of the form name=number, such as items=100")
+        number = float(match[2])
+        found[match[1]] = int(number) if number.is_integer() else number
+    return found

@@ -1,0 +1,43 @@
+"""``adjudge predict``: new judgments, judged with what an earlier fit learned."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adjudge.cli import options as o
+
+
+def predict(
+    fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
+    judgments: o.Table,
+    out: o.Out = None,
+    format: o.Format = None,  # noqa: A002
+    item: o.ItemColumn = None,
+    judge: o.JudgeColumn = None,
+    label: o.LabelColumn = None,
+    topic: o.TopicColumn = None,
+    weight: o.WeightColumn = None,
+    input_format: o.InputFormat = None,
+    rows: o.Rows = 10,
+) -> None:
+    """Infer the truth of new items from a saved fit, without learning anew ("memory" mode).
+
+    A judge the fit never met is taken for an average one.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge fit labels.csv --out fit/
+    $ adjudge predict fit/ labels.csv --format csv
+    """
+    from adjudge.cli.output import deliver
+    from adjudge.judgments.read import read
+    from adjudge.models.fit import predict as infer
+    from adjudge.models.saved import load
+
+    known = load(fit)
+    named = {"item": item, "judge": judge, "label": label, "topic": topic, "weight": weight}
+    scale = known.scale
+    table = read(judgments, **named, labels=scale.labels, ordinal=scale.ordinal, format=input_format)
+    deliver(infer(known, table), out, format, rows)

@@ -1,0 +1,1 @@
+"""Other libraries' names over ours: change an import, keep the code."""

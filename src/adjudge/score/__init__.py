@@ -1,0 +1,1 @@
+"""Evaluation: how good answers are where the truth is known."""

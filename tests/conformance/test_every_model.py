@@ -1,0 +1,206 @@
+"""One protocol that every registered model goes through, present and future."""
+
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+import adjudge
+from adjudge.errors import AdjudgeWarning
+from adjudge.models import fit as doorway
+from adjudge.models.registry import MODELS
+
+EVERY = pytest.mark.parametrize("model", list(MODELS))
+FEW = {"iterations": 12, "accelerate": False}  # before rounding can push a climb off a saddle
+
+rows = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40
+)
+
+
+def table(judged, weight=None):
+    """Return (item, judge, label) rows as judgments."""
+    names = {"item": [f"i{i}" for i, _, _ in judged], "judge": [f"j{j}" for _, j, _ in judged]}
+    frame = pl.DataFrame({**names, "label": [f"l{k}" for _, _, k in judged]})
+    frame = frame if weight is None else frame.with_columns(weight=pl.Series(weight, dtype=pl.Float64))
+    return adjudge.read(frame, item="item", judge="judge")
+
+
+def by_name(fit):
+    """Return {item: {label: probability}}."""
+    return {
+        item: dict(zip(fit.scale.names, row, strict=True))
+        for item, row in zip(fit.items.to_list(), fit.posterior.tolist(), strict=True)
+    }
+
+
+def assert_sound(fit):
+    """Assert that a fit's numbers are probabilities and its tables whole."""
+    np.testing.assert_allclose(fit.posterior.sum(axis=1), 1)
+    np.testing.assert_allclose(fit.params.confusion.sum(axis=2), 1)
+    np.testing.assert_allclose(fit.params.prevalence.sum(axis=1), 1)
+    np.testing.assert_allclose(fit.params.population.sum(axis=1), 1)
+    for part in (fit.posterior, fit.accuracy, fit.entropy, *fit.params):
+        assert np.isfinite(part).all()
+        assert (part >= 0).all()
+    assert not fit.labels.null_count().sum_horizontal().item()
+    assert not fit.judges.null_count().sum_horizontal().item()
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=40, deadline=None)
+def test_probabilities_are_probabilities(model, judged):
+    """Whatever the table, rows sum to one and nothing is NaN."""
+    assert_sound(adjudge.fit(table(judged), model))
+
+
+@EVERY
+@given(judged=rows, data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
+    """New names for items, judges and labels, and rows in another order, give the same answer under new names."""
+    item, judge, label = (data.draw(st.permutations(range(n))) for n in (6, 5, 3))
+    order = data.draw(st.permutations(judged))
+    renamed = [(item[i], judge[j], label[k]) for i, j, k in order]
+    before, after = by_name(adjudge.fit(table(judged), model, **FEW)), by_name(adjudge.fit(table(renamed), model, **FEW))
+    for i in {i for i, _, _ in judged}:
+        for k in {k for _, _, k in judged}:
+            assert after[f"i{item[i]}"][f"l{label[k]}"] == pytest.approx(before[f"i{i}"][f"l{k}"], abs=1e-6)
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=25, deadline=None)
+def test_duplicated_rows_act_as_repeats(model, judged):
+    """Every row twice is every row with weight two."""
+    twice = adjudge.fit(table([row for row in judged for _ in range(2)]), model, **FEW)
+    weighed = adjudge.fit(table(judged, weight=[2] * len(judged)), model, **FEW)
+    np.testing.assert_allclose(twice.posterior, weighed.posterior, atol=1e-6)
+    np.testing.assert_allclose(twice.accuracy, weighed.accuracy, atol=1e-6)
+
+
+EDGES = {
+    "one judgment": [(0, 0, 0)],
+    "one judge": [(0, 0, 0), (1, 0, 1), (2, 0, 1)],
+    "one item": [(0, 0, 0), (0, 1, 1), (0, 2, 1)],
+    "one class": [(0, 0, 0), (0, 1, 0), (1, 1, 0)],
+    "a judge with one judgment": [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (1, 2, 0)],
+    "all agree": [(i, j, i % 2) for i in range(6) for j in range(3)],
+    "all tie": [(i, j, j) for i in range(4) for j in range(2)],
+}
+
+
+@EVERY
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges_are_answered(model, edge):
+    """A table at the edge of sense gets a sound answer."""
+    assert_sound(adjudge.fit(table(EDGES[edge]), model))
+
+
+@EVERY
+def test_unanimous_judges_are_believed(model):
+    """Where all agree, the consensus is what they say."""
+    fit = adjudge.fit(table(EDGES["all agree"]), model)
+    assert fit.labels["label"].to_list() == [f"l{i % 2}" for i in range(6)]
+    assert (fit.accuracy > 0.999).all()
+
+
+@EVERY
+def test_ten_thousand_judgments_on_one_item(model):
+    """Long items neither underflow nor overflow, and of judges known to be equal the majority wins."""
+    noise = np.random.default_rng(0).random(10_000) < 0.4
+    judged = [(0, n % 50, int(wrong)) for n, wrong in enumerate(noise)]
+    judged += [(i, j, i % 2 if (i + j) % 5 else 1 - i % 2) for i in range(1, 41) for j in range(50)]
+    fit = adjudge.fit(table(judged), model)
+    assert_sound(fit)
+    assert fit.labels["label"][0] == "l0"
+
+
+@EVERY
+def test_gold_is_respected(model):
+    """A known truth is given with probability one, against any vote."""
+    judged = [(i, j, 0) for i in range(5) for j in range(3)] + [(5, 0, 1), (5, 1, 1)]
+    fit = adjudge.fit(table(judged), model, gold={"i0": "l1", "i5": "l0"})
+    assert by_name(fit)["i0"] == {"l0": 0.0, "l1": 1.0}
+    assert by_name(fit)["i5"] == {"l0": 1.0, "l1": 0.0}
+    assert_sound(fit)
+
+
+@EVERY
+def test_an_item_that_only_gold_knows(model):
+    """Gold for an item nobody judged is a warning, and the item is in the answer."""
+    with pytest.warns(AdjudgeWarning, match="nobody judged gold item 'i9'"):
+        fit = adjudge.fit(table(EDGES["all agree"]), model, gold={"i9": "l1", "i0": "l0"})
+    assert by_name(fit)["i9"]["l1"] == 1.0
+    assert_sound(fit)
+
+
+@EVERY
+def test_threads_change_nothing(model, monkeypatch):
+    """The same seed gives the same bits on one thread and on two, over many blocks."""
+    monkeypatch.setattr(doorway, "BLOCK", 20)
+    rng = np.random.default_rng(1)
+    judged = [(int(i), int(j), int(k)) for i, j, k in rng.integers(0, (60, 3, 2), (2_000, 3))]
+    judgments = table(judged)
+    assert len(doorway.blocks_of(judgments.block())) > 2
+    one, two = (adjudge.fit(judgments, model, seed=3, workers=workers) for workers in (1, 2))
+    np.testing.assert_array_equal(one.posterior, two.posterior)
+    np.testing.assert_array_equal(one.label, two.label)
+    assert one.evidence == two.evidence
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=25, deadline=None)
+def test_evidence_never_falls(model, judged):
+    """Along a climb the log evidence rises or stays, to rounding."""
+    history = np.array(adjudge.fit(table(judged), model).evidence)
+    assert (np.diff(history) >= -1e-9 * np.maximum(1, np.abs(history[:-1]))).all()
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=10, deadline=None)
+def test_save_and_load_round_trip(model, judged, tmp_path_factory):
+    """What is loaded is what was saved."""
+    fit = adjudge.fit(table(judged), model)
+    folder = tmp_path_factory.mktemp("fit") / "saved"
+    fit.save(folder)
+    again = adjudge.load(folder)
+    assert again.labels.equals(fit.labels)
+    assert again.judges.equals(fit.judges)
+    assert (again.model, again.options, again.evidence, again.stopped) == (
+        fit.model,
+        fit.options,
+        fit.evidence,
+        fit.stopped,
+    )
+    for ours, theirs in zip(fit.params, again.params, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=25, deadline=None)
+def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
+    """Memory mode on the judgments it was learned from gives the posterior of the fit."""
+    judgments = table(judged)
+    fit = adjudge.fit(judgments, model)
+    np.testing.assert_allclose(fit.predict(judgments).posterior, fit.posterior, atol=1e-12)
+
+
+@EVERY
+def test_fitting_changes_no_argument(model):
+    """Judgments and gold are as they were."""
+    judgments, gold = table(EDGES["all tie"]), {"i0": "l1"}
+    before = [array.copy() for array in (judgments.start, judgments.judge, judgments.label)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adjudge.fit(judgments, model, gold=gold)
+    for array, kept in zip((judgments.start, judgments.judge, judgments.label), before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+    assert gold == {"i0": "l1"}

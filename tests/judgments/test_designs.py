@@ -1,0 +1,296 @@
+"""Each design draws what its docstring says, and what comes out shows the parameters that went in."""
+
+import numpy as np
+import pytest
+
+from adjudge.arrays import Codes, Floats
+from adjudge.judgments import designs
+from adjudge.judgments.crowds import Simulation
+from adjudge.judgments.simulate import simulate
+
+FAR = 5  # standard errors that no share of a correct design is away, of the thousands looked at
+OFTEN = 10  # times a label is expected, and expected not, where its share is looked at: a share is normal only then
+
+
+def tally(simulation: Simulation, rows: Codes | slice = slice(None)) -> Floats:
+    """Return how often each judge gave each label to each truth (J, K, K)."""
+    judgments, count = simulation.judgments, np.zeros(simulation.confusion.shape)
+    truth = simulation.truth[judgments.item()]
+    np.add.at(count, (judgments.judge[rows], truth[rows], judgments.label[rows]), 1)
+    return count
+
+
+def distance(count: Floats, probability: Floats) -> float:
+    """Return how many standard errors the worst share is from its probability, of those expected often enough."""
+    seen = count.sum(axis=-1, keepdims=True)
+    often = np.minimum(seen * probability, seen * (1 - probability)) >= OFTEN
+    error = np.sqrt(seen * probability * (1 - probability))
+    return float((np.abs(count - seen * probability)[often] / error[often]).max())
+
+
+def agreement(simulation: Simulation, first: int, second: int, copying: float) -> tuple[int, float]:
+    """Return how many items two judges share, and by how many standard errors their agreement is off.
+
+    Expected is that the second copies with some probability, and that else both err independently.
+    """
+    judgments = simulation.judgments
+    label = {judge: np.full(len(judgments.items), -1) for judge in (first, second)}
+    for judge, given in label.items():
+        rows = np.flatnonzero(judgments.judge == judge)
+        given[judgments.item()[rows]] = judgments.label[rows]
+    shared = np.flatnonzero((label[first] >= 0) & (label[second] >= 0))
+    by_chance = np.einsum("kl,kl->k", simulation.confusion[first], simulation.confusion[second])
+    chance = copying + (1 - copying) * by_chance[simulation.truth[shared]]
+    excess = (label[first] == label[second])[shared].sum() - chance.sum()
+    return shared.size, float(excess / np.sqrt((chance * (1 - chance)).sum()))
+
+
+@pytest.fixture(scope="module")
+def carpenter() -> Simulation:
+    """Return the crowd of paper 000 at its own size."""
+    return simulate("carpenter", seed=3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_carpenter_has_exactly_the_size_of_the_paper(seed: int) -> None:
+    """Topics, items, judges, judgments and gold are those of section 1; no item, judge or topic is empty."""
+    simulation = simulate("carpenter", seed=seed)
+    judgments = simulation.judgments
+    assert judgments.topics is not None
+    assert judgments.topic is not None
+    assert (len(judgments.topics), len(judgments.items), len(judgments.judges)) == (100, 19_033, 762)
+    assert (len(judgments), len(simulation.gold)) == (89_624, 2_275)
+    assert np.diff(judgments.start).min() >= 1
+    assert np.bincount(judgments.judge, minlength=762).min() >= 1
+    assert np.bincount(judgments.topic, minlength=100).min() >= 1
+    assert judgments.scale.labels == ("0", "1")
+
+
+def test_carpenter_workload_has_a_heavy_tail(carpenter: Simulation) -> None:
+    """The busiest tenth of the judges does most of the work, the median judge very little, as in the TREC data."""
+    work = np.sort(np.bincount(carpenter.judgments.judge))[::-1]
+    assert 0.6 < work[:76].sum() / work.sum() < 0.85  # .76 there
+    assert np.median(work) < 30  # 17 there
+    assert 1_000 < work[0] < 12_000  # 7,438 there
+
+
+def test_carpenter_spammers_are_busy_and_blind(carpenter: Simulation) -> None:
+    """One judge in twenty has sensitivity = 1 - specificity; the two busiest of all say only 0 and only 1."""
+    assert carpenter.spammers is not None
+    assert carpenter.spammers.size == 38
+    blind = carpenter.confusion[carpenter.spammers]
+    assert np.allclose(blind[:, 0], blind[:, 1])
+    work = np.bincount(carpenter.judgments.judge)
+    busiest = np.argsort(-work)[:2]
+    assert np.array_equal(carpenter.spammers[:2], busiest)
+    said = [set(carpenter.judgments.label[carpenter.judgments.judge == judge].tolist()) for judge in busiest]
+    assert said == [{0}, {1}]
+    assert 0.2 < work[carpenter.spammers].sum() / work.sum() < 0.6
+
+
+def test_carpenter_honest_judges_come_from_their_populations(carpenter: Simulation) -> None:
+    """Mean and variance of sensitivity, specificity and prevalence are those of their Beta populations."""
+    assert carpenter.spammers is not None
+    honest = np.setdiff1d(np.arange(762), carpenter.spammers)
+    drawn = {
+        designs.SENSITIVITY: carpenter.confusion[honest, 1, 1],
+        designs.SPECIFICITY: carpenter.confusion[honest, 0, 0],
+        designs.PREVALENCE: carpenter.prevalence[:, 1],
+    }
+    for (phi, kappa), values in drawn.items():
+        spread = np.sqrt(phi * (1 - phi) / (kappa + 1))
+        assert abs(values.mean() - phi) < 4 * spread / np.sqrt(values.size)
+        assert values.std() == pytest.approx(spread, rel=0.25)
+
+
+def test_carpenter_labels_follow_the_judges_and_truths_the_topics(carpenter: Simulation) -> None:
+    """Each judge's shares are her sensitivity and specificity, each topic's share of truths its prevalence."""
+    assert distance(tally(carpenter), carpenter.confusion) < FAR
+    truths = np.zeros((100, 2))
+    np.add.at(truths, (carpenter.judgments.topic, carpenter.truth), 1)
+    assert distance(truths, carpenter.prevalence) < FAR
+
+
+def test_carpenter_takes_the_smallest_sizes() -> None:
+    """One judgment of one item by one judge is a crowd, and so is one with nobody or everybody a spammer."""
+    sizes = {"topics": 1, "items": 1, "judges": 1, "judgments": 1, "gold": 1}
+    nobody, everybody = (simulate("carpenter", spammers=share, **sizes) for share in (0, 1))
+    assert len(nobody.judgments) == 1
+    assert nobody.spammers is not None
+    assert nobody.spammers.size == 0
+    assert everybody.spammers is not None
+    assert everybody.spammers.tolist() == [0]
+
+
+def test_liu_wang_is_the_study_of_the_paper() -> None:
+    """Three judges label each of 3,000 items once, and the shares of A, B, C are .05, .15 and .8."""
+    simulation = simulate("liu-wang", seed=1)
+    judgments = simulation.judgments
+    assert (len(judgments.items), len(judgments)) == (3_000, 9_000)
+    assert judgments.scale.labels == ("A", "B", "C")
+    assert np.array_equal(judgments.judge.reshape(-1, 3), np.tile([0, 1, 2], (3_000, 1)))
+    assert np.array_equal(simulation.prevalence, [[0.05, 0.15, 0.8]])
+    assert distance(np.bincount(simulation.truth)[None].astype(float), simulation.prevalence) < FAR
+
+
+def test_liu_wang_labels_follow_the_stated_matrices() -> None:
+    """The matrices add up, one cell is 0 and stays empty, and all others are seen as often as they say."""
+    simulation = simulate("liu-wang", items=100_000)
+    assert np.allclose(simulation.confusion.sum(axis=2), 1)
+    assert np.argwhere(simulation.confusion == 0).tolist() == [[1, 0, 2]]
+    count = tally(simulation)
+    assert count[1, 0, 2] == 0
+    assert distance(count, simulation.confusion) < FAR
+
+
+def test_liu_wang_majority_finds_the_printed_prevalence() -> None:
+    """The majority, ties broken at random, recovers about (.1, .15, .75), the one result the paper prints."""
+    judgments = simulate("liu-wang", items=50_000).judgments
+    votes = (judgments.label.reshape(-1, 3, 1) == np.arange(3)).sum(axis=1)  # (I, K)
+    label = (votes + np.random.default_rng(0).random(votes.shape)).argmax(axis=1)
+    assert np.abs(np.bincount(label) / label.size - [0.1, 0.15, 0.75]).max() < 0.03
+
+
+def test_dawid_skene_has_the_size_asked_for() -> None:
+    """By default every item has five judgments by different judges, and every judge 200."""
+    judgments = simulate("dawid-skene").judgments
+    assert (len(judgments.items), len(judgments.judges), len(judgments.scale)) == (10_000, 250, 5)
+    assert set(np.diff(judgments.start).tolist()) == {5}
+    assert set(np.bincount(judgments.judge).tolist()) == {200}
+    assert all(len(set(row)) == 5 for row in judgments.judge.reshape(-1, 5).tolist())
+
+
+def test_dawid_skene_labels_follow_the_matrices() -> None:
+    """Judges' shares are their matrices, truths' shares the prevalence, and the average judge the accuracy."""
+    simulation = simulate("dawid-skene", items=20_000, judges=50, labels=3, per_item=4, accuracy=0.6)
+    assert distance(tally(simulation), simulation.confusion) < FAR
+    assert distance(np.bincount(simulation.truth)[None].astype(float), simulation.prevalence) < FAR
+    assert np.einsum("jkk->", simulation.confusion) / 150 == pytest.approx(0.6, abs=0.05)
+
+
+def test_dawid_skene_makes_a_million() -> None:
+    """A million judgments are a table like any other, in small integers."""
+    simulation = simulate("dawid-skene", items=200_000)
+    judgments = simulation.judgments
+    assert (len(judgments), len(judgments.judges), judgments.label.dtype) == (1_000_000, 5_000, np.uint8)
+    right = (judgments.label == simulation.truth[judgments.item()]).mean()
+    assert right == pytest.approx(0.7, abs=0.01)
+
+
+def test_ordinal_errors_decay_and_lean() -> None:
+    """The truth is likeliest, labels further off on the same side are rarer, and bias moves the mean label."""
+    simulation = simulate("ordinal", items=20_000, judges=50)
+    confusion, bias = simulation.confusion, simulation.bias
+    assert bias is not None
+    assert simulation.judgments.scale.ordinal
+    assert np.array_equal(confusion.argmax(axis=2), np.tile(np.arange(5), (len(bias), 1)))
+    for truth in range(5):
+        assert (np.diff(confusion[:, truth, truth:]) < 0).all()
+        assert (np.diff(confusion[:, truth, : truth + 1]) > 0).all()
+    middle = confusion[:, 2] @ np.arange(5) - 2
+    assert (np.sign(middle) == np.sign(bias)).all()
+    assert (bias > 0).any()
+    assert (bias < 0).any()
+    assert distance(tally(simulation), confusion) < FAR
+
+
+def test_gaussian_labels_follow_degree_and_noise() -> None:
+    """The share of 1 at a degree is the mass of the truncated normal above one half."""
+    simulation = simulate("gaussian", items=40_000, judges=20)
+    judgments, degree, noise = simulation.judgments, simulation.degree, simulation.noise
+    assert degree is not None
+    assert noise is not None
+    grid = (np.arange(1_000) + 0.5) / 1_000
+    density = np.exp(-((grid - grid[:, None]) ** 2) / (2 * noise[:, None, None]))  # (J, degrees, seen)
+    yes = density[:, :, 500:].sum(axis=2) / density.sum(axis=2)
+    chance = yes[judgments.judge, (degree[judgments.item()] * 1_000).astype(int)]
+    error = np.sqrt((chance * (1 - chance)).sum())
+    for low in (0.0, 0.25, 0.5, 0.75):
+        there = (degree[judgments.item()] >= low) & (degree[judgments.item()] < low + 0.25)
+        assert abs(judgments.label[there].sum() - chance[there].sum()) < FAR * error
+
+
+def test_gaussian_truth_and_confusion_are_those_of_the_degrees() -> None:
+    """The truth is on which side of one half the degree is; the confusion is the average over that side."""
+    simulation = simulate("gaussian", items=40_000, judges=20)
+    assert simulation.degree is not None
+    assert simulation.noise is not None
+    assert np.array_equal(simulation.truth, simulation.degree > 0.5)
+    assert (simulation.noise >= 0.01).all()
+    assert (simulation.noise <= 1).all()
+    assert np.allclose(simulation.confusion.sum(axis=2), 1)
+    assert distance(tally(simulation), simulation.confusion) < FAR
+    by_noise = simulation.confusion[np.argsort(simulation.noise), 1, 1]
+    assert (np.diff(by_noise) < 0).all()
+
+
+def test_colluding_pairs_share_labels() -> None:
+    """On shared items the second of a pair agrees as often as copying and chance together say, and not by chance."""
+    simulation = simulate("colluding", items=20_000, judges=50, copying=0.6)
+    assert simulation.colluders is not None
+    assert simulation.colluders.shape == (5, 2)
+    assert np.unique(simulation.colluders).size == 10
+    for first, second in simulation.colluders.tolist():
+        assert abs(agreement(simulation, first, second, copying=0.6)[1]) < FAR
+        assert agreement(simulation, first, second, copying=0)[1] > FAR
+
+
+def test_colluding_pairs_share_items() -> None:
+    """Pairs meet at far more items than others, while every item keeps its number of different judges."""
+    simulation = simulate("colluding")
+    assert simulation.colluders is not None
+    (first, second), (third, _) = simulation.colluders[:2].tolist()
+    assert agreement(simulation, first, second, copying=0.8)[0] > 70
+    assert agreement(simulation, first, third, copying=0)[0] < 50
+    assert all(len(set(row)) == 5 for row in simulation.judgments.judge.reshape(-1, 5).tolist())
+    assert np.bincount(simulation.judgments.judge).min() > 100
+
+
+def test_colluding_leaves_the_others_independent() -> None:
+    """Judges who are in no pair with each other agree by chance."""
+    simulation = simulate("colluding", items=20_000, judges=50, copying=0.6)
+    assert simulation.colluders is not None
+    others = np.setdiff1d(np.arange(50), simulation.colluders)[:8]
+    for first, second in zip(others[:-1].tolist(), others[1:].tolist(), strict=True):
+        assert abs(agreement(simulation, first, second, copying=0)[1]) < FAR
+    firsts = simulation.colluders[:, 0]
+    assert abs(agreement(simulation, int(firsts[0]), int(firsts[1]), copying=0)[1]) < FAR
+
+
+def test_drifting_judges_change_when_said() -> None:
+    """Before its time a drifter's shares are the first matrices, from then on the second."""
+    simulation = simulate("drifting", items=20_000, judges=50)
+    changed, after, time = simulation.changed, simulation.after, simulation.judgments.time
+    assert changed is not None
+    assert after is not None
+    assert time is not None
+    turn = changed[simulation.judgments.judge]
+    late = (turn >= 0) & (time.to_numpy() >= turn)
+    assert distance(tally(simulation, np.flatnonzero(~late)), simulation.confusion) < FAR
+    assert distance(tally(simulation, np.flatnonzero(late)), after) < FAR
+    assert distance(tally(simulation), simulation.confusion) > 2 * FAR
+
+
+def test_drifting_judges_change_within_their_series() -> None:
+    """A fifth of the judges changes, with at least a fifth of their judgments before and after, and for the worse."""
+    simulation = simulate("drifting")
+    changed, after, judgments = simulation.changed, simulation.after, simulation.judgments
+    assert changed is not None
+    assert after is not None
+    assert judgments.time is not None
+    assert np.array_equal(np.sort(judgments.time.to_numpy()), np.arange(len(judgments)))
+    drifters = np.flatnonzero(changed >= 0)
+    assert drifters.size == 10
+    for judge in drifters.tolist():
+        series = judgments.time.to_numpy()[judgments.judge == judge]
+        assert changed[judge] in series
+        assert 0.2 < (series < changed[judge]).mean() < 0.8
+    right = np.einsum("jkk->j", simulation.confusion), np.einsum("jkk->j", after)
+    assert np.array_equal(right[1] < right[0], changed >= 0)
+
+
+def test_drifting_takes_judges_with_one_judgment() -> None:
+    """A judge with a single judgment has no point at which to change."""
+    simulation = simulate("drifting", items=5, judges=10, per_item=2, drifters=1)
+    assert simulation.changed is not None
+    assert np.array_equal(simulation.changed, np.full(10, -1))

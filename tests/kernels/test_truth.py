@@ -1,0 +1,161 @@
+"""The kernels against brute force, and at the edges of floating point."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from adjudge.kernels.block import Block
+from adjudge.kernels.truth import FAR, count, expect, truth_posterior, vote_shares
+
+
+def block(rows, items, judges, labels, gold=None, weight=None, topic=None):
+    """Return judgments (item, judge, label), sorted by item, as a block."""
+    rows = np.array(rows, np.int64).reshape(-1, 3)
+    start = np.r_[0, np.cumsum(np.bincount(rows[:, 0], minlength=items))]
+    return Block(
+        start,
+        rows[:, 1].astype(np.int32),
+        rows[:, 2].astype(np.uint8),
+        np.zeros(items, np.int32) if topic is None else np.array(topic, np.int32),
+        np.full(items, -1, np.int32) if gold is None else np.array(gold, np.int32),
+        np.empty(0) if weight is None else np.array(weight, float),
+        judges,
+        labels,
+    )
+
+
+def random_case(seed, items=6, judges=4, labels=3, topics=1):
+    """Return a random block with random params."""
+    rng = np.random.default_rng(seed)
+    rows = [(i, rng.integers(judges), rng.integers(labels)) for i in range(items) for _ in range(rng.integers(0, 6))]
+    topic = rng.integers(topics, size=items)
+    prevalence = rng.dirichlet(np.ones(labels), topics)
+    return block(rows, items, judges, labels, topic=topic), prevalence, rng.dirichlet(np.ones(labels), (judges, labels))
+
+
+def brute_force(b, prevalence, confusion):
+    """Return posterior and evidence by multiplying everything out."""
+    joint = prevalence[b.topic if len(prevalence) > 1 else np.zeros_like(b.topic)].copy()
+    for i in range(b.topic.size):
+        for n in range(b.start[i], b.start[i + 1]):
+            joint[i] *= confusion[b.judge[n], :, b.label[n]] ** (b.weight[n] if b.weight.size else 1)
+        if b.gold[i] >= 0:
+            joint[i] *= np.arange(joint.shape[1]) == b.gold[i]
+    total = joint.sum(axis=1, keepdims=True)
+    return joint / total, np.log(total).sum()
+
+
+@pytest.mark.parametrize(("seed", "topics"), list(itertools.product(range(5), (1, 3))))
+def test_posterior_and_evidence_equal_brute_force(seed, topics):
+    """The posterior is prior times likelihood, normalised; the evidence its log total."""
+    b, prevalence, confusion = random_case(seed, topics=topics)
+    posterior, evidence = truth_posterior(b, prevalence, confusion)
+    expected, log_total = brute_force(b, prevalence, confusion)
+    np.testing.assert_allclose(posterior, expected, rtol=1e-12)
+    assert evidence == pytest.approx(log_total, rel=1e-12)
+
+
+@pytest.mark.parametrize("labels", [1, 2, 5, 17])
+def test_every_number_of_labels(labels):
+    """Kernels are compiled for the number of truths; each agrees with brute force."""
+    b, prevalence, confusion = random_case(3, labels=labels)
+    np.testing.assert_allclose(truth_posterior(b, prevalence, confusion)[0], brute_force(b, prevalence, confusion)[0])
+
+
+@pytest.mark.parametrize("topics", [1, 3])
+def test_fused_pass_equals_posterior_then_count(topics):
+    """expect is truth_posterior followed by count."""
+    b, prevalence, confusion = random_case(11, items=50, topics=topics)
+    fused = expect(b, prevalence, confusion)
+    posterior, evidence = truth_posterior(b, prevalence, confusion)
+    counted = count(b, posterior, topics)
+    np.testing.assert_allclose(fused.truth, counted.truth, rtol=1e-12)
+    np.testing.assert_allclose(fused.label, counted.label, rtol=1e-12)
+    assert fused.evidence == pytest.approx(evidence, rel=1e-14)
+
+
+def test_count_is_a_sum_over_judgments():
+    """Every judgment adds its item's weights to its judge's row of its label."""
+    b = block([(0, 1, 0), (0, 1, 1), (1, 0, 1)], 2, 2, 2)
+    tally = count(b, np.array([[0.25, 0.75], [1.0, 0.0]]))
+    np.testing.assert_array_equal(tally.truth, [[1.25, 0.75]])
+    np.testing.assert_array_equal(tally.label[1], [[0.25, 0.25], [0.75, 0.75]])  # judge 1: truth x label
+    np.testing.assert_array_equal(tally.label[0], [[0, 1], [0, 0]])
+
+
+def test_gold_fixes_the_truth_and_enters_the_evidence():
+    """A known truth has posterior one, and the evidence of its own labels alone."""
+    b, prevalence, confusion = random_case(5)
+    gold = np.array([2, -1, 0, -1, -1, 1], np.int32)
+    posterior, evidence = truth_posterior(b._replace(gold=gold), prevalence, confusion)
+    np.testing.assert_array_equal(posterior[0], [0, 0, 1])
+    assert evidence == pytest.approx(brute_force(b._replace(gold=gold), prevalence, confusion)[1])
+
+
+def test_weights_count_judgments_as_often_as_they_say():
+    """A weight of w equals w copies of a judgment; fractions interpolate as powers do."""
+    b, prevalence, confusion = random_case(8)
+    weight = np.random.default_rng(0).integers(0, 4, b.judge.size) / 2
+    posterior, evidence = truth_posterior(b._replace(weight=weight), prevalence, confusion)
+    expected, log_total = brute_force(b._replace(weight=weight), prevalence, confusion)
+    np.testing.assert_allclose(posterior, expected, rtol=1e-10)
+    assert evidence == pytest.approx(log_total, rel=1e-12)
+
+
+def test_weighted_tally_counts_weights():
+    """The tally of a weighted judgment is its weight."""
+    b = block([(0, 0, 1), (0, 1, 0)], 1, 2, 2, weight=[2.5, 0.0])
+    tally = expect(b, np.array([[0.5, 0.5]]), np.full((2, 2, 2), 0.5))
+    assert tally.label[0].sum() == pytest.approx(2.5)
+    assert tally.label[1].sum() == 0
+
+
+def test_ten_thousand_judgments_that_swing_do_not_underflow():
+    """Half the judgments for one truth, then one more for the other: exact although both products underflow."""
+    half = 5_000
+    rows = [(0, 0, 0)] * half + [(0, 0, 1)] * (half + 1)
+    theta = np.array([[[0.9, 0.1], [0.1, 0.9]]])
+    posterior, evidence = truth_posterior(block(rows, 1, 1, 2), np.array([[0.5, 0.5]]), theta)
+    np.testing.assert_allclose(posterior, [[0.1, 0.9]], rtol=1e-9)
+    assert evidence == pytest.approx(half * np.log(0.09) + np.log(0.5), rel=1e-12)
+
+
+def test_contradictions_stay_comparable():
+    """Labels impossible under every truth leave the truth with fewer impossibilities ahead, and no NaN."""
+    theta = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    posterior, evidence = truth_posterior(
+        block([(0, 0, 0), (0, 0, 0), (0, 0, 1)], 1, 1, 2), np.array([[0.5, 0.5]]), theta
+    )
+    np.testing.assert_allclose(posterior, [[1, 0]], atol=1e-12)
+    assert np.isfinite(evidence)
+
+
+def test_a_truth_without_prevalence_is_not_divided_by():
+    """A prevalence of zero gives a posterior of zero."""
+    posterior, _ = truth_posterior(block([(0, 0, 1)], 1, 1, 2), np.array([[1.0, 0.0]]), np.full((1, 2, 2), 0.5))
+    np.testing.assert_allclose(posterior, [[1, 0]], atol=1e-90)
+
+
+def test_an_item_nobody_judged_has_the_prevalence():
+    """No judgments, no news."""
+    posterior, evidence = truth_posterior(block([], 2, 1, 2), np.array([[0.3, 0.7]]), np.full((1, 2, 2), 0.5))
+    np.testing.assert_allclose(posterior, [[0.3, 0.7]] * 2)
+    assert evidence == pytest.approx(0.0)
+
+
+def test_large_tables_take_the_path_that_fetches_ahead():
+    """Beyond the size where rows are fetched ahead, the answer is the same as brute force."""
+    judges = FAR // (2 * 2 * 2 * 8) + 1
+    rng = np.random.default_rng(0)
+    rows = [(i, rng.integers(judges), rng.integers(2)) for i in range(30) for _ in range(3)]
+    b, confusion = block(rows, 30, judges, 2), rng.dirichlet(np.ones(2), (judges, 2))
+    prevalence = np.array([[0.4, 0.6]])
+    np.testing.assert_allclose(truth_posterior(b, prevalence, confusion)[0], brute_force(b, prevalence, confusion)[0])
+
+
+def test_vote_shares_split_by_weight_and_yield_to_gold():
+    """Shares are weights over their total; gold is certain; nobody's item is even."""
+    b = block([(0, 0, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0)], 3, 3, 2, gold=[-1, 1, -1])
+    np.testing.assert_allclose(vote_shares(b), [[1 / 3, 2 / 3], [0, 1], [0.5, 0.5]])
+    np.testing.assert_allclose(vote_shares(b._replace(weight=np.array([2.0, 1, 1, 1])))[0], [0.5, 0.5])

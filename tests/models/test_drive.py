@@ -1,0 +1,118 @@
+"""The climb: it never falls, it ends for a stated reason, and leaps save steps without losing height."""
+
+import numpy as np
+import pytest
+
+import adjudge
+from adjudge.models.base import Params
+from adjudge.models.drive import Rules, climb
+
+SLOW = ("web_search", "trec2011_task2", "product", "trec2011_task2_mini")
+
+
+def params(p):
+    """Return params with one number in them."""
+    return Params(np.array([[p, 1 - p]]), np.full((1, 2, 2), 0.5), np.full((2, 2), 0.5))
+
+
+def towards(goal, rate):
+    """Return a step that goes part of the way to a goal; the evidence is the distance, negative and squared."""
+
+    def step(at):
+        p = at.prevalence[0, 0]
+        return params(goal + rate * (p - goal)), -((p - goal) ** 2)
+
+    return step
+
+
+def test_it_converges_and_says_so():
+    """A step that contracts is followed to its fixed point."""
+    end = climb(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500))
+    assert end.stopped == "converged"
+    assert end.params.prevalence[0, 0] == pytest.approx(0.7, abs=1e-5)
+
+
+def test_leaps_save_steps_on_a_slow_slope():
+    """Where a step goes one percent of the way, leaping needs far fewer."""
+    slow = [climb(towards(0.7, 0.99), params(0.2), Rules(1, 1e-6, 5000, accelerate=fast)) for fast in (False, True)]
+    assert slow[1].passes < slow[0].passes / 4
+    assert slow[1].evidence[-1] >= slow[0].evidence[-1]
+
+
+@pytest.mark.parametrize("accelerate", [False, True])
+def test_history_never_falls(accelerate):
+    """Whatever leaps do, what is kept rises."""
+    history = climb(towards(0.7, 0.97), params(0.01), Rules(1, 1e-9, 900, accelerate)).evidence
+    assert (np.diff(history) >= 0).all()
+
+
+def test_a_leap_that_loses_is_taken_back():
+    """A step that only moves near its start makes leaps overshoot; the climb goes on from before them."""
+    losing = []
+
+    def step(at):
+        p = float(at.prevalence[0, 0])
+        evidence = -1e4 * (p - 0.5) ** 2 if p < 0.6 else -1e6
+        losing.append(evidence == -1e6)
+        return params(min(0.59, p + 0.02 * (1 + p))), evidence
+
+    end = climb(step, params(0.3), Rules(1, 1e-7, 60))
+    assert (np.diff(end.evidence) >= 0).all() or end.stopped == "converged"
+    assert -1e6 not in end.evidence
+
+
+def test_the_cap_is_kept_and_named():
+    """Passes are counted, leaps included."""
+    calls = []
+
+    def step(at):
+        calls.append(1)
+        return towards(0.7, 0.999)(at)
+
+    end = climb(step, params(0.2), Rules(1, 0, 25))
+    assert end.stopped == "stopped at the cap of 25 passes"
+    assert end.passes == len(calls) == 25
+
+
+def test_an_interrupt_keeps_what_was_found():
+    """Ctrl-C in the middle ends the climb with the params it had."""
+    passes = []
+
+    def step(at):
+        passes.append(1)
+        if len(passes) == 7:
+            raise KeyboardInterrupt
+        return towards(0.7, 0.9)(at)
+
+    end = climb(step, params(0.2), Rules(1, 0, 100, accelerate=False))
+    assert end.stopped == "interrupted"
+    assert end.params.prevalence[0, 0] == pytest.approx(0.7 - 0.5 * 0.9**6)
+
+
+def test_progress_is_told_every_pass():
+    """A watcher hears of every pass, with its evidence."""
+    heard = []
+    end = climb(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500), lambda n, evidence: heard.append((n, evidence)))
+    assert [n for n, _ in heard] == list(range(1, end.passes + 1))
+
+
+@pytest.mark.parametrize("model", ["dawid-skene", "one-coin", "single-confusion"])
+@pytest.mark.parametrize("name", [*SLOW, "adult2", "fact_eval", "nyt_3p", "dog", "ducks", "temp"])
+def test_leaping_never_ends_below_plain_em(shared, name, model):
+    """On real judgments the accelerated climb ends at least as high as plain EM with the same tolerance."""
+    judgments = adjudge.read(str(shared(f"data/{name}/labels.csv")))
+    plain, fast = (adjudge.fit(judgments, model, accelerate=leap) for leap in (False, True))
+    assert fast.evidence[-1] >= plain.evidence[-1] - 1e-8 * len(judgments)
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_leaping_halves_the_passes_at_least(shared, name):
+    """To come within 1e-6 a judgment of where plain EM ends, leaping takes at most half the passes."""
+    judgments = adjudge.read(str(shared(f"data/{name}/labels.csv")))
+    counts = []
+    goal = adjudge.fit(judgments, "dawid-skene", accelerate=False).evidence[-1] - 1e-6 * len(judgments)
+    for leap in (False, True):
+        heard = []
+        adjudge.fit(judgments, "dawid-skene", accelerate=leap, progress=lambda n, e, heard=heard: heard.append((e, n)))
+        counts.append(next(n for evidence, n in heard if evidence >= goal))
+    assert counts[1] <= counts[0] / 2

@@ -1,0 +1,71 @@
+"""The M-steps, against their closed forms and against a search for anything more likely."""
+
+import numpy as np
+import pytest
+
+from adjudge.kernels.block import Tally
+from adjudge.models.base import accurate
+from adjudge.models.estimate import coin, mode, normal, own, shared
+
+COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
+
+
+def likelihood(confusion):
+    """Return the expected log likelihood of the counts."""
+    return (COUNTS * np.log(confusion)).sum()
+
+
+def test_rows_nobody_met_keep_the_start():
+    """A row of zeros becomes the start's row, and no warning is raised."""
+    start = np.array([[0.9, 0.1], [0.2, 0.8]])
+    np.testing.assert_allclose(normal(np.array([[0.0, 0.0], [1.0, 3.0]]), start), [[0.9, 0.1], [0.25, 0.75]])
+
+
+def test_own_is_each_judges_share():
+    """Rows of counts, divided by their sums."""
+    np.testing.assert_allclose(own(COUNTS, COUNTS), COUNTS / COUNTS.sum(axis=2, keepdims=True))
+
+
+def test_shared_is_everybodys_share():
+    """All judges have the matrix of the summed counts."""
+    tied = shared(COUNTS, accurate(3, 3).confusion)
+    pooled = COUNTS.sum(axis=0)
+    np.testing.assert_allclose(tied[2], pooled / pooled.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(tied[0], tied[2])
+
+
+def test_coin_is_the_share_of_right_labels():
+    """Right on the diagonal; wrong labels are equally likely."""
+    tossed = coin(COUNTS, accurate(3, 3).confusion)
+    right = np.trace(COUNTS[1]) / COUNTS[1].sum()
+    np.testing.assert_allclose(np.diag(tossed[1]), right)
+    assert tossed[1][0, 1] == pytest.approx((1 - right) / 2)
+
+
+def test_coin_of_one_label_is_certain():
+    """With a single label everybody is right."""
+    np.testing.assert_array_equal(coin(np.ones((2, 1, 1)), np.ones((2, 1, 1))), np.ones((2, 1, 1)))
+
+
+def test_a_judge_without_judgments_keeps_her_start():
+    """Nothing counted, nothing learned."""
+    start = accurate(2, 3).confusion
+    for tie in (own, coin):
+        np.testing.assert_allclose(tie(np.stack([COUNTS[0], np.zeros((3, 3))]), start)[1], start[1])
+
+
+@pytest.mark.parametrize("tie", [own, shared, coin])
+def test_nothing_near_is_more_likely(tie):
+    """The M-step is a maximum among matrices of its own kind."""
+    best = tie(COUNTS, accurate(3, 3).confusion)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        other = tie(COUNTS * np.exp(0.1 * rng.standard_normal(COUNTS.shape)), best)
+        assert likelihood(other) <= likelihood(best) + 1e-12
+
+
+def test_mode_fills_every_param():
+    """Prevalence, confusion and the population follow from one tally."""
+    params = mode(own)(Tally(np.array([[1.0, 2.0, 1.0]]), COUNTS, 0.0), accurate(3, 3))
+    np.testing.assert_allclose(params.prevalence, [[0.25, 0.5, 0.25]])
+    np.testing.assert_allclose(params.population.sum(axis=1), 1)

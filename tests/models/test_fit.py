@@ -1,0 +1,91 @@
+"""The doorway: what goes in, what is refused, and memory mode."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.models.fit import BLOCK, blocks_of
+
+TABLE = pl.DataFrame(
+    {
+        "item": [f"i{n // 3}" for n in range(30)],
+        "judge": ["x", "y", "z"] * 10,
+        "label": ["1" if (n // 3) % 2 else "0" for n in range(30)],
+    }
+)
+
+
+def test_paths_frames_and_judgments_are_the_same(tmp_path):
+    """A path, a frame and the encoded table give one answer."""
+    TABLE.write_csv(tmp_path / "labels.csv")
+    fits = [adjudge.fit(data) for data in (str(tmp_path / "labels.csv"), TABLE, adjudge.read(TABLE))]
+    assert fits[0].labels.equals(fits[1].labels)
+    assert fits[1].labels.equals(fits[2].labels)
+
+
+def test_both_starts_find_the_truth():
+    """From the vote, and from the paper's accurate judges."""
+    for start in ("vote", "accurate"):
+        assert adjudge.fit(TABLE, start=start).labels["label"].to_list() == ["0", "1"] * 5
+
+
+def test_an_unknown_start_is_refused():
+    """The message names the choices."""
+    with pytest.raises(adjudge.UsageError, match="start 'here' is not one of 'vote', 'accurate'"):
+        adjudge.fit(TABLE, start="here")
+
+
+def test_the_cap_is_said():
+    """A fit that did not converge says why it stopped."""
+    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "1", "1"] * 10)), iterations=2, tolerance=0)
+    assert fit.stopped == "stopped at the cap of 2 passes"
+    assert not fit.converged
+
+
+def test_predict_takes_a_new_judge_for_an_average_one():
+    """A judge never seen has the population's matrix."""
+    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)))
+    new = pl.DataFrame({"item": ["n", "m"], "judge": ["nobody", "x"], "label": ["1", "0"]})
+    told = fit.predict(new)
+    prior = fit.params.prevalence[0]
+    expected = prior * fit.params.population[:, 1]
+    np.testing.assert_allclose(told.posterior[0], expected / expected.sum())
+    assert told.stopped == "predicted from a fit of 10 items"
+
+
+def test_predict_refuses_labels_the_fit_never_met():
+    """The scale of a fit is fixed."""
+    new = pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["maybe"]})
+    with pytest.raises(adjudge.InputError, match="label 'maybe' is not one of '0', '1'"):
+        adjudge.fit(TABLE).predict(new)
+
+
+def test_predict_refuses_judgments_on_another_scale():
+    """Encoded judgments must have the fit's labels."""
+    new = adjudge.read(pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["1"]}))
+    with pytest.raises(adjudge.UsageError, match="the judgments' labels '1' are not the fit's '0', '1'"):
+        adjudge.fit(TABLE).predict(new)
+
+
+def test_blocks_depend_on_the_data_alone():
+    """Small tables are one block; large ones a few, fewer where judges' tables are large."""
+    few = adjudge.simulate("dawid-skene", items=BLOCK, judges=10, labels=2).judgments.block()
+    many = few._replace(judges=200_000)
+    assert len(blocks_of(adjudge.read(TABLE).block())) == 1
+    assert len(blocks_of(few)) == 5
+    assert len(blocks_of(many)) == 1
+
+
+def test_frames_keep_their_kind():
+    """pandas in, pandas out; pyarrow in, pyarrow out."""
+    assert type(adjudge.fit(TABLE.to_pandas()).judges).__module__.startswith("pandas")
+    assert type(adjudge.fit(TABLE.to_arrow()).judges).__module__.startswith("pyarrow")
+
+
+def test_integer_ids_come_back_as_integers():
+    """Names keep their type."""
+    table = TABLE.with_columns(item=pl.Series([n // 3 for n in range(30)]), label=pl.Series([n // 3 % 2 for n in range(30)]))
+    fit = adjudge.fit(table)
+    assert fit.labels["item"].to_list() == list(range(10))
+    assert fit.labels["label"].to_list() == [0, 1] * 5

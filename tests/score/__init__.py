@@ -1,0 +1,1 @@
+"""Twins of the modules in adjudge.score."""
