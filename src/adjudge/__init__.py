@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
     from adjudge.models.saved import load
-    from adjudge.score.labels import Scores, score
+    from adjudge.score.labels import Scores, scores
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
@@ -36,7 +36,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
     "adjudge.models.saved": ("load",),
-    "adjudge.score.labels": ("Scores", "score"),
+    "adjudge.score.labels": ("Scores", "scores"),
 }
 
 __version__ = "0.1.0"
@@ -57,7 +57,7 @@ __all__ = [
     "load",
     "predict",
     "read",
-    "score",
+    "scores",
     "simulate",
 ]
 

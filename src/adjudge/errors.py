@@ -32,7 +32,7 @@ class UsageError(AdjudgeError):
     exit_code = 2
 
 
-class MissingExtra(AdjudgeError):
+class MissingExtra(AdjudgeError):  # noqa: N818
     """An optional part is not installed; the message is the line to type."""
 
     def __init__(self, package: str, need: str) -> None:
@@ -43,8 +43,14 @@ class AdjudgeWarning(UserWarning):
     """Something the user should know, and nothing that stops the work."""
 
 
+def quote(name: object, most: int = 60) -> str:
+    """Return a name in quotation marks, on one line, cut after ``most`` characters."""
+    text = str(name) if str(name).isprintable() else repr(str(name))[1:-1]
+    return f"'{text}'" if len(text) <= most else f"'{text[:most]}...'"
+
+
 def quoted(names: Iterable[object], most: int = 8) -> str:
-    """Return names as ``'a', 'b', 'c'``, cut after ``most`` of them."""
-    listed = [f"'{name}'" for name in names]
+    """Return names as ``'a', 'b', 'c'``, cut after ``most`` of them; without any, ``none``."""
+    listed = list(names)
     rest = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return (", ".join(map(quote, listed[:most])) or "none") + (f" and {rest} more" if rest > 0 else "")

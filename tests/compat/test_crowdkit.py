@@ -32,7 +32,9 @@ def test_shapes_and_names_are_theirs(name):
 @pytest.mark.parametrize("name", ["DawidSkene", "OneCoinDawidSkene"])
 def test_attributes_are_theirs(name):
     """priors_ and errors_ have crowd-kit's layout, and nearly its values."""
-    ours, theirs = (getattr(module, name)(n_iter=200, tol=tol).fit(TABLE) for module, tol in ((crowdkit, 1e-10), (aggregation, -1)))
+    ours, theirs = (
+        getattr(module, name)(n_iter=200, tol=tol).fit(TABLE) for module, tol in ((crowdkit, 1e-10), (aggregation, -1))
+    )
     assert ours.priors_.name == theirs.priors_.name
     assert ours.errors_.index.names == theirs.errors_.index.names
     both = ours.errors_.loc[theirs.errors_.index, theirs.errors_.columns]
@@ -64,7 +66,9 @@ def test_skills_weigh_the_vote():
 def test_missing_skills_as_told(how, default):
     """A worker without a skill is left out, or given the default."""
     skills = pd.Series({"x": 0.1, "y": 0.2})
-    ours, theirs = (module.MajorityVote(default, how).fit_predict_proba(TABLE, skills) for module in (crowdkit, aggregation))
+    ours, theirs = (
+        module.MajorityVote(default, how).fit_predict_proba(TABLE, skills) for module in (crowdkit, aggregation)
+    )
     np.testing.assert_allclose(ours, theirs.loc[ours.index, ours.columns].fillna(0))
 
 

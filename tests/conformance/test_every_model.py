@@ -16,9 +16,7 @@ from adjudge.models.registry import MODELS
 EVERY = pytest.mark.parametrize("model", list(MODELS))
 FEW = {"iterations": 12, "accelerate": False}  # before rounding can push a climb off a saddle
 
-rows = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40
-)
+rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40)
 
 
 def table(judged, weight=None):
@@ -66,7 +64,10 @@ def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
     item, judge, label = (data.draw(st.permutations(range(n))) for n in (6, 5, 3))
     order = data.draw(st.permutations(judged))
     renamed = [(item[i], judge[j], label[k]) for i, j, k in order]
-    before, after = by_name(adjudge.fit(table(judged), model, **FEW)), by_name(adjudge.fit(table(renamed), model, **FEW))
+    before, after = (
+        by_name(adjudge.fit(table(judged), model, **FEW)),
+        by_name(adjudge.fit(table(renamed), model, **FEW)),
+    )
     for i in {i for i, _, _ in judged}:
         for k in {k for _, _, k in judged}:
             assert after[f"i{item[i]}"][f"l{label[k]}"] == pytest.approx(before[f"i{i}"][f"l{k}"], abs=1e-6)

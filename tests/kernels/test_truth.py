@@ -65,7 +65,7 @@ def test_every_number_of_labels(labels):
 
 @pytest.mark.parametrize("topics", [1, 3])
 def test_fused_pass_equals_posterior_then_count(topics):
-    """expect is truth_posterior followed by count."""
+    """Expect is truth_posterior followed by count."""
     b, prevalence, confusion = random_case(11, items=50, topics=topics)
     fused = expect(b, prevalence, confusion)
     posterior, evidence = truth_posterior(b, prevalence, confusion)

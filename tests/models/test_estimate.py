@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.kernels.block import Tally
 from adjudge.models.base import accurate
-from adjudge.models.estimate import coin, mode, normal, own, shared
+from adjudge.models.estimate import coin, mode, own, shared
 
 COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
 
@@ -13,12 +13,6 @@ COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
 def likelihood(confusion):
     """Return the expected log likelihood of the counts."""
     return (COUNTS * np.log(confusion)).sum()
-
-
-def test_rows_nobody_met_keep_the_start():
-    """A row of zeros becomes the start's row, and no warning is raised."""
-    start = np.array([[0.9, 0.1], [0.2, 0.8]])
-    np.testing.assert_allclose(normal(np.array([[0.0, 0.0], [1.0, 3.0]]), start), [[0.9, 0.1], [0.25, 0.75]])
 
 
 def test_own_is_each_judges_share():

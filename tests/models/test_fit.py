@@ -78,14 +78,16 @@ def test_blocks_depend_on_the_data_alone():
 
 
 def test_frames_keep_their_kind():
-    """pandas in, pandas out; pyarrow in, pyarrow out."""
+    """Pandas in, pandas out; pyarrow in, pyarrow out."""
     assert type(adjudge.fit(TABLE.to_pandas()).judges).__module__.startswith("pandas")
     assert type(adjudge.fit(TABLE.to_arrow()).judges).__module__.startswith("pyarrow")
 
 
 def test_integer_ids_come_back_as_integers():
     """Names keep their type."""
-    table = TABLE.with_columns(item=pl.Series([n // 3 for n in range(30)]), label=pl.Series([n // 3 % 2 for n in range(30)]))
+    table = TABLE.with_columns(
+        item=pl.Series([n // 3 for n in range(30)]), label=pl.Series([n // 3 % 2 for n in range(30)])
+    )
     fit = adjudge.fit(table)
     assert fit.labels["item"].to_list() == list(range(10))
     assert fit.labels["label"].to_list() == [0, 1] * 5

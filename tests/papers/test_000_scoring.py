@@ -6,7 +6,7 @@ import pytest
 
 from adjudge.arrays import Floats
 from adjudge.score.confusion import fractional, indicator, precision, recall
-from adjudge.score.labels import score
+from adjudge.score.labels import scores
 from adjudge.score.probabilities import mean_squared_error
 
 CHANCE = np.array([[0.28, 0.72]])  # of being irrelevant and relevant
@@ -50,7 +50,7 @@ def test_the_simulation_gives_the_printed_numbers() -> None:
     truth = (rng.random(p.size) < p).astype(int)
     items = np.arange(p.size)
     answers = pl.DataFrame({"item": items, "label": (p > 0.5).astype(int), "p_0": 1 - p, "p_1": p})
-    values = score(answers, pl.DataFrame({"item": items, "label": truth})).values
+    values = scores(answers, pl.DataFrame({"item": items, "label": truth})).values
     assert [values["precision"], values["recall"]] == pytest.approx([0.75, 0.75], abs=0.005)
     expected = pytest.approx([0.6667, 0.6667], abs=0.005)
     assert [values["fractional_precision"], values["fractional_recall"]] == expected

@@ -14,5 +14,8 @@ def test_incidences_are_the_printed_ones():
 def test_embedded_table_is_the_shared_one(shared):
     """The table in the package has the counts of the published one, cell by cell."""
     ours, theirs = adjudge.dataset("anesthesia"), adjudge.read(str(shared("data/anesthesia/labels.csv")))
-    rows = [sorted(zip(j.items.gather(j.item()), j.judges.gather(j.judge), j.label.tolist(), strict=True)) for j in (ours, theirs)]
+    rows = [
+        sorted(zip(j.items.gather(j.item()), j.judges.gather(j.judge), j.label.tolist(), strict=True))
+        for j in (ours, theirs)
+    ]
     assert [(str(i), str(j), k) for i, j, k in rows[0]] == [(str(i), str(j), k) for i, j, k in rows[1]]

@@ -28,7 +28,7 @@ def test_accuracy_reaches_the_published_figures(shared):
     for name, method, printed, source in seen:
         folder = shared(f"data/{name}")
         fit = adjudge.fit(str(folder / "labels.csv"), OURS[method])
-        scores = adjudge.score(fit, str(folder / "gold.csv"))
+        scores = adjudge.scores(fit, str(folder / "gold.csv"))
         accuracy = scores.values["accuracy"]
         error = np.sqrt(printed * (1 - printed) / scores.items)
         assert accuracy > printed - 2 * error, f"{name} {method}: {accuracy:.4f} against {printed} ({source})"
@@ -39,7 +39,9 @@ def test_dawid_skene_beats_the_vote_where_judges_are_biased(shared, name, low):
     """On sets with biased judges the model wins clearly."""
     folder = shared(f"data/{name}")
     accuracy = {
-        model: adjudge.score(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]
+        model: adjudge.scores(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values[
+            "accuracy"
+        ]
         for model in ("majority", "dawid-skene")
     }
     assert accuracy["dawid-skene"] > max(low, accuracy["majority"] + 0.03)
@@ -50,7 +52,7 @@ def test_dawid_skene_loses_to_the_vote_where_it_is_known_to(shared, name):
     """On sets whose items mislead everybody the model loses: a later model must do better, not this one."""
     folder = shared(f"data/{name}")
     vote, model = (
-        adjudge.score(adjudge.fit(str(folder / "labels.csv"), name), str(folder / "gold.csv")).values["accuracy"]
+        adjudge.scores(adjudge.fit(str(folder / "labels.csv"), name), str(folder / "gold.csv")).values["accuracy"]
         for name in ("majority", "dawid-skene")
     )
     assert model < vote

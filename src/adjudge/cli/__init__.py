@@ -10,11 +10,13 @@ from typing import Any
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the data are wrong, 2 the call is wrong, 130 interrupted."""
     from adjudge.cli.app import app
-    from adjudge.errors import AdjudgeError
+    from adjudge.errors import AdjudgeError, AdjudgeWarning
 
-    warnings.showwarning = _say_warning
     try:
-        app(arguments, prog_name="adjudge")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", AdjudgeWarning)
+            warnings.showwarning = _say_warning
+            app(arguments, prog_name="adjudge")
     except AdjudgeError as error:
         print(f"adjudge: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -26,6 +28,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
 
 
-def _say_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print a warning as one line for people."""
     print(f"adjudge: warning: {message}", file=sys.stderr)

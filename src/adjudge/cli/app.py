@@ -17,7 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (fit.fit, predict.predict, score.score, simulate.simulate, models.models, datasets.datasets):
-    app.command(no_args_is_help=command not in (models.models, datasets.datasets))(command)
+    app.command(no_args_is_help=command not in (models.models, datasets.datasets, simulate.simulate))(command)
 
 
 def _version(asked: bool) -> None:
@@ -29,7 +29,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def adjudge(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
 ) -> None:
     """Turn many imperfect judgments into decisions one can defend.
 

@@ -8,8 +8,12 @@ import typer
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which one to print; without it, all are listed.")] = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file instead.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which one to print; without it, all are listed.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file instead.")
+    ] = None,
 ) -> None:
     """List the data sets that ship with the package, or give one as CSV.
 
@@ -23,7 +27,7 @@ def datasets(
     from adjudge.judgments.write import table_text, write_file
 
     if name is None:
-        rows = [(known.name, known.title, known.source) for known in DATASETS.values()]
+        rows = [(known.name, known.title, known.citation) for known in DATASETS.values()]
         console().print(table("Data sets", ("name", "what it is", "source"), rows))
         return
     content = table_text(judgment_table(dataset(name)), "csv")

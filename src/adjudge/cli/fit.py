@@ -12,7 +12,9 @@ from adjudge.cli import options as o
 
 def fit(
     judgments: o.Table,
-    model: Annotated[str, typer.Option("--model", "-m", help="A model's name; `adjudge models` lists them.")] = "dawid-skene",
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="NAME", help="A model's name; `adjudge models` lists them.")
+    ] = "dawid-skene",
     gold: o.Gold = None,
     out: o.Out = None,
     format: o.Format = None,  # noqa: A002
@@ -26,14 +28,25 @@ def fit(
     labels: o.Labels = None,
     ordinal: o.Ordinal = False,
     repeats: o.Repeats = "keep",
-    ties: Annotated[str, typer.Option(help="Which of equally likely labels to give: random, first or all.")] = "random",
-    start: Annotated[str, typer.Option(help="Where the climb begins: vote (shares) or accurate (judges).")] = "vote",
+    ties: Annotated[
+        str, typer.Option(metavar="HOW", help="Which of equally likely labels to give: random, first or all.")
+    ] = "random",
+    start: Annotated[
+        str, typer.Option(metavar="WHERE", help="Where the climb begins: vote (shares) or accurate (judges).")
+    ] = "vote",
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Stop when a step raises the log likelihood by less than this a judgment.")
+        float,
+        typer.Option(
+            min=0, metavar="RISE", help="Stop when a step raises the log likelihood by less than this a judgment."
+        ),
     ] = 1e-8,
-    iterations: Annotated[int, typer.Option(min=1, help="Passes over the judgments at most.")] = 5_000,
+    iterations: Annotated[
+        int, typer.Option(min=1, metavar="NUMBER", help="Passes over the judgments at most.")
+    ] = 5_000,
     accelerate: Annotated[bool, typer.Option(help="Leap along the climb; --no-accelerate is plain EM.")] = True,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; the result is the same with any number.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Threads; the result is the same with any number.")
+    ] = None,
     seed: o.Seed = 0,
     rows: o.Rows = 10,
 ) -> None:

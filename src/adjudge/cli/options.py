@@ -7,12 +7,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-COLUMNS = "Columns (found by their usual names, or named here)"
-SCALE = "Labels"
-OUTPUT = "Output"
-
 Table: TypeAlias = Annotated[
-    str, typer.Argument(metavar="JUDGMENTS", help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="JUDGMENTS", help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input."
+    ),
 ]
 ItemColumn: TypeAlias = Annotated[str | None, typer.Option("--item", metavar="COLUMN", help="The column of items.")]
 JudgeColumn: TypeAlias = Annotated[str | None, typer.Option("--judge", metavar="COLUMN", help="The column of judges.")]
@@ -36,19 +35,26 @@ Labels: TypeAlias = Annotated[
 Ordinal: TypeAlias = Annotated[bool, typer.Option("--ordinal", help="The order of the labels means something.")]
 Repeats: TypeAlias = Annotated[
     str,
-    typer.Option("--repeats", metavar="HOW", help="A judge's repeats on an item: keep, merge (same label) or drop (all but the first)."),
+    typer.Option(
+        "--repeats",
+        metavar="HOW",
+        help="A judge's repeats on an item: keep, merge (same label) or drop (all but the first).",
+    ),
 ]
 Gold: TypeAlias = Annotated[
     str | None, typer.Option("--gold", metavar="TABLE", help="A table of (item, label) with truths that are known.")
 ]
 Out: TypeAlias = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write labels.csv, judges.csv and the fit itself here.")
+    str | None,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Write labels.csv, judges.csv and the fit itself here."),
 ]
 Format: TypeAlias = Annotated[
     str | None, typer.Option("--format", metavar="FORMAT", help="Print the labels for machines: csv, jsonl or parquet.")
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
-Rows: TypeAlias = Annotated[int, typer.Option("--rows", min=1, help="How many rows of each table people see.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="The same seed gives the same result.")]
+Rows: TypeAlias = Annotated[
+    int, typer.Option("--rows", min=1, metavar="NUMBER", help="How many rows of each table people see.")
+]
 
 
 def label_list(text: str | None) -> list[str] | None:

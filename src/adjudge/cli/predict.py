@@ -37,7 +37,15 @@ def predict(
     from adjudge.models.saved import load
 
     known = load(fit)
-    named = {"item": item, "judge": judge, "label": label, "topic": topic, "weight": weight}
-    scale = known.scale
-    table = read(judgments, **named, labels=scale.labels, ordinal=scale.ordinal, format=input_format)
+    table = read(
+        judgments,
+        item=item,
+        judge=judge,
+        label=label,
+        topic=topic,
+        weight=weight,
+        labels=known.scale.labels,
+        ordinal=known.scale.ordinal,
+        format=input_format,
+    )
     deliver(infer(known, table), out, format, rows)

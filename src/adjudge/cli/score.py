@@ -11,14 +11,21 @@ from adjudge.cli import options as o
 
 def score(
     answers: Annotated[
-        str, typer.Argument(metavar="ANSWERS", help="A saved fit, or a table of item, label and, where known, p_<label>.")
+        str,
+        typer.Argument(metavar="ANSWERS", help="A saved fit, or a table of item, label and, where known, p_<label>."),
     ],
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="A table of item and label: the truth.")],
     positive: Annotated[
-        str | None, typer.Option(help="Of two labels, the one that precision and recall speak of; the last by default.")
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="Of two labels, the one that precision and recall speak of; the last by default."
+        ),
     ] = None,
     bound: Annotated[
-        float, typer.Option(min=0, max=0.5, help="Log loss takes probabilities no nearer to 0 or 1 than this.")
+        float,
+        typer.Option(
+            min=0, max=0.5, metavar="NUMBER", help="Log loss takes probabilities no nearer to 0 or 1 than this."
+        ),
     ] = 1e-3,
     item: o.ItemColumn = None,
     label: o.LabelColumn = None,
@@ -31,6 +38,6 @@ def score(
     $ adjudge score fit/ crowd/gold.csv
     """
     from adjudge.cli.show import show_scores
-    from adjudge.score.labels import score as scored
+    from adjudge.score.labels import scores
 
-    show_scores(scored(answers, gold, positive=positive, bound=bound, item=item, label=label))
+    show_scores(scores(answers, gold, positive=positive, bound=bound, item=item, label=label))

@@ -6,10 +6,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from adjudge.judgments.write import frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,15 +30,15 @@ def console() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=WIDTH)
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """Return a table; numbers stand right, text left."""
-    shown = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
+    """Return a table below its title; numbers stand right, text left."""
+    shown = Table(header_style="bold", box=None, pad_edge=False)
     for c, name in enumerate(head):
-        numeric = bool(rows) and all(isinstance(row[c], int | float) for row in rows)
-        shown.add_column(Text(name), justify="right" if numeric else "left", no_wrap=True, overflow="ellipsis")
+        numeric = any(isinstance(row[c], int | float) for row in rows)
+        shown.add_column(Text(name), justify="right" if numeric else "left", no_wrap=numeric or c == 0, overflow="fold")
     for row in rows:
         shown.add_row(*(Text(_cell(value)) for value in row))
-    return shown
+    return Group(Text(title, style="italic"), shown)
 
 
 def show_fit(fit: Fit, rows: int) -> None:
@@ -57,26 +59,25 @@ def show_scores(scores: Scores) -> None:
     console().print(table(f"Scores on {scores.items:,} items{notes}", ("measure", "value", "note"), scores.table()))
 
 
-def _consensus(fit: Fit, rows: int) -> Table:
+def _consensus(fit: Fit, rows: int) -> Group:
     """Return the first items' labels."""
-    columns = {name: list(values)[:rows] for name, values in fit.label_columns().items()}
+    shown = frame(fit.label_columns()).head(rows)
     if len(fit.scale) > CELLS:
-        columns = {name: values for name, values in columns.items() if not name.startswith("p_")}
-    title = f"Consensus ({min(rows, len(fit.items)):,} of {len(fit.items):,} items)"
-    return table(title, list(columns), list(zip(*columns.values(), strict=True)))
+        shown = shown.drop(f"p_{name}" for name in fit.scale.names)
+    title = f"Consensus ({shown.height:,} of {len(fit.items):,} items)"
+    return table(title, shown.columns, shown.rows())
 
 
-def _judges(fit: Fit, rows: int) -> Table:
+def _judges(fit: Fit, rows: int) -> Group:
     """Return the judges, best first; of many, the best and the worst."""
-    columns = fit.judge_columns()
-    if len(columns) > CELLS + 3:
-        columns = {name: columns[name] for name in ("judge", "judgments", "accuracy")}
-    every = list(zip(*(list(values) for values in columns.values()), strict=True))
-    ranked = sorted(every, key=lambda row: (-float(row[2]), -int(row[1])))
-    few = len(ranked) <= 2 * rows
-    shown = ranked if few else [*ranked[:rows], tuple("..." for _ in columns), *ranked[-rows:]]
-    title = f"Judges, best first ({len(ranked):,})" if few else f"Judges, the best and the worst {rows} of {len(ranked):,}"
-    return table(title, list(columns), shown)
+    ranked = frame(fit.judge_columns()).sort("accuracy", "judgments", descending=True, maintain_order=True)
+    if ranked.width > CELLS + 3:
+        ranked = ranked.select("judge", "judgments", "accuracy")
+    few = ranked.height <= 2 * rows
+    gap = [tuple("..." for _ in ranked.columns)]
+    shown = ranked.rows() if few else [*ranked.head(rows).rows(), *gap, *ranked.tail(rows).rows()]
+    title = f"best first ({ranked.height:,})" if few else f"the best and the worst {rows} of {ranked.height:,}"
+    return table(f"Judges, {title}", ranked.columns, shown)
 
 
 def _cell(value: Any) -> str:
@@ -90,17 +91,18 @@ class ClimbProgress:
     """A line about a running fit, shown on a screen once the fit takes long."""
 
     def __init__(self) -> None:
-        self.began, self.live = time.monotonic(), None if sys.stderr.isatty() else False
+        self.began, self.screen = time.monotonic(), sys.stderr.isatty()
+        self.live: Live | None = None
 
     def __call__(self, passes: int, evidence: float) -> None:
         """Show how far the climb is."""
-        if self.live is None and time.monotonic() - self.began > PATIENCE:
+        if self.screen and self.live is None and time.monotonic() - self.began > PATIENCE:
             self.live = Live(console=Console(stderr=True), transient=True)
             self.live.start()
-        if isinstance(self.live, Live):
+        if self.live is not None:
             self.live.update(Text(f"pass {passes:,}   log evidence {evidence:,.3f}   Ctrl-C keeps what is found"))
 
     def close(self) -> None:
         """Take the line away."""
-        if isinstance(self.live, Live):
+        if self.live is not None:
             self.live.stop()

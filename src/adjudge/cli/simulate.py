@@ -10,10 +10,17 @@ from adjudge.cli import options as o
 
 
 def simulate(
-    design: Annotated[str | None, typer.Argument(metavar="[DESIGN]", help="Which crowd; without it, all are listed.")] = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where labels.csv, gold.csv and truth.csv go.")] = "crowd",
+    design: Annotated[
+        str | None, typer.Argument(metavar="[DESIGN]", help="Which crowd; without it, all are listed.")
+    ] = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where labels.csv, gold.csv and truth.csv go.")
+    ] = "crowd",
     size: Annotated[
-        list[str] | None, typer.Option("--size", "-s", metavar="NAME=NUMBER", help="A size of the design, such as items=500; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--size", "-s", metavar="NAME=NUMBER", help="A size of the design, such as items=500; repeatable."
+        ),
     ] = None,
     seed: o.Seed = 0,
 ) -> None:
@@ -21,18 +28,20 @@ def simulate(
 
     \b
     $ adjudge simulate
-    $ adjudge simulate carpenter --size topics=5 --size items=200 --size judges=20 --size judgments=1000 --size gold=50 --out crowd/
+    $ adjudge simulate liu-wang --size items=200 --size gold=50 --out crowd/
     """
     from adjudge.cli.show import console, table
+    from adjudge.judgments.rows import judgment_table
     from adjudge.judgments.simulate import DESIGNS
     from adjudge.judgments.simulate import simulate as draw
-    from adjudge.judgments.write import write_whole
-    from adjudge.judgments.simulate import simulation_files
+    from adjudge.judgments.write import frame, table_text, write_whole
 
     if design is None:
-        rows = [(known.name, known.summary, known.paper) for known in DESIGNS.values()]
-        console().print(table("Designs", ("name", "who judges", "paper"), rows))
+        rows = [(known.name, known.summary, ", ".join(known.sizes)) for known in DESIGNS.values()]
+        console().print(table("Designs", ("name", "who judges", "sizes"), rows))
         return
     drawn = draw(design, seed, **o.sizes(size or []))
-    write_whole(simulation_files(drawn), out)
+    gold = frame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
+    tables = {"labels.csv": judgment_table(drawn.judgments), "gold.csv": gold, "truth.csv": drawn.truths}
+    write_whole({name: table_text(content, "csv") for name, content in tables.items()}, out)
     print(f"wrote {drawn.judgments} to {out}/labels.csv, with gold.csv and truth.csv")

@@ -110,7 +110,9 @@ class MajorityVote(_Aggregator):
         weight = table["worker"].map(skills.to_dict())
         missing = weight.isna()
         if missing.any() and self.on_missing_skill == "error":
-            raise InputError(f"worker '{table['worker'][missing].iloc[0]}' has no skill (on_missing_skill allows it)", "skills")
+            raise InputError(
+                f"worker '{table['worker'][missing].iloc[0]}' has no skill (on_missing_skill allows it)", "skills"
+            )
         if self.on_missing_skill == "value":
             weight = weight.fillna(self.default_skill)
         return table.assign(weight=weight)[weight.notna()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from adjudge.errors import InputError, quoted
+from adjudge.errors import InputError, quote, quoted
 
 USUAL: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "task", "doc", "document", "question", "unit"),
@@ -18,9 +18,12 @@ NEEDED = ("item", "judge", "label")
 def find_columns(
     names: Sequence[str], chosen: Mapping[str, str | None], source: str, needed: Sequence[str] = NEEDED
 ) -> dict[str, str]:
-    """Return role -> column for every role that has one; a role in ``needed`` must."""
-    found = {role: _find(role, names, chosen.get(role), source, role in needed) for role in USUAL}
+    """Return role -> column: every needed role has one, and in a table of judgments others may."""
+    taken = [column for column in chosen.values() if column is not None]
+    wanted = USUAL if needed == NEEDED else needed
+    found = {role: chosen.get(role) or _find(role, names, taken, source, role in needed) for role in wanted}
     roles = {role: column for role, column in found.items() if column is not None}
+    _refuse_unknown(roles, names, source)
     _refuse_shared(roles, source)
     return roles
 
@@ -30,13 +33,10 @@ def is_usual(column: str, role: str) -> bool:
     return _plain(column) in USUAL[role]
 
 
-def _find(role: str, names: Sequence[str], chosen: str | None, source: str, needed: bool) -> str | None:
-    """Return the column of one role."""
-    if chosen is not None:
-        if chosen not in names:
-            raise InputError(f"there is no column '{chosen}' for the {role} (columns: {quoted(names)})", source)
-        return chosen
-    candidates = [name for name in names if is_usual(name, role)]
+def _find(role: str, names: Sequence[str], taken: Sequence[str], source: str, needed: bool) -> str | None:
+    """Return the column whose name is usual for a role, rather one that is not taken for another."""
+    usual = [name for name in names if is_usual(name, role)]
+    candidates = [name for name in usual if name not in taken] or (usual if needed else [])
     if len(candidates) > 1:
         raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
     if needed and not candidates:
@@ -48,12 +48,19 @@ def _find(role: str, names: Sequence[str], chosen: str | None, source: str, need
     return candidates[0] if candidates else None
 
 
+def _refuse_unknown(roles: Mapping[str, str], names: Sequence[str], source: str) -> None:
+    """Refuse a column that is not there."""
+    for role, column in roles.items():
+        if column not in names:
+            raise InputError(f"there is no column {quote(column)} for the {role} (columns: {quoted(names)})", source)
+
+
 def _refuse_shared(roles: Mapping[str, str], source: str) -> None:
     """Refuse one column in two roles."""
     for column in roles.values():
         sharing = [role for role, name in roles.items() if name == column]
         if len(sharing) > 1:
-            raise InputError(f"column '{column}' is named as both {' and '.join(sharing)}", source)
+            raise InputError(f"column {quote(column)} is named as both {' and '.join(sharing)}", source)
 
 
 def _plain(column: str) -> str:

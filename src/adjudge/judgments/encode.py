@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.errors import quoted
+from adjudge.errors import quote, quoted
 from adjudge.judgments.columns import find_columns, is_usual
-from adjudge.judgments.scale import Label, Scale, scale_of
+from adjudge.judgments.scale import Label, Scale, given_scale, number_of, scale_of
 from adjudge.judgments.source import Source
 from adjudge.judgments.table import Judgments, encoded
 from adjudge.kernels.coding import code
@@ -52,7 +52,7 @@ def encode(
         topics=None if topic is None else topic.names.alias("topic"),
         topic=None if topic is None else frozen(_topic_of_item(source, item, topic)),
         weight=_weights(source, roles["weight"]) if "weight" in roles else None,
-        time=source.column(roles["time"]) if "time" in roles else None,
+        time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
     )
 
@@ -64,34 +64,32 @@ def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
         return dict(zip(roles, coded, strict=True))
 
 
-def scale_codes(
-    source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool
-) -> tuple[Scale, Codes]:
+def scale_codes(source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool) -> tuple[Scale, Codes]:
     """Return the scale, and the place on it of each label seen."""
     seen = label.names.to_list()
-    scale = scale_of(seen, ordinal) if labels is None else Scale(tuple(labels), ordinal)
-    place = {name: k for k, name in enumerate(scale.names)}
-    for value, position in zip(seen, label.first, strict=True):
-        if str(value) not in place:
-            expected = f"label '{value}' is not one of {quoted(scale.names)} (give --labels to extend the scale)"
-            raise source.wrong(expected, int(position))
-    if labels is not None:  # the table's own values, where it has them: 1 and not "1"
-        own = {str(value): value for value in seen}
-        scale = Scale(tuple(own.get(name, given) for name, given in zip(scale.names, scale.labels, strict=True)), ordinal)
-    return scale, np.array([place[str(value)] for value in seen], np.int32)
+    if labels is None:
+        _refuse_twins(source, label)
+    scale = scale_of(seen, ordinal) if labels is None else given_scale(labels, ordinal, seen[0])
+    place = scale.places(seen)
+    for value, position, k in zip(seen, label.first, place, strict=True):
+        if k is None:
+            what = f"label {quote(value)} is not one of {quoted(scale.names)} (give --labels to extend the scale)"
+            raise source.wrong(what, int(position))
+    return scale, np.array(place, np.int32)
 
 
 def _code_column(source: Source, role: str, column: str) -> Coded:
     """Return one column as codes."""
     series = source.column(column)
-    if series.dtype.is_nested():
-        raise source.wrong(f"column '{column}' holds lists or records, not one {role} a row")
-    if series.dtype in (pl.Categorical, pl.Enum, pl.Object):
-        series = series.cast(pl.String)
     if not len(series):
-        raise source.wrong("the table holds no rows")
+        raise source.wrong("holds no rows")
+    _refuse_nested(source, role, column, series)
     coded = _hashed(series)
-    coded = _stripped(coded) if source.text and series.dtype == pl.String else coded
+    try:
+        names = _plain(coded.names)
+    except pl.exceptions.PolarsError as error:
+        raise source.wrong(f"column {quote(column)} holds {series.dtype} values that are not text") from error
+    coded = _renamed(coded, names.str.strip_chars() if source.text else names)
     _refuse_empty(source, role, column, coded)
     return coded
 
@@ -106,33 +104,61 @@ def _hashed(series: pl.Series) -> Coded:
     raise AssertionError("unreachable: seeds do not end")
 
 
-def _stripped(coded: Coded) -> Coded:
-    """Return the same column with blanks around names ignored: ' ann' is 'ann'."""
-    names = coded.names.str.strip_chars()
-    if names.equals(coded.names):
+def _plain(names: pl.Series) -> pl.Series:
+    """Return names as text, integers, fractions or booleans: 1.0 is 1, a category its text, a date its text."""
+    if names.dtype.is_decimal() or names.dtype.is_float():
+        fractions = names.cast(pl.Float64)
+        whole = fractions.cast(pl.Int64, strict=False)
+        return whole if whole.cast(pl.Float64).eq_missing(fractions).all() else fractions
+    if names.dtype in (pl.Boolean, pl.Null) or (
+        names.dtype.is_integer() and names.dtype not in (pl.Int128, pl.UInt128)
+    ):
+        return names
+    return names.cast(pl.String)
+
+
+def _renamed(coded: Coded, names: pl.Series) -> Coded:
+    """Return the same column with other names for its codes; codes whose names are now the same become one."""
+    if names.dtype == coded.names.dtype and names.equals(coded.names):
         return coded
     again = _hashed(names)
     return Coded(again.code[coded.code], again.names, coded.first[again.first])
+
+
+def _refuse_nested(source: Source, role: str, column: str, series: pl.Series) -> None:
+    """Refuse a column whose rows are no single values."""
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        raise source.wrong(f"column {quote(column)} holds lists, records or objects, not one {role} a row")
 
 
 def _refuse_empty(source: Source, role: str, column: str, coded: Coded) -> None:
     """Refuse a missing or empty name."""
     missing = coded.names.is_null()
     if coded.names.dtype == pl.String:
-        missing = missing | (coded.names == "")
+        missing |= (coded.names == "").fill_null(True)
     elif coded.names.dtype.is_float():
-        missing = missing | coded.names.is_nan()
+        missing |= coded.names.is_nan().fill_null(True)
     if missing.any():
-        position = int(coded.first[missing.fill_null(True).to_numpy()].min())
-        raise source.wrong(f"the {role} (column '{column}') is empty", position)
+        position = int(coded.first[missing.to_numpy()].min())
+        raise source.wrong(f"the {role} (column {quote(column)}) is empty", position)
+
+
+def _refuse_twins(source: Source, label: Coded) -> None:
+    """Refuse one number written in two ways, such as 1 and 1.0, which would pass for two labels."""
+    written: dict[float, Label] = {}
+    for value, position in zip(label.names, label.first, strict=True):
+        number = number_of(value)
+        if number is not None and written.setdefault(number, value) != value:
+            what = f"label {quote(value)} is {quote(written[number])} written in another way"
+            raise source.wrong(f"{what}: write them alike, or give both with --labels", int(position))
 
 
 def _refuse_swapped_columns(source: Source, roles: Mapping[str, str]) -> None:
     """Refuse --item worker --judge item."""
     if is_usual(roles["item"], "judge") and is_usual(roles["judge"], "item"):
         raise source.wrong(
-            f"item and judge look swapped: column '{roles['item']}' was named as the item "
-            f"and '{roles['judge']}' as the judge"
+            f"item and judge look swapped: column {quote(roles['item'])} was named as the item "
+            f"and {quote(roles['judge'])} as the judge"
         )
 
 
@@ -142,7 +168,7 @@ def _refuse_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
     A sign is item ids that read like people (w01, worker7) beside judge ids that do not; another is far
     fewer items than judges with many judgments on each. Naming both columns overrules either.
     """
-    people = item.names.cast(pl.String).str.contains(PERSON).all() and not judge.names.cast(pl.String).str.contains(PERSON).any()
+    people = _people(item.names).all() and not _people(judge.names).any()
     rows, items, judges = item.code.size, len(item.names), len(judge.names)
     few = items > 1 and judges > 3 * items and rows >= 30 and rows >= 10 * items
     if people or few:
@@ -152,15 +178,21 @@ def _refuse_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
         )
 
 
+def _people(names: pl.Series) -> pl.Series:
+    """Return which names read like those of people."""
+    return names.cast(pl.String).str.contains(PERSON)
+
+
 def _topic_of_item(source: Source, item: Coded, topic: Coded) -> Codes:
     """Return the topic of each item (I), refusing an item in two topics."""
     of_item = topic.code[item.first]
     other = np.flatnonzero(topic.code != of_item[item.code])
     if other.size:
         n = int(other[0])
-        here, before = topic.names[int(topic.code[n])], topic.names[int(of_item[item.code[n]])]
+        i = int(item.code[n])
+        here, before = topic.names[int(topic.code[n])], topic.names[int(of_item[i])]
         raise source.wrong(
-            f"item '{item.names[int(item.code[n])]}' is in topic '{here}' here and in topic '{before}' before: "
+            f"item {quote(item.names[i])} is in topic {quote(here)} here and in topic {quote(before)} before: "
             "give items ids of their own in each topic",
             n,
         )
@@ -170,9 +202,14 @@ def _topic_of_item(source: Source, item: Coded, topic: Coded) -> Codes:
 def _weights(source: Source, column: str) -> Floats:
     """Return how often each judgment counts, refusing what is not a number of at least 0."""
     given = source.column(column)
-    values = given.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~(values >= 0) | ~np.isfinite(values))
+    _refuse_nested(source, "weight", column, given)
+    if not given.dtype.is_numeric():
+        given = given.cast(pl.String).str.strip_chars()
+    values: Floats = given.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if bad.size:
-        raise source.wrong(f"weight '{given[int(bad[0])]}' is not a number of at least 0", int(bad[0]))
+        n = int(bad[0])
+        if given[n] in (None, "") or given[n] != given[n]:
+            raise source.wrong(f"the weight (column {quote(column)}) is empty", n)
+        raise source.wrong(f"weight {quote(given[n])} is not a finite number of at least 0", n)
     return values
-

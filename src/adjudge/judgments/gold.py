@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes
-from adjudge.errors import AdjudgeWarning
+from adjudge.errors import AdjudgeWarning, quote
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.encode import Coded, code_columns, scale_codes
 from adjudge.judgments.read import open_source
@@ -22,7 +22,12 @@ UNKNOWN = "-1"  # how TREC's task 2 files write a truth that is not known
 
 
 def read_gold(
-    data: Any, judgments: Judgments, *, item: str | None = None, label: str | None = None, format: str | None = None  # noqa: A002
+    data: Any,
+    judgments: Judgments,
+    *,
+    item: str | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
 ) -> tuple[Judgments, Codes]:
     """Return the judgments, with any items only gold knows added, and the truth of each item (-1 unknown).
 
@@ -31,21 +36,11 @@ def read_gold(
     source = gold_source(data, format)
     items, truths = gold_table(source, judgments.scale, item=item, label=label)
     place = places(items.names, judgments.items)
-    unjudged = place < 0
-    if unjudged.all():
-        example = f"item '{items.names[0]}' is not among the judged items, such as '{judgments.items[0]}'"
-        raise source.wrong(f"{example}; nor is any other of the {len(items.names):,} gold items", int(items.first[0]))
-    if unjudged.any():
-        c = int(np.flatnonzero(unjudged)[0])
-        where = f"{source.name}, row {source.row(int(items.first[c]))}"
-        warnings.warn(
-            f"{where}: nobody judged gold item '{items.names[c]}' ({unjudged.sum():,} such of {unjudged.size:,})",
-            AdjudgeWarning,
-            stacklevel=2,
-        )
-    more = items.names.filter(pl.Series(unjudged)).cast(judgments.items.dtype)
-    grown = judgments.with_items(more)
-    place[unjudged] = len(judgments.items) + np.arange(len(more))
+    unjudged = np.flatnonzero(place < 0)
+    if unjudged.size:
+        warnings.warn(_unjudged(source, items, judgments, unjudged), AdjudgeWarning, stacklevel=2)
+    grown = judgments.with_items(items.names.gather(unjudged))
+    place[unjudged] = len(judgments.items) + np.arange(unjudged.size)
     gold = np.full(len(grown.items), -1, np.int32)
     gold[place] = truths
     return grown, gold
@@ -58,23 +53,24 @@ def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     return open_source(data, format)
 
 
-def gold_table(source: Source, scale: Scale, *, item: str | None = None, label: str | None = None) -> tuple[Coded, Codes]:
+def gold_table(
+    source: Source, scale: Scale, *, item: str | None = None, label: str | None = None
+) -> tuple[Coded, Codes]:
     """Return the items that have gold, and their truths on the scale; two truths for one item are refused."""
     if label is None and "gold" in source.columns:
         label = "gold"
     roles = find_columns(source.columns, {"item": item, "label": label}, source.name, needed=("item", "label"))
-    columns = code_columns(source, {"item": roles["item"], "label": roles["label"]})
+    columns = code_columns(source, roles)
     items, labels = columns["item"], columns["label"]
-    known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | (UNKNOWN in scale.names)
-    if not known.all():
-        items, labels = _kept(items, labels, known[labels.code])
-    _, to_scale = scale_codes(source, labels, scale.labels, scale.ordinal)
-    truth = to_scale[labels.code]
-    other = np.flatnonzero(truth != truth[items.first][items.code])
-    if other.size:
-        n = int(other[0])
-        raise source.wrong(f"item '{items.names[int(items.code[n])]}' has a second, different truth", n)
-    return items, truth[items.first]
+    truth = _truths(source, labels, scale)
+    known = np.flatnonzero(truth >= 0)
+    first = np.full(len(items.names), -1)  # the row where each item's truth is first said
+    first[items.code[known][::-1]] = known[::-1]
+    _refuse_second_truths(source, items, labels, known[truth[known] != truth[first[items.code[known]]]], first)
+    kept = np.flatnonzero(first >= 0)
+    place = np.full(first.size, -1)
+    place[kept] = np.arange(kept.size)
+    return Coded(place[items.code], items.names.gather(kept), first[kept]), truth[first[kept]]
 
 
 def places(names: pl.Series, among: pl.Series) -> Codes:
@@ -87,13 +83,32 @@ def places(names: pl.Series, among: pl.Series) -> Codes:
     return found.fill_null(-1).to_numpy().copy()
 
 
-def _kept(items: Coded, labels: Coded, kept: Codes) -> tuple[Coded, Coded]:
-    """Return two columns with only the rows kept; codes of names that are gone disappear."""
-    rows = np.flatnonzero(kept)
+def _truths(source: Source, labels: Coded, scale: Scale) -> Codes:
+    """Return the place on the scale of every row's truth, -1 where it is not known."""
+    known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | (UNKNOWN in scale.names)
+    if not known.any():
+        raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
+    place = np.full(known.size, -1, np.int32)
+    seen = Coded(labels.code, labels.names.filter(pl.Series(known)), labels.first[known])
+    place[known] = scale_codes(source, seen, scale.labels, scale.ordinal)[1]
+    return place[labels.code]
 
-    def shrink(column: Coded) -> Coded:
-        old, first, code = np.unique(column.code[rows], return_index=True, return_inverse=True)
-        return Coded(code, column.names.gather(old), rows[first])
 
-    items, labels = shrink(items), shrink(labels)
-    return items, labels
+def _refuse_second_truths(source: Source, items: Coded, labels: Coded, other: Codes, first: Codes) -> None:
+    """Refuse an item that has another truth than before."""
+    if other.size:
+        n, before = int(other[0]), int(first[items.code[other[0]]])
+        item, here, there = items.names[int(items.code[n])], *labels.names.gather(labels.code[[n, before]])
+        what = f"item {quote(item)} has the truth {quote(here)} here and {quote(there)} in row {source.row(before)}"
+        raise source.wrong(f"{what}: keep one of them", n)
+
+
+def _unjudged(source: Source, items: Coded, judgments: Judgments, unjudged: Codes) -> str:
+    """Return what to say of gold for items nobody judged, refusing gold that is all of this kind."""
+    name, n = items.names[int(unjudged[0])], int(items.first[unjudged[0]])
+    total = len(items.names)
+    if unjudged.size == total:
+        what = f"none of the {total:,} gold items was judged: this one is {quote(name)}"
+        raise source.wrong(f"{what}, and judged items are such as {quote(judgments.items[0])}", n)
+    where = f"{source.name}, row {source.row(n)}"
+    return f"{where}: nobody judged gold item {quote(name)} ({unjudged.size:,} such of {total:,})"

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
+import json
 import lzma
+import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from adjudge.errors import AdjudgeWarning, InputError, UsageError, quoted
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
 from adjudge.judgments import source as sources
 from adjudge.judgments import trec
 from adjudge.judgments.encode import encode
 from adjudge.judgments.scale import Label
-from adjudge.judgments.source import Source
+from adjudge.judgments.source import Place, Source
 from adjudge.judgments.table import Judgments
 
-UNPACK: Mapping[bytes, Callable[[bytes], bytes]] = {  # the first bytes of a compressed file
-    b"\x1f\x8b": gzip.decompress,
-    b"BZh": bz2.decompress,
-    b"\xfd7zXZ": lzma.decompress,
-}
-ZSTD = b"\x28\xb5\x2f\xfd"
+PARQUET = b"PAR1"
+ZIP = b"PK\x03\x04"
+BOM = b"\xef\xbb\xbf"
+STRAY_QUOTE = "a quotation mark stands inside a value"
+QUOTE_HINT = "values are quoted whole, and quotation marks in them are doubled"
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".qrels": "qrels",
@@ -61,167 +67,195 @@ def read(
     ``ordinal`` says that the order means something. A judge's repeats on an item are judgments like any
     other; ``repeats="merge"`` drops those that say the same again, ``"drop"`` all but the first.
     """
-    if isinstance(data, Judgments):
-        return data
     named = {"item": item, "judge": judge, "label": label, "topic": topic, "weight": weight, "time": time}
-    judgments = encode(open_source(data, format), named, labels, ordinal)
-    judgments, gone = judgments.without_repeats(repeats)
+    if isinstance(data, Judgments):
+        _refuse_options(ordinal, labels, format, *named.values())
+        judgments = data
+    else:
+        judgments = encode(open_source(data, format), named, labels, ordinal)
+    kept, gone = judgments.without_repeats(repeats)
     if gone:
         warnings.warn(f"repeats: {repeats} left out {gone:,} judgments", AdjudgeWarning, stacklevel=2)
-    return judgments
+    return kept
 
 
 def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     """Return the columns of a file, of standard input, or of a frame."""
-    if not isinstance(data, str | Path):
+    if not isinstance(data, str | os.PathLike):
         return sources.from_frame(data)
     name = sources.display_name(data)
-    if str(data) != "-" and not Path(data).is_file():
-        what = "is a folder, not a file" if Path(data).is_dir() else "there is no such file"
-        raise InputError(what, name)
-    kind = format or _kind_by_name(data)
-    if kind == "parquet" and str(data) != "-":
+    if format in (None, "parquet") and os.path.isfile(data) and sources.bytes_of(data, len(PARQUET)) == PARQUET:
         return _parquet(Path(data), name)
-    content = sources.bytes_of(data)
+    content = _unpacked(sources.bytes_of(data), name).removeprefix(BOM)
     if not content or content.isspace():
         raise InputError("the file is empty", name)
-    unpacked = _unpacked(content, name)
-    return READERS[_known(kind or _kind_by_content(unpacked))](unpacked, name)
-
-
-def _known(kind: str) -> str:
-    """Return a format's name, refusing one nobody knows."""
+    kind = format or _kind(data, content)
     if kind not in READERS:
         raise UsageError(f"format {kind!r} is not one of {quoted(READERS, most=99)}")
-    return kind
+    return READERS[kind](content, name)
 
 
-def _kind_by_name(path: str | Path) -> str | None:
-    """Return the format that a file's name tells, if any."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    plain = [suffix for suffix in suffixes if suffix not in PACKED]
-    return SUFFIXES.get(plain[-1]) if plain else None
+def _refuse_options(*given: object) -> None:
+    """Refuse options that come too late, for judgments that are read already."""
+    if any(option is not None and option is not False for option in given):
+        raise UsageError("these judgments are read already: give columns, labels and format where they are read")
 
 
-def _kind_by_content(content: bytes) -> str:
-    """Return the format that the first bytes tell."""
-    if content.startswith(b"PAR1"):
+def _kind(path: Place, content: bytes) -> str:
+    """Return the format that the content or else the file's name tells."""
+    if content.startswith(PARQUET):
         return "parquet"
-    return "jsonl" if content.lstrip()[:1] == b"{" else "csv"
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix.lower() not in PACKED]
+    named = SUFFIXES.get(suffixes[-1].lower()) if suffixes else None
+    return named or ("jsonl" if content.lstrip()[:1] == b"{" else "csv")
 
 
 def _unpacked(content: bytes, name: str) -> bytes:
     """Return the content without its compression, told by the first bytes."""
-    if content.startswith(ZSTD):
-        return _unzstd(content, name)
+    if content.startswith(ZIP):
+        raise InputError("is a zip archive or an Excel workbook: unpack it, or save the sheet as CSV", name)
     for start, unpack in UNPACK.items():
         if content.startswith(start):
             try:
-                return unpack(content)
-            except (OSError, EOFError, lzma.LZMAError) as error:
-                raise InputError(f"the compressed file is damaged or cut off ({error})", name) from error
+                return _unpacked(unpack(content), name)
+            except pl.exceptions.PolarsError as error:
+                raise InputError("holds something other than text: unpack it first (zstd -d)", name) from error
+            except DAMAGES as error:
+                raise InputError("the compressed file is damaged or cut off", name) from error
     return content
 
 
-def _unzstd(content: bytes, name: str) -> bytes:
-    """Unpack Zstandard through polars, which reads it for lines of text."""
+def _unzstd(content: bytes) -> bytes:
+    """Unpack text from Zstandard through polars, which does so for tables: here one of one row and one column."""
     try:
-        lines = pl.read_csv(content, has_header=False, separator="\x01", quote_char=None, infer_schema=False, new_columns=["line"])
-    except pl.exceptions.PolarsError as error:
-        raise InputError("the compressed file is damaged or cut off", name) from error
-    return "\n".join(line or "" for line in lines.get_column("line")).encode()
+        table = pl.read_csv(
+            content, has_header=False, infer_schema=False, separator="\x1f", eol_char="\x1e", quote_char=None
+        )
+    except pl.exceptions.NoDataError:
+        return b""
+    return str(table.item()).encode()
 
 
-def _parquet(path: Path | io.BytesIO, name: str) -> Source:
+def _parquet(content: Path | bytes, name: str) -> Source:
     """Open a Parquet file; columns are read one at a time, when asked for."""
+    if isinstance(content, bytes) and not content.startswith(PARQUET):
+        raise InputError("is not a Parquet file", name)
+    table = pl.scan_parquet(content, glob=False)
+
+    def column(wanted: str) -> pl.Series:
+        with _whole(name):
+            return table.select(wanted).collect().get_column(wanted)
+
+    with _whole(name):
+        return Source(name, tuple(table.collect_schema()), column)
+
+
+@contextmanager
+def _whole(name: str) -> Iterator[None]:
+    """Say it in one sentence when a Parquet file is not whole; polars panics at some of them."""
     try:
-        columns = tuple(pl.read_parquet_schema(path))
-
-        def column(wanted: str) -> pl.Series:
-            return pl.read_parquet(path, columns=[wanted]).get_column(wanted)
-
-        if not pl.scan_parquet(path).select(pl.len()).collect().item():
-            raise InputError("the file holds no rows", name)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError("is not a complete Parquet file (cut off while it was written or copied?)", name) from error
-    return Source(name, columns, column)
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError("the Parquet file is damaged, or cut off while it was written or copied", name) from error
 
 
 def _separated(content: bytes, name: str, separator: str | None = None) -> Source:
     """Read lines of separated values; every value stays the text it is."""
-    header = content.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0]
-    separator = separator or max(",\t;|", key=lambda mark: header.count(mark.encode()))
+    content = content if b"\n" in content else content.replace(b"\r", b"\n")
+    text = content.lstrip(b"\r\n")
+    first_line = io.BytesIO(text).readline()
+    separator = separator or max(",\t;|", key=lambda mark: first_line.count(mark.encode()))
     try:
-        frame = pl.read_csv(content, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise _broken_line(content, name, separator) or InputError(f"is not readable as separated values ({error})", name) from error
-    repeated = [column for column in frame.columns if "_duplicated_" in column]
-    if repeated:
-        raise InputError(f"two columns are called '{repeated[0].split('_duplicated_')[0]}'", name, 1)
-    if not frame.height:
-        raise InputError("the file holds a header and no rows", name)
-    return sources.of_lines(name, frame.rename(str.strip), 2)
+        header = next(csv.reader(io.TextIOWrapper(io.BytesIO(text), "utf8", newline=""), delimiter=separator))
+        frame = pl.read_csv(text, separator=separator, infer_schema=False)
+    except (UnicodeDecodeError, csv.Error, pl.exceptions.PolarsError) as error:
+        raise _broken_line(content, name, separator) from error
+    above = content.count(b"\n", 0, len(content) - len(text)) + sum(column.count("\n") for column in header)
+    twice = [column for column, times in Counter(map(str.strip, header)).items() if column and times > 1]
+    if twice:
+        raise InputError(f"two columns are called {quote(twice[0])}: rename one", name, above + 1)
+    return sources.of_lines(name, frame.rename(lambda column: column.strip() or column), above + 2)
 
 
-def _broken_line(content: bytes, name: str, separator: str) -> InputError | None:
-    """Return the error about the first line that is not UTF-8 or has too many values, with its row."""
-    bad_bytes = not_utf8(content, name)
-    if bad_bytes is not None:
-        return bad_bytes
-    width = None
-    for row, line in enumerate(content.decode().splitlines(), 1):
-        if line.count('"') % 2:
-            return InputError("a quotation mark is opened and not closed", name, row)
-        values = line.count(separator) + 1
-        if '"' not in line and width is not None and values > width:
-            return InputError(f"{values} values where the header names {width} columns", name, row)
-        width = values if width is None else width
-    return None
-
-
-def not_utf8(content: bytes, name: str) -> InputError | None:
-    """Return the error about the first byte that is not UTF-8, if there is one."""
+def _broken_line(content: bytes, name: str, separator: str) -> InputError:
+    """Return the error about the first line that is not UTF-8, not well quoted, or too long, with its row."""
+    lines = sources.text_of(content, name).split("\n")
+    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)
+    row, width = 1, 0
     try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        row = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        return InputError(f"byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8", name, row)
-    return None
+        for values in reader:
+            width = width or len(values)
+            if len(values) > width:
+                what = f"{len(values)} values where the header names {width} columns"
+                return InputError(f"{what}; a value that holds {quote(separator)} needs quotation marks", name, row)
+            raw = "\n".join(lines[row - 1 : reader.line_num])
+            if any('"' in value and value.replace('"', '""') not in raw for value in values):
+                return InputError(f"{STRAY_QUOTE}: {QUOTE_HINT}", name, row)
+            row = reader.line_num + 1
+    except csv.Error as error:
+        what = STRAY_QUOTE if "expected after" in str(error) else "a quotation mark is opened and not closed"
+        return InputError(f"{what}: {QUOTE_HINT}", name, row)
+    return InputError("is not readable as separated values", name)
 
 
 def _json_lines(content: bytes, name: str) -> Source:
     """Read one JSON object a line."""
     try:
         frame = pl.read_ndjson(content, infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
-        raise _broken_json(content, name) or InputError(f"is not readable as JSON lines ({error})", name) from error
-    return Source(name, tuple(frame.columns), frame.get_column, 1)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _broken_json(content, name) or InputError("is not readable as JSON lines", name) from error
+
+    def column(wanted: str) -> pl.Series:
+        series = frame.get_column(wanted)
+        if series.dtype == pl.String and series.str.contains(r"^[\[{]").any():  # polars writes a list as text
+            wrong = _broken_json(content, name, wanted)
+            if wrong is not None:
+                raise wrong
+        return series
+
+    def row(position: int) -> int:
+        return [number for number, line in enumerate(content.split(b"\n"), 1) if line.strip()][position]
+
+    return Source(name, tuple(frame.columns), column, row)
 
 
-def _broken_json(content: bytes, name: str) -> InputError | None:
-    """Return the error about the first line that is not a JSON object."""
-    import json
-
-    bad_bytes = not_utf8(content, name)
-    if bad_bytes is not None:
-        return bad_bytes
-    for row, line in enumerate(content.decode().splitlines(), 1):
+def _broken_json(content: bytes, name: str, only: str | None = None) -> InputError | None:
+    """Return the error about the first line that is not a JSON object like those before, with its row."""
+    nested: dict[str, bool] = {}
+    for row, line in enumerate(sources.text_of(content, name).split("\n"), 1):
         try:
-            value = json.loads(line) if line.strip() else {}
-        except ValueError as error:
-            return InputError(f"is not JSON: {error}", name, row)
-        if not isinstance(value, dict):
-            return InputError("is JSON but not an object with named values", name, row)
+            values = json.loads(line, parse_constant=_no_json) if line.strip() else {}
+        except (ValueError, RecursionError) as error:
+            return InputError(f"is not JSON ({getattr(error, 'msg', error)}); give one object a line", name, row)
+        if not isinstance(values, dict):
+            return InputError("is JSON but not an object with named values; give one object a line", name, row)
+        for key, value in values.items():
+            kind = isinstance(value, list | dict)
+            if only in (None, key) and value is not None and nested.setdefault(key, kind) != kind:
+                return InputError(f"{quote(key)} holds a list or record in some rows and not in others", name, row)
     return None
 
+
+def _no_json(constant: str) -> None:
+    """Refuse NaN and Infinity, which Python would read."""
+    raise ValueError(f"{constant} is not a JSON value")
+
+
+UNPACK: Mapping[bytes, Callable[[bytes], bytes]] = {  # by the first bytes of a compressed file
+    b"\x1f\x8b": gzip.decompress,
+    b"BZh": bz2.decompress,
+    b"\xfd7zXZ": lzma.decompress,
+    b"\x28\xb5\x2f\xfd": _unzstd,
+}
+DAMAGES = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 
 READERS: Mapping[str, Callable[[bytes, str], Source]] = {
     "csv": _separated,
     "tsv": lambda content, name: _separated(content, name, "\t"),
     "jsonl": _json_lines,
-    "parquet": lambda content, name: _parquet(io.BytesIO(content), name),
+    "parquet": _parquet,
     "qrels": trec.qrels_source,
     "trec-task1": trec.task1_source,
     "trec-task2": trec.task2_source,
+    "trec-task2-run": trec.task2_run_source,
 }

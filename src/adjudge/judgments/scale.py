@@ -1,12 +1,22 @@
 """Label scales: nominal, or ordinal with an order that is given or numeric, never guessed from text."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from adjudge.errors import UsageError, quoted
 
 Label: TypeAlias = str | int | float | bool
+
+READ: Mapping[type, Callable[[str], Label]] = {  # a label of each type from its name
+    str: str,
+    int: lambda name: int(name.removesuffix(".0")),
+    float: float,
+    bool: {"False": False, "True": True}.__getitem__,
+}
 
 
 @dataclass(frozen=True)
@@ -17,7 +27,9 @@ class Scale:
     ordinal: bool = False
 
     def __post_init__(self) -> None:
-        twice = sorted({str(label) for label in self.labels if self.labels.count(label) > 1})
+        if not self.labels:
+            raise UsageError("a scale needs at least one label")
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
             raise UsageError(f"the scale names {quoted(twice)} twice; give every label once")
 
@@ -29,12 +41,18 @@ class Scale:
         """The labels as text, for column names and people."""
         return tuple(str(label) for label in self.labels)
 
+    def places(self, labels: Iterable[Label]) -> list[int | None]:
+        """Return where labels stand, found by name or else as numbers (1.0 is 1); None where they do not."""
+        by_name = {name: k for k, name in enumerate(self.names)}
+        by_number = {number_of(label): k for k, label in enumerate(self.labels)} | {None: None}
+        return [by_name.get(str(label), by_number.get(number_of(label))) for label in labels]
+
 
 def scale_of(seen: Iterable[Label], ordinal: bool = False) -> Scale:
     """Return the scale of the labels seen: numeric labels in their numeric order, others by name."""
     labels = list(seen)
-    numbers = [_number(label) for label in labels]
-    if all(number is not None for number in numbers):
+    numbers = [number for label in labels if (number := number_of(label)) is not None]
+    if len(numbers) == len(labels):
         return Scale(tuple(label for _, label in sorted(zip(numbers, labels, strict=True))), ordinal)
     if ordinal:
         raise UsageError(
@@ -44,7 +62,18 @@ def scale_of(seen: Iterable[Label], ordinal: bool = False) -> Scale:
     return Scale(tuple(sorted(labels, key=str)))
 
 
-def _number(label: Label) -> float | None:
+def given_scale(labels: Sequence[Label], ordinal: bool, like: Label) -> Scale:
+    """Return the scale that a user gives, in the type of a label of the table: 1 and not "1"."""
+    if isinstance(labels, str):
+        raise UsageError(f"labels {labels!r} is one text: give a list of labels")
+    names = Scale(tuple(labels)).names
+    try:
+        return Scale(tuple(READ[type(like)](name) for name in names), ordinal)
+    except (KeyError, ValueError):  # labels the table's type cannot hold
+        return Scale(names, ordinal)
+
+
+def number_of(label: Label) -> float | None:
     """Return the value of a numeric label, None for text."""
     try:
         value = float(label)

@@ -163,13 +163,13 @@ def _size(design: Design, name: str) -> Size:
 
 def _checked(name: str, value: Any, size: Size) -> int | float:
     """Return a number that may be this size, refusing any other."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if size.share and number and 0 <= float(value) <= 1:
-        return float(value)
-    if not size.share and number and float(value).is_integer() and value >= size.least:
-        return int(value)
-    expected = "a number from 0 to 1" if size.share else f"a whole number of at least {size.least}"
-    raise UsageError(f"{name} must be {expected}, not {value!r}")
+    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    number = float(value) if numeric else math.nan
+    fits = 0 <= number <= 1 if size.share else number.is_integer() and number >= size.least
+    if not fits:
+        expected = "a number from 0 to 1" if size.share else f"a whole number of at least {size.least}"
+        raise UsageError(f"{name} must be {expected}, not {value!r}")
+    return number if size.share else int(value)
 
 
 def _followed(sizes: Mapping[str, int | float | None]) -> dict[str, int | float]:

@@ -6,16 +6,23 @@ never held whole.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import polars as pl
 
-from adjudge.errors import InputError
+from adjudge.errors import InputError, quote
+
+Place: TypeAlias = str | os.PathLike[str]
+
+
+def same(position: int) -> int:
+    """Return the position itself: the rows of frames and Parquet files count from 0."""
+    return position
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,9 @@ class Source:
     name: str
     columns: tuple[str, ...]
     column: Callable[[str], pl.Series]
-    first_row: int = 0  # what people call the first row of data: 2 below a header line
-    rows: pl.Series | None = None  # row numbers, where blank lines were passed over
+    row: Callable[[int], int] = same  # the number under which people find the row at a position
     kind: str = "polars"
     text: bool = False  # columns are text as typed: outer blanks mean nothing
-
-    def row(self, position: int) -> int:
-        """Return the number under which people find the row at a position."""
-        return int(self.rows[position]) if self.rows is not None else position + self.first_row
 
     def wrong(self, what: str, position: int | None = None) -> InputError:
         """Return the error that says where and what."""
@@ -42,48 +44,91 @@ class Source:
 def from_frame(frame: Any, name: str = "table") -> Source:
     """Return a pandas, polars, pyarrow or other eager frame as a source; rows count from 0."""
     try:
-        table = nw.from_native(frame, eager_only=True)
+        table = nw.from_native(frame.collect() if isinstance(frame, pl.LazyFrame) else frame, eager_only=True)
+        native = {str(column): column for column in table.columns}
     except TypeError as error:
-        raise InputError(f"{type(frame).__name__} is not a table: give a path, or a pandas, polars or pyarrow frame") from error
-    return Source(name, tuple(map(str, table.columns)), lambda column: _series(table[column]), kind=str(table.implementation))
+        what = f"{type(frame).__name__} is not a table: give a path, or a pandas, polars or pyarrow frame"
+        raise InputError(what) from error
+    except nw.exceptions.DuplicateError as error:
+        raise InputError("two columns are called the same: rename one", name) from error
+    kind = str(table.implementation)
+    return Source(
+        name, tuple(native), lambda column: _series(table.get_column(native[column]), name, column), kind=kind
+    )
 
 
 def of_lines(name: str, frame: pl.DataFrame, first_row: int) -> Source:
     """Return lines of text, read as columns, as a source; lines without any value are passed over."""
-    blank = pl.all_horizontal(pl.all().is_null())
-    rows = None
-    if frame.width and frame.get_column(frame.columns[0]).null_count():
-        numbered = frame.with_row_index("row", first_row)
-        rows = numbered.filter(~frame.select(blank).to_series()).get_column("row")
-        frame = frame.filter(~blank)
-    return Source(name, tuple(frame.columns), frame.get_column, first_row, rows, text=True)
+    kept, table = None, frame
+    if frame.get_column(frame.columns[0]).null_count():
+        kept = (~frame.select(pl.all_horizontal(pl.all().is_null())).to_series()).arg_true()
+        table = frame[kept]
+    if not table.height:
+        raise InputError("the file holds a header and no rows", name)
+
+    def row(position: int) -> int:
+        line = position if kept is None else int(kept[position])
+        breaks = frame.head(line).select(pl.all().str.count_matches("\n", literal=True).sum())
+        return first_row + line + int(sum(breaks.row(0)))
+
+    return Source(name, tuple(table.columns), table.get_column, row, text=True)
 
 
-def display_name(path: str | Path) -> str:
+def display_name(path: Place) -> str:
     """Return what people call the place a table is read from."""
     return "standard input" if str(path) == "-" else str(path)
 
 
-def bytes_of(path: str | Path) -> bytes:
-    """Return all bytes of a file or of standard input."""
+def bytes_of(path: Place, most: int = -1) -> bytes:
+    """Return the bytes of a file or of standard input, only the first ``most`` if that is given."""
     if str(path) == "-":
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(most)
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except (FileNotFoundError, ValueError) as error:
         raise InputError("there is no such file", str(path)) from error
+    except IsADirectoryError as error:
+        raise InputError("is a folder, not a file", str(path)) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", str(path)) from error
 
 
-def _series(column: nw.Series[Any]) -> pl.Series:
-    """Return a column of any library as a polars one, by the shortest way that needs no further package."""
+def text_of(content: bytes, name: str) -> str:
+    """Return bytes as text, refusing the first that is not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        row = content.count(b"\n", 0, error.start) + 1
+        what = f"byte 0x{content[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        raise InputError(what, name, row) from error
+
+
+def _series(column: nw.Series[Any], source: str, name: str) -> pl.Series:
+    """Return a column of any library as a polars one; what is missing there is null here."""
     native = column.to_native()
     if isinstance(native, pl.Series):
         return native
-    if column.implementation.is_pyarrow():
-        return pl.Series(column.name, native)
-    values = native.to_numpy()
-    if values.dtype == object or column.null_count():
-        values = column.to_list()
-    return pl.Series(str(column.name), values, strict=False)
+    arrow = column.implementation.is_pyarrow()
+    if column.dtype.is_numeric() and not arrow and not column.null_count():
+        return pl.Series(name, column.to_numpy())
+    try:
+        return pl.Series(name, native if arrow else column.to_arrow())
+    except (
+        ImportError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        NotImplementedError,
+    ):  # no pyarrow, or values of several types
+        return _listed(column, source, name)
+
+
+def _listed(column: nw.Series[Any], source: str, name: str) -> pl.Series:
+    """Return a column as a polars one, value by value."""
+    missing = column.is_null().to_list()
+    values = [None if gone else value for value, gone in zip(column.to_list(), missing, strict=True)]
+    try:
+        return pl.Series(name, values, strict=False)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"column {quote(name)} holds values that are neither text nor numbers", source) from error

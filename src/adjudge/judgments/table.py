@@ -74,7 +74,7 @@ class Judgments:
             return self
         start = np.r_[self.start, np.full(len(names), self.start[-1])]
         topic = None if self.topic is None else frozen(np.r_[self.topic, np.full(len(names), -1, np.int32)])
-        return replace(self, items=self.items.clone().extend(names), start=frozen(start), topic=topic)
+        return replace(self, items=_joined(self.items, names), start=frozen(start), topic=topic)
 
     def take(self, kept: Codes) -> Judgments:
         """Return only the judgments with these row numbers, in the order they had; items and judges stay."""
@@ -103,7 +103,17 @@ class Judgments:
         return self.take(first), len(self) - first.size
 
 
-def encoded(item: Codes, judge: Codes, label: Codes, *, items: Names, judges: Names, scale: Scale, **rest: Any) -> Judgments:
+def _joined(items: Names, more: Names) -> Names:
+    """Return names with more of them: of the type they have where that can hold all, else as text."""
+    alike = more.cast(items.dtype, strict=False)
+    if alike.cast(str).equals(more.cast(str)):
+        return items.clone().extend(alike)
+    return items.cast(str).extend(more.cast(str))
+
+
+def encoded(
+    item: Codes, judge: Codes, label: Codes, *, items: Names, judges: Names, scale: Scale, **rest: Any
+) -> Judgments:
     """Return judgments in the order of their items, from codes in any order."""
     start, order = group(item, len(items))
     small = np.uint8 if len(scale) <= 256 else np.int32

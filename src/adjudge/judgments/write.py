@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
+import secrets
 import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from adjudge.errors import InputError, UsageError, quoted
 Columns = Mapping[str, Any]
 
 
-def frame(columns: Columns, kind: str = "polars") -> Any:
+def frame(columns: Columns, kind: Any = "polars") -> Any:
     """Return named columns as a frame of the given kind: polars, pandas, pyarrow."""
     if kind == "polars":
         return pl.DataFrame(dict(columns))
@@ -29,8 +31,8 @@ def frame(columns: Columns, kind: str = "polars") -> Any:
 def columns_of(path: Path) -> dict[str, pl.Series]:
     """Return the columns of a Parquet file by name."""
     try:
-        return pl.read_parquet(path).to_dict()
-    except pl.exceptions.PolarsError as error:
+        return pl.read_parquet(path, glob=False).to_dict()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError("is not a complete Parquet file", str(path)) from error
 
 
@@ -44,41 +46,54 @@ def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002
 def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
     """Write files into a folder so that each is there whole or not at all.
 
-    All are written beside the folder first; only when every one is on disk are they moved into place.
+    All are written aside first, on the same disk; only when every one is there are they moved into place.
     """
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise InputError("is a file; --out needs a folder", str(target))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
-    try:
-        for name, content in files.items():
-            (staging / name).write_bytes(content)
-        staging.chmod(0o755)
-        if not target.exists():
-            staging.rename(target)
-        else:
-            for name in files:
-                os.replace(staging / name, target / name)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    target = Path(folder).resolve()
+    new = not target.exists()
+    if not new and not target.is_dir():
+        raise InputError("is a file; --out needs a folder", str(folder))
+    staging = _aside(target if new else target / "files")
+    with _refused(folder):
+        staging.mkdir(parents=True)
+        try:
+            for name, content in files.items():
+                (staging / name).write_bytes(content)
+            if new:
+                staging.rename(target)
+            else:
+                for name in files:
+                    os.replace(staging / name, target / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
 
 
 def write_file(content: bytes, path: str | Path) -> None:
-    """Write one file so that it is there whole or not at all."""
-    target = Path(path)
+    """Write one file so that it is there whole or not at all; a pipe or a device is written to as it is."""
+    target = Path(path).resolve()
+    with _refused(path):
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        staging = _aside(target)
+        try:
+            staging.write_bytes(content)
+            os.replace(staging, target)
+        finally:
+            staging.unlink(missing_ok=True)
+
+
+def _aside(target: Path) -> Path:
+    """Return a name of its own beside a file or folder."""
+    return target.parent / f".{target.name}-{secrets.token_hex(4)}"
+
+
+@contextmanager
+def _refused(path: str | Path) -> Iterator[None]:
+    """Say in one sentence why the system refuses to write."""
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as staging:
-            staging.write(content)
-        Path(staging.name).chmod(0o644)
-        os.replace(staging.name, target)
+        yield
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", str(target)) from error
+        raise InputError(f"cannot be written: {error.strerror}", str(path)) from error
 
 
 def _plain(column: Any) -> Any:
@@ -90,8 +105,6 @@ def _plain(column: Any) -> Any:
 
 def _parquet(table: pl.DataFrame) -> bytes:
     """Return a table as Parquet."""
-    import io
-
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()

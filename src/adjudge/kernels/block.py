@@ -1,6 +1,7 @@
 """Blocks: judgments of whole items, as arrays; and the tallies that blocks add up to."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def split(block: Block, parts: int) -> list[Block]:
         return [block]
     goals = np.linspace(0, block.judge.size, parts + 1)
     cuts = np.unique(np.r_[0, np.searchsorted(block.start, goals[1:-1]), block.topic.size])
-    return [_items(block, first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [_items(block, first, last) for first, last in pairwise(cuts)]
 
 
 def _items(block: Block, first: int, last: int) -> Block:

@@ -5,7 +5,7 @@ default threading layer aborts the process when two threads enter it.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from llvmlite import ir
 from numba import njit, types
@@ -16,12 +16,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile a kernel on first use; later runs load it from disk."""
-    return njit(nogil=True, cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return cast(Function, njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def prefetch(_context: Any, flat: Any, _position: Any) -> Any:
-    """Ask the processor to bring ``flat[position]`` near, for a write that comes soon."""
+def _prefetch(_context: Any, flat: Any, _position: Any) -> Any:
+    """Say how ``prefetch`` is typed and compiled."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -33,3 +32,7 @@ def prefetch(_context: Any, flat: Any, _position: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(flat, types.intp), generate
+
+
+# Called in a kernel as prefetch(flat, position): asks the processor to bring flat[position] near, for a write to come.
+prefetch = cast(Callable[[Any, Any], None], intrinsic(_prefetch))

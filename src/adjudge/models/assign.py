@@ -28,4 +28,5 @@ def by_shares(block: Block, params: Params) -> Tally:
 def winners(posterior: Floats) -> Floats:
     """Return each item's most likely truth as a weight of one, shared where several tie (I, Z)."""
     best = posterior >= posterior.max(axis=1, keepdims=True) - TIED
-    return best / best.sum(axis=1, keepdims=True)
+    weights: Floats = best / best.sum(axis=1, keepdims=True)
+    return weights

@@ -73,12 +73,12 @@ def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = N
             before = high
     except KeyboardInterrupt:
         stopped = "interrupted"
-    except _CapReached:
+    except _CapReachedError:
         stopped = f"stopped at the cap of {rules.cap:,} passes"
     return Climb(here, tuple(history), walk.passes, stopped)
 
 
-class _CapReached(Exception):
+class _CapReachedError(Exception):
     """No pass over the judgments is left."""
 
 
@@ -90,7 +90,7 @@ class _Walk:
 
     def __call__(self, params: Params) -> tuple[Params, float]:
         if self.passes >= self.cap:
-            raise _CapReached
+            raise _CapReachedError
         after, evidence = self.step(params)
         self.passes += 1
         if self.progress is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.kernels.block import Tally
+from adjudge.kernels.simplex import normal, normal_matrices
 from adjudge.models.base import Estimate, Params
 
 Tie: TypeAlias = Callable[[Floats, Floats], Floats]
@@ -29,7 +30,7 @@ def mode(tie: Tie) -> Estimate:
 
 def own(counts: Floats, start: Floats) -> Floats:
     """Give each judge the matrix of her own labels."""
-    return normal(counts, start)
+    return normal_matrices(counts, start)
 
 
 def shared(counts: Floats, start: Floats) -> Floats:
@@ -42,12 +43,5 @@ def coin(counts: Floats, start: Floats) -> Floats:
     K = counts.shape[2]
     total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
     accuracy = np.divide(right, total, out=np.array(start[:, 0, 0]), where=total > 0)[:, None, None]  # (J, 1, 1)
-    return np.where(np.eye(K, dtype=bool), accuracy, (1 - accuracy) / max(K - 1, 1))
-
-
-def normal(counts: Floats, otherwise: Floats) -> Floats:
-    """Return rows divided by their sums; a row of zeros, which nobody met, becomes ``otherwise``."""
-    total = counts.sum(axis=-1, keepdims=True)
-    if total.all():
-        return counts / total
-    return np.divide(counts, total, out=np.array(otherwise), where=total > 0)
+    matrices: Floats = np.where(np.eye(K, dtype=bool), accuracy, (1 - accuracy) / max(K - 1, 1))
+    return matrices

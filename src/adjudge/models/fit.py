@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
@@ -53,13 +53,13 @@ def fit(
 
     >>> from adjudge import dataset, fit
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
-    ['1', '3', '2']
+    ['1', '4', '2']
     """
     chosen = model_named(model)
     _one_of("ties", ties, TIES)
     _one_of("start", start, STARTS)
     judgments, known = read(data), None
-    if gold is not None:
+    if gold is not None and not (isinstance(gold, Mapping) and not gold):
         judgments, known = read_gold(gold, judgments)
     blocks = blocks_of(judgments.block(known))
     with ThreadPoolExecutor(workers or _cores()) as pool:
@@ -71,9 +71,7 @@ def fit(
         posterior, evidence = _posterior(chosen, blocks, outcome.params, pool)
     history = (*outcome.evidence, evidence) if chosen.iterated else ()
     options = {"seed": seed, "ties": ties, "start": start, "tolerance": tolerance, "iterations": iterations}
-    return record(
-        chosen, judgments, outcome._replace(evidence=history), posterior, gold=known, options=options
-    )
+    return record(chosen, judgments, outcome._replace(evidence=history), posterior, gold=known, options=options)
 
 
 def predict(known: Fit, data: Any) -> Fit:
@@ -81,16 +79,19 @@ def predict(known: Fit, data: Any) -> Fit:
 
     A judge the fit never met is taken for an average one.
     """
-    judgments = read(data, labels=known.scale.labels, ordinal=known.scale.ordinal) if not isinstance(data, Judgments) else data
-    if judgments.scale.names != known.scale.names:
-        raise UsageError(f"the judgments' labels {quoted(judgments.scale.names)} are not the fit's {quoted(known.scale.names)}")
+    scale = known.scale
+    judgments = data if isinstance(data, Judgments) else read(data, labels=scale.labels, ordinal=scale.ordinal)
+    if judgments.scale.names != scale.names:
+        given = quoted(judgments.scale.names)
+        raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
     place = places(judgments.judges, known.judge_names)
     confusion = np.where((place >= 0)[:, None, None], known.params.confusion[place], known.params.population)
     params = known.params._replace(confusion=confusion)
     model, blocks = model_named(known.model), blocks_of(judgments.block())
     with ThreadPoolExecutor(_cores()) as pool:
         posterior, evidence = _posterior(model, blocks, params, pool)
-    outcome = Climb(params, (evidence,) if model.iterated else (), 0, f"predicted from a fit of {len(known.items):,} items")
+    stopped = f"predicted from a fit of {len(known.items):,} items"
+    outcome = Climb(params, (evidence,) if model.iterated else (), 0, stopped)
     return record(model, judgments, outcome, posterior, gold=None, options=known.options)
 
 
@@ -136,7 +137,13 @@ def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor
 
 
 def record(
-    model: Model, judgments: Judgments, outcome: Climb, posterior: Floats, *, gold: Codes | None, options: dict[str, Any]
+    model: Model,
+    judgments: Judgments,
+    outcome: Climb,
+    posterior: Floats,
+    *,
+    gold: Codes | None,
+    options: dict[str, Any],
 ) -> Fit:
     """Return everything a fit leaves behind, as one record."""
     block = judgments.block(gold)
@@ -167,10 +174,11 @@ def record(
 def _labels(posterior: Floats, ties: str, seed: int) -> Codes:
     """Return each item's most likely truth (I); of several, a random one or the first."""
     best = winners(posterior) > 0
-    if ties != "random" or not (best.sum(axis=1) > 1).any():
-        return best.argmax(axis=1).astype(np.int32)
-    draw = np.random.default_rng(seed).random(best.shape)
-    return np.where(best, draw, -1.0).argmax(axis=1).astype(np.int32)
+    if ties == "random" and (best.sum(axis=1) > 1).any():
+        chosen: Codes = np.where(best, np.random.default_rng(seed).random(best.shape), -1.0).argmax(axis=1)
+    else:
+        chosen = best.argmax(axis=1)
+    return chosen.astype(np.int32)
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class Fit:
     def entropy(self) -> Floats:
         """How uncertain each item's truth is, in bits (I): 0 is certain, log2 K is no idea."""
         logs = np.log2(self.posterior, out=np.zeros_like(self.posterior), where=self.posterior > 0)
-        return np.abs((self.posterior * logs).sum(axis=1))
+        bits: Floats = np.abs((self.posterior * logs).sum(axis=1))
+        return bits
 
     @property
     def prevalence(self) -> Any:
@@ -121,9 +123,7 @@ class Fit:
     def _given(self) -> list[Any]:
         """Return the label of every item; with ties="all", tied labels together."""
         labels = self.scale.labels
-        if self.options.get("ties") != "all":
-            return [labels[k] for k in self.label.tolist()]
         best = winners(self.posterior) > 0
-        if (best.sum(axis=1) == 1).all():
+        if self.options.get("ties") != "all" or (best.sum(axis=1) == 1).all():
             return [labels[k] for k in self.label.tolist()]
-        return ["|".join(name for name, tied in zip(self.scale.names, row, strict=True) if tied) for row in best.tolist()]
+        return ["|".join(compress(self.scale.names, row)) for row in best.tolist()]

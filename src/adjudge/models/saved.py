@@ -50,8 +50,8 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
         "passes": fit.passes,
         "stopped": fit.stopped,
     }
-    arrays = io.BytesIO()
-    np.savez_compressed(arrays, allow_pickle=False, **{name: np.ascontiguousarray(a) for name, a in fit.params._asdict().items()})
+    arrays, params = io.BytesIO(), {name: np.ascontiguousarray(field) for name, field in fit.params._asdict().items()}
+    np.savez_compressed(arrays, allow_pickle=False, **params)
     contents = (
         json.dumps(about, indent=1).encode(),
         table_text(frame(items), "parquet"),
@@ -70,7 +70,8 @@ def load(folder: str | Path) -> Fit:
     try:
         about = json.loads((place / "fit.json").read_text(encoding="utf8"))
         if about["format"] > FORMAT:
-            raise InputError(f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}", str(folder))
+            newer = f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
+            raise InputError(newer, str(folder))
         return _fit(about, columns_of(place / "items.parquet"), columns_of(place / "judges.parquet"), _params(place))
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, OSError) as error:
         raise InputError(f"is a damaged saved fit ({error})", str(folder)) from error

@@ -1,0 +1,119 @@
+"""Writes the pages that follow from the code: the CLI reference, the models and designs, the README's picture.
+
+``--check`` writes nothing and fails where a page is out of step.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import adjudge
+from adjudge.cli.app import app
+from adjudge.judgments.simulate import DESIGNS, SIZES
+from adjudge.models.registry import MODELS
+
+HERE = Path(__file__).parent
+CELL, GAP, TOP = 26, 34, 30  # of the picture, in pixels
+
+
+def cli_page() -> str:
+    """Return the help of every command."""
+    runner = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"})
+    commands = ["", *get_command(app).commands]  # type: ignore[attr-defined]
+    pages = []
+    for name in commands:
+        text = runner.invoke(app, [name, "--help"] if name else ["--help"], prog_name="adjudge").output
+        pages.append(f"## adjudge {name}".rstrip() + f"\n\n```text\n{text.rstrip()}\n```\n")
+    return "# The command line\n\nWritten by `make docs` from the commands' own help.\n\n" + "\n".join(pages)
+
+
+def models_page() -> str:
+    """Return the registries of models and of simulated crowds."""
+    models = [(f"`{m.name}`", m.summary, m.paper) for m in MODELS.values()]
+    designs = [
+        (f"`{d.name}`", d.summary, ", ".join(f"{name}={size}" for name, size in d.sizes.items()), d.paper)
+        for d in DESIGNS.values()
+    ]
+    sizes = [(f"`{name}`", size.summary) for name, size in SIZES.items()]
+    parts = [
+        "# Models and crowds\n\nWritten by `make docs` from the registries.\n",
+        "## Models: `adjudge fit --model NAME`\n",
+        _table(("name", "what it assumes", "paper"), models),
+        "## Simulated crowds: `adjudge simulate DESIGN`\n",
+        _table(("name", "who judges", "sizes", "paper"), designs),
+        "Sizes that say `None` follow from the others.\n",
+        _table(("size", "what it is"), sizes),
+    ]
+    return "\n".join(parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def picture() -> str:
+    """Return the confusion matrices of the five anaesthetists, as an SVG."""
+    fit = adjudge.fit(adjudge.dataset("anesthesia"), "dawid-skene")
+    labels, side = fit.scale.names, CELL * len(fit.scale)
+    width, height = len(fit.judge_names) * (side + GAP) + GAP, side + TOP + GAP
+    shapes = []
+    for j, name in enumerate(fit.judge_names):
+        left = GAP + j * (side + GAP)
+        shapes.append(_text(left + side / 2, 14, f"judge {name}, {fit.accuracy[j]:.2f}", "middle"))
+        for z, truth in enumerate(labels):
+            shapes.append(_text(left - 6, TOP + CELL * z + 17, truth, "end"))
+            for k in range(len(labels)):
+                shapes.append(_cell(left + CELL * k, TOP + CELL * z, float(fit.params.confusion[j, z, k])))
+        for k, said in enumerate(labels):
+            shapes.append(_text(left + CELL * (k + 0.5), TOP + side + 14, said, "middle"))
+    shapes.append(_text(GAP, height - 4, "rows: the truth; columns: what she says; darker: more often", "start"))
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+    )
+    return "\n".join([opening, f'<rect width="{width}" height="{height}" fill="white"/>', *shapes, "</svg>\n"])
+
+
+def _cell(x: float, y: float, share: float) -> str:
+    """Return a square, darker the larger the share, with the share in percent where it is worth a number."""
+    shade = round(255 - 205 * share)
+    square = f'<rect x="{x:g}" y="{y:g}" width="{CELL - 1}" height="{CELL - 1}" fill="rgb({shade},{shade},255)"/>'
+    ink = "white" if share > 0.5 else "black"
+    percent = round(100 * share)
+    return square + (_text(x + CELL / 2, y + 17, str(percent), "middle", ink) if percent else "")
+
+
+def _text(x: float, y: float, words: str, anchor: str, ink: str = "black") -> str:
+    """Return words at a place."""
+    style = f'font-family="sans-serif" font-size="11" text-anchor="{anchor}" fill="{ink}"'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{words}</text>'
+
+
+PAGES = {"cli.md": cli_page, "models.md": models_page, "judges.svg": picture}
+
+
+def main() -> int:
+    """Write the pages, or say which are out of step."""
+    stale = [name for name, page in PAGES.items() if not _same(HERE / name, page())]
+    if "--check" not in sys.argv:
+        for name in stale:
+            (HERE / name).write_text(PAGES[name](), encoding="utf8")
+            print(f"wrote docs/{name}")
+        return 0
+    for name in stale:
+        print(f"docs/{name} is out of step with the code: run `make docs`")
+    return int(bool(stale))
+
+
+def _same(path: Path, text: str) -> bool:
+    """Whether a page holds exactly this text."""
+    return path.is_file() and path.read_text(encoding="utf8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""What all commands share: help that teaches, and the ways to end."""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from adjudge import __version__
+from adjudge.cli.app import app
+
+COMMANDS = ["", *get_command(app).commands]
+
+
+def examples(text):
+    """Return the command lines a help text shows."""
+    return [shlex.split(line.strip()[2:])[1:] for line in re.findall(r"^\s*\$ adjudge.*$", text, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_examples_that_work(run, command):
+    """Every command's help shows an example, and every example runs."""
+    help_text = run(*filter(None, [command]), "--help").out
+    shown = examples(help_text)
+    assert shown
+    assert command == "" or any(arguments[0] == command for arguments in shown)
+    for arguments in shown:
+        answer = run(*arguments)
+        assert answer.code == 0, answer.err
+
+
+def test_version(run):
+    """--version says it."""
+    assert run("--version").out == f"adjudge {__version__}\n"
+
+
+def test_no_arguments_is_help(run):
+    """A bare call explains."""
+    assert "Commands:" in run().out + run().err
+
+
+def test_module_is_the_command(tmp_path):
+    """``python -m adjudge`` works, and a reader of a pipe who leaves early is no error."""
+    line = f"{shlex.quote(sys.executable)} -m adjudge datasets anesthesia | head -1"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout == "item,judge,label\n"
+    assert done.stderr == ""

@@ -1,0 +1,148 @@
+"""``adjudge fit``."""
+
+import io
+import json
+import sys
+
+import polars as pl
+import pytest
+
+import adjudge
+
+
+def test_out_writes_labels_judges_and_the_fit(run, labels, tmp_path):
+    """The files of the issue: labels.csv, judges.csv, and a fit that loads."""
+    answer = run("fit", "labels.csv", "--model", "dawid-skene", "--out", "fit/")
+    assert answer.code == 0
+    assert answer.out.rstrip().endswith("wrote labels.csv, judges.csv and the fit to fit/")
+    table = pl.read_csv(tmp_path / "fit" / "labels.csv")
+    assert table.columns == ["item", "label", "probability", "p_no", "p_yes", "entropy", "topic"]
+    assert table["label"].to_list() == ["no", "yes"] * 6
+    assert pl.read_csv(tmp_path / "fit" / "judges.csv").columns[:4] == ["judge", "judgments", "accuracy", "p_no_if_no"]
+    assert adjudge.load(tmp_path / "fit").model == "dawid-skene"
+
+
+def test_people_see_tables(run, labels):
+    """Without --out: consensus, judges, how it ended; nothing is written."""
+    answer = run("fit", "labels.csv", "--rows", "2")
+    assert "Consensus (2 of 12 items)" in answer.out
+    assert "Judges, best first (3)" in answer.out
+    assert "dawid-skene: 12 items, 3 judges, converged after" in answer.out
+    assert [path.name for path in labels.parent.iterdir()] == ["labels.csv"]
+
+
+def test_of_many_judges_the_best_and_worst_are_shown(run, tmp_path):
+    """More judges than rows: both ends of the list."""
+    run("simulate", "dawid-skene", "--size", "items=100", "--size", "judges=30", "--out", "crowd")
+    assert "Judges, the best and the worst 3 of 30" in run("fit", "crowd/labels.csv", "--rows", "3").out
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_machines_get_formats(run, labels, tmp_path, form, monkeypatch):
+    """--format prints the labels and nothing else."""
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer))
+    assert run("fit", "labels.csv", "--model", "majority", "--format", form).code == 0
+    content = buffer.getvalue()
+    readers = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}
+    assert readers[form](io.BytesIO(content))["label"].to_list() == ["no", "yes"] * 6
+
+
+def test_an_unknown_format_writes_nothing(run, labels, tmp_path):
+    """A usage error, before anything is written."""
+    answer = run("fit", "labels.csv", "--format", "xml", "--out", "fit")
+    assert (answer.code, answer.err) == (2, "adjudge: format 'xml' is not one of 'csv', 'jsonl', 'parquet'\n")
+    assert not (tmp_path / "fit").exists()
+
+
+def test_gold_is_used_and_unjudged_gold_warned_of(run, labels, tmp_path):
+    """Gold fixes truths; an item nobody judged is one line of warning."""
+    (tmp_path / "gold.csv").write_text("item,label\nd0,yes\nd99,no\n")
+    answer = run("fit", "labels.csv", "--gold", "gold.csv", "--format", "csv")
+    assert answer.code == 0
+    assert "adjudge: warning: gold.csv, row 3: nobody judged gold item 'd99' (1 such of 2)\n" in answer.err
+    assert "\nd99,no,1.0,1.0,0.0,0.0," in answer.out
+
+
+def test_bad_data_is_one_line_and_exit_code_1(run, labels, tmp_path):
+    """Where, what, what to do; nothing written."""
+    answer = run("fit", "labels.csv", "--labels", "no", "--out", "fit")
+    assert answer.code == 1
+    assert (
+        answer.err == "adjudge: labels.csv, row 5: label 'yes' is not one of 'no' (give --labels to extend the scale)\n"
+    )
+    assert answer.out == ""
+    assert not (tmp_path / "fit").exists()
+
+
+def test_usage_errors_exit_2(run, labels):
+    """An unknown model, an unknown option, a missing argument."""
+    assert run("fit", "labels.csv", "--model", "magic").err.startswith(
+        "adjudge: model 'magic' is not one of 'majority'"
+    )
+    for arguments in (("labels.csv", "--model", "magic"), ("labels.csv", "--nonsense"), ("labels.csv", "--rows", "0")):
+        assert run("fit", *arguments).code == 2
+
+
+def test_a_fit_that_hits_the_cap_says_so(run, labels, tmp_path):
+    """Not converged is a warning, and the result is there."""
+    run(
+        "simulate",
+        "carpenter",
+        "--size",
+        "items=200",
+        "--size",
+        "judges=20",
+        "--size",
+        "judgments=900",
+        "--size",
+        "topics=2",
+        "--size",
+        "gold=5",
+    )
+    answer = run("fit", "crowd/labels.csv", "--iterations", "2")
+    assert answer.code == 0
+    assert "adjudge: warning: the fit has not converged: stopped at the cap of 2 passes\n" in answer.err
+
+
+def test_an_interrupt_writes_what_was_found(run, labels, tmp_path, monkeypatch):
+    """Ctrl-C loses nothing: the fit so far is written, the exit code says it was interrupted."""
+    from adjudge.cli.show import ClimbProgress
+
+    def interrupted(self, passes, evidence):
+        if passes == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ClimbProgress, "__call__", interrupted)
+    answer = run("fit", "labels.csv", "--out", "fit")
+    assert answer.code == 130
+    assert adjudge.load(tmp_path / "fit").stopped == "interrupted"
+
+
+def test_standard_input(run, labels, monkeypatch):
+    """``-`` reads from a pipe."""
+
+    class Pipe:
+        buffer = io.BytesIO(labels.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    assert "12 items, 3 judges" in run("fit", "-").out
+
+
+def test_columns_and_scale_can_be_named(run, tmp_path):
+    """Unusual names, an ordinal scale, repeats."""
+    (tmp_path / "t.csv").write_text("thing,who,says\na,x,low\na,x,low\na,y,high\nb,x,high\n")
+    answer = run(
+        *("fit", "t.csv", "--item", "thing", "--judge", "who", "--label", "says"),
+        *("--labels", "low, high", "--ordinal", "--repeats", "merge", "--out", "fit"),
+    )
+    assert answer.code == 0
+    assert "repeats: merge left out 1 judgments" in answer.err
+    about = json.loads((tmp_path / "fit" / "fit.json").read_text())
+    assert about["scale"] == {"labels": ["low", "high"], "ordinal": True}
+
+
+def test_threads_and_plain_em_are_options(run, labels):
+    """They change how, not what."""
+    plain = run("fit", "labels.csv", "--no-accelerate", "--threads", "2", "--start", "accurate", "--format", "csv").out
+    assert plain.splitlines()[1].startswith("d0,no,")

@@ -1,0 +1,10 @@
+"""``adjudge models``."""
+
+from adjudge.models.registry import MODELS
+
+
+def test_every_model_is_listed(run):
+    """The registry, with papers."""
+    out = run("models").out
+    assert all(name in out for name in MODELS)
+    assert "Dawid & Skene 1979" in out

@@ -1,0 +1,27 @@
+"""``adjudge predict``."""
+
+
+def test_new_judgments_are_judged_with_the_old_fit(run, labels, tmp_path):
+    """Memory mode from the saved fit, for known and unknown judges."""
+    run("fit", "labels.csv", "--out", "fit")
+    (tmp_path / "new.csv").write_text("item,judge,label\nn1,x,yes\nn2,nobody,no\n")
+    answer = run("predict", "fit", "new.csv", "--format", "csv", "--out", "new")
+    assert answer.code == 0
+    assert [line.split(",")[:2] for line in answer.out.splitlines()[1:]] == [["n1", "yes"], ["n2", "no"]]
+    assert (tmp_path / "new" / "labels.csv").exists()
+
+
+def test_a_label_the_fit_never_met_is_refused(run, labels, tmp_path):
+    """With file and row."""
+    run("fit", "labels.csv", "--out", "fit")
+    (tmp_path / "new.csv").write_text("item,judge,label\nn1,x,maybe\n")
+    answer = run("predict", "fit", "new.csv")
+    assert answer.code == 1
+    assert answer.err.startswith("adjudge: new.csv, row 2: label 'maybe' is not one of 'no', 'yes'")
+
+
+def test_what_is_not_a_fit_is_refused(run, labels):
+    """With what to do."""
+    answer = run("predict", "nowhere", "labels.csv")
+    assert answer.code == 1
+    assert answer.err == "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge fit --out writes one)\n"

@@ -1,0 +1,28 @@
+"""``adjudge score``."""
+
+
+def test_a_fit_is_scored(run, labels, tmp_path):
+    """A saved fit against a table of truths."""
+    run("fit", "labels.csv", "--out", "fit")
+    (tmp_path / "gold.csv").write_text("item,label\nd0,no\nd1,yes\nd2,yes\nd3,yes\n")
+    answer = run("score", "fit", "gold.csv")
+    assert answer.code == 0
+    assert "Scores on 4 items" in answer.out
+    assert "accuracy" in answer.out
+    assert "0.750" in answer.out
+    assert "log loss" in answer.out.replace("_", " ")
+
+
+def test_a_plain_table_is_scored(run, tmp_path):
+    """Any table of item and label."""
+    (tmp_path / "a.csv").write_text("item,label\nx,1\ny,0\n")
+    (tmp_path / "gold.csv").write_text("item,label\nx,1\ny,1\n")
+    assert "0.500" in run("score", "a.csv", "gold.csv").out
+
+
+def test_a_missing_gold_file_is_said(run, tmp_path):
+    """One line, exit code 1."""
+    (tmp_path / "a.csv").write_text("item,label\nx,1\n")
+    answer = run("score", "a.csv", "nothing.csv")
+    assert answer.code == 1
+    assert answer.err.startswith("adjudge: nothing.csv: there is no such file")

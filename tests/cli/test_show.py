@@ -1,0 +1,54 @@
+"""Tables and progress for people."""
+
+import io
+
+from rich.console import Console
+
+from adjudge.cli import show
+
+
+def drawn(shown):
+    """Return a table as text."""
+    screen = Console(file=io.StringIO(), width=60)
+    screen.print(shown)
+    return [line.rstrip() for line in screen.file.getvalue().splitlines()]
+
+
+def test_numbers_stand_right_and_missing_is_a_dash():
+    """Three digits for shares, a dash for what is not defined."""
+    assert drawn(show.table("T", ("name", "value"), [("a", 0.5), ("bb", None)])) == [
+        "T",
+        "name  value",
+        "a     0.500",
+        "bb        -",
+    ]
+
+
+def test_markup_in_names_is_text():
+    """A judge called [red] is called [red]."""
+    assert "[red]x" in drawn(show.table("T", ("name",), [("[red]x",)]))[-1]
+
+
+def test_progress_waits_and_then_shows(monkeypatch):
+    """Short fits show nothing; long ones a line that goes away."""
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(show.sys, "stderr", screen)
+    progress = show.ClimbProgress()
+    progress(1, -10.0)
+    assert screen.getvalue() == ""
+    progress.began -= 2 * show.PATIENCE
+    progress(2, -9.0)
+    progress.close()
+    assert "log evidence -9.000" in screen.getvalue()
+
+
+def test_without_a_screen_there_is_no_progress(monkeypatch):
+    """Logs stay clean."""
+    screen = io.StringIO()
+    monkeypatch.setattr(show.sys, "stderr", screen)
+    progress = show.ClimbProgress()
+    progress.began -= 2 * show.PATIENCE
+    progress(2, -9.0)
+    progress.close()
+    assert screen.getvalue() == ""

@@ -1,0 +1,35 @@
+"""``adjudge simulate``."""
+
+import polars as pl
+
+
+def test_designs_are_listed(run):
+    """Without a design, all of them."""
+    assert "liu-wang" in run("simulate").out
+
+
+def test_files_are_written_and_fit(run, tmp_path):
+    """Labels, gold and truth, of the sizes asked for."""
+    answer = run("simulate", "liu-wang", "--size", "items=40", "--size", "gold=4", "--seed", "3", "--out", "c")
+    assert (
+        answer.out
+        == "wrote Judgments(40 items, 3 judges, 3 labels, 120 judgments) to c/labels.csv, with gold.csv and truth.csv\n"
+    )
+    assert pl.read_csv(tmp_path / "c" / "gold.csv").height == 4
+    assert pl.read_csv(tmp_path / "c" / "truth.csv").height == 40
+    assert run("fit", "c/labels.csv", "--gold", "c/gold.csv").code == 0
+
+
+def test_seeds_matter(run, tmp_path):
+    """The same seed, the same table; another, another."""
+    for folder, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        run("simulate", "liu-wang", "--size", "items=40", "--seed", seed, "--out", folder)
+    a, b, c = ((tmp_path / folder / "labels.csv").read_text() for folder in "abc")
+    assert a == b != c
+
+
+def test_wrong_sizes_are_usage_errors(run):
+    """Not a number, unknown, impossible."""
+    assert run("simulate", "liu-wang", "--size", "items").code == 2
+    assert "has no size 'cats'" in run("simulate", "liu-wang", "--size", "cats=3").err
+    assert run("simulate", "nothing").code == 2

@@ -1,1 +1,0 @@
-"""Twins of the modules in adjudge.score."""

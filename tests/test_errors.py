@@ -1,0 +1,71 @@
+"""The exception tree, and the words that every message is made of."""
+
+import pytest
+
+from adjudge import errors
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError, quote, quoted
+
+
+@pytest.mark.parametrize(
+    ("source", "row", "message"),
+    [
+        ("labels.csv", 17, "labels.csv, row 17: the label is empty"),
+        ("table", 0, "table, row 0: the label is empty"),
+        ("labels.csv", None, "labels.csv: the label is empty"),
+        (None, 17, "row 17: the label is empty"),
+        (None, None, "the label is empty"),
+    ],
+)
+def test_input_error_says_where(source: str | None, row: int | None, message: str) -> None:
+    """File and row stand before what is wrong, as far as they are known, and stay on the error."""
+    error = InputError("the label is empty", source, row)
+    assert str(error) == message
+    assert (error.source, error.row) == (source, row)
+
+
+def test_exit_codes() -> None:
+    """Wrong data end the command line with 1, a wrong call with 2."""
+    codes = {kind: kind.exit_code for kind in (AdjudgeError, InputError, MissingExtra, UsageError)}
+    assert codes == {AdjudgeError: 1, InputError: 1, MissingExtra: 1, UsageError: 2}
+
+
+def test_missing_extra_says_what_to_type() -> None:
+    """The message about a part that is not installed is the line to type."""
+    assert (
+        str(MissingExtra("pandas", "the frame")) == "the frame needs pandas, which is not installed: pip install pandas"
+    )
+
+
+def test_the_tree_is_drawn_whole() -> None:
+    """Every exception stands in the drawing on top of the file, and a warning is no error."""
+    kinds = [
+        kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AdjudgeError)
+    ]
+    assert len(kinds) == 4
+    assert all(name in (errors.__doc__ or "") for name in kinds)
+    assert issubclass(AdjudgeWarning, UserWarning)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("yes", "'yes'"),
+        (3, "'3'"),
+        ("日本 é", "'日本 é'"),
+        ("it's", "'it's'"),
+        ("two\nlines\x00", r"'two\nlines\x00'"),
+        ("a" * 60, f"'{'a' * 60}'"),
+        ("a" * 61, f"'{'a' * 60}...'"),
+    ],
+)
+def test_quote_fits_on_a_line(name: object, shown: str) -> None:
+    """A name is shown in quotation marks, on one line, cut where it is very long."""
+    assert quote(name) == shown
+
+
+def test_quoted_lists_names() -> None:
+    """Many names are cut, and none is said in a word."""
+    assert quoted(["a", "b"]) == "'a', 'b'"
+    assert quoted("abcdefgh") == "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
+    assert quoted(range(5), most=3) == "'0', '1', '2' and 2 more"
+    assert quoted([]) == "none"
