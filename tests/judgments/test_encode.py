@@ -114,6 +114,10 @@ def test_blanks_around_typed_names_mean_nothing() -> None:
     assert judgments.items.to_list() == ["a"]
     assert judgments.scale.labels == ("no", "yes")
     assert len(encoded(**columns).items) == 3
+    source = from_frame(pl.DataFrame({**PLAIN, "label": [" no", " no", "yes"]}))
+    text = Source("labels.csv", source.columns, source.column, lambda n: n + 2, text=True)
+    with pytest.raises(AdjudgeError, match=r"^labels\.csv, row 4: label 'yes' is not one of 'no'"):
+        encode(text, {}, labels=["no"])
     assert refusal(text=True, label=["no", "yes", "  "]) == "labels.csv, row 4: the label (column 'label') is empty"
 
 
@@ -265,8 +269,8 @@ def test_items_that_read_like_people() -> None:
     """Items such as worker1 beside judges that are no people look swapped, until both columns are named."""
     columns = {"item": ["worker1", "worker2", "W-3"], "judge": ["d1", "d2", "d3"]}
     assert refusal(**columns) == (
-        "labels.csv: item and judge look swapped: 3 items such as 'worker1', 'worker2' and 3 judges such as 'd1', 'd2'; "
-        "name both columns with --item and --judge to say which is which"
+        "labels.csv: item and judge look swapped: 3 items such as 'worker1', 'worker2' and 3 judges such as "
+        "'d1', 'd2'; name both columns with --item and --judge to say which is which"
     )
     assert len(encoded({"item": "item", "judge": "judge"}, **columns)) == 3
     assert len(encoded(item=["worker1", "worker2", "W-3"], judge=["w1", "w2", "w3"])) == 3

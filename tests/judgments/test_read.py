@@ -31,6 +31,8 @@ CSV = "item,judge,label\na,x,no\nb,y,yes\n"
 ROWS = [("a", "x", "no"), ("b", "y", "yes")]
 JSON = '{"item": "a", "judge": "x", "label": "no"}\n{"item": "b", "judge": "y", "label": "yes"}\n'
 TABLE = pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row")
+WIDE = "4 values where the header names 3 columns; a value that holds ',' needs quotation marks"
+NO_NAME = "is not JSON (Expecting property name enclosed in double quotes); give one object a line"
 QUOTES = "values are quoted whole, and quotation marks in them are doubled"
 DAMAGED = "the Parquet file is damaged, or cut off while it was written or copied"
 
@@ -214,14 +216,8 @@ def test_judgments_are_read_already() -> None:
         (CSV + '"c\nc",z,no\nd,,no\n', "labels.csv, row 6: the judge (column 'judge') is empty"),
         ('item,judge,label,"a\nb"\nc,z,,1\n', "labels.csv, row 3: the label (column 'label') is empty"),
         (CSV.replace("\n", "\r\n") + "c,z,\r\n", "labels.csv, row 4: the label (column 'label') is empty"),
-        (
-            CSV + "c,z,no,1\n",
-            "labels.csv, row 4: 4 values where the header names 3 columns; a value that holds ',' needs quotation marks",
-        ),
-        (
-            "\n" + CSV + '"c\nd",z,"no"\n"c",z,no,1\n',
-            "labels.csv, row 7: 4 values where the header names 3 columns; a value that holds ',' needs quotation marks",
-        ),
+        (CSV + "c,z,no,1\n", f"labels.csv, row 4: {WIDE}"),
+        ("\n" + CSV + '"c\nd",z,"no"\n"c",z,no,1\n', f"labels.csv, row 7: {WIDE}"),
         (CSV + '"c,z,no\nd,z,no\n', f"labels.csv, row 4: a quotation mark is opened and not closed: {QUOTES}"),
         (CSV + 'c,"z,no\n', f"labels.csv, row 4: a quotation mark is opened and not closed: {QUOTES}"),
         (CSV + '"c,z,no\n' * 60_000, f"labels.csv, row 4: a quotation mark stands inside a value: {QUOTES}"),
@@ -248,7 +244,8 @@ def test_judgments_are_read_already() -> None:
         ),
         (
             CSV.replace("no", "1") + "c,z,1.0\n",
-            "labels.csv, row 4: label '1.0' is '1' written in another way: write them alike, or give both with --labels",
+            "labels.csv, row 4: label '1.0' is '1' written in another way: "
+            "write them alike, or give both with --labels",
         ),
     ],
 )
@@ -287,7 +284,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         ),
         (
             "{\n" + JSON.splitlines()[0][1:],
-            "labels.jsonl, row 1: is not JSON (Expecting property name enclosed in double quotes); give one object a line",
+            f"labels.jsonl, row 1: {NO_NAME}",
         ),
         (
             JSON + '{"item": "c", "judge": "z", "label": NaN}\n',
@@ -311,7 +308,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         ),
         (
             JSON + '{"item": "a\u2028b",\n',
-            "labels.jsonl, row 3: is not JSON (Expecting property name enclosed in double quotes); give one object a line",
+            f"labels.jsonl, row 3: {NO_NAME}",
         ),
         (
             "{}\n",
@@ -429,7 +426,8 @@ def test_a_file_without_permission(write: Write, monkeypatch: pytest.MonkeyPatch
 def test_an_unknown_format(write: Write) -> None:
     """A format nobody knows is refused with those there are."""
     assert refusal(write(CSV), format="xls") == (
-        "format 'xls' is not one of 'csv', 'tsv', 'jsonl', 'parquet', 'qrels', 'trec-task1', 'trec-task2', 'trec-task2-run'"
+        "format 'xls' is not one of 'csv', 'tsv', 'jsonl', 'parquet', 'qrels', "
+        "'trec-task1', 'trec-task2', 'trec-task2-run'"
     )
     assert list(READERS)[:4] == ["csv", "tsv", "jsonl", "parquet"]
 

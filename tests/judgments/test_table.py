@@ -109,7 +109,7 @@ def test_items_nobody_judged_come_last() -> None:
 )
 def test_more_items_of_another_type(more: list[Any], items: list[Any]) -> None:
     """Ids stay numbers where all of them can be; otherwise all become text, and none is lost or merged."""
-    names = {"items": pl.Series([1, 2]), "judges": pl.Series(["x"]), "scale": Scale((0, 1))}
+    names: dict[str, Any] = {"items": pl.Series([1, 2]), "judges": pl.Series(["x"]), "scale": Scale((0, 1))}
     one = np.zeros(1, np.int32)
     assert encoded(one, one, one, **names).with_items(pl.Series(more)).items.to_list() == items
 

@@ -26,7 +26,8 @@ InputFormat: TypeAlias = Annotated[
     typer.Option(
         "--input-format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl, parquet, qrels, trec-task1 or trec-task2, where the file's name does not tell.",
+        help="csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run, "
+        "where the file's name does not tell.",
     ),
 ]
 Labels: TypeAlias = Annotated[

@@ -19,6 +19,9 @@ from adjudge.errors import InputError, quote
 
 Place: TypeAlias = str | os.PathLike[str]
 
+# what pyarrow answers to values of several types, to numbers it cannot hold, and when it is not installed
+NOT_IN_ARROW = (TypeError, ValueError, NotImplementedError, OverflowError, ImportError)
+
 
 def same(position: int) -> int:
     """Return the position itself: the rows of frames and Parquet files count from 0."""
@@ -114,13 +117,7 @@ def _series(column: nw.Series[Any], source: str, name: str) -> pl.Series:
         return pl.Series(name, column.to_numpy())
     try:
         return pl.Series(name, native if arrow else column.to_arrow())
-    except (
-        ImportError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        NotImplementedError,
-    ):  # no pyarrow, or values of several types
+    except NOT_IN_ARROW:
         return _listed(column, source, name)
 
 

@@ -105,9 +105,10 @@ class Judgments:
 
 def _joined(items: Names, more: Names) -> Names:
     """Return names with more of them: of the type they have where that can hold all, else as text."""
-    alike = more.cast(items.dtype, strict=False)
-    if alike.cast(str).equals(more.cast(str)):
-        return items.clone().extend(alike)
+    if items.dtype.is_numeric():
+        alike = more.cast(items.dtype, strict=False)
+        if alike.cast(str).equals(more.cast(str)):
+            return items.clone().extend(alike)
     return items.cast(str).extend(more.cast(str))
 
 

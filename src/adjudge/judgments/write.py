@@ -100,7 +100,7 @@ def _plain(column: Any) -> Any:
     """Return a column as numbers in an array or names in a list, which every library takes."""
     if isinstance(column, pl.Series):
         return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
-    return np.array(column) if isinstance(column, np.ndarray) else list(column)
+    return column if isinstance(column, np.ndarray) else list(column)
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

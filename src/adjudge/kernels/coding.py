@@ -52,7 +52,7 @@ def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, done: int, f
         if n > 0 and key[n] == key[n - 1] and guard[n] == guard[n - 1]:
             codes[n] = codes[n - 1]  # a run of one name, as in a file sorted by item
             continue
-        prefetch(table, (key[min(n + AHEAD, key.size - 1)] << one) & mask)  # type: ignore[call-arg]
+        prefetch(table, (key[min(n + AHEAD, key.size - 1)] << one) & mask)
         slot = (key[n] << one) & mask
         while table[slot + one] != 0 and table[slot] != key[n]:
             slot = (slot + one + one) & mask

@@ -29,7 +29,7 @@ TINY = 1e-300  # stands for zero where a logarithm is taken; zeros stay zeros
 class Rules(NamedTuple):
     """When a climb ends."""
 
-    judgments: int
+    judgments: float  # how many there are, each as often as it counts
     tolerance: float  # stop when a step raises the evidence by less than this a judgment
     cap: int  # passes over the judgments
     accelerate: bool = True
@@ -51,7 +51,7 @@ def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = N
     """
     here, before, reach, history = start, -np.inf, 1.0, list[float]()
     walk = _Walk(step, rules.cap, progress)
-    scale = max(1, rules.judgments)
+    scale = max(1.0, rules.judgments)
     rise, calm = rules.tolerance * scale * (QUIET if rules.accelerate else 1), CALM * scale
     try:
         while True:

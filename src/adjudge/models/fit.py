@@ -66,7 +66,8 @@ def fit(
         total = summed(blocks, pool)
         prior = accurate(len(judgments.judges), len(judgments.scale))
         begin = chosen.estimate(total(by_shares, prior), prior) if start == "vote" else prior
-        rules = Rules(len(judgments), tolerance, iterations, accelerate)
+        size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
+        rules = Rules(size, tolerance, iterations, accelerate)
         outcome = _inferred(chosen, total, begin, rules, progress)
         posterior, evidence = _posterior(chosen, blocks, outcome.params, pool)
     history = (*outcome.evidence, evidence) if chosen.iterated else ()
