@@ -23,7 +23,7 @@ from adjudge.models.registry import MODELS
 
 size = int(sys.argv[1])
 resident = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-small = adjudge.simulate("dawid-skene", items=2000, judges=50).judgments
+small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments
 adjudge.fit(small, iterations=12)  # everything is compiled and loaded
 judgments = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200).judgments
 before = resident()

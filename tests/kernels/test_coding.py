@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.kernels.coding import code, group
+from adjudge.kernels.coding import code, grouped, starts
 
 WORDS = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=60)
 
@@ -102,28 +102,29 @@ def test_codes_are_those_of_a_dictionary(words: list[tuple[int, bool]]) -> None:
         assert first.tolist() == [keys.index(key) for key in places]
 
 
-def test_group_keeps_the_order_within_a_group() -> None:
+def test_grouping_keeps_the_order_within_a_group() -> None:
     """Rows of a group stay in the order they had, and an empty group starts where it ends."""
-    start, order = group(np.array([3, 0, 3, 1, 0], np.int32), 5)
+    codes = np.array([3, 0, 3, 1, 0], np.int32)
+    start, in_order = starts(codes, 5)
     assert start.tolist() == [0, 2, 3, 3, 5, 5]
-    assert order is not None
-    assert order.tolist() == [1, 4, 3, 0, 2]
+    assert not in_order
+    assert grouped(codes, start, np.array([10, 11, 12, 13, 14])).tolist() == [11, 14, 13, 10, 12]
 
 
 @pytest.mark.parametrize("codes", [[], [0], [0, 0, 2, 2, 3]])
-def test_group_has_nothing_to_do(codes: list[int]) -> None:
+def test_codes_in_order_are_known_to_be(codes: list[int]) -> None:
     """Codes in order need no sorting."""
-    start, order = group(np.array(codes, np.int32), 4)
-    assert order is None
+    start, in_order = starts(np.array(codes, np.int32), 4)
+    assert in_order
     assert start.tolist() == [0, *np.cumsum(np.bincount(codes, minlength=4)).tolist()]
 
 
 @given(st.lists(st.integers(0, 9), max_size=50))
-def test_group_is_a_stable_sort(codes: list[int]) -> None:
+def test_grouping_is_a_stable_sort(codes: list[int]) -> None:
     """The order is that of numpy's stable sort."""
     column = np.array(codes, np.int32)
-    start, order = group(column, 10)
+    start, in_order = starts(column, 10)
     stable = np.argsort(column, kind="stable")
-    assert np.array_equal(stable if order is not None else np.arange(column.size), stable)
-    assert order is None or np.array_equal(order, stable)
+    assert np.array_equal(grouped(column, start, np.arange(column.size)), stable)
+    assert in_order == bool((np.diff(column) >= 0).all())
     assert np.array_equal(np.diff(start), np.bincount(column, minlength=10))

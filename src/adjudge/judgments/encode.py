@@ -18,6 +18,7 @@ from adjudge.judgments.source import Source
 from adjudge.judgments.table import Judgments, encoded
 from adjudge.kernels.coding import code
 
+SEEN = 100  # names that tell, mostly, whether the others need to be read
 CODED = ("item", "judge", "label", "topic")
 PERSON = r"(?i)^(w|worker|judge|annotator|coder|rater|assessor|user|turker)[-_ ]?\d+$"
 
@@ -168,7 +169,7 @@ def _refuse_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
     A sign is item ids that read like people (w01, worker7) beside judge ids that do not; another is far
     fewer items than judges with many judgments on each. Naming both columns overrules either.
     """
-    people = _people(item.names).all() and not _people(judge.names).any()
+    people = _people(item.names.head(SEEN)).all() and _people(item.names).all() and not _people(judge.names).any()
     rows, items, judges = item.code.size, len(item.names), len(judge.names)
     few = items > 1 and judges > 3 * items and rows >= 30 and rows >= 10 * items
     if people or few:

@@ -88,11 +88,6 @@ def _truths(source: Source, labels: Coded, scale: Scale) -> Codes:
     known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | (UNKNOWN in scale.names)
     if not known.any():
         raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
-    if not known.all():
-        unknown = np.count_nonzero(~known[labels.code])
-        warnings.warn(
-            f"{source.name}: {unknown:,} truths are {UNKNOWN}, taken for not known", AdjudgeWarning, stacklevel=2
-        )
     place = np.full(known.size, -1, np.int32)
     seen = Coded(labels.code, labels.names.filter(pl.Series(known)), labels.first[known])
     place[known] = scale_codes(source, seen, scale.labels, scale.ordinal)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +12,7 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import UsageError, quoted
 from adjudge.judgments.scale import Scale
 from adjudge.kernels.block import Block
-from adjudge.kernels.coding import group
+from adjudge.kernels.coding import grouped, starts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,14 +117,16 @@ def encoded(
     item: Codes, judge: Codes, label: Codes, *, items: Names, judges: Names, scale: Scale, **rest: Any
 ) -> Judgments:
     """Return judgments in the order of their items, from codes in any order."""
-    start, order = group(item, len(items))
+    start, in_order = starts(item, len(items))
     small = np.uint8 if len(scale) <= 256 else np.int32
     columns = {"judge": judge.astype(np.int32, copy=False), "label": label.astype(small, copy=False)}
     if rest.get("weight") is not None:
         columns["weight"] = rest["weight"]
-    if order is not None:
-        columns = {name: column[order] for name, column in columns.items()}
+    if not in_order:
+        with ThreadPoolExecutor(2) as pool:
+            moved = pool.map(lambda column: grouped(item, start, column), columns.values())
+            columns = dict(zip(columns, moved, strict=True))
         if rest.get("time") is not None:
-            rest["time"] = rest["time"].gather(order)
+            rest["time"] = rest["time"].gather(grouped(item, start, np.arange(item.size)))
     rest |= {name: frozen(column) for name, column in columns.items()}
     return Judgments(items=items, judges=judges, scale=scale, start=frozen(start), **rest)

@@ -13,7 +13,7 @@ from adjudge.arrays import Codes
 from adjudge.kernels.compiled import compiled, prefetch
 
 Hashes = NDArray[np.uint64]
-AHEAD = 16  # names between asking for a slot and using it
+AHEAD = 32  # rows between asking for a place in memory and using it
 
 
 def code(key: Hashes, guard: Hashes) -> tuple[Codes, Codes] | None:
@@ -31,13 +31,18 @@ def code(key: Hashes, guard: Hashes) -> tuple[Codes, Codes] | None:
     return codes, first[:found].copy()
 
 
-def group(code: Codes, groups: int) -> tuple[Codes, Codes | None]:
-    """Return where each group starts (I + 1), and the order that sorts by group, stable.
+def starts(code: Codes, groups: int) -> tuple[Codes, bool]:
+    """Return where each group starts once sorted (I + 1), and whether the codes are sorted already."""
+    start = np.zeros(groups + 1, np.int64)
+    return start, bool(_count(code, start))
 
-    The order is None when the codes are sorted already.
-    """
-    start, order = np.zeros(groups + 1, np.int64), np.empty(code.size, np.int32)
-    return (start, None) if _group(code, start, order) else (start, order)
+
+def grouped(code: Codes, start: Codes, column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column in the order of its groups; within a group the order stays."""
+    moved = np.empty_like(column)
+    small = np.int32 if code.size < 1 << 31 else np.int64  # half the memory to jump about in
+    _move(code, start[:-1].astype(small), column, moved)
+    return moved
 
 
 @compiled
@@ -82,17 +87,21 @@ def _refill(old: Any, table: Any) -> Any:
 
 
 @compiled
-def _group(code: Any, start: Any, order: Any) -> bool:
-    """Sort by counting; returns True when there was nothing to sort."""
+def _count(code: Any, start: Any) -> bool:
+    """Fill in where groups start; True when the codes never fall."""
     in_order = True
     for n in range(code.size):
         start[code[n] + 1] += 1
         in_order = in_order and (n == 0 or code[n] >= code[n - 1])
     for i in range(1, start.size):
         start[i] += start[i - 1]
-    if not in_order:
-        place = start[:-1].copy()
-        for n in range(code.size):
-            order[place[code[n]]] = n
-            place[code[n]] += 1
     return in_order
+
+
+@compiled
+def _move(code: Any, place: Any, column: Any, moved: Any) -> None:
+    """Put every value where its group's next one goes."""
+    for n in range(code.size):
+        prefetch(place, code[min(n + AHEAD, code.size - 1)])
+        moved[place[code[n]]] = column[n]
+        place[code[n]] += 1
