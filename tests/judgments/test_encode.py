@@ -146,10 +146,10 @@ def test_a_collision_is_hashed_again(monkeypatch: pytest.MonkeyPatch, collisions
     """Where two names share a hash, other seeds are tried until none do."""
     tried: list[tuple[int, int]] = []
 
-    def collide(key: Any, guard: Any) -> Any:
+    def collide(pieces: Any, total: int) -> Any:
+        [(key, guard)] = pieces
         tried.append((int(key[0]), int(guard[0])))
-        same = np.zeros_like(key)
-        return code(same, guard) if len(tried) <= collisions else code(key, guard)
+        return code([(np.zeros_like(key) if len(tried) <= collisions else key, guard)], total)
 
     monkeypatch.setattr(room, "code", collide)
     column = from_frame(pl.DataFrame({"item": ["a", "b", "a"]}))

@@ -12,7 +12,7 @@ WORDS = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=60)
 
 def coded(key: np.ndarray, guard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and first rows of names that do not collide."""
-    found = code(key, guard)
+    found = code([(key, guard)], key.size)
     assert found is not None
     return found
 
@@ -54,17 +54,27 @@ def test_a_collision_is_noticed(between: list[int]) -> None:
     """Two names with one key and two guards are refused, side by side or apart."""
     high = 1 << 40
     keys, guards = [8, *between, 8], [high, *between, 2 * high]
-    assert code(hashes(keys), hashes(guards)) is None
+    assert code([(hashes(keys), hashes(guards))], len(keys)) is None
 
 
 def test_a_collision_is_noticed_after_the_table_grew() -> None:
     """A name moved to a larger table keeps its guard."""
     keys, guards = np.arange(100_001, dtype=np.uint64), np.arange(100_001, dtype=np.uint64) << np.uint64(40)
     keys[-1] = 0
-    assert code(keys, guards) is None
+    assert code([(keys, guards)], keys.size) is None
     guards[-1] = 0
     codes, _ = coded(keys, guards)
     assert codes[-1] == 0
+
+
+@given(WORDS, st.integers(0, 60))
+def test_pieces_are_coded_like_the_whole(words: list[tuple[int, bool]], cut: int) -> None:
+    """Where hashes lie in several arrays makes no difference."""
+    key = hashes([name for name, _ in words])
+    found = code([(part, part) for part in (key[:cut], key[cut:])], key.size)
+    assert found is not None
+    whole = coded(key, key)
+    assert [part.tolist() for part in found] == [part.tolist() for part in whole]
 
 
 def test_more_names_than_the_first_table_holds() -> None:
@@ -90,7 +100,7 @@ def test_codes_are_those_of_a_dictionary(words: list[tuple[int, bool]]) -> None:
     """Any column is coded as a dictionary would, or refused where a key has two guards."""
     keys = [key for key, _ in words]
     guards = [(2 if odd else 1) << 33 for _, odd in words]
-    found = code(hashes(keys), hashes(guards))
+    found = code([(hashes(keys), hashes(guards))], len(keys))
     if len(set(words)) > len(set(keys)):
         assert found is None
     else:

@@ -43,7 +43,8 @@ Repeats: TypeAlias = Annotated[
     ),
 ]
 Gold: TypeAlias = Annotated[
-    str | None, typer.Option("--gold", metavar="TABLE", help="A table of (item, label): truths that are known (-1: not known).")
+    str | None,
+    typer.Option("--gold", metavar="TABLE", help="A table of (item, label): truths that are known (-1: not known)."),
 ]
 Out: TypeAlias = Annotated[
     str | None,

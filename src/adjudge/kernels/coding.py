@@ -4,6 +4,7 @@ Names arrive as pairs of independent 64-bit hashes. The first finds the code, th
 names that share the first but not the second are noticed (the caller hashes again with other seeds).
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,21 @@ Hashes = NDArray[np.uint64]
 AHEAD = 32  # rows between asking for a place in memory and using it
 
 
-def code(key: Hashes, guard: Hashes) -> tuple[Codes, Codes] | None:
+def code(pieces: Iterable[tuple[Hashes, Hashes]], total: int) -> tuple[Codes, Codes] | None:
     """Return the code of each name (N) and the row where each code first appears, in that order.
 
-    None when two different names share a key.
+    Keys and guards come piece by piece, ``total`` in all. None when two different names share a key.
     """
-    codes, first = np.empty(key.size, np.int32), np.empty(key.size, np.int32)
-    table, done, found = np.zeros(1 << 13, np.uint64), 0, 0
-    while done < key.size:
-        done, found = _code(key, guard, table, codes, first, done, found)
-        if found < 0:
-            return None
-        table = _refill(table, np.zeros(4 * table.size, np.uint64)) if done < key.size else table
+    codes, first = np.empty(total, np.int32), np.empty(total, np.int32)
+    table, row, found = np.zeros(1 << 13, np.uint64), 0, 0
+    for key, guard in pieces:
+        done = 0
+        while done < key.size:
+            done, found = _code(key, guard, table, codes[row : row + key.size], first, row, done, found)
+            if found < 0:
+                return None
+            table = _refill(table, np.zeros(4 * table.size, np.uint64)) if done < key.size else table
+        row += key.size
     return codes, first[:found].copy()
 
 
@@ -46,8 +50,8 @@ def grouped(code: Codes, start: Codes, column: NDArray[Any]) -> NDArray[Any]:
 
 
 @compiled
-def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, done: int, found: int) -> tuple[int, int]:
-    """Code names from row ``done`` on until the table is half full; returns how far it came and how many it found.
+def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, row: int, done: int, found: int) -> tuple[int, int]:
+    """Code a piece from ``done`` on until the table is half full; returns how far it came and how many it found.
 
     A slot is two words side by side, so that one trip to memory answers: the key, and the upper half of
     the guard with code + 1 below it (0 is an empty slot). Tables are made by numpy, in huge pages.
@@ -65,7 +69,7 @@ def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, done: int, f
             if 4 * found > table.size:
                 return n, found
             table[slot], table[slot + one] = key[n], (guard[n] & ~half) | np.uint64(found + 1)
-            first[found] = n
+            first[found] = row + n
             found += 1
         elif (table[slot + one] ^ guard[n]) & ~half:
             return n, -1
