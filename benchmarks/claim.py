@@ -26,7 +26,7 @@ class Claim(NamedTuple):
 
 
 def cpu_seconds(work: Callable[[], object], rounds: int) -> float:
-    """Return the median CPU time of some work, all threads counted."""
+    """Return the median CPU time of several rounds of some work, all threads counted."""
     times = []
     for _ in range(rounds):
         began = time.process_time()

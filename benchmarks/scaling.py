@@ -12,7 +12,7 @@ from claim import Claim, in_new_process
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 PROGRAM = """
-import json, resource, sys, time
+import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import adjudge
@@ -22,7 +22,9 @@ from adjudge.models.fit import blocks_of, summed
 from adjudge.models.registry import MODELS
 
 size = int(sys.argv[1])
-resident = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def resident():  # the high-water mark of this process alone; getrusage inherits that of the parent
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments
 adjudge.fit(small, iterations=12)  # everything is compiled and loaded
 judgments = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200).judgments

@@ -13,10 +13,11 @@ def whole():
     rng = np.random.default_rng(2)
     sizes = rng.integers(0, 10, 200)
     n = int(sizes.sum())
+    label = rng.integers(0, 3, n).astype(np.uint8)
     return Block(
         np.r_[0, np.cumsum(sizes)],
-        rng.integers(0, 7, n).astype(np.int32),
-        rng.integers(0, 3, n).astype(np.uint8),
+        rng.integers(0, 7, n).astype(np.uint32) * np.uint32(3) + label,
+        label,
         np.zeros(200, np.int32),
         np.full(200, -1, np.int32),
         rng.random(n),
@@ -29,10 +30,10 @@ def whole():
 def test_parts_hold_every_item_once(whole, parts):
     """Split blocks, put together, are the whole; each starts its judgments at zero."""
     blocks = split(whole, parts)
-    np.testing.assert_array_equal(np.concatenate([b.judge for b in blocks]), whole.judge)
+    np.testing.assert_array_equal(np.concatenate([b.cell for b in blocks]), whole.cell)
     np.testing.assert_array_equal(np.concatenate([b.weight for b in blocks]), whole.weight)
     assert sum(b.topic.size for b in blocks) == 200
-    assert all(b.start[0] == 0 and b.start[-1] == b.judge.size for b in blocks)
+    assert all(b.start[0] == 0 and b.start[-1] == b.cell.size for b in blocks)
 
 
 @pytest.mark.parametrize("parts", [2, 5])
@@ -49,5 +50,5 @@ def test_tallies_of_parts_add_up(whole, parts):
 
 def test_parts_have_about_as_many_judgments(whole):
     """No part is far larger than its share."""
-    sizes = [b.judge.size for b in split(whole, 4)]
+    sizes = [b.cell.size for b in split(whole, 4)]
     assert max(sizes) - min(sizes) <= 2 * 9

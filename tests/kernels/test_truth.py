@@ -15,7 +15,7 @@ def block(rows, items, judges, labels, gold=None, weight=None, topic=None):
     start = np.r_[0, np.cumsum(np.bincount(rows[:, 0], minlength=items))]
     return Block(
         start,
-        rows[:, 1].astype(np.int32),
+        (rows[:, 1] * labels + rows[:, 2]).astype(np.uint32),
         rows[:, 2].astype(np.uint8),
         np.zeros(items, np.int32) if topic is None else np.array(topic, np.int32),
         np.full(items, -1, np.int32) if gold is None else np.array(gold, np.int32),
@@ -39,7 +39,7 @@ def brute_force(b, prevalence, confusion):
     joint = prevalence[b.topic if len(prevalence) > 1 else np.zeros_like(b.topic)].copy()
     for i in range(b.topic.size):
         for n in range(b.start[i], b.start[i + 1]):
-            joint[i] *= confusion[b.judge[n], :, b.label[n]] ** (b.weight[n] if b.weight.size else 1)
+            joint[i] *= confusion[b.cell[n] // b.labels, :, b.label[n]] ** (b.weight[n] if b.weight.size else 1)
         if b.gold[i] >= 0:
             joint[i] *= np.arange(joint.shape[1]) == b.gold[i]
     total = joint.sum(axis=1, keepdims=True)
@@ -96,7 +96,7 @@ def test_gold_fixes_the_truth_and_enters_the_evidence():
 def test_weights_count_judgments_as_often_as_they_say():
     """A weight of w equals w copies of a judgment; fractions interpolate as powers do."""
     b, prevalence, confusion = random_case(8)
-    weight = np.random.default_rng(0).integers(0, 4, b.judge.size) / 2
+    weight = np.random.default_rng(0).integers(0, 4, b.cell.size) / 2
     posterior, evidence = truth_posterior(b._replace(weight=weight), prevalence, confusion)
     expected, log_total = brute_force(b._replace(weight=weight), prevalence, confusion)
     np.testing.assert_allclose(posterior, expected, rtol=1e-10)

@@ -52,17 +52,18 @@ class Judgments:
 
     def block(self, gold: Codes | None = None, by_topic: bool = False) -> Block:
         """Return the arrays a kernel reads; ``gold`` (I) holds truths, -1 where unknown."""
-        count = len(self.items)
+        count, K = len(self.items), len(self.scale)
+        cell = self.judge.astype(np.uint32) * np.uint32(K) + self.label.astype(np.uint32)
         topic = self.topic if by_topic and self.topic is not None else np.zeros(count, np.int32)
         return Block(
             self.start,
-            self.judge,
+            frozen(cell),
             self.label,
             frozen(topic),
             frozen(np.full(count, -1, np.int32) if gold is None else gold),
             frozen(np.empty(0) if self.weight is None else self.weight),
             len(self.judges),
-            len(self.scale),
+            K,
         )
 
     def item(self) -> Codes:

@@ -13,7 +13,7 @@ class Block(NamedTuple):
     """Judgments sorted by item, in compressed rows: item i owns judgments start[i] to start[i + 1]."""
 
     start: Codes  # (I + 1)
-    judge: Codes  # (N)
+    cell: Codes  # (N) judge * K + label: one number to look up instead of two
     label: Codes  # (N)
     topic: Codes  # (I)
     gold: Codes  # (I), -1 where the truth is not known
@@ -47,7 +47,7 @@ def split(block: Block, parts: int) -> list[Block]:
     """Return the block in ``parts`` runs of whole items with about as many judgments each."""
     if parts <= 1:
         return [block]
-    goals = np.linspace(0, block.judge.size, parts + 1)
+    goals = np.linspace(0, block.cell.size, parts + 1)
     cuts = np.unique(np.r_[0, np.searchsorted(block.start, goals[1:-1]), block.topic.size])
     return [_items(block, first, last) for first, last in pairwise(cuts)]
 
@@ -57,7 +57,7 @@ def _items(block: Block, first: int, last: int) -> Block:
     low, high = block.start[first], block.start[last]
     return block._replace(
         start=block.start[first : last + 1] - low,
-        judge=block.judge[low:high],
+        cell=block.cell[low:high],
         label=block.label[low:high],
         topic=block.topic[first:last],
         gold=block.gold[first:last],

@@ -47,9 +47,9 @@ def expect(block: Block, prevalence: Floats, confusion: Floats) -> Tally:
 def count(block: Block, posterior: Floats, topics: int = 1, evidence: float = 0.0) -> Tally:
     """Return the tally of labels under given weights of each item's truths (I, Z)."""
     Z = posterior.shape[1]
-    truth, label = np.zeros((topics, Z)), np.zeros((block.judges, block.labels, Z))
-    _count(block.start, block.judge, block.label, block.topic, block.weight, posterior, truth, label)
-    return Tally(truth, label.transpose(0, 2, 1), evidence)
+    truth, label = np.zeros((topics, Z)), np.zeros((block.judges * block.labels, Z))
+    _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
+    return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), evidence)
 
 
 def vote_shares(block: Block) -> Floats:
@@ -74,11 +74,7 @@ def _pass(block: Block, prevalence: Floats, board: Floats, posterior: Floats, tr
     """Run over the items once, filling ``posterior`` or, when it is empty, the board and ``truth``."""
     kernel = _kernel(board.shape[3], board.nbytes > FAR, bool(block.weight.size), not posterior.size)
     safe = np.maximum(prevalence, FLOOR)
-    return float(
-        kernel(
-            block.start, block.judge, block.label, block.topic, block.gold, block.weight, safe, board, posterior, truth
-        )
-    )
+    return float(kernel(block.start, block.cell, block.topic, block.gold, block.weight, safe, board, posterior, truth))
 
 
 @cache
@@ -89,9 +85,9 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
     """
 
     @compiled
-    def run(start, judge, label, topic, gold, weight, prevalence, board, posterior, truth):  # type: ignore[no-untyped-def]
+    def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth):  # type: ignore[no-untyped-def]
         p, logs = np.empty(Z), np.empty(Z)
-        flat, K = board.reshape(-1), board.shape[1]  # one index to compute, not four: half the time
+        flat = board.reshape(-1)  # one index to compute, not four: half the time
         evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
         topics = prevalence.shape[0] > 1
         for i in range(topic.size):
@@ -103,11 +99,10 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                     p[k] = prevalence[t, k]
                 for n in range(first, last):
                     if far:
-                        ahead = min(n + AHEAD, judge.size - 1)
-                        row = (judge[ahead] * K + label[ahead]) * 2 * Z
+                        row = cell[min(n + AHEAD, cell.size - 1)] * (2 * Z)
                         prefetch(flat, row)
                         prefetch(flat, row + 8)
-                    row = (judge[n] * K + label[n]) * 2 * Z
+                    row = cell[n] * (2 * Z)
                     for k in range(Z):
                         p[k] *= flat[row + k]
                 if gold[i] >= 0:
@@ -117,9 +112,9 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                     total += p[k]
             if total < SMALL:
                 if weighted:
-                    _sum_logs(first, last, judge, label, weight, prevalence[t], board, logs)
+                    _sum_logs(first, last, cell, weight, prevalence[t], board, logs)
                 else:
-                    _product_logs(first, last, judge, label, prevalence[t], board, logs)
+                    _product_logs(first, last, cell, prevalence[t], board, logs)
                 most = logs[gold[i]] if gold[i] >= 0 else logs.max()
                 evidence += most
                 total = 0.0
@@ -139,7 +134,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                 for k in range(Z):
                     truth[t, k] += p[k]
                 for n in range(first, last):
-                    row = (judge[n] * K + label[n]) * 2 * Z + Z
+                    row = cell[n] * (2 * Z) + Z
                     for k in range(Z):
                         flat[row + k] += weight[n] * p[k] if weighted else p[k]
             else:
@@ -151,14 +146,13 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
 
 
 @compiled
-def _product_logs(
-    first: int, last: int, judge: Codes, label: Codes, prior: Floats, board: Floats, logs: Floats
-) -> None:
+def _product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:
     """Fill in the log of each truth's product, kept from underflow by an exponent beside it."""
+    rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
         mantissa, shifts = prior[k], 0
         for n in range(first, last):
-            mantissa *= board[judge[n], label[n], 0, k]
+            mantissa *= rows[cell[n], 0, k]
             if mantissa < SMALL:
                 mantissa *= SHIFT
                 shifts += 1
@@ -166,26 +160,18 @@ def _product_logs(
 
 
 @compiled
-def _sum_logs(
-    first: int, last: int, judge: Codes, label: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats
-) -> None:
+def _sum_logs(first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats) -> None:
     """Fill in the sum of each truth's logs, every judgment as often as it counts."""
+    rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
         logs[k] = np.log(prior[k])
         for n in range(first, last):
-            logs[k] += weight[n] * np.log(board[judge[n], label[n], 0, k])
+            logs[k] += weight[n] * np.log(rows[cell[n], 0, k])
 
 
 @compiled
 def _count(
-    start: Codes,
-    judge: Codes,
-    label: Codes,
-    topic: Codes,
-    weight: Floats,
-    posterior: Floats,
-    truth: Floats,
-    tally: Floats,
+    start: Codes, cell: Codes, topic: Codes, weight: Floats, posterior: Floats, truth: Floats, tally: Floats
 ) -> None:
     """Add every item's truths to its topic, and every judgment to its judge's row under each truth."""
     topics = truth.shape[0] > 1
@@ -196,7 +182,7 @@ def _count(
         for n in range(start[i], start[i + 1]):
             times = weight[n] if weight.size else 1.0
             for k in range(posterior.shape[1]):
-                tally[judge[n], label[n], k] += times * posterior[i, k]
+                tally[cell[n], k] += times * posterior[i, k]
 
 
 @compiled

@@ -103,7 +103,7 @@ def blocks_of(block: Block) -> list[Block]:
     judge's table is held once a block, so there are fewer blocks where tables are large.
     """
     cells = block.judges * block.labels**2
-    return split(block, min(MOST_BLOCKS, block.judge.size // BLOCK, block.judge.size // (4 * cells)))
+    return split(block, min(MOST_BLOCKS, block.cell.size // BLOCK, block.cell.size // (4 * cells)))
 
 
 def summed(blocks: list[Block], pool: Executor) -> Callable[[Assign, Params], Tally]:
