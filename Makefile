@@ -14,9 +14,9 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@$(BIN)/adjudge datasets anesthesia --out $(DEMO)/anesthesia.csv
 	@$(BIN)/adjudge fit $(DEMO)/anesthesia.csv --ordinal --out $(DEMO)/anesthesia --rows 5
 	@echo
-	@echo "A simulated crowd of relevance judges, a third of them spammers, some truths known."
+	@echo "A simulated crowd of relevance judges, the busiest of them spammers; the truth of one item in ten is known."
 	@$(BIN)/adjudge simulate carpenter --size topics=10 --size items=600 --size judges=40 --size judgments=4000 --size gold=60 --seed 7 --out $(DEMO)/crowd
-	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --model dawid-skene --out $(DEMO)/fit --rows 5
+	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --gold $(DEMO)/crowd/gold.csv --model dawid-skene --out $(DEMO)/fit --rows 5
 	@echo
 	@$(BIN)/adjudge score $(DEMO)/fit $(DEMO)/crowd/truth.csv
 	@echo
