@@ -51,7 +51,10 @@ def test_machines_get_formats(run, labels, tmp_path, form, monkeypatch):
 def test_an_unknown_format_writes_nothing(run, labels, tmp_path):
     """A usage error, before anything is written."""
     answer = run("fit", "labels.csv", "--format", "xml", "--out", "fit")
-    assert (answer.code, answer.err) == (2, "adjudge: format 'xml' is not one of 'csv', 'jsonl', 'parquet'\n")
+    assert (answer.code, answer.err) == (
+        2,
+        "adjudge: format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'qrels', 'trec-task2-run'\n",
+    )
     assert not (tmp_path / "fit").exists()
 
 
@@ -146,3 +149,9 @@ def test_threads_and_plain_em_are_options(run, labels):
     """They change how, not what."""
     plain = run("fit", "labels.csv", "--no-accelerate", "--threads", "2", "--start", "accurate", "--format", "csv").out
     assert plain.splitlines()[1].startswith("d0,no,")
+
+
+def test_trec_files_are_printed(run, labels):
+    """--format qrels and trec-task2-run, for judgments with topics."""
+    assert run("fit", "labels.csv", "--format", "qrels").out.splitlines()[:2] == ["t0 0 d0 no", "t0 0 d1 yes"]
+    assert run("fit", "labels.csv", "--format", "trec-task2-run").out.splitlines()[0].startswith("t0 d0 ")

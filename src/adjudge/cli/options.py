@@ -51,7 +51,12 @@ Out: TypeAlias = Annotated[
     typer.Option("--out", "-o", metavar="FOLDER", help="Write labels.csv, judges.csv and the fit itself here."),
 ]
 Format: TypeAlias = Annotated[
-    str | None, typer.Option("--format", metavar="FORMAT", help="Print the labels for machines: csv, jsonl or parquet.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Print the labels for machines: csv, jsonl, parquet, qrels or trec-task2-run.",
+    ),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="The same seed gives the same result.")]
 Rows: TypeAlias = Annotated[

@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from adjudge.cli.show import show_fit
-from adjudge.judgments.write import frame, table_text, write_whole
+from adjudge.errors import UsageError, quoted
+from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
 
 if TYPE_CHECKING:
     from adjudge.models.record import Fit
@@ -14,20 +15,28 @@ if TYPE_CHECKING:
 
 def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write a fit to a folder, print it for machines, or show it to people."""
-    if format is not None:
-        content = table_text(frame(fit.label_columns()), format)
+    content = None if format is None else _printed(fit, format)  # before anything is written: it may be refused
     if out is not None:
         from adjudge.models.saved import saved_files
 
-        tables = {
-            "labels.csv": table_text(frame(fit.label_columns()), "csv"),
-            "judges.csv": table_text(frame(fit.judge_columns()), "csv"),
-        }
-        write_whole({**tables, **saved_files(fit)}, out)
-    if format is not None:
+        tables = {"labels.csv": fit.label_columns(), "judges.csv": fit.judge_columns()}
+        texts = {name: table_text(frame(columns), "csv") for name, columns in tables.items()}
+        write_whole({**texts, **saved_files(fit)}, out)
+    if content is not None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
         show_fit(fit, rows)
         if out is not None:
             print(f"wrote labels.csv, judges.csv and the fit to {out}")
+
+
+def _printed(fit: Fit, format: str) -> bytes:  # noqa: A002
+    """Return the labels in a format for machines."""
+    from adjudge.models.trec import FILES
+
+    if format in FILES:
+        return FILES[format](fit).encode()
+    if format not in FORMATS:
+        raise UsageError(f"format {format!r} is not one of {quoted([*FORMATS, *FILES])}")
+    return table_text(frame(fit.label_columns()), format)
