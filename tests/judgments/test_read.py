@@ -127,7 +127,9 @@ def test_compressed_parquet(write: Write, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [CSV.encode(), JSON.encode(), table_text(TABLE, "parquet"), gzip.compress(CSV.encode())]
+    "content",
+    [CSV.encode(), JSON.encode(), table_text(TABLE, "parquet"), gzip.compress(CSV.encode())],
+    ids=["csv", "jsonl", "parquet", "gzip"],
 )
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """A dash reads standard input, whose format the content tells."""
