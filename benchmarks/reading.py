@@ -54,7 +54,7 @@ def measure(rows: int = ROWS) -> Claim:
             table(rows, shuffled).write_parquet(path)
             times = [(in_new_process(LOAD, str(path)), in_new_process(READ, str(path))) for _ in range(5)]
             load, read = (median(side) for side in zip(*times, strict=True))
-            found.append((f"{rows:,}, {order}", f"{load:.2f}", f"{read:.2f}", f"{read / load:.1f}x (goal 3x)"))
+            found.append((f"{rows:,}, {order}", f"{load:.2f}", f"{read:.2f}", f"{read / load:.2f}x (goal 3x)"))
             print(" ".join(found[-1]), file=sys.stderr)
     head = ("rows", "polars loads, s", "adjudge reads, s", "ratio")
     return Claim("Reading Parquet", " ".join(__doc__.split("\n\n")[1].split()), head, found)

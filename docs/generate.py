@@ -36,7 +36,12 @@ def models_page() -> str:
     """Return the registries of models and of simulated crowds."""
     models = [(f"`{m.name}`", m.summary, m.paper) for m in MODELS.values()]
     designs = [
-        (f"`{d.name}`", d.summary, ", ".join(f"{name}={size}" for name, size in d.sizes.items()), d.paper)
+        (
+            f"`{d.name}`",
+            d.summary,
+            ", ".join(f"{name}={'follows' if size is None else size}" for name, size in d.sizes.items()),
+            d.paper,
+        )
         for d in DESIGNS.values()
     ]
     sizes = [(f"`{name}`", size.summary) for name, size in SIZES.items()]
@@ -46,7 +51,7 @@ def models_page() -> str:
         _table(("name", "what it assumes", "paper"), models),
         "## Simulated crowds: `adjudge simulate DESIGN`\n",
         _table(("name", "who judges", "sizes", "paper"), designs),
-        "Sizes that say `None` follow from the others.\n",
+        "What follows is computed from the other sizes.\n",
         _table(("size", "what it is"), sizes),
     ]
     return "\n".join(parts)

@@ -155,3 +155,20 @@ def test_trec_files_are_printed(run, labels):
     """--format qrels and trec-task2-run, for judgments with topics."""
     assert run("fit", "labels.csv", "--format", "qrels").out.splitlines()[:2] == ["t0 0 d0 no", "t0 0 d1 yes"]
     assert run("fit", "labels.csv", "--format", "trec-task2-run").out.splitlines()[0].startswith("t0 d0 ")
+
+
+def test_gold_may_have_the_columns_of_the_judgments(run, tmp_path):
+    """--item url holds for both files; a TREC file carries its own gold."""
+    (tmp_path / "l.csv").write_text("url,judge,label\na,x,0\na,y,1\nb,x,1\n")
+    (tmp_path / "g.csv").write_text("url,label\na,1\n")
+    assert "\na,1,1.0," in run("fit", "l.csv", "--item", "url", "--gold", "g.csv", "--format", "csv").out
+    (tmp_path / "t.txt").write_text("7 h x d1 1 0\n7 h y d1 1 1\n7 h x d2 -1 0\n")
+    formats = ("--input-format", "trec-task2", "--gold-format", "trec-task2")
+    assert "\n7_d1,1,1.0," in run("fit", "t.txt", *formats, "--gold", "t.txt", "--format", "csv").out
+
+
+def test_late_surprises_come_early(run, labels, tmp_path):
+    """An --out that is a file is refused before anything is read."""
+    (tmp_path / "taken").write_text("")
+    assert run("fit", "nothing.csv", "--out", "taken").err == "adjudge: taken: is a file; --out needs a folder\n"
+    assert run("fit", "nothing.csv", "--model", "magic").code == 2

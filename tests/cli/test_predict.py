@@ -25,3 +25,11 @@ def test_what_is_not_a_fit_is_refused(run, labels):
     answer = run("predict", "nowhere", "labels.csv")
     assert answer.code == 1
     assert answer.err == "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge fit --out writes one)\n"
+
+
+def test_the_fit_itself_is_not_overwritten(run, labels):
+    """--out names another folder."""
+    run("fit", "labels.csv", "--out", "fit")
+    answer = run("predict", "fit", "labels.csv", "--out", "./fit/")
+    assert answer.code == 2
+    assert answer.err == "adjudge: --out ./fit/ is the fit itself, which would be lost: name another folder\n"

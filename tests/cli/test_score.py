@@ -9,6 +9,7 @@ def test_a_fit_is_scored(run, labels, tmp_path):
     assert answer.code == 0
     assert "Scores on 4 items" in answer.out
     assert "accuracy" in answer.out
+    assert "Items by truth (rows) and answer (columns)" in answer.out
     assert "0.750" in answer.out
     assert "log loss" in answer.out.replace("_", " ")
 
@@ -26,3 +27,11 @@ def test_a_missing_gold_file_is_said(run, tmp_path):
     answer = run("score", "a.csv", "nothing.csv")
     assert answer.code == 1
     assert answer.err.startswith("adjudge: nothing.csv: there is no such file")
+
+
+def test_the_bound_is_the_one_of_the_room(run):
+    """Said twice so that help needs no heavy import, and held together here."""
+    from adjudge.cli import score
+    from adjudge.score import probabilities
+
+    assert score.BOUND == probabilities.BOUND

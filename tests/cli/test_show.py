@@ -52,3 +52,8 @@ def test_without_a_screen_there_is_no_progress(monkeypatch):
     progress(2, -9.0)
     progress.close()
     assert screen.getvalue() == ""
+
+
+def test_names_cannot_command_the_terminal():
+    """What is not printable is shown as an escape."""
+    assert "\\x1b[31m" in drawn(show.table("T", ("name",), [("\x1b[31mred",)]))[-1]

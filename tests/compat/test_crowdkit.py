@@ -82,3 +82,17 @@ def test_an_unknown_policy_is_refused():
     """The choices are named."""
     with pytest.raises(UsageError, match="on_missing_skill 'guess' is not one of 'error', 'ignore', 'value'"):
         crowdkit.MajorityVote(on_missing_skill="guess")
+
+
+def test_skills_are_taken_by_name():
+    """fit_predict(data, skills=...) as crowd-kit has it."""
+    skills = pd.Series({"x": 0.1, "y": 0.2, "z": 0.9})
+    ours, theirs = (module.MajorityVote().fit_predict(TABLE, skills=skills) for module in (crowdkit, aggregation))
+    pd.testing.assert_series_equal(ours, theirs.loc[ours.index])
+
+
+def test_few_tasks_and_many_workers_are_taken_at_their_word():
+    """Columns called task and worker are what they say, whatever the numbers look like."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"task": np.repeat([1, 2, 3], 20), "worker": np.arange(60), "label": rng.integers(2, size=60)})
+    assert len(crowdkit.DawidSkene().fit_predict(table)) == 3

@@ -74,6 +74,34 @@ def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
 
 
 @EVERY
+def test_renaming_only_permutes_what_is_learned_of_judges(model):
+    """On a crowd with a clear answer, the whole climb, leaps and all, gives judges the same matrices by name."""
+    crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=3, per_item=5).judgments
+    plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
+    judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], [2, 0, 1]
+    before = adjudge.fit(table(plain), model)
+    after = adjudge.fit(table([(i, judge[j], label[k]) for i, j, k in reversed(plain)]), model)
+    place = {name: j for j, name in enumerate(after.judge_names)}
+    for j, name in enumerate(before.judge_names):
+        matrix = after.params.confusion[place[f"j{judge[int(name[1:])]}"]]
+        np.testing.assert_allclose(matrix[np.ix_(label, label)], before.params.confusion[j], atol=1e-4)
+
+
+@EVERY
+def test_a_judge_never_seen_is_an_average_one(model):
+    """Her matrix is the population's, and of the kind that the model gives to judges."""
+    judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
+    fit = adjudge.fit(table(judged), model)
+    told = fit.predict(
+        adjudge.read(pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}), labels=fit.scale.labels)
+    )
+    np.testing.assert_array_equal(told.params.confusion[0], fit.params.population)
+    if model == "one-coin":
+        assert len(np.unique(np.round(fit.params.population, 12))) == 2  # right, and wrong
+    assert_sound(told)
+
+
+@EVERY
 @given(judged=rows)
 @settings(max_examples=25, deadline=None)
 def test_duplicated_rows_act_as_repeats(model, judged):

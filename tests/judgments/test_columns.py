@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.errors import InputError
+from adjudge.errors import AdjudgeWarning, InputError
 from adjudge.judgments.columns import NEEDED, USUAL, find_columns, is_usual
 
 PLAIN = ("item", "judge", "label")
@@ -59,12 +59,14 @@ def test_a_missing_role_lists_columns_and_usual_names() -> None:
 
 
 def test_two_candidates_are_listed() -> None:
-    """Two columns for one role are an error that lists them, in optional roles too."""
+    """Two columns for one role are an error that lists them; in optional roles, a warning, and neither is used."""
     assert refusal(("item", "task", "judge", "label")) == (
         "labels.csv: 'item', 'task' could each be the item: choose one with --item"
     )
-    assert refusal((*PLAIN, "topic", "query")) == (
-        "labels.csv: 'topic', 'query' could each be the topic: choose one with --topic"
+    with pytest.warns(AdjudgeWarning) as caught:
+        assert "topic" not in find((*PLAIN, "topic", "query"))
+    assert str(caught[0].message) == (
+        "labels.csv: 'topic', 'query' could each be the topic; none is used (choose one with --topic)"
     )
 
 

@@ -270,7 +270,7 @@ def test_items_that_read_like_people() -> None:
     columns = {"item": ["worker1", "worker2", "W-3"], "judge": ["d1", "d2", "d3"]}
     assert refusal(**columns) == (
         "labels.csv: item and judge look swapped: 3 items such as 'worker1', 'worker2' and 3 judges such as "
-        "'d1', 'd2'; name both columns with --item and --judge to say which is which"
+        "'d1', 'd2'; if they are right, name both: --item and --judge, or item= and judge= of adjudge.read"
     )
     assert len(encoded({"item": "item", "judge": "judge"}, **columns)) == 3
     assert len(encoded(item=["worker1", "worker2", "W-3"], judge=["w1", "w2", "w3"])) == 3
@@ -287,3 +287,16 @@ def test_few_items_and_many_judges() -> None:
         "labels.csv: item and judge look swapped: 2 items such as 'a', 'b' and 30 judges"
     )
     assert len(encoded(**{name: column[:29] for name, column in columns.items()})) == 29
+
+
+def test_a_full_panel_of_many_judges_is_no_sign() -> None:
+    """Few items that everybody judged are a survey, not a mistake."""
+    columns = {"item": ["a", "b"] * 30, "judge": [f"d{n // 2}" for n in range(60)], "label": ["1"] * 60}
+    assert len(encoded(**columns)) == 60
+
+
+def test_long_decimals_stay_apart() -> None:
+    """Ids from a database that differ past the digits of a float are two ids."""
+    ids = [Decimal("12345678901234567890"), Decimal("12345678901234567891")]
+    frame = pl.DataFrame({"item": ids, "judge": ["x", "x"], "label": ["1", "0"]})
+    assert len(encode(from_frame(frame), {}).items) == 2

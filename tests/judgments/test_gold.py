@@ -39,13 +39,13 @@ def refusal(gold: Any, **options: Any) -> str:
         pa.table({"item": ["a", "c"], "label": ["yes", "no"]}),
         table(("a", "yes"), ("c", "no"), label="gold"),
         table(("c", "no"), ("a", "yes"), ("c", "no")),
-        table(("a", "yes"), ("b", "-1"), ("c", "no")),
-        table(("c", "-1"), ("a", "yes"), ("c", "no")),
+        table(("a", "yes"), ("b", "-1"), ("c", "no"), label="gold"),
+        table(("c", "-1"), ("a", "yes"), ("c", "no"), label="gold"),
     ],
     ids=["mapping", "polars", "pandas", "pyarrow", "gold", "repeated", "unknown", "unknown first"],
 )
 def test_truths_of_some_items(gold: Any) -> None:
-    """Items with gold have their truth, others -1; an item may be repeated, and a truth of -1 is not known."""
+    """Items with gold have their truth, others -1; an item may be repeated, and a gold of -1 is not known."""
     judgments, truths = read_gold(gold, JUDGMENTS)
     assert judgments is JUDGMENTS
     assert truths.tolist() == [1, -1, 0]
@@ -108,14 +108,14 @@ def test_a_warning_names_the_row_of_the_file(tmp_path: Path) -> None:
 
 def test_gold_of_other_items() -> None:
     """Gold of which no item was judged is refused, with an item of each side."""
-    assert refusal(table(("z", "-1"), ("z", "no"), ("y", "no"))) == (
+    assert refusal(table(("z", "-1"), ("z", "no"), ("y", "no"), label="gold")) == (
         "table, row 1: none of the 2 gold items was judged: this one is 'z', and judged items are such as 'a'"
     )
 
 
 def test_a_truth_outside_the_scale() -> None:
     """A truth that is not on the judges' scale is refused."""
-    assert refusal(table(("a", "-1"), ("b", "no"), ("c", "maybe"))) == (
+    assert refusal(table(("a", "-1"), ("b", "no"), ("c", "maybe"), label="gold")) == (
         "table, row 2: label 'maybe' is not one of 'no', 'yes' (give --labels to extend the scale)"
     )
 
@@ -129,7 +129,7 @@ def test_a_label_may_be_called_as_the_unknown_is() -> None:
 def test_gold_contradicts_itself(tmp_path: Path) -> None:
     """Two truths for one item are refused, with both and their rows."""
     path = tmp_path / "gold.csv"
-    path.write_text("item,label\na,-1\na,no\n\nb,no\na,yes\n")
+    path.write_text("item,gold\na,-1\na,no\n\nb,no\na,yes\n")
     with pytest.raises(AdjudgeError) as caught:
         read_gold(path, JUDGMENTS)
     assert str(caught.value) == f"{path}, row 6: item 'a' has the truth 'yes' here and 'no' in row 3: keep one of them"
@@ -140,7 +140,8 @@ def test_gold_contradicts_itself(tmp_path: Path) -> None:
     [
         ({}, "table: holds no rows"),
         (table(("a", None), ("b", "no")), "table, row 0: the label (column 'label') is empty"),
-        (table(("a", "-1")), "table: every truth is -1, which stands for not known"),
+        (table(("a", "-1"), label="gold"), "table: every truth is -1, which stands for not known"),
+        (table(("a", "-1")), "table, row 0: label '-1' is not one of 'no', 'yes' (give --labels to extend the scale)"),
         (
             table(("a", "no"), label="truth"),
             "table: no column for the label (columns: 'item', 'truth'); "
@@ -148,7 +149,7 @@ def test_gold_contradicts_itself(tmp_path: Path) -> None:
         ),
         (pd.Series({"a": "no"}), "Series is not a table: give a path, or a pandas, polars or pyarrow frame"),
     ],
-    ids=["nothing", "empty", "unknown", "no label", "series"],
+    ids=["nothing", "empty", "unknown", "no gold", "no label", "series"],
 )
 def test_gold_that_cannot_be_read(gold: Any, message: str) -> None:
     """What is wrong with gold is said in one line."""
@@ -157,7 +158,7 @@ def test_gold_that_cannot_be_read(gold: Any, message: str) -> None:
 
 def test_gold_table_points_at_rows() -> None:
     """The items that have gold know the row where their truth is first said."""
-    source = gold_source(table(("z", "-1"), ("a", "-1"), ("b", "yes"), ("a", "no"), ("b", "yes")))
+    source = gold_source(table(("z", "-1"), ("a", "-1"), ("b", "yes"), ("a", "no"), ("b", "yes"), label="gold"))
     items, truths = gold_table(source, Scale(("no", "yes")))
     assert items.names.to_list() == ["a", "b"]
     assert items.first.tolist() == [3, 2]

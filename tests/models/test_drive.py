@@ -47,18 +47,24 @@ def test_history_never_falls(accelerate):
 
 
 def test_a_leap_that_loses_is_taken_back():
-    """A step that only moves near its start makes leaps overshoot; the climb goes on from before them."""
-    losing = []
+    """Steps that shorten make leaps overshoot a cliff; the climb goes on from before them and never falls."""
+    lost = []
 
     def step(at):
         p = float(at.prevalence[0, 0])
-        evidence = -1e4 * (p - 0.5) ** 2 if p < 0.6 else -1e6
-        losing.append(evidence == -1e6)
-        return params(min(0.59, p + 0.02 * (1 + p))), evidence
+        evidence = p if p <= 0.8 else -10.0  # a slope that ends in a cliff
+        lost.append(p > 0.8)
+        return params(min(0.8, p + 0.004)), evidence
 
-    end = climb(step, params(0.3), Rules(1, 1e-7, 60))
-    assert (np.diff(end.evidence) >= 0).all() or end.stopped == "converged"
-    assert -1e6 not in end.evidence
+    end = climb(step, params(0.3), Rules(1, 1e-9, 400))
+    assert any(lost)
+    assert (np.diff(end.evidence) >= 0).all()
+    assert end.params.prevalence[0, 0] == pytest.approx(0.8)
+
+
+def test_a_cap_in_the_middle_of_a_cycle_loses_no_history():
+    """What was measured is told, whenever the climb ends."""
+    assert len(climb(towards(0.7, 0.9), params(0.2), Rules(1, 0, 1)).evidence) == 1
 
 
 def test_the_cap_is_kept_and_named():

@@ -45,14 +45,24 @@ def test_a_fit_is_immutable(fit):
     """Neither fields nor arrays can be changed."""
     with pytest.raises(AttributeError):
         fit.model = "other"
-    with pytest.raises(ValueError, match="read-only"):
-        fit.posterior[0, 0] = 1
+    for array in (fit.posterior, fit.label, fit.judged, fit.accuracy, fit.topic, *fit.params):
+        with pytest.raises(ValueError, match="read-only"):
+            array[(0,) * array.ndim] = 1
+    with pytest.raises(TypeError):
+        fit.options["seed"] = 9
 
 
 def test_it_says_what_it_is(fit):
     """The representation names the model, sizes and how it ended."""
     assert repr(fit) == "Fit(majority: 3 items, 2 judges; counted once)"
     assert "converged, log evidence -" in repr(adjudge.fit(adjudge.dataset("anesthesia")))
+
+
+def test_a_judge_whose_judgments_count_for_nothing_is_expected_to_be_average():
+    """Weights of 0 leave nothing to count; her accuracy is what the model expects of her."""
+    table = {"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": ["0", "1", "1"], "weight": [1, 0, 1]}
+    fit = adjudge.fit(pl.DataFrame(table))
+    assert fit.accuracy[1] > 0.5
 
 
 def test_entropy_is_between_zero_and_log_k(fit):

@@ -1,7 +1,9 @@
 """Fits on disk: open files, damage is noticed, newer formats are refused."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import adjudge
@@ -47,12 +49,31 @@ def test_a_missing_file_is_named(folder, name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_cut_off_file_is_noticed(folder, name):
-    """Half a file is damage, not a traceback."""
-    path = folder / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(adjudge.InputError, match=r"damaged saved fit|not a complete Parquet file"):
+@pytest.mark.parametrize("damage", ["cut off", "empty", "flipped"])
+def test_damage_is_noticed(folder, name, damage):
+    """Half a file, none of it, or a bit that flipped: damage, not a traceback."""
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    damaged = {"cut off": content[: len(content) // 2], "empty": b"", "flipped": content}
+    (folder / name).write_bytes(damaged[damage])
+    with pytest.raises(adjudge.InputError, match=f"is a damaged saved fit: {name}"):
         adjudge.load(folder)
+
+
+def test_files_of_two_fits_are_not_mixed(folder, tmp_path):
+    """A folder that was being replaced when the machine stopped holds files of two fits."""
+    adjudge.fit(adjudge.dataset("anesthesia"), "majority").save(tmp_path / "other")
+    (folder / "params.npz").write_bytes((tmp_path / "other" / "params.npz").read_bytes())
+    with pytest.raises(adjudge.InputError, match=r"params\.npz is not the file that was saved with it"):
+        adjudge.load(folder)
+
+
+def test_a_fit_of_the_first_format_still_loads():
+    """The folder beside this file was written by version 0.1.0 and must load in every later one."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_1")
+    assert (old.model, len(old.items), len(old.judge_names)) == ("dawid-skene", 45, 5)
+    np.testing.assert_allclose(old.posterior.sum(axis=1), 1)
+    np.testing.assert_array_equal(np.round(old.params.prevalence[0], 2), [0.40, 0.42, 0.11, 0.07])
 
 
 def test_a_newer_format_is_refused(folder):

@@ -1,7 +1,6 @@
 """What is scored: fits, folders and tables, matched to gold, and what is refused on the way."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from adjudge.errors import InputError
-from adjudge.judgments.scale import Scale
+from adjudge.judgments.read import read
 from adjudge.models.fit import fit
 from adjudge.score.labels import Scores, scores
 
@@ -86,15 +85,10 @@ def test_a_number_is_one_label_however_it_is_written(tmp_path: Path, answers: st
     assert found.values["mse"] == (pytest.approx((0.01 + 0.04) / 2) if "p_1" in answers else None)
 
 
-def test_a_fit_is_known_by_what_it_has() -> None:
-    """Anything with items, a scale, a posterior and labels is scored like a fit."""
-    like = SimpleNamespace(
-        items=pl.Series(["a", "b"]),
-        scale=Scale(("no", "yes")),
-        posterior=np.array([[0.9, 0.1], [0.2, 0.8]]),
-        label=np.array([0, 1], np.uint8),
-    )
-    assert scores(like, {"a": "no", "b": "no"}).values["accuracy"] == 0.5
+def test_judgments_are_no_answers() -> None:
+    """Judgments have a scale too, and are not taken for a fit."""
+    with pytest.raises(InputError, match="Judgments is not a table"):
+        scores(read(JUDGMENTS), {"d1": "no"})
 
 
 def test_a_saved_fit_scores_like_the_fit(tmp_path: Path) -> None:
@@ -179,7 +173,8 @@ def test_rounded_probabilities_pass(tmp_path: Path, p: str) -> None:
 
 def test_unknown_truths_need_no_place_on_the_scale_of_a_fit() -> None:
     """A -1 is no label that the fit should know."""
-    assert scores(fit(JUDGMENTS, "majority"), {"d1": "no", "d2": "-1"}).items == 1
+    gold = pl.DataFrame({"item": ["d1", "d2"], "gold": ["no", "-1"]})
+    assert scores(fit(JUDGMENTS, "majority"), gold).items == 1
 
 
 def test_gold_outside_the_scale_of_a_fit_is_refused(tmp_path: Path) -> None:
@@ -202,7 +197,12 @@ def test_gold_of_other_items_is_refused(tmp_path: Path) -> None:
 def test_gold_without_any_known_truth_is_refused() -> None:
     """A table of nothing but -1 knows no truth."""
     with pytest.raises(InputError, match=r"^gold: every truth is -1, which stands for not known$"):
-        scores({"a": 1, "b": 0}, {"a": -1, "b": -1})
+        scores({"a": 1, "b": 0}, pl.DataFrame({"item": ["a", "b"], "gold": [-1, -1]}))
+
+
+def test_minus_one_is_a_label_like_any_other() -> None:
+    """Only a column called gold knows -1 for unknown: elsewhere it is a truth, and wrong answers are wrong."""
+    assert scores({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": -1, "c": -1}).values["accuracy"] == pytest.approx(1 / 3)
 
 
 def test_one_number_written_two_ways_in_a_table_is_refused(tmp_path: Path) -> None:

@@ -140,6 +140,7 @@ def test_scores_equal_those_of_scikit_learn(seed: int, K: int) -> None:
         expected["mse"] = metrics.brier_score_loss(truth, p[:, 1], pos_label="l1")
     else:
         expected |= dict(zip(("macro_precision", "macro_recall"), of_labels.mean(axis=1), strict=False))
+        expected["rmse"] = metrics.root_mean_squared_error((truth[:, None] == names).ravel().astype(float), p.ravel())
         for k, name in enumerate(names):
             measures = [f"{measure}_{name}" for measure in ("precision", "recall", "f1")]
             expected |= dict(zip(measures, of_labels[:, k], strict=True))
@@ -149,11 +150,11 @@ def test_scores_equal_those_of_scikit_learn(seed: int, K: int) -> None:
 def test_more_labels_have_measures_each() -> None:
     """With three labels there is no positive one: means first, then each label by name."""
     found = scores({"x": "a", "y": "b", "z": "c"}, {"x": "a", "y": "b", "z": "b"})
-    each = [f"{measure}_{label}" for label in "abc" for measure in ("precision", "recall", "f1")]
-    whole = ["accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc", "log_loss", "brier"]
-    assert list(found.values) == whole + each
+    each = [f"{measure}_{label}" for label in "abc" for measure in ("precision", "recall", "specificity", "f1")]
+    means = [f"macro_{measure}" for measure in ("precision", "recall", "specificity", "f1")]
+    assert list(found.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "rmse", *each]
     assert found.positive is None
-    assert (found.values["precision_b"], found.values["recall_b"]) == (1, 0.5)
+    assert [found.values[f"{measure}_b"] for measure in ("precision", "recall", "specificity")] == [1, 0.5, 1]
 
 
 def test_missing_answers_are_counted() -> None:
@@ -165,7 +166,7 @@ def test_missing_answers_are_counted() -> None:
 
 def test_truths_that_are_not_known_are_no_gold() -> None:
     """TREC writes -1 for an unknown truth, wherever it stands in the file."""
-    gold = pl.DataFrame({"item": ["a", "b", "c", "d"], "label": [-1, 0, -1, 1]})
+    gold = pl.DataFrame({"item": ["a", "b", "c", "d"], "gold": [-1, 0, -1, 1]})
     found = scores({"a": 1, "b": 0, "c": 1, "d": 1}, gold)
     assert (found.items, found.missing, found.labels, found.values["accuracy"]) == (2, 0, (0, 1), 1)
 

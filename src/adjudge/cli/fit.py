@@ -16,6 +16,7 @@ def fit(
         str, typer.Option("--model", "-m", metavar="NAME", help="A model's name; `adjudge models` lists them.")
     ] = "dawid-skene",
     gold: o.Gold = None,
+    gold_format: o.GoldFormat = None,
     out: o.Out = None,
     format: o.Format = None,  # noqa: A002
     item: o.ItemColumn = None,
@@ -37,7 +38,10 @@ def fit(
     tolerance: Annotated[
         float,
         typer.Option(
-            min=0, metavar="RISE", help="Stop when a step raises the log likelihood by less than this a judgment."
+            min=0,
+            metavar="RISE",
+            help="Stop when a step raises the log likelihood by less than this a judgment; "
+            "when leaping, when a whole cycle does by a tenth.",
         ),
     ] = 1e-8,
     iterations: Annotated[
@@ -61,11 +65,15 @@ def fit(
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
     """
-    from adjudge.cli.output import deliver
+    from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ClimbProgress
+    from adjudge.judgments.gold import read_gold
     from adjudge.judgments.read import read
     from adjudge.models.fit import fit as infer
+    from adjudge.models.registry import model_named
 
+    model_named(model)
+    refuse_late_surprises(out, format)
     table = read(
         judgments,
         item=item,
@@ -79,12 +87,15 @@ def fit(
         repeats=repeats,
         format=input_format,
     )
+    known = None
+    if gold is not None:
+        table, known = read_gold(gold, table, item=item, label=label, format=gold_format)
     progress = ClimbProgress()
     try:
         found = infer(
             table,
             model,
-            gold,
+            known,
             seed=seed,
             ties=ties,
             start=start,

@@ -44,7 +44,10 @@ Repeats: TypeAlias = Annotated[
 ]
 Gold: TypeAlias = Annotated[
     str | None,
-    typer.Option("--gold", metavar="TABLE", help="A table of (item, label): truths that are known (-1: not known)."),
+    typer.Option("--gold", metavar="TABLE", help="A table of (item, label): truths that are known."),
+]
+GoldFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--gold-format", metavar="FORMAT", help="Gold's format, where its name does not tell.")
 ]
 Out: TypeAlias = Annotated[
     str | None,
@@ -58,7 +61,9 @@ Format: TypeAlias = Annotated[
         help="Print the labels for machines: csv, jsonl, parquet, qrels or trec-task2-run.",
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="The same seed gives the same result.")]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", min=0, metavar="NUMBER", help="The same seed gives the same result.")
+]
 Rows: TypeAlias = Annotated[
     int, typer.Option("--rows", min=1, metavar="NUMBER", help="How many rows of each table people see.")
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from adjudge.cli.show import show_fit
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
+from adjudge.models.trec import FILES
 
 if TYPE_CHECKING:
     from adjudge.models.record import Fit
@@ -31,12 +33,15 @@ def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  
             print(f"wrote labels.csv, judges.csv and the fit to {out}")
 
 
+def refuse_late_surprises(out: str | None, format: str | None) -> None:  # noqa: A002
+    """Refuse, before any work is done, a format nobody knows or an --out that is a file."""
+    known = [*FORMATS, *FILES]
+    if format is not None and format not in known:
+        raise UsageError(f"format {format!r} is not one of {quoted(known)}")
+    if out is not None and os.path.isfile(out):
+        raise InputError("is a file; --out needs a folder", out)
+
+
 def _printed(fit: Fit, format: str) -> bytes:  # noqa: A002
     """Return the labels in a format for machines."""
-    from adjudge.models.trec import FILES
-
-    if format in FILES:
-        return FILES[format](fit).encode()
-    if format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted([*FORMATS, *FILES])}")
-    return table_text(frame(fit.label_columns()), format)
+    return FILES[format](fit).encode() if format in FILES else table_text(frame(fit.label_columns()), format)

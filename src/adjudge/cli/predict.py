@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -31,11 +32,15 @@ def predict(
     $ adjudge fit labels.csv --out fit/
     $ adjudge predict fit/ labels.csv --format csv
     """
-    from adjudge.cli.output import deliver
+    from adjudge.cli.output import deliver, refuse_late_surprises
+    from adjudge.errors import UsageError
     from adjudge.judgments.read import read
     from adjudge.models.fit import predict as infer
     from adjudge.models.saved import load
 
+    refuse_late_surprises(out, format)
+    if out is not None and os.path.realpath(out) == os.path.realpath(fit):
+        raise UsageError(f"--out {out} is the fit itself, which would be lost: name another folder")
     known = load(fit)
     table = read(
         judgments,

@@ -8,6 +8,8 @@ import typer
 
 from adjudge.cli import options as o
 
+BOUND = 1e-3  # as adjudge.score.probabilities has it; a test holds them together
+
 
 def score(
     answers: Annotated[
@@ -23,10 +25,8 @@ def score(
     ] = None,
     bound: Annotated[
         float,
-        typer.Option(
-            min=0, max=0.5, metavar="NUMBER", help="Log loss takes probabilities no nearer to 0 or 1 than this."
-        ),
-    ] = 1e-3,
+        typer.Option(metavar="NUMBER", help="Log loss takes probabilities no nearer to 0 or 1 than this."),
+    ] = BOUND,
     item: o.ItemColumn = None,
     label: o.LabelColumn = None,
 ) -> None:

@@ -56,7 +56,13 @@ def show_fit(fit: Fit, rows: int) -> None:
 def show_scores(scores: Scores) -> None:
     """Print the scores, with the reason where one is not defined."""
     notes = f"; {scores.missing:,} gold items without an answer" if scores.missing else ""
-    console().print(table(f"Scores on {scores.items:,} items{notes}", ("measure", "value", "note"), scores.table()))
+    screen = console()
+    screen.print(table(f"Scores on {scores.items:,} items{notes}", ("measure", "value", "note"), scores.table()))
+    if len(scores.labels) <= CELLS:
+        names = [str(label) for label in scores.labels]
+        counts = [(name, *row) for name, row in zip(names, scores.confusion.tolist(), strict=True)]
+        screen.print()
+        screen.print(table("Items by truth (rows) and answer (columns)", ("truth", *names), counts))
 
 
 def _consensus(fit: Fit, rows: int) -> Group:
@@ -84,7 +90,8 @@ def _cell(value: Any) -> str:
     """Return a value as people read it."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else repr(text)[1:-1]  # a name may hold what a terminal would obey
 
 
 class ClimbProgress:

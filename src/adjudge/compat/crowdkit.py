@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from adjudge.errors import InputError, MissingExtra, UsageError
+from adjudge.judgments.read import read
 from adjudge.models.fit import fit
 from adjudge.models.record import Fit
 
@@ -51,7 +52,8 @@ class _Aggregator:
 
     def _fitted(self, data: pd.DataFrame, gold: dict[Any, Any] | None = None) -> Self:
         """Fit and set the attributes that crowd-kit's users know."""
-        found = fit(data, self.model, gold, ties="first", iterations=self.n_iter, tolerance=self.tol)
+        table = read(data, item="task", judge="worker", label="label")
+        found = fit(table, self.model, gold, ties="first", iterations=self.n_iter, tolerance=self.tol)
         labels = pd.Index(found.scale.labels, name="label")
         tasks = pd.Index(found.items.to_list(), name="task")
         self.labels_ = pd.Series(labels.to_numpy()[found.label], tasks, name="agg_label")
@@ -104,6 +106,14 @@ class MajorityVote(_Aggregator):
         """Fit the vote; ``skills`` (indexed by worker) says how much each worker's vote counts."""
         table = data[COLUMNS]
         return self._fitted(table if skills is None else self._weighed(table, skills))
+
+    def fit_predict(self, data: pd.DataFrame, skills: pd.Series | None = None) -> pd.Series:
+        """Return the consensus label of every task."""
+        return self.fit(data, skills).labels_
+
+    def fit_predict_proba(self, data: pd.DataFrame, skills: pd.Series | None = None) -> pd.DataFrame:
+        """Return the share of every label (columns) for every task."""
+        return self.fit(data, skills).probas_
 
     def _weighed(self, table: pd.DataFrame, skills: pd.Series) -> pd.DataFrame:
         """Return the table with a weight a row, missing skills handled as the constructor was told."""

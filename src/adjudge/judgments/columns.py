@@ -1,8 +1,9 @@
 """Which column plays which role: found by its usual name, or named by the user."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 
-from adjudge.errors import InputError, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 
 USUAL: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "task", "doc", "document", "question", "unit"),
@@ -37,8 +38,12 @@ def _find(role: str, names: Sequence[str], taken: Sequence[str], source: str, ne
     """Return the column whose name is usual for a role, rather one that is not taken for another."""
     usual = [name for name in names if is_usual(name, role)]
     candidates = [name for name in usual if name not in taken] or (usual if needed else [])
-    if len(candidates) > 1:
+    if len(candidates) > 1 and needed:
         raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
+    if len(candidates) > 1:
+        what = f"{source}: {quoted(candidates)} could each be the {role}; none is used (choose one with --{role})"
+        warnings.warn(what, AdjudgeWarning, stacklevel=2)
+        return None
     if needed and not candidates:
         raise InputError(
             f"no column for the {role} (columns: {quoted(names)}); usual names are "

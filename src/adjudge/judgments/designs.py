@@ -12,10 +12,7 @@ from adjudge.judgments.scale import Scale
 
 # Means and precisions (phi, kappa) of Carpenter's three populations: prevalence is high, specificity varies most.
 PREVALENCE, SENSITIVITY, SPECIFICITY = (0.65, 7.0), (0.8, 6.0), (0.65, 3.0)
-TAIL = (
-    1.9,
-    3.1,
-)  # of log workload, and where it ends: the busiest tenth does three quarters of the work, as in his data
+TAIL = (1.9, 3.1)  # spread of log workload, and its end: the busiest tenth does most of the work, as in his data
 
 LIU_WANG_PREVALENCE = np.array([[0.05, 0.15, 0.8]])
 LIU_WANG_CONFUSION = np.array(  # the majority recovers a prevalence of about (.1, .15, .75), as the paper prints

@@ -18,6 +18,7 @@ from adjudge.judgments.source import Source
 from adjudge.judgments.table import Judgments, encoded
 from adjudge.kernels.coding import Hashes, code
 
+EXTEND = " (give --labels to extend the scale)"
 PIECE = 1 << 16  # names hashed at a time
 SEEN = 100  # names that tell, mostly, whether the others need to be read
 CODED = ("item", "judge", "label", "topic")
@@ -66,8 +67,10 @@ def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
         return dict(zip(roles, coded, strict=True))
 
 
-def scale_codes(source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool) -> tuple[Scale, Codes]:
-    """Return the scale, and the place on it of each label seen."""
+def scale_codes(
+    source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool, advice: str = EXTEND
+) -> tuple[Scale, Codes]:
+    """Return the scale, and the place on it of each label seen; ``advice`` is for a label that has none."""
     seen = label.names.to_list()
     if labels is None:
         _refuse_twins(source, label)
@@ -75,8 +78,7 @@ def scale_codes(source: Source, label: Coded, labels: Sequence[Label] | None, or
     place = scale.places(seen)
     for value, position, k in zip(seen, label.first, place, strict=True):
         if k is None:
-            what = f"label {quote(value)} is not one of {quoted(scale.names)} (give --labels to extend the scale)"
-            raise source.wrong(what, int(position))
+            raise source.wrong(f"label {quote(value)} is not one of {quoted(scale.names)}{advice}", int(position))
     return scale, np.array(place, np.uint8 if len(scale) <= 256 else np.int32)
 
 
@@ -123,6 +125,8 @@ def _at(series: pl.Series, rows: Codes) -> pl.Series:
 
 def _plain(names: pl.Series) -> pl.Series:
     """Return names as text, integers, fractions or booleans: 1.0 is 1, a category its text, a date its text."""
+    if names.dtype.is_decimal() and names.cast(pl.Float64).n_unique() < len(names):
+        return names.cast(pl.String)  # more digits than a float tells apart, as in ids from a database
     if names.dtype.is_decimal() or names.dtype.is_float():
         fractions = names.cast(pl.Float64)
         whole = fractions.cast(pl.Int64, strict=False)
@@ -183,15 +187,17 @@ def _refuse_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
     """Refuse a table whose item column holds judges.
 
     A sign is item ids that read like people (w01, worker7) beside judge ids that do not; another is far
-    fewer items than judges with many judgments on each. Naming both columns overrules either.
+    fewer items than judges with many judgments on each, unless nearly everybody judged everything. Naming
+    both columns overrules either.
     """
     people = _people(item.names.head(SEEN)).all() and _people(item.names).all() and not _people(judge.names).any()
     rows, items, judges = item.code.size, len(item.names), len(judge.names)
-    few = items > 1 and judges > 3 * items and rows >= 30 and rows >= 10 * items
+    few = items > 1 and judges > 3 * items and rows >= 30 and 10 * items <= rows <= items * judges / 2
     if people or few:
         raise source.wrong(
             f"item and judge look swapped: {items:,} items such as {quoted(item.names.head(2))} and {judges:,} judges "
-            f"such as {quoted(judge.names.head(2))}; name both columns with --item and --judge to say which is which"
+            f"such as {quoted(judge.names.head(2))}; if they are right, name both: --item and --judge, or "
+            "item= and judge= of adjudge.read"
         )
 
 

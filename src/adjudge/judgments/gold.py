@@ -18,7 +18,8 @@ from adjudge.judgments.scale import Scale
 from adjudge.judgments.source import Source
 from adjudge.judgments.table import Judgments
 
-UNKNOWN = "-1"  # how TREC's task 2 files write a truth that is not known
+UNKNOWN = "-1"  # how TREC's task 2 files write, in their column of gold, a truth that is not known
+GOLD = "gold"
 
 
 def read_gold(
@@ -31,9 +32,11 @@ def read_gold(
 ) -> tuple[Judgments, Codes]:
     """Return the judgments, with any items only gold knows added, and the truth of each item (-1 unknown).
 
-    Gold for items nobody judged is kept with a warning; gold of which no item was judged is an error.
+    ``item`` and ``label`` name columns, where gold has them. Gold for items nobody judged is kept with a
+    warning; gold of which no item was judged is an error.
     """
     source = gold_source(data, format)
+    item, label = (column if column in source.columns else None for column in (item, label))
     items, truths = gold_table(source, judgments.scale, item=item, label=label)
     place = places(items.names, judgments.items)
     unjudged = np.flatnonzero(place < 0)
@@ -57,12 +60,12 @@ def gold_table(
     source: Source, scale: Scale, *, item: str | None = None, label: str | None = None
 ) -> tuple[Coded, Codes]:
     """Return the items that have gold, and their truths on the scale; two truths for one item are refused."""
-    if label is None and "gold" in source.columns:
-        label = "gold"
+    if label is None and GOLD in source.columns:
+        label = GOLD
     roles = find_columns(source.columns, {"item": item, "label": label}, source.name, needed=("item", "label"))
     columns = code_columns(source, roles)
     items, labels = columns["item"], columns["label"]
-    truth = _truths(source, labels, scale)
+    truth = _truths(source, labels, scale, may_be_unknown=roles["label"] == GOLD)
     known = np.flatnonzero(truth >= 0)
     first = np.full(len(items.names), -1)  # the row where each item's truth is first said
     first[items.code[known][::-1]] = known[::-1]
@@ -83,9 +86,10 @@ def places(names: pl.Series, among: pl.Series) -> Codes:
     return found.fill_null(-1).to_numpy().copy()
 
 
-def _truths(source: Source, labels: Coded, scale: Scale) -> Codes:
+def _truths(source: Source, labels: Coded, scale: Scale, may_be_unknown: bool) -> Codes:
     """Return the place on the scale of every row's truth, -1 where it is not known."""
-    known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | (UNKNOWN in scale.names)
+    certain = UNKNOWN in scale.names or not may_be_unknown
+    known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | certain
     if not known.any():
         raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
     place = np.full(known.size, -1, np.int32)

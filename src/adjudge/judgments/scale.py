@@ -79,4 +79,4 @@ def number_of(label: Label) -> float | None:
         value = float(label)
     except ValueError:
         return None
-    return value if value == value else None  # "nan" is text
+    return value if value == value and "_" not in str(label) else None  # "nan" is text, and so is "1_000"

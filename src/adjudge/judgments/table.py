@@ -45,7 +45,8 @@ class Judgments:
     def __repr__(self) -> str:
         parts = [f"{len(self.items):,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
         parts += [f"{len(self.topics):,} topics"] if self.topics is not None else []
-        return f"Judgments({', '.join([*parts, f'{len(self):,} judgments'])})"
+        weighed = " with weights" if self.weight is not None else ""
+        return f"Judgments({', '.join([*parts, f'{len(self):,} judgments{weighed}'])})"
 
     def __len__(self) -> int:
         return int(self.judge.size)

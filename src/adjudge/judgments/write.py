@@ -28,12 +28,9 @@ def frame(columns: Columns, kind: Any = "polars") -> Any:
     return nw.from_dict(plain, backend=kind).to_native()
 
 
-def columns_of(path: Path) -> dict[str, pl.Series]:
-    """Return the columns of a Parquet file by name."""
-    try:
-        return pl.read_parquet(path, glob=False).to_dict()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError("is not a complete Parquet file", str(path)) from error
+def columns_of(content: bytes) -> dict[str, pl.Series]:
+    """Return the columns of the content of a Parquet file by name."""
+    return pl.read_parquet(io.BytesIO(content)).to_dict()
 
 
 def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002

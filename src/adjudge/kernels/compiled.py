@@ -15,8 +15,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel on first use; later runs load it from disk."""
-    return cast(Function, njit(nogil=True, cache=True, error_model="numpy")(function))
+    """Compile a kernel on first use; later runs load it from disk, where there is a place to write to."""
+    try:
+        return cast(Function, njit(nogil=True, cache=True, error_model="numpy")(function))
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        return cast(Function, njit(nogil=True, error_model="numpy")(function))
 
 
 def _prefetch(_context: Any, flat: Any, _position: Any) -> Any:

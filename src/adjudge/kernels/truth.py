@@ -44,12 +44,12 @@ def expect(block: Block, prevalence: Floats, confusion: Floats) -> Tally:
     return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
 
 
-def count(block: Block, posterior: Floats, topics: int = 1, evidence: float = 0.0) -> Tally:
+def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
     """Return the tally of labels under given weights of each item's truths (I, Z)."""
     Z = posterior.shape[1]
     truth, label = np.zeros((topics, Z)), np.zeros((block.judges * block.labels, Z))
     _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
-    return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), evidence)
+    return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), 0.0)
 
 
 def vote_shares(block: Block) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Flags, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import count, expect, vote_shares
 from adjudge.models.base import Params
@@ -25,8 +25,14 @@ def by_shares(block: Block, params: Params) -> Tally:
     return count(block, vote_shares(block))
 
 
+def most_likely(posterior: Floats) -> Flags:
+    """Return which truths of each item are the most likely, or as good as (I, Z)."""
+    best: Flags = posterior >= posterior.max(axis=1, keepdims=True) - TIED
+    return best
+
+
 def winners(posterior: Floats) -> Floats:
     """Return each item's most likely truth as a weight of one, shared where several tie (I, Z)."""
-    best = posterior >= posterior.max(axis=1, keepdims=True) - TIED
+    best = most_likely(posterior)
     weights: Floats = best / best.sum(axis=1, keepdims=True)
     return weights

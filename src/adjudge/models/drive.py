@@ -57,9 +57,10 @@ def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = N
         while True:
             first = here
             second, low = walk(first)
-            here = second
+            history.append(low)
+            here = second  # kept, should the next pass be the one that is interrupted
             here, high = walk(second)
-            history += [low, high]
+            history.append(high)
             if high - low < rise and (high - before < rise or not rules.accelerate):
                 return Climb(here, tuple(history), walk.passes, "converged")
             if rules.accelerate and high - low < calm:

@@ -22,7 +22,7 @@ def mode(tie: Tie) -> Estimate:
         return Params(
             normal(tally.truth, start.prevalence),
             tie(tally.label, start.confusion),
-            normal(tally.label.sum(axis=0), start.population),
+            tie(tally.label.sum(axis=0)[None], start.population[None])[0],
         )
 
     return estimate

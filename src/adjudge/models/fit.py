@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,16 +18,15 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
-from adjudge.models.assign import by_shares, winners
+from adjudge.models.assign import by_shares, most_likely, winners
 from adjudge.models.base import Assign, Model, Params, accurate
 from adjudge.models.drive import Climb, Progress, Rules, climb
+from adjudge.models.options import Options
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
-STARTS = ("vote", "accurate")
-TIES = ("random", "first", "all")
 
 
 def fit(
@@ -44,24 +45,22 @@ def fit(
 ) -> Fit:
     """Infer the truth of every item, and how every judge errs, from judgments.
 
-    ``data`` is a ``Judgments``, a frame, or a path; ``gold`` (a frame, a path, or a mapping from item to
-    truth) fixes truths that are known. ``ties`` says which of several equally likely labels is given:
-    a random one by ``seed``, the first of the scale, or all of them. The climb begins at the vote shares
-    (``start="vote"``) or at accurate judges (``"accurate"``), and ends when a step raises the log
-    likelihood by less than ``tolerance`` a judgment, or after ``iterations`` passes. Results do not depend
-    on ``workers``, the number of threads.
+    ``data`` is a ``Judgments``, a frame, or a path; ``gold`` (a frame, a path, a mapping from item to truth, or
+    the codes that ``read_gold`` gives) fixes truths that are known. ``ties`` says which of several equally
+    likely labels is given: a random one by ``seed``, the first of the scale, or all of them. The climb begins
+    at the vote shares (``start="vote"``) or at accurate judges (``"accurate"``). It ends when a step of EM
+    raises the log likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of
+    two steps and a leap raises it by less than a tenth of that), or after ``iterations`` passes over the
+    judgments. Results do not depend on ``workers``, the number of threads.
 
     >>> from adjudge import dataset, fit
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
-    chosen = model_named(model)
-    _one_of("ties", ties, TIES)
-    _one_of("start", start, STARTS)
-    judgments, known = read(data), None
-    if gold is not None and not (isinstance(gold, Mapping) and not gold):
-        judgments, known = read_gold(gold, judgments)
-    blocks = blocks_of(judgments.block(known))
+    chosen, options = model_named(model), Options(seed, ties, start, tolerance, iterations, accelerate)
+    judgments, known = _with_gold(read(data), gold)
+    block = judgments.block(known)
+    blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or _cores()) as pool:
         total = summed(blocks, pool)
         prior = accurate(len(judgments.judges), len(judgments.scale))
@@ -71,8 +70,7 @@ def fit(
         outcome = _inferred(chosen, total, begin, rules, progress)
         posterior, evidence = _posterior(chosen, blocks, outcome.params, pool)
     history = (*outcome.evidence, evidence) if chosen.iterated else ()
-    options = {"seed": seed, "ties": ties, "start": start, "tolerance": tolerance, "iterations": iterations}
-    return record(chosen, judgments, outcome._replace(evidence=history), posterior, gold=known, options=options)
+    return record(chosen, judgments, block, outcome._replace(evidence=history), posterior, options)
 
 
 def predict(known: Fit, data: Any) -> Fit:
@@ -88,12 +86,12 @@ def predict(known: Fit, data: Any) -> Fit:
     place = places(judgments.judges, known.judge_names)
     confusion = np.where((place >= 0)[:, None, None], known.params.confusion[place], known.params.population)
     params = known.params._replace(confusion=confusion)
-    model, blocks = model_named(known.model), blocks_of(judgments.block())
+    model, block = model_named(known.model), judgments.block()
     with ThreadPoolExecutor(_cores()) as pool:
-        posterior, evidence = _posterior(model, blocks, params, pool)
+        posterior, evidence = _posterior(model, blocks_of(block), params, pool)
     stopped = f"predicted from a fit of {len(known.items):,} items"
     outcome = Climb(params, (evidence,) if model.iterated else (), 0, stopped)
-    return record(model, judgments, outcome, posterior, gold=None, options=known.options)
+    return record(model, judgments, block, outcome, posterior, Options(**known.options))
 
 
 def blocks_of(block: Block) -> list[Block]:
@@ -138,33 +136,27 @@ def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor
 
 
 def record(
-    model: Model,
-    judgments: Judgments,
-    outcome: Climb,
-    posterior: Floats,
-    *,
-    gold: Codes | None,
-    options: dict[str, Any],
+    model: Model, judgments: Judgments, block: Block, outcome: Climb, posterior: Floats, options: Options
 ) -> Fit:
     """Return everything a fit leaves behind, as one record."""
-    block = judgments.block(gold)
-    weights = posterior if model.iterated else winners(posterior)
-    label = count(block, weights).label  # (J, Z, K)
+    label = count(block, posterior if model.iterated else winners(posterior)).label  # (J, Z, K)
     right, said = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
+    expected = np.einsum("k,jkk->j", outcome.params.prevalence[0], outcome.params.confusion)  # where nothing counts
+    known = (block.gold >= 0).any()
     return Fit(
         model=model.name,
-        options=options,
+        options=MappingProxyType(asdict(options)),
         items=judgments.items,
         judge_names=judgments.judges,
         scale=judgments.scale,
         topics=judgments.topics,
         topic=judgments.topic,
         posterior=frozen(posterior),
-        label=frozen(_labels(posterior, options["ties"], options["seed"])),
-        gold=None if gold is None else frozen(gold),
-        params=outcome.params,
+        label=frozen(_labels(posterior, options)),
+        gold=block.gold if known else None,
+        params=Params(*map(frozen, outcome.params)),
         judged=frozen(np.bincount(judgments.judge, minlength=len(judgments.judges))),
-        accuracy=frozen(np.divide(right, said, out=np.zeros(said.size), where=said > 0)),
+        accuracy=frozen(np.divide(right, said, out=expected, where=said > 0)),
         evidence=outcome.evidence,
         passes=outcome.passes,
         stopped=outcome.stopped,
@@ -172,20 +164,22 @@ def record(
     )
 
 
-def _labels(posterior: Floats, ties: str, seed: int) -> Codes:
+def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:
+    """Return the judgments with what is known of their items' truths."""
+    if gold is None or isinstance(gold, np.ndarray) or (isinstance(gold, Mapping) and not gold):
+        return judgments, gold if isinstance(gold, np.ndarray) else None
+    return read_gold(gold, judgments)
+
+
+def _labels(posterior: Floats, options: Options) -> Codes:
     """Return each item's most likely truth (I); of several, a random one or the first."""
-    best = winners(posterior) > 0
-    if ties == "random" and (best.sum(axis=1) > 1).any():
-        chosen: Codes = np.where(best, np.random.default_rng(seed).random(best.shape), -1.0).argmax(axis=1)
-    else:
-        chosen = best.argmax(axis=1)
-    return chosen.astype(np.int32)
-
-
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse an option's value that is not one of its choices."""
-    if value not in choices:
-        raise UsageError(f"{name} {value!r} is not one of {quoted(choices)}")
+    best = most_likely(posterior)
+    label: Codes = best.argmax(axis=1).astype(np.int32)
+    tied = np.flatnonzero(best.sum(axis=1) > 1)
+    if options.ties == "random" and tied.size:
+        draws = np.random.default_rng(options.seed).random((tied.size, posterior.shape[1]))
+        label[tied] = np.where(best[tied], draws, -1.0).argmax(axis=1)
+    return label
 
 
 def _cores() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import frame
-from adjudge.models.assign import winners
+from adjudge.models.assign import most_likely
 from adjudge.models.base import Params
 from adjudge.models.registry import model_named
 
@@ -26,7 +27,7 @@ class Fit:
     """The consensus on every item, and what was learned of every judge."""
 
     model: str
-    options: dict[str, Any]
+    options: Mapping[str, Any]
     items: Names  # (I)
     judge_names: Names  # (J)
     scale: Scale  # K
@@ -49,8 +50,8 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether the climb ended because the evidence had settled."""
-        return self.stopped == "converged" or not self.evidence
+        """Whether the fit ended of itself, and was neither interrupted nor stopped at the cap."""
+        return self.stopped != "interrupted" and not self.stopped.startswith("stopped at the cap")
 
     @property
     def entropy(self) -> Floats:
@@ -121,9 +122,8 @@ class Fit:
         save(self, folder)
 
     def _given(self) -> list[Any]:
-        """Return the label of every item; with ties="all", tied labels together."""
+        """Return the label of every item; with ties="all" as text, tied labels together."""
         labels = self.scale.labels
-        best = winners(self.posterior) > 0
-        if self.options.get("ties") != "all" or (best.sum(axis=1) == 1).all():
+        if self.options.get("ties") != "all":
             return [labels[k] for k in self.label.tolist()]
-        return ["|".join(compress(self.scale.names, row)) for row in best.tolist()]
+        return ["|".join(compress(self.scale.names, row)) for row in most_likely(self.posterior).tolist()]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
+import zlib
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
     about = {
         "format": FORMAT,
         "model": fit.model,
-        "options": fit.options,
+        "options": dict(fit.options),
         "scale": asdict(fit.scale),
         "topics": None if fit.topics is None else fit.topics.to_list(),
         "evidence": fit.evidence,
@@ -52,13 +53,13 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
     }
     arrays, params = io.BytesIO(), {name: np.ascontiguousarray(field) for name, field in fit.params._asdict().items()}
     np.savez_compressed(arrays, allow_pickle=False, **params)
-    contents = (
-        json.dumps(about, indent=1).encode(),
-        table_text(frame(items), "parquet"),
-        table_text(frame(judges), "parquet"),
-        arrays.getvalue(),
-    )
-    return dict(zip(FILES, contents, strict=True))
+    files = {
+        "items.parquet": table_text(frame(items), "parquet"),
+        "judges.parquet": table_text(frame(judges), "parquet"),
+        "params.npz": arrays.getvalue(),
+    }
+    about["checksums"] = {name: zlib.crc32(content) for name, content in files.items()}
+    return {**files, "fit.json": json.dumps(about, indent=1).encode()}  # the one that vouches for the others, last
 
 
 def load(folder: str | Path) -> Fit:
@@ -67,20 +68,22 @@ def load(folder: str | Path) -> Fit:
     missing = [name for name in FILES if not (place / name).is_file()]
     if missing:
         raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
+    files = {name: (place / name).read_bytes() for name in FILES}
     try:
-        about = json.loads((place / "fit.json").read_text(encoding="utf8"))
+        about = json.loads(files["fit.json"])
         if about["format"] > FORMAT:
             newer = f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
             raise InputError(newer, str(folder))
-        return _fit(about, columns_of(place / "items.parquet"), columns_of(place / "judges.parquet"), _params(place))
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"is a damaged saved fit ({error})", str(folder)) from error
-
-
-def _params(place: Path) -> Params:
-    """Read the arrays of the params."""
-    with np.load(io.BytesIO((place / "params.npz").read_bytes()), allow_pickle=False) as arrays:
-        return Params(*(frozen(arrays[name]) for name in Params._fields))
+        changed = [name for name, checksum in about["checksums"].items() if zlib.crc32(files[name]) != checksum]
+        if changed:
+            raise InputError(
+                f"is a damaged saved fit: {changed[0]} is not the file that was saved with it", str(folder)
+            )
+        with np.load(io.BytesIO(files["params.npz"]), allow_pickle=False) as arrays:
+            params = Params(*(frozen(arrays[name]) for name in Params._fields))
+        return _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"is a damaged saved fit: fit.json ({error})", str(folder)) from error
 
 
 def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], params: Params) -> Fit:
@@ -89,7 +92,7 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
     topics = frame({"topic": about["topics"]})["topic"] if about["topics"] is not None else None
     return Fit(
         model=about["model"],
-        options=about["options"],
+        options=MappingProxyType(about["options"]),
         items=items["item"],
         judge_names=judges["judge"],
         scale=Scale(labels, about["scale"]["ordinal"]),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjudge.arrays import Codes
-from adjudge.errors import UsageError
+from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.judgments.trec import qrels_text, task2_run_text
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ def _with_topics(fit: Fit) -> tuple[Codes, Names]:
     if fit.topics is None or fit.topic is None:
         raise UsageError("a TREC file needs the topic of every item: name its column with --topic")
     place = np.flatnonzero(fit.topic >= 0)
+    if place.size < fit.topic.size:
+        gone = fit.topic.size - place.size
+        warnings.warn(
+            f"{gone:,} items that only gold knows have no topic and are left out", AdjudgeWarning, stacklevel=2
+        )
     return place, fit.topics.gather(fit.topic[place])
 
 

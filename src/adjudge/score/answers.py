@@ -15,8 +15,9 @@ from adjudge.arrays import Codes, Floats
 from adjudge.errors import quote, quoted
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.encode import Coded, code_columns, scale_codes
-from adjudge.judgments.gold import UNKNOWN, gold_source, gold_table, places
+from adjudge.judgments.gold import GOLD, UNKNOWN, gold_source, gold_table, places
 from adjudge.judgments.scale import Scale, scale_of
+from adjudge.models.record import Fit
 from adjudge.models.saved import load
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def matched(answers: Any, gold: Any, named: Mapping[str, str | None]) -> Matched
     table = _source(answers, "answers") if fit is None else None
     roles = _gold_roles(source, _meant(source, named, table))
     seen = code_columns(source, {"label": roles["label"]})["label"]
+    if roles["label"] == GOLD:
+        seen = _without_unknown(source, seen)
     if table is None:
         given = _from_fit(fit, source, seen)
     else:
@@ -67,7 +70,7 @@ def _fit_of(answers: Any) -> Any:
     """Return the fit that answers are or that their folder holds, None for a table."""
     if isinstance(answers, str | PathLike):
         return load(Path(answers)) if Path(answers).is_dir() else None
-    return answers if isinstance(getattr(answers, "scale", None), Scale) else None
+    return answers if isinstance(answers, Fit) else None
 
 
 def _source(data: Any, name: str) -> Source:
@@ -84,14 +87,22 @@ def _meant(source: Source, named: Mapping[str, str | None], other: Source | None
 
 def _gold_roles(source: Source, named: Mapping[str, str | None]) -> dict[str, str]:
     """Return the columns that hold items and truths; a column called gold holds truths."""
-    label = named["label"] or ("gold" if "gold" in source.columns else None)
+    label = named["label"] or (GOLD if GOLD in source.columns else None)
     return find_columns(source.columns, {**named, "label": label}, source.name, needed=ROLES)
+
+
+def _without_unknown(source: Source, seen: Coded) -> Coded:
+    """Return the truths without the one that stands for not known."""
+    known = (seen.names.cast(pl.String) != UNKNOWN).to_numpy()
+    if not known.any():
+        raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
+    return Coded(seen.code, seen.names.filter(pl.Series(known)), seen.first[known])
 
 
 def _from_fit(fit: Any, source: Source, seen: Coded) -> Answers:
     """Return the consensus of a fit, refusing gold that is not on its scale."""
     for value, position, place in zip(seen.names, seen.first, fit.scale.places(seen.names), strict=True):
-        if place is None and str(value) != UNKNOWN:
+        if place is None:
             what = f"label {quote(value)} is not on the scale of the fit: {quoted(fit.scale.names)}"
             raise source.wrong(what, int(position))
     return Answers(fit.items, fit.scale, fit.label, fit.posterior, getattr(fit, "gold", None))
@@ -106,7 +117,7 @@ def _from_table(table: Source, named: Mapping[str, str | None], source: Source, 
     own = Scale(tuple(probable)) if probable else scale_codes(table, label, None, ordinal=False)[0]
     _refuse_improbable(table, label, own)
     truths = scale_codes(source, seen, None, ordinal=False)[0].labels
-    more = [value for value, k in zip(truths, own.places(truths), strict=True) if k is None and str(value) != UNKNOWN]
+    more = [value for value, k in zip(truths, own.places(truths), strict=True) if k is None]
     scale, to_scale = scale_codes(table, label, scale_of([*own.labels, *more]).labels, ordinal=False)
     probability = _probability(table, probable, scale) if probable else None
     return Answers(item.names, scale, to_scale[label.code], probability)

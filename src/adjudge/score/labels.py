@@ -35,7 +35,8 @@ SQUARED: Mapping[str, Callable[[losses.Outcomes, Floats], float | None]] = {
     "mse": losses.mean_squared_error,
     "rmse": losses.root_mean_squared_error,
 }
-EVERY = ("log_loss", "brier")  # measure of probabilities; where one label is positive, also:
+EVERY = ("log_loss", "brier")  # measure of probabilities; with more than two labels, also:
+MANY = ("rmse",)
 BINARY = (*SQUARED, *(f"fractional_{measure.name}" for measure in FRACTIONAL))
 
 
@@ -164,7 +165,7 @@ def _label_rows(scored: Scored, confusion: Codes) -> list[Row]:
     names, k = scored.scale.names, scored.positive
     told = f"the fit had been told {scored.known:,} of the {scored.truth.size:,} truths" if scored.known else ""
     if k is None:
-        rows = [_macro(confusion, names, PRECISION), _macro(confusion, names, RECALL)]
+        rows = [_macro(confusion, names, measure) for measure in (PRECISION, RECALL, SPECIFICITY)]
     else:
         rows = _of_label(confusion, k, names[k], (PRECISION, RECALL, SPECIFICITY, F1), f"of {quote(names[k])}")
     mcc = _row("mcc", matrix.mcc(confusion), _one_sided(confusion, names))
@@ -175,7 +176,7 @@ def _each_label(scored: Scored, confusion: Codes) -> list[Row]:
     """Return the measures of every label, where there are more than two."""
     rows: list[Row] = []
     for k, name in enumerate(scored.scale.names if scored.positive is None else ()):
-        own = _of_label(confusion, k, name, (PRECISION, RECALL, F1))
+        own = _of_label(confusion, k, name, (PRECISION, RECALL, SPECIFICITY, F1))
         rows += [row._replace(measure=f"{row.measure}_{name}") for row in own]
     return rows
 
@@ -214,8 +215,9 @@ def _probability_rows(scored: Scored, fractional: Floats | None) -> list[Row]:
         Row("brier", losses.brier(scored.truth, p), "summed over the labels"),
     ]
     if k is not None:
-        rows += _binary_rows(scored.truth == k, p[:, k], fractional, k, scored.scale.names[k])
-    return rows
+        return rows + _binary_rows(scored.truth == k, p[:, k], fractional, k, scored.scale.names[k])
+    error = losses.root_mean_squared_error(matrix.indicator(scored.truth, len(scored.scale)), p)
+    return [*rows, Row("rmse", error, "over the probabilities of all labels")]
 
 
 def _binary_rows(outcome: Flags, response: Floats, fractional: Floats, k: int, name: str) -> list[Row]:
@@ -228,7 +230,7 @@ def _binary_rows(outcome: Flags, response: Floats, fractional: Floats, k: int, n
 
 def _without_probabilities(scored: Scored) -> list[Row]:
     """Return the names of those measures, and what they would need."""
-    names = EVERY if scored.positive is None else (*EVERY, *BINARY)
+    names = (*EVERY, *(MANY if scored.positive is None else BINARY))
     columns = quoted(PREFIX + name for name in scored.scale.names)
     return [_row(name, None, f"the answers hold no probabilities (columns {columns})") for name in names]
 
