@@ -4,7 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("adjudge", deadline=None)  # speed is held by benchmarks, never by a timed test
+hypothesis.settings.load_profile("adjudge")
 
 SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[2] / "shared"))
 

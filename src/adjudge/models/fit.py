@@ -131,8 +131,14 @@ def _inferred(
 
 def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
     """Return p(truth | labels) of all items (I, Z), and the log evidence."""
-    parts = list(pool.map(lambda block: model.posterior(block, params), blocks))
-    return np.concatenate([posterior for posterior, _ in parts]), sum(evidence for _, evidence in parts)
+    ends = np.cumsum([block.topic.size for block in blocks])
+    whole = np.empty((int(ends[-1]), params.prevalence.shape[1]))
+
+    def fill(block: Block, end: int) -> float:
+        whole[end - block.topic.size : end], evidence = model.posterior(block, params)
+        return evidence
+
+    return whole, sum(pool.map(fill, blocks, ends))
 
 
 def record(
