@@ -1,5 +1,6 @@
 """What all commands share: help that teaches, and the ways to end."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -47,3 +48,20 @@ def test_module_is_the_command(tmp_path):
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout == "item,judge,label\n"
     assert done.stderr == ""
+
+
+def test_a_full_disk_is_one_line(tmp_path):
+    """What cannot be written is said, without a traceback."""
+    line = f"{shlex.quote(sys.executable)} -m adjudge datasets anesthesia > /dev/full"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (1, "adjudge: cannot write: No space left on device\n")
+
+
+def test_a_terminal_that_knows_only_ascii(tmp_path):
+    """Names it cannot show are escaped."""
+    (tmp_path / "l.csv").write_text("item,judge,label\n\u00e4,x,1\n", encoding="utf8")
+    command = [sys.executable, "-m", "adjudge", "fit", "l.csv", "--model", "majority"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\xe4" in done.stdout

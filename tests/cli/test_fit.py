@@ -63,7 +63,10 @@ def test_gold_is_used_and_unjudged_gold_warned_of(run, labels, tmp_path):
     (tmp_path / "gold.csv").write_text("item,label\nd0,yes\nd99,no\n")
     answer = run("fit", "labels.csv", "--gold", "gold.csv", "--format", "csv")
     assert answer.code == 0
-    assert "adjudge: warning: gold.csv, row 3: nobody judged gold item 'd99' (1 such of 2)\n" in answer.err
+    assert (
+        "adjudge: warning: gold.csv, row 3: nobody judged gold item 'd99' (1 such of 2, kept with their truth)\n"
+        in answer.err
+    )
     assert "\nd99,no,1.0,1.0,0.0,0.0," in answer.out
 
 
@@ -172,3 +175,41 @@ def test_late_surprises_come_early(run, labels, tmp_path):
     (tmp_path / "taken").write_text("")
     assert run("fit", "nothing.csv", "--out", "taken").err == "adjudge: taken: is a file; --out needs a folder\n"
     assert run("fit", "nothing.csv", "--model", "magic").code == 2
+
+
+def test_what_is_read_is_not_written_over(run, labels, tmp_path):
+    """--out . would replace labels.csv, the judgments, by labels.csv, the consensus."""
+    before = labels.read_text()
+    answer = run("fit", "labels.csv", "--out", ".")
+    assert answer.code == 2
+    assert answer.err == "adjudge: --out . would write over labels.csv, which is read here: name another folder\n"
+    assert labels.read_text() == before
+
+
+def test_an_interrupt_leaves_an_earlier_fit_alone(run, labels, tmp_path, monkeypatch):
+    """What was found goes beside it."""
+    from adjudge.cli.show import ClimbProgress
+
+    run("fit", "labels.csv", "--out", "fit")
+
+    def interrupted(self, passes, evidence):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ClimbProgress, "__call__", interrupted)
+    assert run("fit", "labels.csv", "--out", "fit").code == 130
+    assert adjudge.load(tmp_path / "fit").converged
+    assert adjudge.load(tmp_path / "fit-interrupted").stopped == "interrupted"
+    assert "has not converged: interrupted" in run("predict", "fit-interrupted", "labels.csv").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "-", "--gold", "-"), "adjudge: only one table can come from standard input\n"),
+        (("fit", "labels.csv", "--out", ""), "adjudge: --out is empty: name a folder\n"),
+    ],
+)
+def test_calls_that_cannot_be_meant(run, labels, arguments, message):
+    """Refused with exit code 2."""
+    answer = run(*arguments)
+    assert (answer.code, answer.err) == (2, message)

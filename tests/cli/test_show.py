@@ -57,3 +57,18 @@ def test_without_a_screen_there_is_no_progress(monkeypatch):
 def test_names_cannot_command_the_terminal():
     """What is not printable is shown as an escape."""
     assert "\\x1b[31m" in drawn(show.table("T", ("name",), [("\x1b[31mred",)]))[-1]
+
+
+def test_on_a_narrow_screen_whole_columns_go():
+    """Probabilities of single labels go first, all of them; nothing is cut."""
+    columns, rows = ["judge", "accuracy", "p_a_if_a", "p_b_if_a"], [("ann", 0.5, 0.25, 0.75)]
+    assert show.fitting(columns, rows, 80) == [0, 1, 2, 3]
+    assert show.fitting(columns, rows, 30) == [0, 1]
+
+
+def test_long_names_keep_both_ends():
+    """Two long addresses that differ at the end still differ."""
+    start = "https://example.org/" + "x" * 60
+    first, second = (drawn(show.table("T", ("item",), [(start + end,)]))[-1] for end in "12")
+    assert first != second
+    assert "..." in first

@@ -33,3 +33,17 @@ def test_wrong_sizes_are_usage_errors(run):
     assert run("simulate", "liu-wang", "--size", "items").code == 2
     assert "has no size 'cats'" in run("simulate", "liu-wang", "--size", "cats=3").err
     assert run("simulate", "nothing").code == 2
+
+
+def test_a_saved_fit_is_not_written_over(run):
+    """Its labels.csv would be lost."""
+    run("simulate", "liu-wang", "--size", "items=40", "--out", "crowd")
+    run("fit", "crowd/labels.csv", "--out", "fit")
+    assert "--out fit holds a saved fit" in run("simulate", "liu-wang", "--out", "fit").err
+
+
+def test_too_large_a_crowd_is_said(run):
+    """In one line."""
+    answer = run("simulate", "dawid-skene", "--size", "items=1000000000000")
+    assert answer.code in (1, 2)
+    assert answer.err.count("\n") == 1

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, AdjudgeWarning
 from adjudge.judgments import encode as room
 from adjudge.judgments.encode import code_columns, encode, scale_codes
+from adjudge.judgments.scale import Scale
 from adjudge.judgments.source import Source, from_frame
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.coding import code
@@ -236,12 +237,36 @@ def test_numbers_are_found_on_a_scale_of_fractions() -> None:
     assert place.tolist() == [2, 0]
 
 
-def test_an_item_in_two_topics() -> None:
-    """An item that moves to another topic is refused where it does."""
-    assert refusal(topic=["t", "t", "u"]) == (
-        "labels.csv, row 4: item 'b' is in topic 'u' here and in topic 't' before: "
-        "give items ids of their own in each topic"
+def test_an_item_in_several_topics_is_one_item_in_each() -> None:
+    """A document judged for two queries is two items, named by both, and the user is told."""
+    frame = {"item": ["d", "d", "e"], "judge": ["x", "y", "x"], "label": ["1", "0", "1"], "topic": [7, 8, 7]}
+    with pytest.warns(AdjudgeWarning) as caught:
+        judgments = encode(from_frame(pl.DataFrame(frame)), {})
+    assert str(caught[0].message) == "table, row 1: an item is in several topics, so items are called such as '8_d'"
+    assert judgments.items.to_list() == ["7_d", "8_d", "7_e"]
+    assert judgments.topic.tolist() == [0, 1, 0]
+    assert rows_of(judgments) == [("7_d", "x", "1"), ("8_d", "y", "0"), ("7_e", "x", "1")]
+
+
+@pytest.mark.parametrize(("weights", "total"), [([0, 0, 0], "0"), ([1e308, 1e308, 1], "inf")])
+def test_weights_must_count_for_something(weights: list[float], total: str) -> None:
+    """All zero, or too large to add up: refused, since nothing or everything would count."""
+    assert (
+        refusal(weight=weights) == f"labels.csv: the weights (column 'weight') sum to {total}: no judgment would count"
     )
+
+
+def test_ordered_categories_are_a_scale() -> None:
+    """The order of an ordered pandas Categorical, or of a polars Enum, is that of the scale."""
+    low = pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True)
+    columns = {"item": ["a", "b"], "judge": ["x", "x"]}
+    for frame in (
+        pd.DataFrame({**columns, "label": low}),
+        pl.DataFrame({**columns, "label": pl.Series(["low", "high"], dtype=pl.Enum(["low", "mid", "high"]))}),
+    ):
+        assert encode(from_frame(frame), {}).scale == Scale(("low", "mid", "high"), ordinal=True)
+    plain = pd.DataFrame({**columns, "label": pd.Categorical(["low", "high"])})
+    assert encode(from_frame(plain), {}).scale == Scale(("high", "low"))
 
 
 @pytest.mark.parametrize("weight", ["-1", "inf", "many", "nan", datetime.date(2020, 1, 1), "1,5"], ids=str)

@@ -34,6 +34,7 @@ def refusal(gold: Any, **options: Any) -> str:
     "gold",
     [
         {"a": "yes", "c": "no"},
+        pd.Series({"a": "yes", "c": "no"}),
         table(("a", "yes"), ("c", "no")),
         pd.DataFrame({"item": ["a", "c"], "label": ["yes", "no"]}),
         pa.table({"item": ["a", "c"], "label": ["yes", "no"]}),
@@ -42,7 +43,7 @@ def refusal(gold: Any, **options: Any) -> str:
         table(("a", "yes"), ("b", "-1"), ("c", "no"), label="gold"),
         table(("c", "-1"), ("a", "yes"), ("c", "no"), label="gold"),
     ],
-    ids=["mapping", "polars", "pandas", "pyarrow", "gold", "repeated", "unknown", "unknown first"],
+    ids=["mapping", "series", "polars", "pandas", "pyarrow", "gold", "repeated", "unknown", "unknown first"],
 )
 def test_truths_of_some_items(gold: Any) -> None:
     """Items with gold have their truth, others -1; an item may be repeated, and a gold of -1 is not known."""
@@ -88,7 +89,7 @@ def test_gold_for_items_nobody_judged(gold: dict[Any, Any], items: list[Any]) ->
     with pytest.warns(AdjudgeWarning) as caught:
         judgments, truths = read_gold(gold, NUMBERED)
     assert [str(warning.message) for warning in caught] == [
-        f"table, row 1: nobody judged gold item '{new}' (1 such of 2)"
+        f"table, row 1: nobody judged gold item '{new}' (1 such of 2, kept with their truth)"
     ]
     assert judgments.items.to_list() == items
     assert truths.tolist() == [1, -1, -1, 0]
@@ -103,7 +104,7 @@ def test_a_warning_names_the_row_of_the_file(tmp_path: Path) -> None:
     path.write_text("item,label\na,yes\n\nz,no\ny,no\n")
     with pytest.warns(AdjudgeWarning) as caught:
         read_gold(path, JUDGMENTS)
-    assert str(caught[0].message) == f"{path}, row 4: nobody judged gold item 'z' (2 such of 3)"
+    assert str(caught[0].message) == f"{path}, row 4: nobody judged gold item 'z' (2 such of 3, kept with their truth)"
 
 
 def test_gold_of_other_items() -> None:
@@ -147,7 +148,7 @@ def test_gold_contradicts_itself(tmp_path: Path) -> None:
             "table: no column for the label (columns: 'item', 'truth'); "
             "usual names are label, rating, answer, vote, or name it with --label",
         ),
-        (pd.Series({"a": "no"}), "Series is not a table: give a path, or a pandas, polars or pyarrow frame"),
+        (pl.Series(["no"]), "Series is not a table: give a path, or a pandas, polars or pyarrow frame"),
     ],
     ids=["nothing", "empty", "unknown", "no gold", "no label", "series"],
 )
@@ -177,3 +178,12 @@ def test_places_among_names() -> None:
     assert (
         places(pl.Series(np.arange(1_000)[::-1].copy()), pl.Series(range(1_000))).tolist() == list(range(1_000))[::-1]
     )
+
+
+def test_gold_by_topic_and_item() -> None:
+    """Where judged items are named by topic and item, gold with both columns finds them."""
+    frame = {"doc": ["d", "d", "e"], "judge": ["x", "y", "x"], "label": ["1", "0", "1"], "topic": [7, 8, 7]}
+    with pytest.warns(AdjudgeWarning):
+        judgments = read(pl.DataFrame(frame))
+    gold = pl.DataFrame({"topic": [8, 7], "doc": ["d", "e"], "label": ["1", "0"]})
+    assert read_gold(gold, judgments)[1].tolist() == [-1, 1, 0]

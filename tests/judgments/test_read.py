@@ -463,7 +463,7 @@ def test_a_small_file_is_no_special_case(write: Write) -> None:
 
 NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name == name.strip() and name == name.strip("\x85\ufeff"))
 LABELS = st.sampled_from(["no", "yes", "don't know", 'a "b"', "x,y", "é\n日"])
-TABLES = st.lists(st.tuples(NAMES, NAMES, LABELS, st.floats(0, 9), NAMES), min_size=1, max_size=25)
+TABLES = st.lists(st.tuples(NAMES, NAMES, LABELS, st.floats(0.5, 9), NAMES), min_size=1, max_size=25)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -496,3 +496,10 @@ def test_the_room_knows_every_compression() -> None:
     """Every kind of compression has a suffix and an unpacker."""
     assert set(PACK) == room.PACKED
     assert len(room.UNPACK) == len(PACK)
+
+
+def test_quotation_marks_in_a_header(tmp_path: Path) -> None:
+    """A name with doubled quotation marks is the name with single ones."""
+    path = tmp_path / "labels.csv"
+    path.write_text('"my ""item""",judge,label\na,x,1\n')
+    assert len(read(path, item='my "item"')) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -12,6 +13,9 @@ def main(arguments: list[str] | None = None) -> None:
     from adjudge.cli.app import app
     from adjudge.errors import AdjudgeError, AdjudgeWarning
 
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to stop
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AdjudgeWarning)
@@ -26,6 +30,12 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of a pipe had enough, as in `adjudge datasets anesthesia | head`
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        print("adjudge: not enough memory for tables of this size", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        print(f"adjudge: cannot write: {error.strerror}", file=sys.stderr)
+        os._exit(1)  # what waits to be written cannot be, and trying again on the way out would say so twice
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def fit(
     from adjudge.models.registry import model_named
 
     model_named(model)
-    refuse_late_surprises(out, format)
+    refuse_late_surprises(out, format, (judgments, gold))
     table = read(
         judgments,
         item=item,
@@ -107,6 +108,8 @@ def fit(
         )
     finally:
         progress.close()
+    if found.stopped == "interrupted" and out is not None and os.path.exists(out):
+        out = f"{out.rstrip('/')}-interrupted"  # what was there is whole: it stays
     deliver(found, out, format, rows)
     if not found.converged:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)

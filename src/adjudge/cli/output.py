@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
+from adjudge.models.saved import FILES as SAVED
 from adjudge.models.trec import FILES
 
 if TYPE_CHECKING:
     from adjudge.models.record import Fit
+
+
+WRITTEN = ("labels.csv", "judges.csv", *SAVED)
 
 
 def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
@@ -33,13 +38,29 @@ def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  
             print(f"wrote labels.csv, judges.csv and the fit to {out}")
 
 
-def refuse_late_surprises(out: str | None, format: str | None) -> None:  # noqa: A002
-    """Refuse, before any work is done, a format nobody knows or an --out that is a file."""
+def refuse_late_surprises(out: str | None, format: str | None, inputs: Sequence[str | None]) -> None:  # noqa: A002
+    """Refuse, before any work is done, what could only go wrong after it."""
     known = [*FORMATS, *FILES]
     if format is not None and format not in known:
         raise UsageError(f"format {format!r} is not one of {quoted(known)}")
-    if out is not None and os.path.isfile(out):
+    if format == "parquet" and sys.stdout.isatty():
+        raise UsageError("--format parquet is not for a terminal: send it to a file or a pipe")
+    if list(inputs).count("-") > 1:
+        raise UsageError("only one table can come from standard input")
+    if out is not None:
+        _refuse_target(out, inputs)
+
+
+def _refuse_target(out: str, inputs: Sequence[str | None]) -> None:
+    """Refuse a folder that is none, or where a file that is read would be written over."""
+    if not out:
+        raise UsageError("--out is empty: name a folder")
+    if os.path.isfile(out):
         raise InputError("is a file; --out needs a folder", out)
+    written = {os.path.realpath(os.path.join(out, name)) for name in WRITTEN}
+    for path in inputs:
+        if path is not None and os.path.realpath(path) in written:
+            raise UsageError(f"--out {out} would write over {path}, which is read here: name another folder")
 
 
 def _printed(fit: Fit, format: str) -> bytes:  # noqa: A002

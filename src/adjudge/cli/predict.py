@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -38,10 +39,12 @@ def predict(
     from adjudge.models.fit import predict as infer
     from adjudge.models.saved import load
 
-    refuse_late_surprises(out, format)
+    refuse_late_surprises(out, format, (judgments,))
     if out is not None and os.path.realpath(out) == os.path.realpath(fit):
         raise UsageError(f"--out {out} is the fit itself, which would be lost: name another folder")
     known = load(fit)
+    if not known.converged:
+        print(f"adjudge: warning: {fit} is a fit that has not converged: {known.stopped}", file=sys.stderr)
     table = read(
         judgments,
         item=item,

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from adjudge.score.labels import Scores
 
 WIDTH = 110  # where there is no screen to fit
-CELLS = 10  # probabilities beyond this many labels are left to the file
+CELLS = 10  # labels beyond which a matrix is no longer read on a screen
+LONGEST = 48  # characters of a name that are shown
 PATIENCE = 0.5  # seconds before a fit is long enough to show progress
 
 
@@ -31,7 +33,7 @@ def console() -> Console:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
-    """Return a table below its title; numbers stand right, text left."""
+    """Return a table below its title; numbers stand right, text left, and only text in later columns is folded."""
     shown = Table(header_style="bold", box=None, pad_edge=False)
     for c, name in enumerate(head):
         numeric = any(isinstance(row[c], int | float) for row in rows)
@@ -41,12 +43,20 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Gro
     return Group(Text(title, style="italic"), shown)
 
 
+def fitting(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> list[int]:
+    """Return which columns fit on a screen: all of them, or all but the probabilities of single labels."""
+    widest = [max(len(_cell(value)) for value in (name, *(row[c] for row in rows))) for c, name in enumerate(columns)]
+    if sum(widest) + len(widest) <= width:
+        return list(range(len(columns)))
+    return [c for c, name in enumerate(columns) if not name.startswith("p_")]
+
+
 def show_fit(fit: Fit, rows: int) -> None:
     """Print the consensus, the judges, and how the fit ended."""
     screen = console()
-    screen.print(_consensus(fit, rows))
+    screen.print(_consensus(fit, rows, screen.width))
     screen.print()
-    screen.print(_judges(fit, rows))
+    screen.print(_judges(fit, rows, screen.width))
     screen.print()
     ended = f"{fit.stopped} after {fit.passes} passes" if fit.passes > 1 else fit.stopped
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
@@ -65,25 +75,30 @@ def show_scores(scores: Scores) -> None:
         screen.print(table("Items by truth (rows) and answer (columns)", ("truth", *names), counts))
 
 
-def _consensus(fit: Fit, rows: int) -> Group:
+def _consensus(fit: Fit, rows: int, width: int) -> Group:
     """Return the first items' labels."""
     shown = frame(fit.label_columns()).head(rows)
-    if len(fit.scale) > CELLS:
-        shown = shown.drop(f"p_{name}" for name in fit.scale.names)
     title = f"Consensus ({shown.height:,} of {len(fit.items):,} items)"
-    return table(title, shown.columns, shown.rows())
+    return _narrowed(title, shown.columns, shown.rows(), width)
 
 
-def _judges(fit: Fit, rows: int) -> Group:
-    """Return the judges, best first; of many, the best and the worst."""
-    ranked = frame(fit.judge_columns()).sort("accuracy", "judgments", descending=True, maintain_order=True)
-    if ranked.width > CELLS + 3:
-        ranked = ranked.select("judge", "judgments", "accuracy")
+def _judges(fit: Fit, rows: int, width: int) -> Group:
+    """Return the judges, best first; of many, the best and the worst. Few judgments say little of a judge."""
+    sure = (pl.col("accuracy") * pl.col("judgments") + 1) / (pl.col("judgments") + 2)
+    ranked = frame(fit.judge_columns()).sort(sure, descending=True, maintain_order=True)
     few = ranked.height <= 2 * rows
     gap = [tuple("..." for _ in ranked.columns)]
     shown = ranked.rows() if few else [*ranked.head(rows).rows(), *gap, *ranked.tail(rows).rows()]
     title = f"best first ({ranked.height:,})" if few else f"the best and the worst {rows} of {ranked.height:,}"
-    return table(f"Judges, {title}", ranked.columns, shown)
+    return _narrowed(f"Judges, {title}", ranked.columns, shown, width)
+
+
+def _narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> Group:
+    """Return a table of the columns that fit, with a word about those that do not."""
+    kept = fitting(columns, rows, width)
+    gone = len(columns) - len(kept)
+    note = f"; {gone} more columns with --out or --format" if gone else ""
+    return table(title + note, [columns[c] for c in kept], [tuple(row[c] for c in kept) for row in rows])
 
 
 def _cell(value: Any) -> str:
@@ -91,6 +106,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
     return text if text.isprintable() else repr(text)[1:-1]  # a name may hold what a terminal would obey
 
 

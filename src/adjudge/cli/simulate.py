@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -31,6 +32,7 @@ def simulate(
     $ adjudge simulate liu-wang --size items=200 --size gold=50 --out crowd/
     """
     from adjudge.cli.show import console, table
+    from adjudge.errors import UsageError
     from adjudge.judgments.rows import judgment_table
     from adjudge.judgments.simulate import DESIGNS
     from adjudge.judgments.simulate import simulate as draw
@@ -40,6 +42,8 @@ def simulate(
         rows = [(known.name, known.summary, ", ".join(known.sizes)) for known in DESIGNS.values()]
         console().print(table("Designs", ("name", "who judges", "sizes"), rows))
         return
+    if os.path.exists(os.path.join(out, "fit.json")):
+        raise UsageError(f"--out {out} holds a saved fit, whose labels.csv would be lost: name another folder")
     drawn = draw(design, seed, **o.sizes(size or []))
     gold = frame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
     tables = {"labels.csv": judgment_table(drawn.judgments), "gold.csv": gold, "truth.csv": drawn.truths}

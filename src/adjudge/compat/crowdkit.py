@@ -1,4 +1,4 @@
-"""crowd-kit's classes over ``adjudge.fit``: the same constructors, methods and attributes.
+"""crowd-kit's MajorityVote, DawidSkene and OneCoinDawidSkene over ``adjudge.fit``.
 
 >>> import pandas as pd
 >>> from adjudge.compat.crowdkit import DawidSkene
@@ -6,7 +6,8 @@
 >>> DawidSkene(n_iter=100).fit_predict(table).to_dict()
 {'a': 0, 'b': 1}
 
-What differs, on purpose: ``tol`` is a rise of the log likelihood a judgment (crowd-kit adds the log prior
+Constructors, ``fit``, ``fit_predict``, ``fit_predict_proba`` and attributes are as crowd-kit's users know them,
+except for initial error matrices, which are not taken. What differs, on purpose: ``tol`` is a rise of the log likelihood a judgment (crowd-kit adds the log prior
 once a label, and may stop after two steps); the climb leaps, so ``n_iter`` counts passes over the data;
 of tied labels the first in order is given, whatever the version of pandas.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.errors import quote, quoted
+from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.judgments.columns import find_columns, is_usual
 from adjudge.judgments.scale import Label, Scale, given_scale, number_of, scale_of
 from adjudge.judgments.source import Source
@@ -43,8 +44,11 @@ def encode(
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not (named.get("item") and named.get("judge")):
         _refuse_swapped_values(source, item, judge)
-    scale, to_scale = scale_codes(source, label, labels, ordinal)
+    order = source.order(roles["label"]) if labels is None else None
+    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None)
     topic = columns.get("topic")
+    if topic is not None:
+        item = _apart(source, item, topic)
     return encoded(
         item.code,
         judge.code,
@@ -53,7 +57,7 @@ def encode(
         judges=judge.names.alias("judge"),
         scale=scale,
         topics=None if topic is None else topic.names.alias("topic"),
-        topic=None if topic is None else frozen(_topic_of_item(source, item, topic)),
+        topic=None if topic is None else frozen(topic.code[item.first]),
         weight=_weights(source, roles["weight"]) if "weight" in roles else None,
         time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
@@ -206,20 +210,20 @@ def _people(names: pl.Series) -> pl.Series:
     return names.cast(pl.String).str.contains(PERSON)
 
 
-def _topic_of_item(source: Source, item: Coded, topic: Coded) -> Codes:
-    """Return the topic of each item (I), refusing an item in two topics."""
-    of_item = topic.code[item.first]
-    other = np.flatnonzero(topic.code != of_item[item.code])
-    if other.size:
-        n = int(other[0])
-        i = int(item.code[n])
-        here, before = topic.names[int(topic.code[n])], topic.names[int(of_item[i])]
-        raise source.wrong(
-            f"item {quote(item.names[i])} is in topic {quote(here)} here and in topic {quote(before)} before: "
-            "give items ids of their own in each topic",
-            n,
-        )
-    return of_item
+def _apart(source: Source, item: Coded, topic: Coded) -> Coded:
+    """Return the items; where one is in several topics, as one an item and topic, called ``topic_item``."""
+    other = np.flatnonzero(topic.code != topic.code[item.first][item.code])
+    if not other.size:
+        return item
+    n = int(other[0])
+    name = f"{topic.names[int(topic.code[n])]}_{item.names[int(item.code[n])]}"
+    what = (
+        f"{source.name}, row {source.row(n)}: an item is in several topics, so items are called such as {quote(name)}"
+    )
+    warnings.warn(what, AdjudgeWarning, stacklevel=2)
+    pair = _hashed(pl.Series(item.code.astype(np.int64) * len(topic.names) + topic.code))
+    parts = {"topic": topic.names.gather(topic.code[pair.first]), "item": item.names.gather(item.code[pair.first])}
+    return pair._replace(names=pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series())
 
 
 def _weights(source: Source, column: str) -> Floats:
@@ -235,4 +239,8 @@ def _weights(source: Source, column: str) -> Floats:
         if given[n] in (None, "") or given[n] != given[n]:
             raise source.wrong(f"the weight (column {quote(column)}) is empty", n)
         raise source.wrong(f"weight {quote(given[n])} is not a finite number of at least 0", n)
+    with np.errstate(over="ignore"):
+        total = values.sum()
+    if total == 0 or not np.isfinite(total):
+        raise source.wrong(f"the weights (column {quote(column)}) sum to {total:g}: no judgment would count")
     return values

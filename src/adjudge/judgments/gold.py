@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ def read_gold(
     item, label = (column if column in source.columns else None for column in (item, label))
     items, truths = gold_table(source, judgments.scale, item=item, label=label)
     place = places(items.names, judgments.items)
+    if (place < 0).all() and judgments.topics is not None and "topic" in source.columns:
+        items, truths = gold_table(_by_topic(source, item), judgments.scale, item="item", label=label)
+        place = places(items.names, judgments.items)
     unjudged = np.flatnonzero(place < 0)
     if unjudged.size:
         warnings.warn(_unjudged(source, items, judgments, unjudged), AdjudgeWarning, stacklevel=2)
@@ -51,6 +55,8 @@ def read_gold(
 
 def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     """Return gold given as a path, a frame, or a mapping from item to truth, as a source."""
+    if hasattr(data, "items") and hasattr(data, "index") and not hasattr(data, "columns"):
+        data = dict(data.items())  # a pandas Series indexed by item
     if isinstance(data, Mapping):
         data = pl.DataFrame({"item": list(data), "label": list(data.values())}, strict=False)
     return open_source(data, format)
@@ -74,6 +80,20 @@ def gold_table(
     place = np.full(first.size, -1)
     place[kept] = np.arange(kept.size)
     return Coded(place[items.code], items.names.gather(kept), first[kept]), truth[first[kept]]
+
+
+def _by_topic(source: Source, item: str | None) -> Source:
+    """Return gold whose items are called ``topic_item``, as judged items are that are in several topics."""
+    column = find_columns(source.columns, {"item": item}, source.name, needed=("item",))["item"]
+
+    def joined(wanted: str) -> pl.Series:
+        if wanted != "item":
+            return source.column(wanted)
+        parts = {"topic": source.column("topic"), "item": source.column(column)}
+        return pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series()
+
+    columns = ("item", *(name for name in source.columns if name not in ("item", column)))
+    return replace(source, columns=columns, column=joined)
 
 
 def places(names: pl.Series, among: pl.Series) -> Codes:
@@ -115,4 +135,6 @@ def _unjudged(source: Source, items: Coded, judgments: Judgments, unjudged: Code
         what = f"none of the {total:,} gold items was judged: this one is {quote(name)}"
         raise source.wrong(f"{what}, and judged items are such as {quote(judgments.items[0])}", n)
     where = f"{source.name}, row {source.row(n)}"
-    return f"{where}: nobody judged gold item {quote(name)} ({unjudged.size:,} such of {total:,})"
+    return (
+        f"{where}: nobody judged gold item {quote(name)} ({unjudged.size:,} such of {total:,}, kept with their truth)"
+    )

@@ -174,7 +174,9 @@ def _separated(content: bytes, name: str, separator: str | None = None) -> Sourc
     twice = [column for column, times in Counter(map(str.strip, header)).items() if column and times > 1]
     if twice:
         raise InputError(f"two columns are called {quote(twice[0])}: rename one", name, above + 1)
-    return sources.of_lines(name, frame.rename(lambda column: column.strip() or column), above + 2)
+    if len(header) == frame.width:  # polars leaves doubled quotation marks in names as they are
+        frame.columns = [column.strip() or old for column, old in zip(header, frame.columns, strict=True)]
+    return sources.of_lines(name, frame, above + 2)
 
 
 def _broken_line(content: bytes, name: str, separator: str) -> InputError:

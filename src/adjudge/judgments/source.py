@@ -28,6 +28,11 @@ def same(position: int) -> int:
     return position
 
 
+def unordered(column: str) -> list[Any] | None:
+    """Say that a column has no order of its own."""
+    return None
+
+
 @dataclass(frozen=True)
 class Source:
     """Named columns with a place to point at when something is wrong in them."""
@@ -38,6 +43,7 @@ class Source:
     row: Callable[[int], int] = same  # the number under which people find the row at a position
     kind: str = "polars"
     text: bool = False  # columns are text as typed: outer blanks mean nothing
+    order: Callable[[str], list[Any] | None] = unordered  # the categories of a column that has them in order
 
     def wrong(self, what: str, position: int | None = None) -> InputError:
         """Return the error that says where and what."""
@@ -55,8 +61,17 @@ def from_frame(frame: Any, name: str = "table") -> Source:
     except nw.exceptions.DuplicateError as error:
         raise InputError("two columns are called the same: rename one", name) from error
     kind = str(table.implementation)
+
+    def order(column: str) -> list[Any] | None:
+        dtype = table.get_column(native[column]).dtype
+        return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
+
     return Source(
-        name, tuple(native), lambda column: _series(table.get_column(native[column]), name, column), kind=kind
+        name,
+        tuple(native),
+        lambda column: _series(table.get_column(native[column]), name, column),
+        kind=kind,
+        order=order,
     )
 
 
@@ -85,6 +100,8 @@ def display_name(path: Place) -> str:
 def bytes_of(path: Place, most: int = -1) -> bytes:
     """Return the bytes of a file or of standard input, only the first ``most`` if that is given."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("is closed", "standard input")
         return sys.stdin.buffer.read(most)
     try:
         with open(path, "rb") as file:
