@@ -7,9 +7,10 @@
 {'a': 0, 'b': 1}
 
 Constructors, ``fit``, ``fit_predict``, ``fit_predict_proba`` and attributes are as crowd-kit's users know them,
-except for initial error matrices, which are not taken. What differs, on purpose: ``tol`` is a rise of the log likelihood a judgment (crowd-kit adds the log prior
-once a label, and may stop after two steps); the climb leaps, so ``n_iter`` counts passes over the data;
-of tied labels the first in order is given, whatever the version of pandas.
+except for initial error matrices, which are not taken. What differs, on purpose: ``tol`` is a rise of the log
+likelihood a judgment (crowd-kit adds the log prior once a label, and may stop after two steps); the climb leaps,
+so ``n_iter`` counts passes over the data; of tied labels the first in order is given, whatever the version of
+pandas.
 """
 
 from __future__ import annotations
