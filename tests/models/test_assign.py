@@ -3,7 +3,7 @@
 import numpy as np
 
 import adjudge
-from adjudge.models.assign import by_shares, soft, voted, winners
+from adjudge.models.assign import by_shares, hard, soft, voted, winners
 from adjudge.models.base import accurate
 
 TABLE = {"item": ["a", "a", "a", "b", "b"], "judge": ["x", "y", "z", "x", "y"], "label": ["0", "1", "1", "0", "1"]}
@@ -36,3 +36,8 @@ def test_soft_counts_by_posterior():
     tally = soft(block(), accurate(3, 2))
     np.testing.assert_allclose(tally.label.sum(axis=(1, 2)), [2, 2, 1])
     assert tally.truth[0, 1] > tally.truth[0, 0]
+
+
+def test_hard_counts_whole_judgments_but_for_ties():
+    """With accurate judges item a is 1 for certain, and b shares its two labels."""
+    np.testing.assert_allclose(hard(block(), accurate(3, 2)).label[0], [[0.5, 0], [1.5, 0]])

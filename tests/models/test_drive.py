@@ -5,7 +5,7 @@ import pytest
 
 import adjudge
 from adjudge.models.base import Params
-from adjudge.models.drive import Rules, climb
+from adjudge.models.drive import Rules, climb, settle
 
 SLOW = ("web_search", "trec2011_task2", "product", "trec2011_task2_mini")
 
@@ -122,3 +122,35 @@ def test_leaping_halves_the_passes_at_least(shared, name):
         adjudge.fit(judgments, "dawid-skene", accelerate=leap, progress=lambda n, e, heard=heard: heard.append((e, n)))
         counts.append(next(n for evidence, n in heard if evidence >= goal))
     assert counts[1] <= counts[0] / 2
+
+
+def to_tenths(p):
+    """Return a step that goes on by a tenth until .8, exactly."""
+    return params(min(8, round(10 * p.prevalence[0, 0]) + 1) / 10), 0.0
+
+
+def test_settling_ends_when_nothing_changes():
+    """And says so, with the passes it took."""
+    end = settle(to_tenths, params(0.3), Rules(1, 0, 50))
+    assert (end.stopped, end.passes, end.evidence) == ("converged", 6, ())
+    assert end.params.prevalence[0, 0] == 0.8
+
+
+def test_a_circle_is_noticed():
+    """Params that come back after three passes go round in a circle of three."""
+    places = {0.2: 0.5, 0.5: 0.7, 0.7: 0.2}
+
+    def step(at):
+        return params(places[round(float(at.prevalence[0, 0]), 1)]), 0.0
+
+    assert settle(step, params(0.2), Rules(1, 0, 50)).stopped == "went round in a circle of 3 passes"
+
+
+def test_settling_keeps_the_cap_and_interrupts():
+    """As a climb does."""
+    assert settle(to_tenths, params(0.3), Rules(1, 0, 2)).stopped == "stopped at the cap of 2 passes"
+
+    def interrupted(at):
+        raise KeyboardInterrupt
+
+    assert settle(interrupted, params(0.3), Rules(1, 0, 2)).stopped == "interrupted"

@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.kernels.block import Tally
 from adjudge.models.base import accurate
-from adjudge.models.estimate import coin, mode, own, shared
+from adjudge.models.estimate import coin, flat, mode, own, shared, smoothed_coin, smoothed_coins
 
 COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
 
@@ -63,3 +63,23 @@ def test_mode_fills_every_param():
     params = mode(own)(Tally(np.array([[1.0, 2.0, 1.0]]), COUNTS, 0.0), accurate(3, 3))
     np.testing.assert_allclose(params.prevalence, [[0.25, 0.5, 0.25]])
     np.testing.assert_allclose(params.population.sum(axis=1), 1)
+
+
+def test_smoothed_coins_are_never_certain():
+    """(right + 1) / (judgments + 2), for a judge or for each truth; nothing counted is one half."""
+    counts = np.zeros((2, 2, 2))
+    counts[0] = [[3, 1], [0, 4]]
+    one, each = smoothed_coin(counts, counts), smoothed_coins(counts, counts)
+    np.testing.assert_allclose(one[0], [[0.8, 0.2], [0.2, 0.8]])
+    np.testing.assert_allclose(each[0], [[4 / 6, 2 / 6], [1 / 6, 5 / 6]])
+    np.testing.assert_allclose(one[1], 0.5)
+    np.testing.assert_allclose(each[1], 0.5)
+
+
+def test_flat_learns_judges_only():
+    """Prevalence stays equal whatever was counted."""
+    params = flat(own)(Tally(np.array([[1.0, 2.0, 1.0]]), COUNTS, 0.0), accurate(3, 3))
+    np.testing.assert_allclose(params.prevalence, 1 / 3)
+    np.testing.assert_allclose(
+        params.confusion, mode(own)(Tally(np.ones((1, 3)), COUNTS, 0.0), accurate(3, 3)).confusion
+    )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from adjudge.arrays import Flags, Floats
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.truth import count, expect, vote_shares
-from adjudge.models.base import Params
+from adjudge.kernels.truth import count, expect, truth_posterior, vote_shares
+
+if TYPE_CHECKING:
+    from adjudge.models.base import Params
 
 TIED = 1e-9  # probabilities closer than this are taken for equal
 
@@ -13,6 +17,11 @@ TIED = 1e-9  # probabilities closer than this are taken for equal
 def soft(block: Block, params: Params) -> Tally:
     """Assign every judgment to every truth by its posterior: the E-step of EM."""
     return expect(block, params.prevalence, params.confusion)
+
+
+def hard(block: Block, params: Params) -> Tally:
+    """Assign every judgment to its item's most likely truth; ties share."""
+    return count(block, winners(truth_posterior(block, params.prevalence, params.confusion)[0]))
 
 
 def voted(block: Block, params: Params) -> Tally:

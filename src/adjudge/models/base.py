@@ -11,6 +11,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
+from adjudge.models.assign import by_shares
 
 TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
 
@@ -43,7 +44,8 @@ def no_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
 class Model:
     """A consensus model: how judgments are assigned to truths, and how params follow from the tally.
 
-    The two alternate until the evidence settles, unless the model is not ``iterated``: then once is enough.
+    The two alternate until the evidence settles (``until="evidence"``), until the labels do (``"labels"``),
+    or just once (``"once"``). ``begin`` is the first assignment.
     """
 
     name: str
@@ -53,7 +55,13 @@ class Model:
     estimate: Estimate
     posterior: Posterior = likely_truths
     judge_columns: JudgeColumns = no_columns
-    iterated: bool = True
+    begin: Assign = by_shares
+    until: str = "evidence"
+
+    @property
+    def hard(self) -> bool:
+        """Whether an item counts for its most likely truth alone."""
+        return self.until != "evidence"
 
 
 def accurate(judges: int, labels: int, trust: float = TRUST) -> Params:

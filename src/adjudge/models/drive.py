@@ -1,4 +1,4 @@
-"""The loops. ``climb`` repeats a step until the evidence settles, and leaps where it can.
+"""The loops: ``climb`` until the evidence settles, leaping where it can; ``settle`` until nothing changes.
 
 Plain EM may need hundreds of steps where a few directions converge slowly. The climb therefore takes two
 steps, extrapolates along them (SQUAREM: Varadhan & Roland 2008, scheme 3) and keeps the leap only if the
@@ -23,6 +23,7 @@ Progress: TypeAlias = Callable[[int, float], None]
 GROW = 4.0  # how fast the longest leap grows and shrinks
 CALM = 1e-2  # rise a judgment below which leaps begin: on a steep slope they may land on another one
 QUIET = 0.1  # of the tolerance, over a whole cycle: a leap that gained little says more than a step that did
+CIRCLE = "went round in a circle"
 TINY = 1e-300  # stands for zero where a logarithm is taken; zeros stay zeros
 
 
@@ -77,6 +78,29 @@ def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = N
     except _CapReachedError:
         stopped = f"stopped at the cap of {rules.cap:,} passes"
     return Climb(here, tuple(history), walk.passes, stopped)
+
+
+def settle(step: Step, start: Params, rules: Rules, progress: Progress | None = None) -> Climb:
+    """Repeat ``step`` from ``start`` until nothing changes: hard assignments do so exactly, or go round in a circle.
+
+    A circle is noticed when params come back that were there before, and said.
+    """
+    here, seen = start, dict[bytes, int]()
+    walk = _Walk(step, rules.cap, progress)
+    try:
+        while True:
+            after, _ = walk(here)
+            mark = after.confusion.tobytes() + after.prevalence.tobytes()
+            if mark in seen:
+                round_trip = walk.passes - seen[mark]
+                stopped = "converged" if round_trip == 1 else f"{CIRCLE} of {round_trip} passes"
+                return Climb(after, (), walk.passes, stopped)
+            here, seen[mark] = after, walk.passes
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    except _CapReachedError:
+        stopped = f"stopped at the cap of {rules.cap:,} passes"
+    return Climb(here, (), walk.passes, stopped)
 
 
 class _CapReachedError(Exception):

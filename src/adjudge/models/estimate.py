@@ -28,6 +28,17 @@ def mode(tie: Tie) -> Estimate:
     return estimate
 
 
+def flat(tie: Tie) -> Estimate:
+    """Return an M-step that takes all truths to be as common as each other, and learns judges only."""
+    learned = mode(tie)
+
+    def estimate(tally: Tally, start: Params) -> Params:
+        equal = np.full_like(tally.truth, 1 / tally.truth.shape[1])
+        return learned(tally, start)._replace(prevalence=equal)
+
+    return estimate
+
+
 def own(counts: Floats, start: Floats) -> Floats:
     """Give each judge the matrix of her own labels."""
     return normal_matrices(counts, start)
@@ -43,5 +54,22 @@ def coin(counts: Floats, start: Floats) -> Floats:
     K = counts.shape[2]
     total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
     accuracy = np.divide(right, total, out=np.array(start[:, 0, 0]), where=total > 0)[:, None, None]  # (J, 1, 1)
-    matrices: Floats = np.where(np.eye(K, dtype=bool), accuracy, (1 - accuracy) / max(K - 1, 1))
+    return _coins(accuracy, K)
+
+
+def smoothed_coin(counts: Floats, start: Floats) -> Floats:
+    """Give each judge one probability of being right, (right + 1) / (judgments + 2), never 0 or 1."""
+    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
+    return _coins(((right + 1) / (total + 2))[:, None, None], counts.shape[2])
+
+
+def smoothed_coins(counts: Floats, start: Floats) -> Floats:
+    """Give each judge a probability of being right for every truth, smoothed in the same way."""
+    total, right = counts.sum(axis=2), np.diagonal(counts, axis1=1, axis2=2)
+    return _coins(((right + 1) / (total + 2))[:, :, None], counts.shape[2])
+
+
+def _coins(accuracy: Floats, K: int) -> Floats:
+    """Return matrices with these chances of being right, and equal ones of each wrong label."""
+    matrices: Floats = np.where(np.eye(K, dtype=bool), accuracy if K > 1 else 1.0, (1 - accuracy) / max(K - 1, 1))
     return matrices

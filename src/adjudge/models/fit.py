@@ -18,9 +18,9 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
-from adjudge.models.assign import by_shares, most_likely, winners
+from adjudge.models.assign import most_likely, winners
 from adjudge.models.base import Assign, Model, Params, accurate
-from adjudge.models.drive import Climb, Progress, Rules, climb
+from adjudge.models.drive import Climb, Progress, Rules, climb, settle
 from adjudge.models.options import Options
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
@@ -64,12 +64,12 @@ def fit(
     with ThreadPoolExecutor(workers or _cores()) as pool:
         total = summed(blocks, pool)
         prior = accurate(len(judgments.judges), len(judgments.scale))
-        begin = chosen.estimate(total(by_shares, prior), prior) if start == "vote" else prior
+        begin = chosen.estimate(total(chosen.begin, prior), prior) if start == "vote" else prior
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, tolerance, iterations, accelerate)
         outcome = _inferred(chosen, total, begin, rules, progress)
         posterior, evidence = _posterior(chosen, blocks, outcome.params, pool)
-    history = (*outcome.evidence, evidence) if chosen.iterated else ()
+    history = () if chosen.hard else (*outcome.evidence, evidence)
     return record(chosen, judgments, block, outcome._replace(evidence=history), posterior, options)
 
 
@@ -90,7 +90,7 @@ def predict(known: Fit, data: Any) -> Fit:
     with ThreadPoolExecutor(_cores()) as pool:
         posterior, evidence = _posterior(model, blocks_of(block), params, pool)
     stopped = f"predicted from a fit of {len(known.items):,} items"
-    outcome = Climb(params, (evidence,) if model.iterated else (), 0, stopped)
+    outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
     return record(model, judgments, block, outcome, posterior, Options(**known.options))
 
 
@@ -124,9 +124,9 @@ def _inferred(
         tally = total(model.assign, params)
         return model.estimate(tally, begin), tally.evidence
 
-    if not model.iterated:
+    if model.until == "once":
         return Climb(step(begin)[0], (), 1, "counted once")
-    return climb(step, begin, rules, progress)
+    return (settle if model.hard else climb)(step, begin, rules, progress)
 
 
 def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
@@ -145,7 +145,7 @@ def record(
     model: Model, judgments: Judgments, block: Block, outcome: Climb, posterior: Floats, options: Options
 ) -> Fit:
     """Return everything a fit leaves behind, as one record."""
-    label = count(block, posterior if model.iterated else winners(posterior)).label  # (J, Z, K)
+    label = count(block, winners(posterior) if model.hard else posterior).label  # (J, Z, K)
     right, said = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.prevalence[0], outcome.params.confusion)  # where nothing counts
     known = (block.gold >= 0).any()

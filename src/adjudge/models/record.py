@@ -14,12 +14,16 @@ from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import frame
 from adjudge.models.assign import most_likely
 from adjudge.models.base import Params
+from adjudge.models.drive import CIRCLE
 from adjudge.models.registry import model_named
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from adjudge.judgments.table import Names
+
+
+UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,8 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether the fit ended of itself, and was neither interrupted nor stopped at the cap."""
-        return self.stopped != "interrupted" and not self.stopped.startswith("stopped at the cap")
+        """Whether the fit came to rest: not interrupted, not stopped at the cap, not going round in a circle."""
+        return not self.stopped.startswith(UNSETTLED)
 
     @property
     def entropy(self) -> Floats:

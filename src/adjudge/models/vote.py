@@ -26,6 +26,6 @@ MODELS = (
         assign=voted,
         estimate=mode(own),
         posterior=shares,
-        iterated=False,
+        until="once",
     ),
 )
