@@ -91,3 +91,13 @@ def test_integer_ids_come_back_as_integers():
     fit = adjudge.fit(table)
     assert fit.labels["item"].to_list() == list(range(10))
     assert fit.labels["label"].to_list() == [0, 1] * 5
+
+
+def test_gold_codes_are_taken_as_they_are():
+    """What read_gold gives can be given, if it is about these items."""
+    judgments = adjudge.read(TABLE)
+    codes = np.full(10, -1)
+    codes[0] = 1
+    assert adjudge.fit(judgments, gold=codes).labels["label"][0] == "1"
+    with pytest.raises(adjudge.UsageError, match=r"gold codes have the shape \(3,\), and there are 10 items"):
+        adjudge.fit(judgments, gold=np.zeros(3, int))

@@ -87,7 +87,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
     @compiled
     def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth):  # type: ignore[no-untyped-def]
         p, logs = np.empty(Z), np.empty(Z)
-        flat = board.reshape(-1)  # one index to compute, not four: half the time
+        flat = board.reshape(-1)  # one index to compute, not four
         evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
         topics = prevalence.shape[0] > 1
         for i in range(topic.size):

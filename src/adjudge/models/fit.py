@@ -172,9 +172,13 @@ def record(
 
 def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:
     """Return the judgments with what is known of their items' truths."""
-    if gold is None or isinstance(gold, np.ndarray) or (isinstance(gold, Mapping) and not gold):
-        return judgments, gold if isinstance(gold, np.ndarray) else None
-    return read_gold(gold, judgments)
+    if gold is None or (isinstance(gold, Mapping) and not gold):
+        return judgments, None
+    if not isinstance(gold, np.ndarray):
+        return read_gold(gold, judgments)
+    if gold.shape != (len(judgments.items),):
+        raise UsageError(f"gold codes have the shape {gold.shape}, and there are {len(judgments.items):,} items")
+    return judgments, gold
 
 
 def _labels(posterior: Floats, options: Options) -> Codes:
