@@ -12,7 +12,7 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
 	@echo "The anaesthetists of Dawid and Skene (1979): five judges, one of them three times, no truth known."
 	@$(BIN)/adjudge datasets anesthesia --out $(DEMO)/anesthesia.csv
-	@$(BIN)/adjudge fit $(DEMO)/anesthesia.csv --ordinal --out $(DEMO)/anesthesia --rows 5
+	@$(BIN)/adjudge fit $(DEMO)/anesthesia.csv --out $(DEMO)/anesthesia --rows 5
 	@echo
 	@echo "A simulated crowd of relevance judges, the busiest of them spammers; the truth of one item in ten is known."
 	@$(BIN)/adjudge simulate carpenter --size topics=10 --size items=600 --size judges=40 --size judgments=4000 --size gold=60 --seed 7 --out $(DEMO)/crowd

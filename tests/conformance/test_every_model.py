@@ -19,12 +19,13 @@ FEW = {"iterations": 12, "accelerate": False}  # before rounding can push a clim
 rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40)
 
 
-def table(judged, weight=None):
-    """Return (item, judge, label) rows as judgments."""
+def table(judged, model, weight=None):
+    """Return (item, judge, label) rows as judgments, in order where the model needs one."""
     names = {"item": [f"i{i}" for i, _, _ in judged], "judge": [f"j{j}" for _, j, _ in judged]}
     frame = pl.DataFrame({**names, "label": [f"l{k}" for _, _, k in judged]})
     frame = frame if weight is None else frame.with_columns(weight=pl.Series(weight, dtype=pl.Float64))
-    return adjudge.read(frame, item="item", judge="judge")
+    labels = sorted({f"l{k}" for _, _, k in judged}) if MODELS[model].ordered else None
+    return adjudge.read(frame, item="item", judge="judge", labels=labels, ordinal=labels is not None)
 
 
 def by_name(fit):
@@ -53,7 +54,7 @@ def assert_sound(fit):
 @settings(max_examples=40, deadline=None)
 def test_probabilities_are_probabilities(model, judged):
     """Whatever the table, rows sum to one and nothing is NaN."""
-    assert_sound(adjudge.fit(table(judged), model))
+    assert_sound(adjudge.fit(table(judged, model), model))
 
 
 @EVERY
@@ -62,11 +63,12 @@ def test_probabilities_are_probabilities(model, judged):
 def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
     """New names for items, judges and labels, and rows in another order, give the same answer under new names."""
     item, judge, label = (data.draw(st.permutations(range(n))) for n in (6, 5, 3))
+    label = range(3) if MODELS[model].ordered else label  # another order is another question
     order = data.draw(st.permutations(judged))
     renamed = [(item[i], judge[j], label[k]) for i, j, k in order]
     before, after = (
-        by_name(adjudge.fit(table(judged), model, **FEW)),
-        by_name(adjudge.fit(table(renamed), model, **FEW)),
+        by_name(adjudge.fit(table(judged, model), model, **FEW)),
+        by_name(adjudge.fit(table(renamed, model), model, **FEW)),
     )
     for i in {i for i, _, _ in judged}:
         for k in {k for _, _, k in judged}:
@@ -78,9 +80,9 @@ def test_renaming_only_permutes_what_is_learned_of_judges(model):
     """On a crowd with a clear answer, the whole climb, leaps and all, gives judges the same matrices by name."""
     crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=3, per_item=5).judgments
     plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
-    judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], [2, 0, 1]
-    before = adjudge.fit(table(plain), model)
-    after = adjudge.fit(table([(i, judge[j], label[k]) for i, j, k in reversed(plain)]), model)
+    judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], [0, 1, 2] if MODELS[model].ordered else [2, 0, 1]
+    before = adjudge.fit(table(plain, model), model)
+    after = adjudge.fit(table([(i, judge[j], label[k]) for i, j, k in reversed(plain)], model), model)
     place = {name: j for j, name in enumerate(after.judge_names)}
     for j, name in enumerate(before.judge_names):
         matrix = after.params.confusion[place[f"j{judge[int(name[1:])]}"]]
@@ -91,9 +93,13 @@ def test_renaming_only_permutes_what_is_learned_of_judges(model):
 def test_a_judge_never_seen_is_an_average_one(model):
     """Her matrix is the population's, and of the kind that the model gives to judges."""
     judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
-    fit = adjudge.fit(table(judged), model)
+    fit = adjudge.fit(table(judged, model), model)
     told = fit.predict(
-        adjudge.read(pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}), labels=fit.scale.labels)
+        adjudge.read(
+            pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}),
+            labels=fit.scale.labels,
+            ordinal=fit.scale.ordinal,
+        )
     )
     np.testing.assert_array_equal(told.params.confusion[0], fit.params.population)
     if model == "one-coin":
@@ -106,8 +112,8 @@ def test_a_judge_never_seen_is_an_average_one(model):
 @settings(max_examples=25, deadline=None)
 def test_duplicated_rows_act_as_repeats(model, judged):
     """Every row twice is every row with weight two."""
-    twice = adjudge.fit(table([row for row in judged for _ in range(2)]), model, **FEW)
-    weighed = adjudge.fit(table(judged, weight=[2] * len(judged)), model, **FEW)
+    twice = adjudge.fit(table([row for row in judged for _ in range(2)], model), model, **FEW)
+    weighed = adjudge.fit(table(judged, model, weight=[2] * len(judged)), model, **FEW)
     np.testing.assert_allclose(twice.posterior, weighed.posterior, atol=1e-6)
     np.testing.assert_allclose(twice.accuracy, weighed.accuracy, atol=1e-6)
 
@@ -127,13 +133,13 @@ EDGES = {
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges_are_answered(model, edge):
     """A table at the edge of sense gets a sound answer."""
-    assert_sound(adjudge.fit(table(EDGES[edge]), model))
+    assert_sound(adjudge.fit(table(EDGES[edge], model), model))
 
 
 @EVERY
 def test_unanimous_judges_are_believed(model):
     """Where all agree, the consensus is what they say."""
-    fit = adjudge.fit(table(EDGES["all agree"]), model)
+    fit = adjudge.fit(table(EDGES["all agree"], model), model)
     assert fit.labels["label"].to_list() == [f"l{i % 2}" for i in range(6)]
     assert (fit.accuracy > 0.999).all()
 
@@ -144,7 +150,7 @@ def test_ten_thousand_judgments_on_one_item(model):
     noise = np.random.default_rng(0).random(10_000) < 0.4
     judged = [(0, n % 50, int(wrong)) for n, wrong in enumerate(noise)]
     judged += [(i, j, i % 2 if (i + j) % 5 else 1 - i % 2) for i in range(1, 41) for j in range(50)]
-    fit = adjudge.fit(table(judged), model)
+    fit = adjudge.fit(table(judged, model), model)
     assert_sound(fit)
     assert fit.labels["label"][0] == "l0"
 
@@ -153,7 +159,7 @@ def test_ten_thousand_judgments_on_one_item(model):
 def test_gold_is_respected(model):
     """A known truth is given with probability one, against any vote."""
     judged = [(i, j, 0) for i in range(5) for j in range(3)] + [(5, 0, 1), (5, 1, 1)]
-    fit = adjudge.fit(table(judged), model, gold={"i0": "l1", "i5": "l0"})
+    fit = adjudge.fit(table(judged, model), model, gold={"i0": "l1", "i5": "l0"})
     assert by_name(fit)["i0"] == {"l0": 0.0, "l1": 1.0}
     assert by_name(fit)["i5"] == {"l0": 1.0, "l1": 0.0}
     assert_sound(fit)
@@ -163,7 +169,7 @@ def test_gold_is_respected(model):
 def test_an_item_that_only_gold_knows(model):
     """Gold for an item nobody judged is a warning, and the item is in the answer."""
     with pytest.warns(AdjudgeWarning, match="nobody judged gold item 'i9'"):
-        fit = adjudge.fit(table(EDGES["all agree"]), model, gold={"i9": "l1", "i0": "l0"})
+        fit = adjudge.fit(table(EDGES["all agree"], model), model, gold={"i9": "l1", "i0": "l0"})
     assert by_name(fit)["i9"]["l1"] == 1.0
     assert_sound(fit)
 
@@ -174,7 +180,7 @@ def test_threads_change_nothing(model, monkeypatch):
     monkeypatch.setattr(doorway, "BLOCK", 20)
     rng = np.random.default_rng(1)
     judged = [(int(i), int(j), int(k)) for i, j, k in rng.integers(0, (60, 3, 2), (2_000, 3))]
-    judgments = table(judged)
+    judgments = table(judged, model)
     assert len(doorway.blocks_of(judgments.block())) > 2
     one, two = (adjudge.fit(judgments, model, seed=3, workers=workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.posterior, two.posterior)
@@ -187,7 +193,7 @@ def test_threads_change_nothing(model, monkeypatch):
 @settings(max_examples=25, deadline=None)
 def test_evidence_never_falls(model, judged):
     """Along a climb the log evidence rises or stays, to rounding."""
-    history = np.array(adjudge.fit(table(judged), model).evidence)
+    history = np.array(adjudge.fit(table(judged, model), model).evidence)
     assert (np.diff(history) >= -1e-9 * np.maximum(1, np.abs(history[:-1]))).all()
 
 
@@ -196,7 +202,7 @@ def test_evidence_never_falls(model, judged):
 @settings(max_examples=10, deadline=None)
 def test_save_and_load_round_trip(model, judged, tmp_path_factory):
     """What is loaded is what was saved."""
-    fit = adjudge.fit(table(judged), model)
+    fit = adjudge.fit(table(judged, model), model)
     folder = tmp_path_factory.mktemp("fit") / "saved"
     fit.save(folder)
     again = adjudge.load(folder)
@@ -217,7 +223,7 @@ def test_save_and_load_round_trip(model, judged, tmp_path_factory):
 @settings(max_examples=25, deadline=None)
 def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
     """Memory mode on the judgments it was learned from gives the posterior of the fit."""
-    judgments = table(judged)
+    judgments = table(judged, model)
     fit = adjudge.fit(judgments, model)
     np.testing.assert_allclose(fit.predict(judgments).posterior, fit.posterior, atol=1e-12)
 
@@ -225,7 +231,7 @@ def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
 @EVERY
 def test_fitting_changes_no_argument(model):
     """Judgments and gold are as they were."""
-    judgments, gold = table(EDGES["all tie"]), {"i0": "l1"}
+    judgments, gold = table(EDGES["all tie"], model), {"i0": "l1"}
     before = [array.copy() for array in (judgments.start, judgments.judge, judgments.label)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

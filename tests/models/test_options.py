@@ -12,7 +12,6 @@ from adjudge.models.options import Options
     ("options", "message"),
     [
         ({"ties": "coin"}, "ties 'coin' is not one of 'random', 'first', 'all'"),
-        ({"start": "here"}, "start 'here' is not one of 'vote', 'accurate'"),
         ({"seed": -1}, "seed -1 is not a whole number of at least 0"),
         ({"iterations": 0}, "iterations 0 is not a whole number of at least 1"),
         ({"tolerance": -1.0}, "tolerance -1.0 is not a number of at least 0"),

@@ -34,8 +34,11 @@ def fit(
         str, typer.Option(metavar="HOW", help="Which of equally likely labels to give: random, first or all.")
     ] = "random",
     start: Annotated[
-        str, typer.Option(metavar="WHERE", help="Where the climb begins: vote (shares) or accurate (judges).")
-    ] = "vote",
+        str | None,
+        typer.Option(
+            metavar="WHERE", help="Where the fit begins: vote or accurate; of ordinal: mean, median, ...-trimmed."
+        ),
+    ] = None,
     tolerance: Annotated[
         float,
         typer.Option(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from adjudge.arrays import Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.assign import by_shares
+
+if TYPE_CHECKING:
+    from adjudge.judgments.scale import Scale
 
 TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
 
@@ -27,6 +30,7 @@ class Params(NamedTuple):
 Assign: TypeAlias = Callable[[Block, Params], Tally]
 Estimate: TypeAlias = Callable[[Tally, Params], Params]
 Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]
+LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 
 
@@ -40,12 +44,17 @@ def no_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
     return {}
 
 
+def no_label_columns(posterior: Floats, scale: Scale) -> dict[str, Any]:
+    """Return no columns: the model says nothing of an item beyond its label and probabilities."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Model:
     """A consensus model: how judgments are assigned to truths, and how params follow from the tally.
 
     The two alternate until the evidence settles (``until="evidence"``), until the labels do (``"labels"``),
-    or just once (``"once"``). ``begin`` is the first assignment.
+    or just once (``"once"``). ``begins`` holds the first assignments there are, the usual one first.
     """
 
     name: str
@@ -55,8 +64,10 @@ class Model:
     estimate: Estimate
     posterior: Posterior = likely_truths
     judge_columns: JudgeColumns = no_columns
-    begin: Assign = by_shares
+    label_columns: LabelColumns = no_label_columns
+    begins: Mapping[str, Assign] = field(default_factory=lambda: {"vote": by_shares})
     until: str = "evidence"
+    ordered: bool = False  # whether it needs labels in an order
 
     @property
     def hard(self) -> bool:

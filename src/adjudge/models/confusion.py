@@ -10,16 +10,8 @@ from __future__ import annotations
 from adjudge.arrays import Floats
 from adjudge.models.assign import soft
 from adjudge.models.base import Model, Params
+from adjudge.models.confusion_columns import confusion_columns
 from adjudge.models.estimate import coin, mode, own, shared
-
-
-def confusion_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return one column per cell of the judges' matrices: the chance of saying a label, given a truth."""
-    return {
-        f"p_{said}_if_{truth}": params.confusion[:, z, k]
-        for z, truth in enumerate(labels)
-        for k, said in enumerate(labels)
-    }
 
 
 def coin_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:

@@ -44,6 +44,11 @@ def own(counts: Floats, start: Floats) -> Floats:
     return normal_matrices(counts, start)
 
 
+def laplace(counts: Floats, start: Floats) -> Floats:
+    """Give each judge the matrix of her own labels, every cell counted once more: (count + 1) / (row + K)."""
+    return normal_matrices(counts + 1, start)
+
+
 def shared(counts: Floats, start: Floats) -> Floats:
     """Give all judges the matrix of all labels."""
     return np.broadcast_to(normal(counts.sum(axis=0), start[0]), counts.shape)

@@ -27,6 +27,7 @@ from adjudge.models.registry import model_named
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
+ACCURATE = "accurate"
 
 
 def fit(
@@ -36,7 +37,7 @@ def fit(
     *,
     seed: int = 0,
     ties: str = "random",
-    start: str = "vote",
+    start: str | None = None,
     tolerance: float = 1e-8,
     iterations: int = 5_000,
     accelerate: bool = True,
@@ -47,8 +48,9 @@ def fit(
 
     ``data`` is a ``Judgments``, a frame, or a path; ``gold`` (a frame, a path, a mapping from item to truth, or
     the codes that ``read_gold`` gives) fixes truths that are known. ``ties`` says which of several equally
-    likely labels is given: a random one by ``seed``, the first of the scale, or all of them. The climb begins
-    at the vote shares (``start="vote"``) or at accurate judges (``"accurate"``). It ends when a step of EM
+    likely labels is given: a random one by ``seed``, the first of the scale, or all of them. It begins where
+    ``start`` says: at the votes (``"vote"``), at accurate judges (``"accurate"``), or where else the model may
+    begin. It ends when a step of EM
     raises the log likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of
     two steps and a leap raises it by less than a tenth of that), or after ``iterations`` passes over the
     judgments. Results do not depend on ``workers``, the number of threads.
@@ -58,13 +60,20 @@ def fit(
     ['1', '4', '2']
     """
     chosen, options = model_named(model), Options(seed, ties, start, tolerance, iterations, accelerate)
+    first = _first(chosen, start)
     judgments, known = _with_gold(read(data), gold)
+    if chosen.ordered and not judgments.scale.ordinal:
+        labels = quoted(judgments.scale.names)
+        raise UsageError(
+            f"model '{model}' needs labels in an order, and {labels} have none: give it, lowest first, "
+            "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
+        )
     block = judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or _cores()) as pool:
         total = summed(blocks, pool)
         prior = accurate(len(judgments.judges), len(judgments.scale))
-        begin = chosen.estimate(total(chosen.begin, prior), prior) if start == "vote" else prior
+        begin = prior if first is None else chosen.estimate(total(first, prior), prior)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, tolerance, iterations, accelerate)
         outcome = _inferred(chosen, total, begin, rules, progress)
@@ -168,6 +177,15 @@ def record(
         stopped=outcome.stopped,
         kind=judgments.kind,
     )
+
+
+def _first(model: Model, start: str | None) -> Assign | None:
+    """Return the first assignment, None where there is none: judges are taken to be accurate."""
+    usual = next(iter(model.begins))
+    choices = [*model.begins] if model.hard else [*model.begins, ACCURATE]
+    if start is not None and start not in choices:
+        raise UsageError(f"start {start!r} is not one of {quoted(choices)}")
+    return None if start == ACCURATE else model.begins[start or usual]
 
 
 def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:

@@ -103,6 +103,7 @@ class Fit:
         }
         columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
         columns["entropy"] = self.entropy
+        columns |= model_named(self.model).label_columns(self.posterior, self.scale)
         if self.topics is not None and self.topic is not None:
             known = self.topics.to_list()
             columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adjudge.errors import UsageError, quoted
-from adjudge.models import confusion, vote, voteweight
+from adjudge.models import confusion, ordinal, vote, voteweight
 from adjudge.models.base import Model
 
-MODELS: Mapping[str, Model] = {model.name: model for room in (vote, voteweight, confusion) for model in room.MODELS}
+MODELS: Mapping[str, Model] = {
+    model.name: model for room in (vote, voteweight, confusion, ordinal) for model in room.MODELS
+}
 
 
 def model_named(name: str) -> Model:

@@ -42,7 +42,7 @@ MODELS = (
         assign=hard,
         estimate=flat(smoothed_coin),
         judge_columns=weight_column,
-        begin=voted,
+        begins={"vote": voted},
         until="labels",
     ),
     Model(
@@ -52,7 +52,7 @@ MODELS = (
         assign=hard,
         estimate=flat(smoothed_coins),
         judge_columns=weight_columns,
-        begin=voted,
+        begins={"vote": voted},
         until="labels",
     ),
 )
