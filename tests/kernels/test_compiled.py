@@ -4,8 +4,11 @@ import threading
 import time
 
 import numpy as np
+import pytest
+from numba import njit
 
 from adjudge.kernels.coding import _code, code
+from adjudge.kernels.compiled import put
 
 
 def test_kernels_are_cached_on_disk():
@@ -25,3 +28,23 @@ def test_kernels_let_other_threads_run():
         time.sleep(0.001)
         ticks += 1
     assert ticks > 5
+
+
+@njit
+def _replaced(values, k, value):
+    return put(values, k, value)
+
+
+def test_put_replaces_in_tuples_and_arrays():
+    """A tuple is made anew and the old one stays; an array is changed where it is."""
+    before, array = (1.0, 2.0, 3.0), np.array([1.0, 2.0, 3.0])
+    assert _replaced(before, 1, 9.0) == (1.0, 9.0, 3.0)
+    assert before == (1.0, 2.0, 3.0)
+    assert _replaced(array, 1, 9.0) is array
+    assert array.tolist() == [1.0, 9.0, 3.0]
+
+
+def test_put_is_for_kernels():
+    """In Python it says so."""
+    with pytest.raises(NotImplementedError, match="put is for compiled kernels"):
+        put((1.0,), 0, 2.0)

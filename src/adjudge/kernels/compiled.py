@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import intrinsic, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,3 +40,22 @@ def _prefetch(_context: Any, flat: Any, _position: Any) -> Any:
 
 # Called in a kernel as prefetch(flat, position): asks the processor to bring flat[position] near, for a write to come.
 prefetch = cast(Callable[[Any, Any], None], intrinsic(_prefetch))
+
+
+def put(values: Any, k: int, value: float) -> Any:
+    """Return values with one replaced: a tuple anew, which the compiler keeps in registers, an array in place."""
+    raise NotImplementedError("put is for compiled kernels")
+
+
+@overload(put)
+def _put(values: Any, k: Any, value: Any) -> Any:
+    """Say how ``put`` is compiled for tuples and for arrays."""
+
+    def anew(values: Any, k: Any, value: Any) -> Any:
+        return tuple_setitem(values, k, value)  # type: ignore[call-arg]
+
+    def in_place(values: Any, k: Any, value: Any) -> Any:
+        values[k] = value
+        return values
+
+    return anew if isinstance(values, types.UniTuple) else in_place

@@ -18,13 +18,14 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.compiled import compiled, prefetch
+from adjudge.kernels.compiled import compiled, prefetch, put
 
 FLOOR = 1e-100  # what an impossible label is taken for, so that contradictions stay comparable
 SMALL = 1e-150  # below this a product is computed again with exponents
 SHIFT = 2.0**500  # one step of such an exponent
 LOG_SHIFT = 500 * np.log(2.0)
 AHEAD = 32  # judgments between asking for a judge's row and using it
+REGISTERS = 8  # truths that a processor holds at once
 FAR = 1 << 21  # bytes of judge rows beyond which asking ahead pays
 
 
@@ -73,30 +74,29 @@ def _board(confusion: Floats) -> Floats:
 def _pass(block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats) -> float:
     """Run over the items once, filling ``posterior`` or, when it is empty, the board and ``truth``."""
     kernel = _kernel(board.shape[3], board.nbytes > FAR, bool(block.weight.size), not posterior.size)
-    safe = np.maximum(prevalence, FLOOR)
-    return float(kernel(block.start, block.cell, block.topic, block.gold, block.weight, safe, board, posterior, truth))
+    safe, Z = np.maximum(prevalence, FLOOR), board.shape[3]
+    blank = (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
+    arrays = (block.start, block.cell, block.topic, block.gold, block.weight, safe, board, posterior, truth)
+    return float(kernel(*arrays, blank))
 
 
 @cache
 def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
-    """Return the pass for Z truths; knowing Z when compiling keeps an item's truths in registers.
-
-    They stay there only while no other function sees them: what is rare works on an array of its own.
-    """
+    """Return the pass for Z truths; every item begins at ``blank``, a tuple where Z is small, to stay in registers."""
 
     @compiled
-    def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth):  # type: ignore[no-untyped-def]
-        p, logs = np.empty(Z), np.empty(Z)
+    def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth, blank):  # type: ignore[no-untyped-def]
+        logs = np.empty(Z)
         flat = board.reshape(-1)  # one index to compute, not four
         evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
         topics = prevalence.shape[0] > 1
         for i in range(topic.size):
             first, last = start[i], start[i + 1]
             t = topic[i] if topics else 0
-            total = 0.0
+            p, total = blank, 0.0
             if not weighted:
                 for k in range(Z):
-                    p[k] = prevalence[t, k]
+                    p = put(p, k, prevalence[t, k])
                 for n in range(first, last):
                     if far:
                         row = cell[min(n + AHEAD, cell.size - 1)] * (2 * Z)
@@ -104,10 +104,10 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                         prefetch(flat, row + 8)
                     row = cell[n] * (2 * Z)
                     for k in range(Z):
-                        p[k] *= flat[row + k]
+                        p = put(p, k, p[k] * flat[row + k])
                 if gold[i] >= 0:
                     for k in range(Z):
-                        p[k] = p[k] if gold[i] == k else 0.0
+                        p = put(p, k, p[k] if gold[i] == k else 0.0)
                 for k in range(Z):
                     total += p[k]
             if total < SMALL:
@@ -119,7 +119,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                 evidence += most
                 total = 0.0
                 for k in range(Z):
-                    p[k] = 0.0 if gold[i] >= 0 and gold[i] != k else np.exp(logs[k] - most)
+                    p = put(p, k, 0.0 if gold[i] >= 0 and gold[i] != k else np.exp(logs[k] - most))
                     total += p[k]
             running *= total
             if running < SMALL or running > 1 / SMALL:
@@ -127,9 +127,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                 running = 1.0
             share = 1 / total
             for k in range(Z):
-                p[k] *= share
-            if gold[i] >= 0:
-                p[gold[i]] = 1.0
+                p = put(p, k, 1.0 if gold[i] == k else p[k] * share)
             if tallying:
                 for k in range(Z):
                     truth[t, k] += p[k]
