@@ -1,5 +1,5 @@
 """``python -m adjudge`` is ``adjudge``."""
 
-from adjudge.cli import main
+from adjudge.cli import run
 
-main()
+run()

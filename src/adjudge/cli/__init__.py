@@ -5,7 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
+
+
+def run() -> None:
+    """Run the command line as a program: what is said is written, and the process ends at once.
+
+    Taking the compiler apart on the way out takes longer than most commands, and nothing needs it.
+    """
+    code: Any = 0
+    try:
+        main()
+        sys.stdout.flush()
+    except SystemExit as end:
+        code = end.code
+        with suppress(OSError):
+            sys.stdout.flush()
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def main(arguments: list[str] | None = None) -> None:
