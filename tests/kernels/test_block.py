@@ -23,6 +23,7 @@ def whole():
         rng.random(n),
         7,
         3,
+        np.arange(3.0),
     )
 
 

@@ -22,6 +22,7 @@ def block(rows, items, judges, labels, gold=None, weight=None, topic=None):
         np.empty(0) if weight is None else np.array(weight, float),
         judges,
         labels,
+        np.arange(float(labels)),
     )
 
 
@@ -159,3 +160,17 @@ def test_vote_shares_split_by_weight_and_yield_to_gold():
     b = block([(0, 0, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0)], 3, 3, 2, gold=[-1, 1, -1])
     np.testing.assert_allclose(vote_shares(b), [[1 / 3, 2 / 3], [0, 1], [0.5, 0.5]])
     np.testing.assert_allclose(vote_shares(b._replace(weight=np.array([2.0, 1, 1, 1])))[0], [0.5, 0.5])
+
+
+def test_gold_fixes_the_side_and_leaves_open_the_rest():
+    """Where truths are finer than labels, gold keeps the truths of its label and their proportions."""
+    b, prevalence, confusion = random_case(3, labels=4)
+    side = np.array([0, 0, 1, 1])
+    free, _ = truth_posterior(b, prevalence, confusion, side)
+    gold = np.array([-1, 0, 1, -1, 1, 0], np.int32)
+    held, evidence = truth_posterior(b._replace(gold=gold), prevalence, confusion, side)
+    allowed = (gold[:, None] < 0) | (gold[:, None] == side)
+    expected = free * allowed
+    np.testing.assert_allclose(held, expected / expected.sum(axis=1, keepdims=True))
+    _, whole = truth_posterior(b, prevalence, confusion)
+    np.testing.assert_allclose(evidence - whole, np.log(expected.sum(axis=1)).sum())

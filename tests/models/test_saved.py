@@ -20,7 +20,7 @@ def folder(tmp_path):
 def test_files_are_open_ones(folder):
     """JSON, Parquet and NPZ; nothing pickled."""
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    assert json.loads((folder / "fit.json").read_text())["format"] == 1
+    assert json.loads((folder / "fit.json").read_text())["format"] == 2
 
 
 def test_gold_and_topics_survive(tmp_path):
@@ -80,7 +80,7 @@ def test_a_newer_format_is_refused(folder):
     """A file from the future is not guessed at."""
     about = json.loads((folder / "fit.json").read_text())
     (folder / "fit.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 1"):
+    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 2"):
         adjudge.load(folder)
 
 

@@ -41,6 +41,12 @@ class Scale:
         """The labels as text, for column names and people."""
         return tuple(str(label) for label in self.labels)
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        """What each label is worth: its number where all are numbers, else its place, 0 to K - 1."""
+        numbers = [number for label in self.labels if (number := number_of(label)) is not None]
+        return tuple(numbers) if len(numbers) == len(self.labels) else tuple(map(float, range(len(self.labels))))
+
     def places(self, labels: Iterable[Label]) -> list[int | None]:
         """Return where labels stand, found by name or else as numbers (1.0 is 1); None where they do not."""
         by_name = {name: k for k, name in enumerate(self.names)}

@@ -65,6 +65,7 @@ class Judgments:
             frozen(np.empty(0) if self.weight is None else self.weight),
             len(self.judges),
             K,
+            frozen(np.array(self.scale.values)),
         )
 
     def item(self) -> Codes:

@@ -20,10 +20,14 @@ class Block(NamedTuple):
     weight: Floats  # (N), or (0) when every judgment counts once
     judges: int  # J
     labels: int  # K
+    value: Floats  # (K) what each label is worth on the user's scale
 
 
 class Tally(NamedTuple):
-    """What one pass over judgments leaves behind. Tallies of disjoint blocks add up."""
+    """What one pass over judgments leaves behind. Tallies of disjoint blocks add up.
+
+    A model with a pass of its own may count other things, in the shapes that its ``estimate`` reads.
+    """
 
     truth: Floats  # (T, Z) how much of each truth each topic holds
     label: Floats  # (J, Z, K) how often each judge gave each label to each truth

@@ -8,6 +8,9 @@ An item's posterior is a product of probabilities. Up to some hundred judgments 
 product: no logarithm, no exponential. All factors are at most one, so if the largest entry ends above
 ``SMALL``, an entry that underflowed on the way is zero next to it to 150 digits; where the largest ends
 below, the item is computed again with an exponent kept beside every entry. Weighted judgments take logs.
+
+Truths may be finer than labels: degrees on a grid, or a label together with how hard the item is. ``side`` then says
+which label each truth stands for, so that gold leaves open what it does not tell.
 """
 
 from collections.abc import Callable
@@ -29,19 +32,21 @@ REGISTERS = 8  # truths that a processor holds at once
 FAR = 1 << 21  # bytes of judge rows beyond which asking ahead pays
 
 
-def truth_posterior(block: Block, prevalence: Floats, confusion: Floats) -> tuple[Floats, float]:
-    """Return p(truth | labels) per item (I, Z), gold fixed, and the log evidence."""
+def truth_posterior(
+    block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None
+) -> tuple[Floats, float]:
+    """Return p(truth | labels) per item (I, Z), gold fixed, and the log evidence; ``side`` (Z): each truth's label."""
     Z = prevalence.shape[1]
     posterior = np.empty((block.topic.size, Z))
-    evidence = _pass(block, prevalence, _board(confusion), posterior, np.empty((0, Z)))
+    evidence = _pass(block, prevalence, _board(confusion), posterior, np.empty((0, Z)), side)
     return posterior, evidence
 
 
-def expect(block: Block, prevalence: Floats, confusion: Floats) -> Tally:
+def expect(block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None) -> Tally:
     """Return the tally under the posterior, in one pass that stores no posterior."""
     Z = prevalence.shape[1]
     board, truth = _board(confusion), np.zeros(prevalence.shape)
-    evidence = _pass(block, prevalence, board, np.empty((0, Z)), truth)
+    evidence = _pass(block, prevalence, board, np.empty((0, Z)), truth, side)
     return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
 
 
@@ -71,21 +76,25 @@ def _board(confusion: Floats) -> Floats:
     return board
 
 
-def _pass(block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats) -> float:
+def _pass(
+    block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats, side: Codes | None
+) -> float:
     """Run over the items once, filling ``posterior`` or, when it is empty, the board and ``truth``."""
-    kernel = _kernel(board.shape[3], board.nbytes > FAR, bool(block.weight.size), not posterior.size)
+    kernel = _kernel(board.nbytes > FAR, bool(block.weight.size), not posterior.size)
     safe, Z = np.maximum(prevalence, FLOOR), board.shape[3]
     blank = (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
+    label = np.arange(Z) if side is None else side.astype(np.int64)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight, safe, board, posterior, truth)
-    return float(kernel(*arrays, blank))
+    return float(kernel(*arrays, label, blank))
 
 
 @cache
-def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
-    """Return the pass for Z truths; every item begins at ``blank``, a tuple where Z is small, to stay in registers."""
+def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
+    """Return the pass; every item begins at ``blank`` (Z), a tuple where Z is small, to stay in registers."""
 
     @compiled
-    def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth, blank):  # type: ignore[no-untyped-def]
+    def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth, side, blank):  # type: ignore[no-untyped-def]
+        Z = len(blank)
         logs = np.empty(Z)
         flat = board.reshape(-1)  # one index to compute, not four
         evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
@@ -107,7 +116,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                         p = put(p, k, p[k] * flat[row + k])
                 if gold[i] >= 0:
                     for k in range(Z):
-                        p = put(p, k, p[k] if gold[i] == k else 0.0)
+                        p = put(p, k, p[k] if gold[i] == side[k] else 0.0)
                 for k in range(Z):
                     total += p[k]
             if total < SMALL:
@@ -115,11 +124,14 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                     _sum_logs(first, last, cell, weight, prevalence[t], board, logs)
                 else:
                     _product_logs(first, last, cell, prevalence[t], board, logs)
-                most = logs[gold[i]] if gold[i] >= 0 else logs.max()
+                if gold[i] >= 0:
+                    for k in range(Z):
+                        logs[k] = logs[k] if gold[i] == side[k] else -np.inf
+                most = logs.max()
                 evidence += most
                 total = 0.0
                 for k in range(Z):
-                    p = put(p, k, 0.0 if gold[i] >= 0 and gold[i] != k else np.exp(logs[k] - most))
+                    p = put(p, k, np.exp(logs[k] - most))
                     total += p[k]
             running *= total
             if running < SMALL or running > 1 / SMALL:
@@ -127,7 +139,7 @@ def _kernel(Z: int, far: bool, weighted: bool, tallying: bool) -> Callable[..., 
                 running = 1.0
             share = 1 / total
             for k in range(Z):
-                p = put(p, k, 1.0 if gold[i] == k else p[k] * share)
+                p = put(p, k, p[k] / total if gold[i] >= 0 else p[k] * share)
             if tallying:
                 for k in range(Z):
                     truth[t, k] += p[k]

@@ -22,14 +22,17 @@ TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right t
 class Params(NamedTuple):
     """What is believed about topics and judges."""
 
-    prevalence: Floats  # (T, Z)
-    confusion: Floats  # (J, Z, K) p(judge j says l | truth k)
-    population: Floats  # (Z, K) the matrix of a judge never seen
+    prevalence: Floats  # (T, K)
+    confusion: Floats  # (J, K, K) p(judge j says l | truth k)
+    population: Floats  # (K, K) the matrix of a judge never seen
+    skill: Floats = np.empty((0, 0))  # (J, S) the model's own numbers of a judge, from which her matrix follows
+    typical: Floats = np.empty(0)  # (S) those of a judge never seen
 
 
 Assign: TypeAlias = Callable[[Block, Params], Tally]
 Estimate: TypeAlias = Callable[[Tally, Params], Params]
-Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]
+Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K), then what item_columns name
+LogPrior: TypeAlias = Callable[[Params], float]
 LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 
@@ -37,6 +40,11 @@ JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 def likely_truths(block: Block, params: Params) -> tuple[Floats, float]:
     """Return p(truth | labels) and the log evidence under the params: Bayes' rule."""
     return truth_posterior(block, params.prevalence, params.confusion)
+
+
+def no_prior(params: Params) -> float:
+    """Return the log of a flat prior."""
+    return 0.0
 
 
 def no_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
@@ -53,8 +61,9 @@ def no_label_columns(posterior: Floats, scale: Scale) -> dict[str, Any]:
 class Model:
     """A consensus model: how judgments are assigned to truths, and how params follow from the tally.
 
-    The two alternate until the evidence settles (``until="evidence"``), until the labels do (``"labels"``),
-    or just once (``"once"``). ``begins`` holds the first assignments there are, the usual one first.
+    The two alternate until the evidence settles (``until="evidence"``), until the labels do (``"labels"``), or for as
+    many ``rounds`` as the method has (``"rounds"``). ``begins`` holds the first assignments there are, the usual one
+    first.
     """
 
     name: str
@@ -65,9 +74,13 @@ class Model:
     posterior: Posterior = likely_truths
     judge_columns: JudgeColumns = no_columns
     label_columns: LabelColumns = no_label_columns
+    item_columns: tuple[str, ...] = ()  # what the posterior says of an item beyond p(truth | labels)
+    log_prior: LogPrior = no_prior  # of the params, added to the evidence that is climbed
     begins: Mapping[str, Assign] = field(default_factory=lambda: {"vote": by_shares})
     until: str = "evidence"
+    rounds: int = 0
     ordered: bool = False  # whether it needs labels in an order
+    binary: bool = False  # whether it takes two labels only
 
     @property
     def hard(self) -> bool:

@@ -1,4 +1,4 @@
-"""The loops: ``climb`` until the evidence settles, leaping where it can; ``settle`` until nothing changes.
+"""The loops: ``climb`` until the evidence settles, ``settle`` until nothing changes, ``go_round`` a number of times.
 
 Plain EM may need hundreds of steps where a few directions converge slowly. The climb therefore takes two
 steps, extrapolates along them (SQUAREM: Varadhan & Roland 2008, scheme 3) and keeps the leap only if the
@@ -90,7 +90,7 @@ def settle(step: Step, start: Params, rules: Rules, progress: Progress | None = 
     try:
         while True:
             after, _ = walk(here)
-            mark = after.confusion.tobytes() + after.prevalence.tobytes()
+            mark = after.confusion.tobytes() + after.prevalence.tobytes() + after.skill.tobytes()
             if mark in seen:
                 round_trip = walk.passes - seen[mark]
                 stopped = "converged" if round_trip == 1 else f"{CIRCLE} of {round_trip} passes"
@@ -101,6 +101,17 @@ def settle(step: Step, start: Params, rules: Rules, progress: Progress | None = 
     except _CapReachedError:
         stopped = f"stopped at the cap of {rules.cap:,} passes"
     return Climb(here, (), walk.passes, stopped)
+
+
+def go_round(step: Step, start: Params, rounds: int, progress: Progress | None = None) -> Climb:
+    """Repeat ``step`` as often as the method says; Ctrl-C ends it with what it has."""
+    here, walk = start, _Walk(step, rounds, progress)
+    try:
+        for _ in range(rounds):
+            here, _ = walk(here)
+    except KeyboardInterrupt:
+        return Climb(here, (), walk.passes, "interrupted")
+    return Climb(here, (), rounds, f"went {rounds} rounds" if rounds else "counted once")
 
 
 class _CapReachedError(Exception):
@@ -125,19 +136,28 @@ class _Walk:
 
 def _leap(first: Params, second: Params, third: Params, reach: float) -> tuple[Params, float]:
     """Return the extrapolation of three params, and its length in steps, from 1 to ``reach``."""
-    logs = [[np.log(np.maximum(field, TINY)) for field in point[:2]] for point in (first, second, third)]
-    step = [b - a for a, b in zip(logs[0], logs[1], strict=True)]
-    bend = [c - b - s for b, c, s in zip(logs[1], logs[2], step, strict=True)]
+    place = [_place(point) for point in (first, second, third)]
+    step = [b - a for a, b in zip(place[0], place[1], strict=True)]
+    bend = [c - b - s for b, c, s in zip(place[1], place[2], step, strict=True)]
     size = _size(bend, third)
     length = max(1.0, min(reach, _size(step, third) / size)) if size > 0 else 1.0
-    moved = [a + 2 * length * s + length**2 * b for a, s, b in zip(logs[0], step, bend, strict=True)]
-    return Params(_rows(moved[0], third[0]), _rows(moved[1], third[1]), third.population), length
+    prevalence, rest = (a + 2 * length * s + length**2 * b for a, s, b in zip(place[0], step, bend, strict=True))
+    moved = third._replace(prevalence=_rows(prevalence, third.prevalence))
+    if third.skill.size:
+        return moved._replace(skill=rest), length
+    return moved._replace(confusion=_rows(rest, third.confusion)), length
+
+
+def _place(params: Params) -> tuple[Floats, Floats]:
+    """Return where params are: the logs of prevalence, and skills or, where there are none, the logs of confusion."""
+    rest = params.skill if params.skill.size else np.log(np.maximum(params.confusion, TINY))
+    return np.log(np.maximum(params.prevalence, TINY)), rest
 
 
 def _size(change: list[Floats], params: Params) -> float:
-    """Return the size of a change of logarithms, each weighed by its probability."""
-    squares = (p * np.square(c) for c, p in zip(change, params[:2], strict=True))
-    return float(np.sqrt(sum(square.sum() for square in squares)))
+    """Return the size of a change, that of a logarithm weighed by its probability."""
+    weights = (params.prevalence, 1.0 if params.skill.size else params.confusion)
+    return float(np.sqrt(sum((p * np.square(c)).sum() for c, p in zip(change, weights, strict=True))))
 
 
 def _rows(logs: Floats, known: Floats) -> Floats:

@@ -15,15 +15,16 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import UsageError, quoted
 from adjudge.judgments.gold import places, read_gold
 from adjudge.judgments.read import read
+from adjudge.judgments.scale import Scale
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
 from adjudge.models.assign import most_likely, winners
 from adjudge.models.base import Assign, Model, Params, accurate
-from adjudge.models.drive import Climb, Progress, Rules, climb, settle
+from adjudge.models.drive import Climb, Progress, Rules, climb, go_round, settle
 from adjudge.models.options import Options
 from adjudge.models.record import Fit
-from adjudge.models.registry import model_named
+from adjudge.models.registry import MODELS, model_named
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
@@ -62,12 +63,7 @@ def fit(
     chosen, options = model_named(model), Options(seed, ties, start, tolerance, iterations, accelerate)
     first = _first(chosen, start)
     judgments, known = _with_gold(read(data), gold)
-    if chosen.ordered and not judgments.scale.ordinal:
-        labels = quoted(judgments.scale.names)
-        raise UsageError(
-            f"model '{model}' needs labels in an order, and {labels} have none: give it, lowest first, "
-            "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
-        )
+    refuse_other_scales(chosen, judgments.scale)
     block = judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or _cores()) as pool:
@@ -93,8 +89,7 @@ def predict(known: Fit, data: Any) -> Fit:
         given = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
     place = places(judgments.judges, known.judge_names)
-    confusion = np.where((place >= 0)[:, None, None], known.params.confusion[place], known.params.population)
-    params = known.params._replace(confusion=confusion)
+    params = _of_judges(known.params, place)
     model, block = model_named(known.model), judgments.block()
     with ThreadPoolExecutor(_cores()) as pool:
         posterior, evidence = _posterior(model, blocks_of(block), params, pool)
@@ -131,29 +126,28 @@ def _inferred(
 
     def step(params: Params) -> tuple[Params, float]:
         tally = total(model.assign, params)
-        return model.estimate(tally, begin), tally.evidence
+        return model.estimate(tally, begin), tally.evidence + model.log_prior(params)
 
-    if model.until == "once":
-        return Climb(step(begin)[0], (), 1, "counted once")
+    if model.until == "rounds":
+        return go_round(step, begin, model.rounds, progress)
     return (settle if model.hard else climb)(step, begin, rules, progress)
 
 
 def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
-    """Return p(truth | labels) of all items (I, Z), and the log evidence."""
+    """Return p(truth | labels) of all items and what else the model says of them (I, K + E), and the log evidence."""
     ends = np.cumsum([block.topic.size for block in blocks])
-    whole = np.empty((int(ends[-1]), params.prevalence.shape[1]))
+    whole = np.empty((int(ends[-1]), blocks[0].labels + len(model.item_columns)))
 
     def fill(block: Block, end: int) -> float:
         whole[end - block.topic.size : end], evidence = model.posterior(block, params)
         return evidence
 
-    return whole, sum(pool.map(fill, blocks, ends))
+    return whole, sum(pool.map(fill, blocks, ends)) + model.log_prior(params)
 
 
-def record(
-    model: Model, judgments: Judgments, block: Block, outcome: Climb, posterior: Floats, options: Options
-) -> Fit:
-    """Return everything a fit leaves behind, as one record."""
+def record(model: Model, judgments: Judgments, block: Block, outcome: Climb, told: Floats, options: Options) -> Fit:
+    """Return everything a fit leaves behind, as one record; ``told`` (I, K + E) is what the model says of items."""
+    posterior, more = told[:, : block.labels], told[:, block.labels :]
     label = count(block, winners(posterior) if model.hard else posterior).label  # (J, Z, K)
     right, said = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.prevalence[0], outcome.params.confusion)  # where nothing counts
@@ -168,6 +162,7 @@ def record(
         topic=judgments.topic,
         posterior=frozen(posterior),
         label=frozen(_labels(posterior, options)),
+        more=frozen(more),
         gold=block.gold if known else None,
         params=Params(*map(frozen, outcome.params)),
         judged=frozen(np.bincount(judgments.judge, minlength=len(judgments.judges))),
@@ -177,6 +172,30 @@ def record(
         stopped=outcome.stopped,
         kind=judgments.kind,
     )
+
+
+def refuse_other_scales(model: Model, scale: Scale) -> None:
+    """Refuse labels that a model cannot take, and say what can be done."""
+    labels = quoted(scale.names)
+    if model.ordered and not scale.ordinal:
+        raise UsageError(
+            f"model '{model.name}' needs labels in an order, and {labels} have none: give it, lowest first, "
+            "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
+        )
+    if model.binary and len(scale) > 2:
+        able = quoted((name for name, other in MODELS.items() if not other.binary and not other.ordered), most=99)
+        raise UsageError(
+            f"model '{model.name}' is for two labels, and there are {len(scale)}: {labels}; models for more are {able}"
+        )
+
+
+def _of_judges(params: Params, place: Codes) -> Params:
+    """Return the params of the judges at these places; a judge at -1 is an average one."""
+    met = place >= 0
+    confusion = np.where(met[:, None, None], params.confusion[place], params.population)
+    if not params.typical.size:
+        return params._replace(confusion=confusion)
+    return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[place], params.typical))
 
 
 def _first(model: Model, start: str | None) -> Assign | None:

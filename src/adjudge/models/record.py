@@ -40,6 +40,7 @@ class Fit:
     params: Params
     judged: Codes  # (J) judgments of each judge
     accuracy: Floats  # (J) expected share of right labels
+    more: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (I, E) what else the model says of each item
     topics: Names | None = None  # (T)
     topic: Codes | None = None  # (I)
     gold: Codes | None = None  # (I), -1 where unknown
@@ -103,7 +104,9 @@ class Fit:
         }
         columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
         columns["entropy"] = self.entropy
-        columns |= model_named(self.model).label_columns(self.posterior, self.scale)
+        model = model_named(self.model)
+        columns |= {name: self.more[:, e] for e, name in enumerate(model.item_columns)}
+        columns |= model.label_columns(self.posterior, self.scale)
         if self.topics is not None and self.topic is not None:
             known = self.topics.to_list()
             columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from adjudge.arrays import frozen
+from adjudge.arrays import Floats, frozen
 from adjudge.errors import InputError
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import columns_of, frame, table_text, write_whole
 from adjudge.models.base import Params
 from adjudge.models.record import Fit
 
-FORMAT = 1
+FORMAT = 2  # 1 had no skills of judges and no more of items than their posterior
 FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
 
 
@@ -36,6 +36,7 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
     """Return the files of a saved fit by name."""
     items: dict[str, Any] = {"item": fit.items, "label": fit.label}
     items |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
+    items |= {f"more{e}": fit.more[:, e] for e in range(fit.more.shape[1])}
     if fit.topic is not None:
         items["topic"] = fit.topic
     if fit.gold is not None:
@@ -80,7 +81,7 @@ def load(folder: str | Path) -> Fit:
                 f"is a damaged saved fit: {changed[0]} is not the file that was saved with it", str(folder)
             )
         with np.load(io.BytesIO(files["params.npz"]), allow_pickle=False) as arrays:
-            params = Params(*(frozen(arrays[name]) for name in Params._fields))
+            params = Params(**{name: frozen(arrays[name]) for name in Params._fields if name in arrays})
         return _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"is a damaged saved fit: fit.json ({error})", str(folder)) from error
@@ -96,9 +97,10 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         items=items["item"],
         judge_names=judges["judge"],
         scale=Scale(labels, about["scale"]["ordinal"]),
-        posterior=frozen(np.column_stack([items[f"p{k}"].to_numpy() for k in range(len(labels))])),
+        posterior=_stacked(items, "p"),
         label=frozen(items["label"].to_numpy()),
         params=params,
+        more=_stacked(items, "more"),
         judged=frozen(judges["judgments"].to_numpy()),
         accuracy=frozen(judges["accuracy"].to_numpy()),
         topics=topics,
@@ -108,3 +110,9 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         passes=about["passes"],
         stopped=about["stopped"],
     )
+
+
+def _stacked(items: dict[str, Any], prefix: str) -> Floats:
+    """Return the numbered columns of a table side by side (I, as many as there are)."""
+    names = [name for name in items if name.removeprefix(prefix).isdigit()]
+    return frozen(np.column_stack([items[name].to_numpy() for name in names]) if names else np.empty((0, 0)))

@@ -26,6 +26,7 @@ MODELS = (
         assign=voted,
         estimate=mode(own),
         posterior=shares,
-        until="once",
+        begins={"vote": voted},
+        until="rounds",
     ),
 )
