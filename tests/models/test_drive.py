@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import adjudge
-from adjudge.models.base import Params
-from adjudge.models.drive import Rules, climb, settle
+from adjudge.models.base import Params, accurate
+from adjudge.models.drive import Rules, climb, go_round, settle
 
 SLOW = ("web_search", "trec2011_task2", "product", "trec2011_task2_mini")
 
@@ -154,3 +154,26 @@ def test_settling_keeps_the_cap_and_interrupts():
         raise KeyboardInterrupt
 
     assert settle(interrupted, params(0.3), Rules(1, 0, 2)).stopped == "interrupted"
+
+
+def test_rounds_are_counted_and_told():
+    """As many steps as are asked for; none means that counting once was all."""
+    step = lambda params: (params._replace(prevalence=params.prevalence + 1), 0.0)  # noqa: E731
+    start, told = accurate(1, 2), []
+    after = go_round(step, start, 3, lambda passes, _: told.append(passes))
+    np.testing.assert_allclose(after.params.prevalence, start.prevalence + 3)
+    assert (after.passes, after.stopped, told) == (3, "went 3 rounds", [1, 2, 3])
+    assert go_round(step, start, 0).stopped == "counted once"
+
+
+def test_rounds_can_be_interrupted():
+    """Ctrl-C keeps what was found so far."""
+
+    def step(params):
+        if params.prevalence[0, 0] > 2:
+            raise KeyboardInterrupt
+        return params._replace(prevalence=params.prevalence + 1), 0.0
+
+    after = go_round(step, accurate(1, 2), 9)
+    assert after.stopped == "interrupted"
+    assert after.params.prevalence[0, 0] == 2.5

@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.kernels.block import Tally
 from adjudge.models.base import accurate
-from adjudge.models.estimate import coin, flat, mode, own, shared, smoothed_coin, smoothed_coins
+from adjudge.models.estimate import coin, flat, mode, own, shared, smoothed_coin, smoothed_coins, trusted
 
 COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
 
@@ -83,3 +83,12 @@ def test_flat_learns_judges_only():
     np.testing.assert_allclose(
         params.confusion, mode(own)(Tally(np.ones((1, 3)), COUNTS, 0.0), accurate(3, 3)).confusion
     )
+
+
+def test_trusted_judges_have_their_priors_mode():
+    """(count + lambda on the diagonal) / sum, and a judge never seen is the prior's mean."""
+    tally = Tally(np.array([[3.0, 1.0]]), np.array([[[2.0, 1.0], [0.0, 0.0]]]), 0.0)
+    params = trusted(3.0)(tally, accurate(1, 2))
+    np.testing.assert_allclose(params.confusion[0], [[5 / 6, 1 / 6], [0, 1]])
+    np.testing.assert_allclose(params.population, [[0.8, 0.2], [0.2, 0.8]])
+    np.testing.assert_allclose(params.prevalence, [[0.75, 0.25]])

@@ -51,3 +51,58 @@ def test_matrices_follow_by_counting():
     np.testing.assert_allclose(fit.params.confusion[1], [[1, 0], [0.5, 0.5]])
     np.testing.assert_allclose(fit.accuracy, [1, 2 / 3, 1])
     assert fit.evidence == ()
+
+
+CROWD = adjudge.simulate("dawid-skene", seed=4, items=200, judges=15, labels=3, per_item=5)
+
+
+def skills(answer):
+    """Return how often each judge of the crowd agrees with an answer (I)."""
+    table = CROWD.judgments
+    agrees = answer[table.item()] == table.label
+    return np.bincount(table.judge, agrees) / np.bincount(table.judge)
+
+
+def weighted_votes(skill):
+    """Return the sums of the judges' skills by item and label (I, K)."""
+    table = CROWD.judgments
+    votes = np.zeros((len(table.items), 3))
+    np.add.at(votes, (table.item(), table.label), skill[table.judge])
+    return votes
+
+
+def test_wawa_weighs_by_agreement_with_the_majority():
+    """Skills and weighted shares, written out; tied majorities count by halves, so untied ones are compared."""
+    majority = adjudge.fit(CROWD.judgments, "majority")
+    odd = adjudge.fit(CROWD.judgments, "wawa")
+    tied = (majority.posterior == majority.posterior.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    weights = odd.judges["vote_weight"].to_numpy()
+    assert np.abs(weights - skills(majority.label)).max() < tied.sum() / 20
+    votes = weighted_votes(weights)
+    np.testing.assert_allclose(odd.posterior, votes / votes.sum(axis=1, keepdims=True))
+
+
+def test_zbs_repeats_until_skills_are_those_of_its_own_answer():
+    """At rest, a judge's weight is her share of agreement with the labels that her weight helps to give."""
+    fit = adjudge.fit(CROWD.judgments, "zbs")
+    assert fit.converged
+    np.testing.assert_allclose(fit.judges["vote_weight"].to_numpy(), skills(fit.label))
+    assert (weighted_votes(skills(fit.label)).argmax(axis=1) == fit.label).all()
+
+
+def test_weighted_vote_learns_from_gold_alone():
+    """A judge wrong on the one gold item counts 1/3, one right counts 2/3, one who did not judge it 1/2."""
+    rows = [("g", "x", "1"), ("g", "y", "0"), ("a", "y", "0"), ("a", "z", "1"), ("b", "x", "0"), ("b", "z", "1")]
+    table = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
+    fit = adjudge.fit(table, "weighted-vote", gold={"g": "1"})
+    assert dict(zip(fit.judges["judge"], fit.judges["vote_weight"], strict=True)) == pytest.approx(
+        {"x": 2 / 3, "y": 1 / 3, "z": 1 / 2}
+    )
+    assert fit.labels["label"].to_list() == ["1", "1", "0"]
+    assert fit.labels["p_1"].to_list() == pytest.approx([1, 0.6, 3 / 7])
+
+
+def test_weighted_vote_without_gold_is_the_vote():
+    """Nobody is known to be better than anybody."""
+    weighted, plain = (adjudge.fit(CROWD.judgments, model).posterior for model in ("weighted-vote", "majority"))
+    np.testing.assert_allclose(weighted, plain)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adjudge import __version__
-from adjudge.cli import datasets, fit, models, predict, score, simulate
+from adjudge.cli import compare, datasets, fit, models, predict, rank, score, simulate
 
 app = typer.Typer(
     add_completion=False,
@@ -16,8 +16,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (fit.fit, predict.predict, score.score, simulate.simulate, models.models, datasets.datasets):
-    app.command(no_args_is_help=command not in (models.models, datasets.datasets, simulate.simulate))(command)
+COMMANDS = (fit.fit, predict.predict, score.score, compare.compare, rank.rank)
+LISTERS = (simulate.simulate, models.models, datasets.datasets)
+for command in (*COMMANDS, *LISTERS):
+    app.command(no_args_is_help=command not in LISTERS)(command)
 
 
 def _version(asked: bool) -> None:

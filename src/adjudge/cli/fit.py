@@ -11,6 +11,7 @@ import typer
 from adjudge.cli import options as o
 
 
+@o.reads_judgments()
 def fit(
     judgments: o.Table,
     model: Annotated[
@@ -20,16 +21,7 @@ def fit(
     gold_format: o.GoldFormat = None,
     out: o.Out = None,
     format: o.Format = None,  # noqa: A002
-    item: o.ItemColumn = None,
-    judge: o.JudgeColumn = None,
-    label: o.LabelColumn = None,
-    topic: o.TopicColumn = None,
-    weight: o.WeightColumn = None,
-    time: o.TimeColumn = None,
-    input_format: o.InputFormat = None,
-    labels: o.Labels = None,
-    ordinal: o.Ordinal = False,
-    repeats: o.Repeats = "keep",
+    reading: o.Reading = o.USUAL,
     ties: Annotated[
         str, typer.Option(metavar="HOW", help="Which of equally likely labels to give: random, first or all.")
     ] = "random",
@@ -72,28 +64,15 @@ def fit(
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ClimbProgress
     from adjudge.judgments.gold import read_gold
-    from adjudge.judgments.read import read
     from adjudge.models.fit import fit as infer
     from adjudge.models.registry import model_named
 
     model_named(model)
     refuse_late_surprises(out, format, (judgments, gold))
-    table = read(
-        judgments,
-        item=item,
-        judge=judge,
-        label=label,
-        topic=topic,
-        weight=weight,
-        time=time,
-        labels=o.label_list(labels),
-        ordinal=ordinal,
-        repeats=repeats,
-        format=input_format,
-    )
+    table = reading.read(judgments)
     known = None
     if gold is not None:
-        table, known = read_gold(gold, table, item=item, label=label, format=gold_format)
+        table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
     progress = ClimbProgress()
     try:
         found = infer(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    from adjudge.judgments.table import Judgments
 
 Table: TypeAlias = Annotated[
     str,
@@ -67,6 +74,53 @@ Seed: TypeAlias = Annotated[
 Rows: TypeAlias = Annotated[
     int, typer.Option("--rows", min=1, metavar="NUMBER", help="How many rows of each table people see.")
 ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table of judgments is read: the options of every command that reads one."""
+
+    item: ItemColumn = None
+    judge: JudgeColumn = None
+    label: LabelColumn = None
+    topic: TopicColumn = None
+    weight: WeightColumn = None
+    time: TimeColumn = None
+    input_format: InputFormat = None
+    labels: Labels = None
+    ordinal: Ordinal = False
+    repeats: Repeats = "keep"
+
+    def read(self, path: str, **instead: Any) -> Judgments:
+        """Read the table, with what is to hold instead of an option."""
+        from adjudge.judgments.read import read
+
+        given = {**vars(self), "labels": label_list(self.labels), **instead}
+        return read(path, format=given.pop("input_format"), **given)
+
+
+USUAL = Reading()
+
+
+def reads_judgments(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that puts the options of ``Reading``, or all but some, where a command has ``reading``."""
+    known = inspect.signature(Reading, eval_str=True).parameters
+    options = [option for name, option in known.items() if name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        shown = [one for name, each in own.items() for one in (options if name == "reading" else [each])]
+
+        @functools.wraps(command)
+        def call(**given: Any) -> None:
+            named = {option.name: given.pop(option.name) for option in options}
+            command(**given, reading=Reading(**named))
+
+        call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in shown}  # typer reads both
+        return call
+
+    return decorate
 
 
 def label_list(text: str | None) -> list[str] | None:

@@ -11,17 +11,13 @@ import typer
 from adjudge.cli import options as o
 
 
+@o.reads_judgments("time", "labels", "ordinal", "repeats")
 def predict(
     fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
     judgments: o.Table,
     out: o.Out = None,
     format: o.Format = None,  # noqa: A002
-    item: o.ItemColumn = None,
-    judge: o.JudgeColumn = None,
-    label: o.LabelColumn = None,
-    topic: o.TopicColumn = None,
-    weight: o.WeightColumn = None,
-    input_format: o.InputFormat = None,
+    reading: o.Reading = o.USUAL,
     rows: o.Rows = 10,
 ) -> None:
     """Infer the truth of new items from a saved fit, without learning anew ("memory" mode).
@@ -35,7 +31,6 @@ def predict(
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.errors import UsageError
-    from adjudge.judgments.read import read
     from adjudge.models.fit import predict as infer
     from adjudge.models.saved import load
 
@@ -45,15 +40,5 @@ def predict(
     known = load(fit)
     if not known.converged:
         print(f"adjudge: warning: {fit} is a fit that has not converged: {known.stopped}", file=sys.stderr)
-    table = read(
-        judgments,
-        item=item,
-        judge=judge,
-        label=label,
-        topic=topic,
-        weight=weight,
-        labels=known.scale.labels,
-        ordinal=known.scale.ordinal,
-        format=input_format,
-    )
+    table = reading.read(judgments, labels=known.scale.labels, ordinal=known.scale.ordinal)
     deliver(infer(known, table), out, format, rows)

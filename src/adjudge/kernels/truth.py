@@ -58,10 +58,19 @@ def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
     return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), 0.0)
 
 
-def vote_shares(block: Block) -> Floats:
-    """Return the share of every label among an item's judgments (I, K); gold counts as all of them."""
-    share = np.zeros((block.topic.size, block.labels))
-    _vote_shares(block.start, block.label, block.gold, block.weight, share)
+def gilded(posterior: Floats, gold: Codes) -> Floats:
+    """Return p(label | judgments) with the labels of gold items at exactly one (I, K)."""
+    known: Floats = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(posterior.shape[1]), posterior)
+    return known
+
+
+def vote_shares(block: Block, counts: Floats | None = None) -> Floats:
+    """Return the share of every label among an item's judgments (I, K); gold is all of them.
+
+    A judge's votes may count more or less than one (J).
+    """
+    share, times = np.zeros((block.topic.size, block.labels)), np.ones(block.judges) if counts is None else counts
+    _vote_shares(block.start, block.cell, block.gold, block.weight, times, share)
     return share
 
 
@@ -196,14 +205,15 @@ def _count(
 
 
 @compiled
-def _vote_shares(start: Codes, label: Codes, gold: Codes, weight: Floats, share: Floats) -> None:
+def _vote_shares(start: Codes, cell: Codes, gold: Codes, weight: Floats, counts: Floats, share: Floats) -> None:
     """Fill in each item's vote shares; an item nobody judged gets equal shares."""
     K = share.shape[1]
     for i in range(gold.size):
         total = 0.0
         for n in range(start[i], start[i + 1]):
-            times = weight[n] if weight.size else 1.0
-            share[i, label[n]] += times
+            j, k = divmod(cell[n], K)
+            times = counts[j] * (weight[n] if weight.size else 1.0)
+            share[i, k] += times
             total += times
         for k in range(K):
             if gold[i] >= 0:

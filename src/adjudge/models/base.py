@@ -22,16 +22,23 @@ TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right t
 class Params(NamedTuple):
     """What is believed about topics and judges."""
 
-    prevalence: Floats  # (T, K)
+    prevalence: Floats  # (T, K), or (T, K * G) where every label comes in G kinds
     confusion: Floats  # (J, K, K) p(judge j says l | truth k)
     population: Floats  # (K, K) the matrix of a judge never seen
     skill: Floats = np.empty((0, 0))  # (J, S) the model's own numbers of a judge, from which her matrix follows
     typical: Floats = np.empty(0)  # (S) those of a judge never seen
 
+    @property
+    def label_prevalence(self) -> Floats:
+        """How common each label is in the first topic (K)."""
+        common: Floats = self.prevalence[0].reshape(self.population.shape[1], -1).sum(axis=1)
+        return common
+
 
 Assign: TypeAlias = Callable[[Block, Params], Tally]
 Estimate: TypeAlias = Callable[[Tally, Params], Params]
 Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K), then what item_columns name
+Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
 LogPrior: TypeAlias = Callable[[Params], float]
 LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
@@ -72,6 +79,8 @@ class Model:
     assign: Assign
     estimate: Estimate
     posterior: Posterior = likely_truths
+    states: Posterior | None = None  # p(truth | labels) (I, Z) where truths are finer than labels
+    predictive: Predictive | None = None  # where an item has more than a truth
     judge_columns: JudgeColumns = no_columns
     label_columns: LabelColumns = no_label_columns
     item_columns: tuple[str, ...] = ()  # what the posterior says of an item beyond p(truth | labels)
@@ -81,6 +90,10 @@ class Model:
     rounds: int = 0
     ordered: bool = False  # whether it needs labels in an order
     binary: bool = False  # whether it takes two labels only
+    by_label: bool = False  # whether judges are held against labels alone, for want of probabilities
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_label", self.by_label or self.hard)
 
     @property
     def hard(self) -> bool:

@@ -1,17 +1,26 @@
 """TrueLabel + Confusion: Dawid and Skene (1979) and what Liu and Wang (paper 003) make of it.
 
 Every judge has a confusion matrix, theta[j, k, l] = p(judge j says l | truth k). The models differ only in
-what judges share: nothing (dawid-skene), everything (single-confusion), or the shape of their errors
-(one-coin: right with one probability, wrong labels equally likely).
+what judges share: nothing (dawid-skene), a prior (hybrid-confusion), everything (single-confusion), or the shape of
+their errors (one-coin: right with one probability, wrong labels equally likely).
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from adjudge.arrays import Floats
+from adjudge.kernels.truth import FLOOR
 from adjudge.models.assign import soft
-from adjudge.models.base import Model, Params
+from adjudge.models.base import TRUST, Model, Params
 from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.estimate import coin, mode, own, shared
+from adjudge.models.estimate import coin, mode, own, shared, trusted
+
+
+def log_trust(params: Params) -> float:
+    """Return the log density of the matrices under Dirichlet(ones + lambda * identity) rows, but for a constant."""
+    right = np.diagonal(params.confusion, axis1=1, axis2=2)
+    return float(TRUST * np.log(np.maximum(right, FLOOR)).sum())
 
 
 def coin_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
@@ -27,6 +36,15 @@ MODELS = (
         assign=soft,
         estimate=mode(own),
         judge_columns=confusion_columns,
+    ),
+    Model(
+        "hybrid-confusion",
+        "each judge has a confusion matrix of her own, taken to be good until she shows otherwise",
+        "Liu & Wang 2012, algorithm 1, by the mode (MAP)",
+        assign=soft,
+        estimate=trusted(TRUST),
+        judge_columns=confusion_columns,
+        log_prior=log_trust,
     ),
     Model(
         "one-coin",

@@ -28,6 +28,21 @@ def mode(tie: Tie) -> Estimate:
     return estimate
 
 
+def trusted(trust: float) -> Estimate:
+    """Return the M-step of paper 003 under a prior: rows ~ Dirichlet(ones + trust * identity), by their mode.
+
+    A judge never seen is what the prior expects of one.
+    """
+
+    def estimate(tally: Tally, start: Params) -> Params:
+        K = tally.label.shape[2]
+        expected = (np.ones((K, K)) + trust * np.eye(K)) / (trust + K)
+        rows = normal_matrices(tally.label + trust * np.eye(K), start.confusion)
+        return Params(normal(tally.truth, start.prevalence), rows, expected)
+
+    return estimate
+
+
 def flat(tie: Tie) -> Estimate:
     """Return an M-step that takes all truths to be as common as each other, and learns judges only."""
     learned = mode(tie)

@@ -148,9 +148,9 @@ def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor
 def record(model: Model, judgments: Judgments, block: Block, outcome: Climb, told: Floats, options: Options) -> Fit:
     """Return everything a fit leaves behind, as one record; ``told`` (I, K + E) is what the model says of items."""
     posterior, more = told[:, : block.labels], told[:, block.labels :]
-    label = count(block, winners(posterior) if model.hard else posterior).label  # (J, Z, K)
+    label = count(block, winners(posterior) if model.by_label else posterior).label  # (J, Z, K)
     right, said = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
-    expected = np.einsum("k,jkk->j", outcome.params.prevalence[0], outcome.params.confusion)  # where nothing counts
+    expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)  # where nothing counts
     known = (block.gold >= 0).any()
     return Fit(
         model=model.name,
@@ -201,7 +201,7 @@ def _of_judges(params: Params, place: Codes) -> Params:
 def _first(model: Model, start: str | None) -> Assign | None:
     """Return the first assignment, None where there is none: judges are taken to be accurate."""
     usual = next(iter(model.begins))
-    choices = [*model.begins] if model.hard else [*model.begins, ACCURATE]
+    choices = [*model.begins] if model.hard or model.states else [*model.begins, ACCURATE]
     if start is not None and start not in choices:
         raise UsageError(f"start {start!r} is not one of {quoted(choices)}")
     return None if start == ACCURATE else model.begins[start or usual]

@@ -68,7 +68,7 @@ class Fit:
     @property
     def prevalence(self) -> Any:
         """A table of how common each truth is taken to be."""
-        return frame({"label": list(self.scale.labels), "prevalence": self.params.prevalence[0]}, self.kind)
+        return frame({"label": list(self.scale.labels), "prevalence": self.params.label_prevalence}, self.kind)
 
     @property
     def labels(self) -> Any:

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adjudge.errors import UsageError, quoted
-from adjudge.models import confusion, ordinal, vote, voteweight
+from adjudge.models import (
+    average,
+    confusion,
+    gaussian,
+    glad,
+    kos,
+    mace,
+    minimax,
+    mmsr,
+    ordinal,
+    subtypes,
+    vote,
+    voteweight,
+)
 from adjudge.models.base import Model
 
 MODELS: Mapping[str, Model] = {
-    model.name: model for room in (vote, voteweight, confusion, ordinal) for model in room.MODELS
+    model.name: model
+    for room in (vote, average, voteweight, confusion, subtypes, glad, mace, kos, mmsr, minimax, ordinal, gaussian)
+    for model in room.MODELS
 }
 
 

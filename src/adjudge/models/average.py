@@ -1,0 +1,58 @@
+"""Averages on an ordered scale: the mean, the median, and the mean without outliers.
+
+An average lies between two labels and is told as shares of both: 2.3 is .7 of 2 and .3 of 3. Outliers are labels
+further than 1.5 interquartile ranges outside the item's quartiles. Prevalence and confusion follow by counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.centre import inliers, label_counts, mean, median, shares_between
+from adjudge.kernels.truth import count
+from adjudge.models.base import Model, Params
+from adjudge.models.estimate import mode, own
+from adjudge.models.expected_columns import expected_value
+
+
+def _average(name: str, summary: str, centre: Callable[[Floats, Floats], Floats]) -> Model:
+    """Return the model that puts each item at a centre of its labels."""
+
+    def shares(block: Block) -> Floats:
+        point = centre(label_counts(block), block.value)
+        known = np.where(block.gold >= 0, block.value[block.gold], point)
+        return shares_between(known, block.value)
+
+    def posterior(block: Block, params: Params) -> tuple[Floats, float]:
+        return shares(block), 0.0
+
+    def assign(block: Block, params: Params) -> Tally:
+        return count(block, shares(block))
+
+    return Model(
+        name,
+        summary,
+        "Faridani et al. 2013, its baselines",
+        assign=assign,
+        estimate=mode(own),
+        posterior=posterior,
+        label_columns=expected_value,
+        begins={"vote": assign},
+        until="rounds",
+        ordered=True,
+    )
+
+
+MODELS = (
+    _average("mean", "labels in an order; the mean of an item's labels", mean),
+    _average("median", "labels in an order; the middle one of an item's labels", median),
+    _average(
+        "trimmed-mean",
+        "labels in an order; the mean without outliers",
+        lambda counts, value: mean(inliers(counts, value), value),
+    ),
+)

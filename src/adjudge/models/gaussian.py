@@ -1,0 +1,121 @@
+"""Degrees of relevance seen through noise: the Gaussian EM of paper 002, section 2.2.
+
+An item has a degree B_i in (0, 1), a judge a noise variance A_j; she sees x ~ N(B_i, A_j) on [0, 1] and says 1 when x
+is above her threshold T_j, one half unless it is learned. The E-step takes B_i on a Gauss-Legendre grid under a flat
+prior: truths are degrees, and every judge a matrix of two labels by G degrees. The M-step maximises the expected log
+likelihood of every judge over a grid of variances (and thresholds), for all judges in one product of matrices: the
+best of a fixed set never falls back behind the one before, so the evidence never falls. An item is a 1 when
+E[B_i] > 0.5, and E[B_i] ranks; gold keeps B_i on its side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.degrees import chances
+from adjudge.kernels.truth import FLOOR, expect, truth_posterior
+from adjudge.models.base import Estimate, Model, Params
+
+_NODE, _WEIGHT = np.polynomial.legendre.leggauss(24)
+DEGREE, PRIOR = (_NODE + 1) / 2, _WEIGHT / 2  # (G) on (0, 1), summing to one
+SIDE = (DEGREE > 0.5).astype(np.int64)  # (G) the label that a degree stands for
+VARIANCES = np.geomspace(1e-3, 10, 241)  # from sharper than the grid to a coin; steps of 4 %
+THRESHOLDS = np.linspace(0.1, 0.9, 33)  # one half among them
+HALF = np.array([0.5])
+BEGIN = np.array([np.log(0.1), 0.5])  # where nothing is known of a judge
+
+
+def see(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every degree by its posterior."""
+    return expect(block, PRIOR[None], _matrices(_skill(params, block), block.labels), _side(block))
+
+
+def degrees(block: Block, params: Params) -> tuple[Floats, float]:
+    """Return E[B_i] as the probability of the second label, gold fixed, and once more as it is (I, K + 1)."""
+    confusion = _matrices(_skill(params, block), block.labels)
+    posterior, evidence = truth_posterior(block, PRIOR[None], confusion, _side(block))
+    degree = posterior @ DEGREE
+    known = np.where(block.gold >= 0, block.gold, degree)
+    columns = (1 - known, known, degree) if block.labels == 2 else (np.ones_like(known), degree)
+    return np.column_stack(columns), evidence
+
+
+def likeliest(thresholds: Floats) -> Estimate:
+    """Return the M-step over all variances and these thresholds."""
+    log_variance, threshold = (side.ravel() for side in np.meshgrid(np.log(VARIANCES), thresholds))
+    skill = np.column_stack([log_variance, threshold])  # (C, 2) candidates
+    logs = np.log(np.maximum(chances(log_variance, threshold, DEGREE), FLOOR)).reshape(len(skill), -1)  # (C, G * 2)
+
+    def estimate(tally: Tally, start: Params) -> Params:
+        J, G, K = tally.label.shape
+        counts = np.zeros((J + 1, G, 2))  # the last row is everybody
+        counts[:-1, :, :K], counts[-1, :, :K] = tally.label, tally.label.sum(axis=0)
+        best = skill[(counts.reshape(J + 1, -1) @ logs.T).argmax(axis=1)]
+        best[counts.sum(axis=(1, 2)) == 0] = BEGIN
+        confusion = _by_side(_matrices(best, K), K)
+        return Params(np.full((1, K), 1 / K), confusion[:-1], confusion[-1], best[:-1], best[-1])
+
+    return estimate
+
+
+def noise_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return each judge's noise variance A_j and threshold T_j."""
+    return {"variance": np.exp(params.skill[:, 0]), "threshold": params.skill[:, 1]}
+
+
+def _skill(params: Params, block: Block) -> Floats:
+    """Return the judges' log variances and thresholds (J, 2), the usual ones to begin with; a leap ends on the grid."""
+    if not params.skill.size:
+        return np.tile(BEGIN, (block.judges, 1))
+    log_variance, threshold = params.skill.T
+    return np.column_stack([_nearest(np.log(VARIANCES), log_variance), _nearest(THRESHOLDS, threshold)])
+
+
+def _nearest(grid: Floats, value: Floats) -> Floats:
+    """Return the points of an even grid next to values."""
+    place = np.rint((value - grid[0]) / (grid[1] - grid[0]))
+    nearest: Floats = grid[np.clip(place, 0, grid.size - 1).astype(np.int64)]
+    return nearest
+
+
+def _matrices(skill: Floats, K: int) -> Floats:
+    """Return p(label | degree) of judges (J, G, K); with one label there is nothing to get wrong."""
+    chance = chances(skill[:, 0], skill[:, 1], DEGREE)
+    return chance if K == 2 else np.ones_like(chance[:, :, :1])
+
+
+def _by_side(confusion: Floats, K: int) -> Floats:
+    """Return p(label | side) of judges (J, K, K), the mean over the degrees of each side."""
+    share = PRIOR * (np.arange(2)[:, None] == SIDE) * 2  # (2, G)
+    mean: Floats = np.einsum("kg,jgl->jkl", share[:K], confusion)
+    return mean
+
+
+def _side(block: Block) -> Codes:
+    """Return the label each degree stands for; with one label there is one side."""
+    return SIDE if block.labels == 2 else np.zeros_like(SIDE)
+
+
+def _gaussian(name: str, summary: str, thresholds: Floats) -> Model:
+    """Return the model with judges' thresholds among these."""
+    return Model(
+        name,
+        summary,
+        "Xia et al. 2011, section 2.2",
+        assign=see,
+        estimate=likeliest(thresholds),
+        posterior=degrees,
+        judge_columns=noise_columns,
+        item_columns=("degree",),
+        by_label=True,
+        begins={"equal": see},
+        binary=True,
+    )
+
+
+MODELS = (
+    _gaussian("gaussian", "degrees of relevance seen through noise, a variance for every judge", HALF),
+    _gaussian("gaussian-biased", "the same, with a threshold for every judge", THRESHOLDS),
+)

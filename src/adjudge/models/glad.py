@@ -1,0 +1,91 @@
+"""GLAD: judges have abilities, items are easy or hard (Whitehill, Ruvolo, Wu, Bergsma & Movellan 2009).
+
+A judge of ability alpha_j is right about an item of ease beta_i with probability 1 / (1 + exp(-alpha_j beta_i)); her
+wrong labels are equally likely, and so are the truths. The priors are the paper's, alpha ~ N(1, 1) and
+log beta ~ N(1, 1). The paper climbs in every beta_i as well; here beta_i is integrated out on an even grid over its
+prior: a truth is a label together with an ease, both steps of EM are exact, and a new item needs no fit of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.kernels.ability import abilities
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.truth import expect, gilded, truth_posterior
+from adjudge.models.base import Model, Params
+
+MEAN, PRECISION = 1.0, 1.0  # of abilities, and of the logs of ease
+LOG_EASE = MEAN + np.arange(-3.5, 4, 0.5)  # (G) for a normal weight, even steps of half a deviation are exact to 1e-3
+PRIOR = np.exp(-PRECISION / 2 * np.square(LOG_EASE - MEAN))
+PRIOR /= PRIOR.sum()
+EASE = np.exp(LOG_EASE)
+
+
+def weigh(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every label and ease by its posterior."""
+    prior, confusion, side = _states(params, block)
+    return expect(block, prior, confusion, side)
+
+
+def ability(tally: Tally, start: Params) -> Params:
+    """Return the judges' most likely abilities, given how often each was right and wrong at every ease."""
+    J, Z, K = tally.label.shape
+    label = tally.label.reshape(J, K, Z // K, K)
+    right = np.einsum("jkgk->jg", label)
+    wrong = label.sum(axis=(1, 3)) - right
+    right, wrong = (np.concatenate([counts, counts.sum(axis=0)[None]]) for counts in (right, wrong))  # and everybody
+    skill = abilities(right, wrong, EASE, MEAN, PRECISION)
+    confusion = np.einsum("g,jkgl->jkl", PRIOR, _matrices(skill, K).reshape(J + 1, K, EASE.size, K))
+    return Params(np.full((1, K), 1 / K), confusion[:-1], confusion[-1], skill[:-1, None], skill[-1:])
+
+
+def labels_and_difficulty(block: Block, params: Params) -> tuple[Floats, float]:
+    """Return p(label | judgments), and how hard each item is, 1 / beta at the mean of log beta (I, K + 1)."""
+    prior, confusion, side = _states(params, block)
+    posterior, evidence = truth_posterior(block, prior, confusion, side)
+    joint = posterior.reshape(-1, block.labels, EASE.size)
+    difficulty = np.exp(-joint.sum(axis=1) @ LOG_EASE)
+    return np.column_stack([gilded(joint.sum(axis=2), block.gold), difficulty]), evidence
+
+
+def log_prior(params: Params) -> float:
+    """Return the log density of the abilities, but for a constant."""
+    return float(-PRECISION / 2 * np.square(params.skill - MEAN).sum())
+
+
+def ability_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return each judge's ability; 0 guesses, and less than 0 is wrong on purpose."""
+    return {"ability": params.skill[:, 0]}
+
+
+def _states(params: Params, block: Block) -> tuple[Floats, Floats, Codes]:
+    """Return prior (1, K * G), confusion (J, K * G, K) and label (K * G) of the truths: a label and an ease each."""
+    K, G = block.labels, EASE.size
+    skill = params.skill[:, 0] if params.skill.size else np.full(block.judges, MEAN)
+    return np.tile(PRIOR / K, K)[None], _matrices(skill, K), np.repeat(np.arange(K), G)
+
+
+def _matrices(skill: Floats, K: int) -> Floats:
+    """Return p(label | truth and ease) of judges (J, K * G, K)."""
+    odds = skill[:, None] * EASE  # (J, G) in logs
+    right, wrong = np.exp(-np.logaddexp(0, -odds)), np.exp(-np.logaddexp(0, odds)) / max(1, K - 1)
+    said = np.repeat(np.eye(K, dtype=bool), EASE.size, axis=0)  # (K * G, K)
+    return np.where(said, np.tile(right, K)[:, :, None] if K > 1 else 1.0, np.tile(wrong, K)[:, :, None])
+
+
+MODELS = (
+    Model(
+        "glad",
+        "judges have abilities, and items are easy or hard",
+        "Whitehill et al. 2009",
+        assign=weigh,
+        estimate=ability,
+        posterior=labels_and_difficulty,
+        judge_columns=ability_column,
+        item_columns=("difficulty",),
+        log_prior=log_prior,
+        begins={"equal": weigh},
+    ),
+)

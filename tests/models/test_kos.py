@@ -1,0 +1,121 @@
+"""Messages against the paper's recursion, written out with one message an edge."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import UsageError
+from adjudge.models.kos import ROUNDS
+
+SMALL = 1e-9
+
+
+def random_crowd(seed, items=12, judges=7):
+    """Return (item, judge, label, weight) rows: some judges answer the reverse, some judge an item twice."""
+    rng = np.random.default_rng(seed)
+    truth, skill = rng.integers(2, size=items), rng.uniform(0.3, 0.95, judges)
+    rows = []
+    for item, judge in zip(*np.nonzero(rng.random((items, judges)) < 0.6), strict=True):
+        for _ in range(1 + (rng.random() < 0.15)):
+            label = truth[item] if rng.random() < skill[judge] else 1 - truth[item]
+            rows.append((int(item), int(judge), int(label), float(rng.integers(1, 4))))
+    return rows
+
+
+def frame(rows):
+    """Return the rows as a table."""
+    columns = {"item": pl.Int64, "judge": pl.Int64, "label": pl.Int64, "weight": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def votes(rows):
+    """Return A (I, J): the sum of a judge's weights on an item, +1 for the second label and -1 for the first."""
+    A = np.zeros((1 + max(row[0] for row in rows), 1 + max(row[1] for row in rows)))
+    for item, judge, label, weight in rows:
+        A[item, judge] += weight * (2 * label - 1)
+    return A
+
+
+def answers(A, rounds, gold):
+    """Return (sum_j A_ij y_{j->i}) / sum_j |A_ij y_{j->i}| after so many rounds, message by message."""
+    items, J = A.shape
+    x, y = np.zeros((items, J)), np.ones((items, J))
+    whole = np.ones((items, J))  # Y_j, with nothing taken off: what an item with gold hears
+    for _ in range(rounds):
+        for i in range(items):
+            for j in range(J):
+                others = [k for k in range(J) if k != j]
+                x[i, j] = sum(A[i, k] * y[i, k] for k in others)
+                if i in gold:
+                    x[i, j] = gold[i] * sum(abs(A[i, k] * whole[i, k]) for k in range(J))
+        for i in range(items):
+            for j in range(J):
+                y[i, j] = sum(A[k, j] * x[k, j] for k in range(items) if k != i)
+                whole[i, j] = sum(A[k, j] * x[k, j] for k in range(items))
+        scale = np.abs(y).max()  # the answer does not depend on it
+        y, whole = y / scale, whole / scale
+    return (A * y).sum(axis=1) / np.abs(A * y).sum(axis=1)
+
+
+@pytest.mark.parametrize("known", [{}, {0: 1, 3: -1}])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_model_is_the_papers_recursion(seed, known):
+    """Same share of the weight on every item, with repeats, weights and gold, which goes into the messages."""
+    rows = random_crowd(seed)
+    gold = {item: (sign + 1) // 2 for item, sign in known.items()}
+    fit = adjudge.fit(frame(rows), "kos", gold=gold)
+    expected = dict(enumerate(answers(votes(rows), ROUNDS, known))) | known
+    told = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
+    assert told == pytest.approx({item: (1 + expected[item]) / 2 for item in told}, abs=SMALL)
+
+
+def test_the_label_is_the_sign_of_the_score():
+    """The score column has the sign that the paper answers with."""
+    labels = adjudge.fit(frame(random_crowd(3)), "kos").labels
+    assert labels["label"].to_list() == [int(score > 0) for score in labels["score"]]
+    assert (labels["score"] != 0).all()
+
+
+def test_who_answers_the_reverse_counts_for_the_other_side():
+    """Her reliability is below zero, the best judge's is one, and together they are right."""
+    said = [(i, j, i % 2 if j < 3 else 1 - i % 2, 1.0) for i in range(20) for j in range(4)]
+    fit = adjudge.fit(frame(said), "kos")
+    assert fit.judges["reliability"].to_list() == pytest.approx([1, 1, 1, -1], abs=1e-3)
+    assert fit.labels["label"].to_list() == [i % 2 for i in range(20)]
+    np.testing.assert_array_equal(fit.posterior.max(axis=1), 1.0)
+    np.testing.assert_array_equal(fit.params.confusion[3], [[0, 1], [1, 0]])
+
+
+def test_gold_teaches_who_is_reliable():
+    """Of two judges who always disagree, gold tells the right one, on items without gold as well."""
+    said = [(i, j, (i + j) % 2, 1.0) for i in range(20) for j in range(2)]
+    assert adjudge.fit(frame(said), "kos").labels["probability"].to_list() == [0.5] * 20
+    fit = adjudge.fit(frame(said), "kos", gold={0: 0, 1: 1, 2: 0})
+    assert fit.labels["label"].to_list() == [i % 2 for i in range(20)]
+
+
+def test_a_weak_component_is_answered_as_if_alone():
+    """Two judges with two items of their own are not drowned by a crowd whose messages grow much faster."""
+    crowd = [(i, j, i % 2, 1.0) for i in range(40) for j in range(30)]
+    apart = [(40 + i, 30 + j, i, 1.0) for i in range(2) for j in range(2)]
+    fit = adjudge.fit(frame(crowd + apart), "kos")
+    told = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
+    assert (told[40], told[41]) == (0.0, 1.0)
+
+
+def test_weights_of_any_size_change_nothing():
+    """Messages are kept in units, so that tiny and huge weights neither vanish nor overflow."""
+    rows = random_crowd(5)
+    plain = adjudge.fit(frame(rows), "kos").posterior
+    for size in (1e-30, 1e30):
+        weighed = adjudge.fit(frame([(*row[:3], row[3] * size) for row in rows]), "kos").posterior
+        np.testing.assert_allclose(weighed, plain, atol=SMALL)
+
+
+def test_more_than_two_labels_are_refused():
+    """The message says which models take them."""
+    with pytest.raises(
+        UsageError, match="model 'kos' is for two labels, and there are 3: '0', '1', '2'; models for more"
+    ):
+        adjudge.fit(frame([(0, 0, k, 1.0) for k in range(3)]), "kos")
