@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from adjudge.judgments.simulate import simulate
     from adjudge.judgments.table import Judgments
     from adjudge.models.base import Params
+    from adjudge.models.choose import Choice, choose
     from adjudge.models.fit import fit, predict
+    from adjudge.models.holdout import HeldOut, held_out
+    from adjudge.models.ranking import Ranking, rank
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
     from adjudge.models.saved import load
+    from adjudge.score.compare import Comparison, compare
     from adjudge.score.labels import Scores, scores
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
@@ -32,10 +36,14 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.judgments.simulate": ("simulate",),
     "adjudge.judgments.table": ("Judgments",),
     "adjudge.models.base": ("Params",),
+    "adjudge.models.choose": ("Choice", "choose"),
     "adjudge.models.fit": ("fit", "predict"),
+    "adjudge.models.holdout": ("HeldOut", "held_out"),
+    "adjudge.models.ranking": ("Ranking", "rank"),
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
     "adjudge.models.saved": ("load",),
+    "adjudge.score.compare": ("Comparison", "compare"),
     "adjudge.score.labels": ("Scores", "scores"),
 }
 
@@ -44,18 +52,26 @@ __all__ = [
     "MODELS",
     "AdjudgeError",
     "AdjudgeWarning",
+    "Choice",
+    "Comparison",
     "Fit",
+    "HeldOut",
     "InputError",
     "Judgments",
     "MissingExtra",
     "Params",
+    "Ranking",
     "Scale",
     "Scores",
     "UsageError",
+    "choose",
+    "compare",
     "dataset",
     "fit",
+    "held_out",
     "load",
     "predict",
+    "rank",
     "read",
     "scores",
     "simulate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -15,7 +16,13 @@ from adjudge.cli import options as o
 def fit(
     judgments: o.Table,
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="NAME", help="A model's name; `adjudge models` lists them.")
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="A model's name (`adjudge models` lists them), or auto: the one that foretells judgments best.",
+        ),
     ] = "dawid-skene",
     gold: o.Gold = None,
     gold_format: o.GoldFormat = None,
@@ -60,14 +67,20 @@ def fit(
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
+    $ adjudge fit labels.csv --model auto
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ClimbProgress
     from adjudge.judgments.gold import read_gold
+    from adjudge.models.choose import fit_chosen
+    from adjudge.models.fit import AUTO
     from adjudge.models.fit import fit as infer
+    from adjudge.models.options import Options
     from adjudge.models.registry import model_named
 
-    model_named(model)
+    if model != AUTO:
+        model_named(model)
+    options = Options(seed, ties, start, tolerance, iterations, accelerate)
     refuse_late_surprises(out, format, (judgments, gold))
     table = reading.read(judgments)
     known = None
@@ -75,19 +88,10 @@ def fit(
         table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
     progress = ClimbProgress()
     try:
-        found = infer(
-            table,
-            model,
-            known,
-            seed=seed,
-            ties=ties,
-            start=start,
-            tolerance=tolerance,
-            iterations=iterations,
-            accelerate=accelerate,
-            workers=threads,
-            progress=progress,
-        )
+        if model == AUTO:
+            found = fit_chosen(table, known, options, trying=progress.trying, workers=threads, progress=progress)
+        else:
+            found = infer(table, model, known, **asdict(options), workers=threads, progress=progress)
     finally:
         progress.close()
     if found.stopped == "interrupted" and out is not None and os.path.exists(out):

@@ -61,6 +61,8 @@ def show_fit(fit: Fit, rows: int) -> None:
     ended = f"{fit.stopped} after {fit.passes} passes" if fit.passes > 1 else fit.stopped
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")
+    if fit.reason:
+        screen.print(f"chosen because {fit.reason}")
 
 
 def show_scores(scores: Scores) -> None:
@@ -119,11 +121,19 @@ class ClimbProgress:
 
     def __call__(self, passes: int, evidence: float) -> None:
         """Show how far the climb is."""
+        self._say(f"pass {passes:,}   log evidence {evidence:,.3f}   Ctrl-C keeps what is found")
+
+    def trying(self, model: str, number: int, models: int) -> None:
+        """Show which model is tried, of how many."""
+        self._say(f"auto: {number} of {models}, {model}")
+
+    def _say(self, text: str) -> None:
+        """Show a line, once there is reason to."""
         if self.screen and self.live is None and time.monotonic() - self.began > PATIENCE:
             self.live = Live(console=Console(stderr=True), transient=True)
             self.live.start()
         if self.live is not None:
-            self.live.update(Text(f"pass {passes:,}   log evidence {evidence:,.3f}   Ctrl-C keeps what is found"))
+            self.live.update(Text(text))
 
     def close(self) -> None:
         """Take the line away."""

@@ -8,15 +8,18 @@ many numbers they have for a judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from adjudge.errors import quote
+from adjudge.errors import UsageError, quote
 from adjudge.judgments.read import read
 from adjudge.judgments.scale import Scale
+from adjudge.models.fit import fit
 from adjudge.models.holdout import FOLDS, HeldOut, held_out
+from adjudge.models.options import Options
+from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 
-AUTO = "auto"
 CANDIDATES = (  # the plainest first
     "majority",
     "wawa",
@@ -49,10 +52,10 @@ class Choice(NamedTuple):
         taken, best = self.held[self.model], self.held[self.best]
         what = f"held-out log likelihood {taken.mean:.4f} a judgment over {self.folds} folds"
         if self.model == self.best:
-            return f"{quote(self.model)} has the best {what} of {len(self.held)} models"
+            return f"its {what} is the best of {len(self.held)} models"
         return (
-            f"{quote(self.model)}, {what}, is the plainest within a standard error ({best.error:.4f}) "
-            f"of the best, {quote(self.best)} with {best.mean:.4f}"
+            f"its {what} is within a standard error ({best.error:.4f}) of the best of {len(self.held)} models, "
+            f"{best.mean:.4f} of {quote(self.best)}, and no model that is plainer comes as near"
         )
 
 
@@ -66,6 +69,17 @@ def choose(data: Any, *, folds: int = FOLDS, seed: int = 0, trying: Trying | Non
             trying(model, n + 1, len(models))
         held[model] = held_out(judgments, model, folds=folds, seed=seed)
     return chosen(held, folds)
+
+
+def fit_chosen(data: Any, gold: Any, options: Options, *, trying: Trying | None = None, **running: Any) -> Fit:
+    """Return the fit of the model that is taken for these judgments, with the reason; ``running`` is passed on."""
+    if options.start is not None:
+        raise UsageError(
+            f"start {quote(options.start)} is for a model that is named; 'auto' begins where each usually does"
+        )
+    judgments = read(data)
+    choice = choose(judgments, seed=options.seed, trying=trying)
+    return replace(fit(judgments, choice.model, gold, **asdict(options), **running), reason=choice.reason)
 
 
 def chosen(held: Mapping[str, HeldOut], folds: int = FOLDS) -> Choice:

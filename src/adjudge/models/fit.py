@@ -29,6 +29,7 @@ from adjudge.models.registry import MODELS, model_named
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
 ACCURATE = "accurate"
+AUTO = "auto"
 
 
 def fit(
@@ -47,20 +48,25 @@ def fit(
 ) -> Fit:
     """Infer the truth of every item, and how every judge errs, from judgments.
 
-    ``data`` is a ``Judgments``, a frame, or a path; ``gold`` (a frame, a path, a mapping from item to truth, or
-    the codes that ``read_gold`` gives) fixes truths that are known. ``ties`` says which of several equally
-    likely labels is given: a random one by ``seed``, the first of the scale, or all of them. It begins where
-    ``start`` says: at the votes (``"vote"``), at accurate judges (``"accurate"``), or where else the model may
-    begin. It ends when a step of EM
-    raises the log likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of
-    two steps and a leap raises it by less than a tenth of that), or after ``iterations`` passes over the
-    judgments. Results do not depend on ``workers``, the number of threads.
+    ``data`` is a ``Judgments``, a frame, or a path; ``model`` is a name of ``MODELS``, or ``"auto"`` for the one that
+    ``choose`` takes; ``gold`` (a frame, a path, a mapping from item to truth, or the codes that ``read_gold`` gives)
+    fixes truths that are known. ``ties`` says which of several equally likely labels is given: a random one by
+    ``seed``, the first of the scale, or all of them. It begins where ``start`` says: at the votes (``"vote"``), at
+    accurate judges (``"accurate"``), or where else the model may begin. It ends when a step of EM raises the log
+    likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of two steps and a leap
+    raises it by less than a tenth of that), or after ``iterations`` passes over the judgments. Results do not depend
+    on ``workers``, the number of threads.
 
     >>> from adjudge import dataset, fit
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
-    chosen, options = model_named(model), Options(seed, ties, start, tolerance, iterations, accelerate)
+    options = Options(seed, ties, start, tolerance, iterations, accelerate)
+    if model == AUTO:
+        from adjudge.models.choose import fit_chosen
+
+        return fit_chosen(data, gold, options, workers=workers, progress=progress)
+    chosen = model_named(model)
     first = _first(chosen, start)
     judgments, known = _with_gold(read(data), gold)
     refuse_other_scales(chosen, judgments.scale)

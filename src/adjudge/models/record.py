@@ -47,6 +47,7 @@ class Fit:
     evidence: tuple[float, ...] = ()  # log p(labels, gold | params) along the climb, never falling
     passes: int = 0
     stopped: str = ""
+    reason: str = ""  # why this model, where it was chosen by itself
     kind: str = field(default="polars", repr=False)
 
     def __repr__(self) -> str:

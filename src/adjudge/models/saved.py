@@ -51,6 +51,7 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
         "evidence": fit.evidence,
         "passes": fit.passes,
         "stopped": fit.stopped,
+        "reason": fit.reason,
     }
     arrays, params = io.BytesIO(), {name: np.ascontiguousarray(field) for name, field in fit.params._asdict().items()}
     np.savez_compressed(arrays, allow_pickle=False, **params)
@@ -109,6 +110,7 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         evidence=tuple(about["evidence"]),
         passes=about["passes"],
         stopped=about["stopped"],
+        reason=about.get("reason", ""),
     )
 
 
