@@ -34,7 +34,7 @@ def cli_page() -> str:
 
 def models_page() -> str:
     """Return the registries of models and of simulated crowds."""
-    models = [(f"`{m.name}`", m.summary, m.paper) for m in MODELS.values()]
+    models = [(f"`{m.name}`", m.needs, m.summary, m.paper) for m in MODELS.values()]
     designs = [
         (
             f"`{d.name}`",
@@ -48,7 +48,7 @@ def models_page() -> str:
     parts = [
         "# Models and crowds\n\nWritten by `make docs` from the registries.\n",
         "## Models: `adjudge fit --model NAME`\n",
-        _table(("name", "what it assumes", "paper"), models),
+        _table(("name", "labels", "what it assumes", "paper"), models),
         "## Simulated crowds: `adjudge simulate DESIGN`\n",
         _table(("name", "who judges", "sizes", "paper"), designs),
         "What follows is computed from the other sizes.\n",

@@ -8,3 +8,5 @@ def test_every_model_is_listed(run):
     out = run("models").out
     assert all(name in out for name in MODELS)
     assert "Dawid & Skene 1979" in out
+    assert "in an order" in out
+    assert "..." not in out  # nothing is cut short

@@ -32,14 +32,17 @@ def console() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=WIDTH)
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
-    """Return a table below its title; numbers stand right, text left, and only text in later columns is folded."""
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], longest: int = LONGEST) -> Group:
+    """Return a table below its title; numbers stand right, text left, and only text in later columns is folded.
+
+    Text of more than ``longest`` characters loses its middle.
+    """
     shown = Table(header_style="bold", box=None, pad_edge=False)
     for c, name in enumerate(head):
         numeric = any(isinstance(row[c], int | float) for row in rows)
         shown.add_column(Text(name), justify="right" if numeric else "left", no_wrap=numeric or c == 0, overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(_cell(value)) for value in row))
+        shown.add_row(*(Text(_cell(value, longest)) for value in row))
     return Group(Text(title, style="italic"), shown)
 
 
@@ -103,12 +106,12 @@ def _narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]],
     return table(title + note, [columns[c] for c in kept], [tuple(row[c] for c in kept) for row in rows])
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, longest: int = LONGEST) -> str:
     """Return a value as people read it."""
     if value is None:
         return "-"
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
+    text = text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 2 :]}"
     return text if text.isprintable() else repr(text)[1:-1]  # a name may hold what a terminal would obey
 
 

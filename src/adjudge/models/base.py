@@ -96,6 +96,11 @@ class Model:
         object.__setattr__(self, "by_label", self.by_label or self.hard)
 
     @property
+    def needs(self) -> str:
+        """Which labels it takes, for people."""
+        return "two" if self.binary else "in an order" if self.ordered else "any"
+
+    @property
     def hard(self) -> bool:
         """Whether an item counts for its most likely truth alone."""
         return self.until != "evidence"

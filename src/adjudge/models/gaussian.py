@@ -3,7 +3,7 @@
 An item has a degree B_i in (0, 1), a judge a noise variance A_j; she sees x ~ N(B_i, A_j) on [0, 1] and says 1 when x
 is above her threshold T_j, one half unless it is learned. The E-step takes B_i on a Gauss-Legendre grid under a flat
 prior: truths are degrees, and every judge a matrix of two labels by G degrees. The M-step maximises the expected log
-likelihood of every judge over a grid of variances (and thresholds), for all judges in one product of matrices: the
+likelihood of every judge over a grid of variances (and thresholds), for all judges by a product of matrices: the
 best of a fixed set never falls back behind the one before, so the evidence never falls. An item is a 1 when
 E[B_i] > 0.5, and E[B_i] ranks; gold keeps B_i on its side.
 """
@@ -24,6 +24,7 @@ SIDE = (DEGREE > 0.5).astype(np.int64)  # (G) the label that a degree stands for
 VARIANCES = np.geomspace(1e-3, 10, 241)  # from sharper than the grid to a coin; steps of 4 %
 THRESHOLDS = np.linspace(0.1, 0.9, 33)  # one half among them
 HALF = np.array([0.5])
+AT_ONCE = 1_000  # judges whose candidates are held in memory together
 BEGIN = np.array([np.log(0.1), 0.5])  # where nothing is known of a judge
 
 
@@ -52,7 +53,8 @@ def likeliest(thresholds: Floats) -> Estimate:
         J, G, K = tally.label.shape
         counts = np.zeros((J + 1, G, 2))  # the last row is everybody
         counts[:-1, :, :K], counts[-1, :, :K] = tally.label, tally.label.sum(axis=0)
-        best = skill[(counts.reshape(J + 1, -1) @ logs.T).argmax(axis=1)]
+        few = np.array_split(counts.reshape(J + 1, -1), J // AT_ONCE + 1)
+        best = skill[np.concatenate([(some @ logs.T).argmax(axis=1) for some in few])]
         best[counts.sum(axis=(1, 2)) == 0] = BEGIN
         confusion = _by_side(_matrices(best, K), K)
         return Params(np.full((1, K), 1 / K), confusion[:-1], confusion[-1], best[:-1], best[-1])
