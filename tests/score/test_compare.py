@@ -218,7 +218,7 @@ def test_where_all_refuse_that_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ({"models": ["magic"]}, "model 'magic' is not one of 'majority'"),
         ({"models": []}, "there is no model to compare: name some of 'majority'"),
-        ({"folds": 1}, "folds 1 is not 2 or more"),
+        ({"folds": 1}, "folds 1 is not a whole number of at least 2"),
         ({"models": ["majority"], "gold": GOLD, "draws": 0}, "0 draws at level 0.95: give 1 draw or more"),
     ],
 )

@@ -45,11 +45,7 @@ def held_out(data: Any, model: str, *, folds: int = FOLDS, seed: int = 0) -> Hel
 
 def held_out_logs(judgments: Judgments, model: str, *, folds: int = FOLDS, seed: int = 0) -> Floats:
     """Return the log likelihood of every judgment (N), foretold from the folds that it is not in."""
-    if folds < 2:
-        raise UsageError(f"folds {folds} is not a whole number of at least 2")
-    if len(judgments) < 2:
-        raise UsageError("one judgment cannot be foretold from others: give two at least")
-    fold = np.random.default_rng(seed).permutation(len(judgments)) % folds
+    fold = dealt(judgments, folds, seed)
     logs = np.empty(len(judgments))
     for f in range(min(folds, len(judgments))):
         found = fit(judgments.take(np.flatnonzero(fold != f)), model, seed=seed, tolerance=NEAR)
@@ -57,6 +53,15 @@ def held_out_logs(judgments: Judgments, model: str, *, folds: int = FOLDS, seed:
             raise KeyboardInterrupt
         logs[fold == f] = np.log(_foretold(judgments, found, fold == f))
     return logs
+
+
+def dealt(judgments: Judgments, folds: int, seed: int) -> Codes:
+    """Return the fold of every judgment (N), dealt at random."""
+    if folds < 2:
+        raise UsageError(f"folds {folds} is not a whole number of at least 2")
+    if len(judgments) < 2:
+        raise UsageError("one judgment cannot be foretold from others: give two at least")
+    return np.random.default_rng(seed).permutation(len(judgments)) % folds
 
 
 def _foretold(judgments: Judgments, found: Fit, held: Codes) -> Floats:

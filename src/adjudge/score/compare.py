@@ -18,7 +18,7 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.models.fit import fit
-from adjudge.models.holdout import HeldOut, held_out
+from adjudge.models.holdout import HeldOut, dealt, held_out
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
 from adjudge.score.bootstrap import DRAWS, Interval, intervals
@@ -136,9 +136,8 @@ def compare(
     it with what is finished. The best is chosen on the items on which the others are then held against it, so that
     p values are somewhat too small.
     """
-    if folds < 2:
-        raise UsageError(f"folds {folds} is not 2 or more")
     job = _Job(read(judgments), seed, folds, progress or _silent)
+    dealt(job.table, folds, seed)  # refuses, before any work, what cannot be held out
     known = gold if gold is None or isinstance(gold, np.ndarray) else truths(gold, job.table)
     done, left_out, interrupted = _finished_models(job, _chosen(models), named=models is not None)
     if known is not None:
