@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := demo
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check format bench studies docs clean
 
 help: ## say what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -45,6 +45,9 @@ docs: .venv/.tools ## write the generated pages anew
 
 bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
+
+studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-001.md and -002.md
+	$(BIN)/python benchmarks/studies.py
 
 clean: ## remove the environment and what the demo wrote
 	rm -rf .venv $(DEMO)

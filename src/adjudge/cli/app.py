@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adjudge import __version__
-from adjudge.cli import compare, datasets, fit, models, predict, rank, score, simulate
+from adjudge.cli import compare, datasets, fit, models, predict, rank, score, simulate, study
 
 app = typer.Typer(
     add_completion=False,
@@ -17,7 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 COMMANDS = (fit.fit, predict.predict, score.score, compare.compare, rank.rank)
-LISTERS = (simulate.simulate, models.models, datasets.datasets)
+LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
 

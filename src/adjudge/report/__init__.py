@@ -1,0 +1,1 @@
+"""Studies and pictures: many models on many sets of judgments, as tables and figures."""
