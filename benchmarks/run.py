@@ -1,31 +1,61 @@
-"""Runs every benchmark, both sides in one run each, and writes docs/benchmarks.md."""
+"""Runs every benchmark, both sides in one run each, and writes the pages of docs that follow from them.
+
+``run.py published choosing`` writes these pages alone.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import acceleration
+import choosing
 import em_step
+import glad
+import models
+import published
 import reading
 import scaling
 import simulation
 import starting
+from claim import Claim
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+DOCS = Path(__file__).parents[1] / "docs"
 PACKAGES = ("numpy", "numba", "polars", "crowd-kit", "pandas")
+TIMED = (em_step, acceleration, scaling, glad, models, reading, starting, simulation)
+
+
+def timed() -> Iterator[Claim]:
+    """Measure everything that is a matter of time."""
+    for room in TIMED:
+        found = room.measure()
+        yield from found if isinstance(found, list) else [found]
+
+
+def machine() -> str:
+    """Return what the times were taken on."""
+    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+
+
+PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] = {
+    "benchmarks": ("Benchmarks", f" ({machine()}). Times vary by machine; look at the ratios.", timed),
+    "published": ("Published figures and ours", ".", published.measure),
+    "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
+}
 
 
 def main() -> None:
-    """Measure, and write the page."""
-    claims = [room.measure() for room in (em_step, acceleration, scaling, reading, starting, simulation)]
-    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
-    opening = f"# Benchmarks\n\nWritten by `make bench` ({machine}). Times vary by machine; look at the ratios.\n"
-    PAGE.write_text("\n".join([opening, *(claim.markdown() for claim in claims)]), encoding="utf8")
-    print(f"wrote {PAGE.relative_to(PAGE.parents[1])}")
+    """Measure, and write the pages."""
+    for name in sys.argv[1:] or PAGES:
+        title, more, measure = PAGES[name]
+        parts = [f"# {title}\n\nWritten by `make bench`{more}\n", *(claim.markdown() for claim in measure())]
+        (DOCS / f"{name}.md").write_text("\n".join(parts), encoding="utf8")
+        print(f"wrote docs/{name}.md")
 
 
 if __name__ == "__main__":

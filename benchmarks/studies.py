@@ -272,7 +272,7 @@ def _vote_sets(found: Found) -> str:
         f"The sets, with their items that have gold: {', '.join(sets)}. `trec2011_task2_mini` is ten topics of "
         "`trec2011_task2`. The area under the ROC curve is the chance that an item that has the last label is ranked "
         "above one that has not, by its log-odds (those of the degree for the Gaussian model): probabilities that are "
-        "both 1 to sixteen digits are still told apart, as they would be in a run file. Log loss takes the degree for a "
+        "both 1 to sixteen digits are still told apart, as in a run file. Log loss takes the degree for a "
         "probability. What the paper's team reached in the track (94.1 % accuracy in task 2) is no yardstick here: the "
         "labels that the track kept for its evaluation are not in the set.\n"
     )

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from crowdkit import aggregation
 
+import adjudge
 from adjudge.compat import crowdkit
 from adjudge.errors import InputError, UsageError
 
@@ -96,3 +97,98 @@ def test_few_tasks_and_many_workers_are_taken_at_their_word():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"task": np.repeat([1, 2, 3], 20), "worker": np.arange(60), "label": rng.integers(2, size=60)})
     assert len(crowdkit.DawidSkene().fit_predict(table)) == 3
+
+
+SKILLED = ("Wawa", "ZeroBasedSkill", "MMSR")
+MODELS = {
+    "GLAD": "glad",
+    "MACE": "mace",
+    "KOS": "kos",
+    "Wawa": "wawa",
+    "ZeroBasedSkill": "zbs",
+    "MMSR": "m-msr",
+}
+
+
+def crowd(seed=0, items=60, judges=6):
+    """Return a table of two labels in crowd-kit's names, judges right from .6 to .95 of the time, and the truths."""
+    rng = np.random.default_rng(seed)
+    truth, right = rng.integers(2, size=items), np.linspace(0.6, 0.95, judges)
+    said = np.where(rng.random((items, judges)) < right, truth[:, None], 1 - truth[:, None])
+    task, worker = np.indices(said.shape).reshape(2, -1)
+    table = pd.DataFrame({"task": task, "worker": worker, "label": np.array(["no", "yes"])[said.ravel()]})
+    return table.sample(frac=1, random_state=seed), np.array(["no", "yes"])[truth]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_names_are_over_our_models(name):
+    """Labels and probabilities are those of the model, indexed and named as crowd-kit does."""
+    table, truth = crowd()
+    ours = getattr(crowdkit, name)()
+    labels, probas = ours.fit_predict(table), ours.fit_predict_proba(table)
+    assert (labels.name, labels.index.name, probas.columns.name) == ("agg_label", "task", "label")
+    fit = adjudge.fit(table, MODELS[name], ties="first", tolerance=ours.tol, iterations=ours.n_iter)
+    np.testing.assert_array_equal(probas, fit.posterior)
+    assert labels.tolist() == fit.labels["label"].tolist()
+    assert (labels.sort_index() == truth).mean() > 0.9
+
+
+def test_glad_is_theirs():
+    """Labels agree, abilities and logs of ease correlate: ours integrates the ease out, theirs climbs in it."""
+    table, _ = crowd()
+    ours, theirs = crowdkit.GLAD().fit(table), aggregation.GLAD().fit(table)
+    assert (ours.labels_ == theirs.labels_.reindex(ours.labels_.index)).mean() > 0.95
+    for name in ("alphas_", "betas_"):
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        assert (mine.name, mine.index.name) == (other.name, other.index.name)
+        assert mine.corr(other.reindex(mine.index)) > 0.9
+    assert len(ours.loss_history_) > 1
+
+
+def test_mace_tells_who_spams():
+    """Rows sum to one, the worst worker spams most, and states and labels are in crowd-kit's order."""
+    table, _ = crowd()
+    ours = crowdkit.MACE(n_restarts=3, n_iter=200, random_state=1).fit(table)
+    assert ours.spamming_.index.name == ours.thetas_.index.name == "worker"
+    np.testing.assert_allclose(ours.spamming_.sum(axis=1), 1)
+    np.testing.assert_allclose(ours.thetas_.sum(axis=1), 1)
+    assert ours.spamming_["spams"].idxmax() == 0
+    assert ours.spamming_.iloc[:, 0].equals(ours.spamming_["spams"])  # theirs has spamming in the first column
+
+
+@pytest.mark.parametrize("name", SKILLED)
+def test_skills_predict_other_tasks(name):
+    """skills_ is indexed by worker, and tasks never seen are labelled by them."""
+    table, truth = crowd()
+    seen, other = table[table["task"] < 40], table[table["task"] >= 40]
+    ours = getattr(crowdkit, name)().fit(seen)
+    assert (ours.skills_.name, ours.skills_.index.name, len(ours.skills_)) == ("skill", "worker", 6)
+    labels, probas = ours.predict(other), ours.predict_proba(other)
+    assert (labels.sort_index() == truth[40:]).mean() > 0.85
+    assert list(probas.index) == list(labels.index)
+    same = getattr(crowdkit, name)()
+    pd.testing.assert_series_equal(same.fit_predict(seen), same.predict(seen))
+
+
+def test_agreement_with_the_majority_is_the_skill():
+    """Wawa's skills are shares of agreement with the vote, its shares those of the vote weighed by them."""
+    table, _ = crowd(judges=7)  # an odd number: the vote has no ties
+    vote = aggregation.MajorityVote().fit_predict(table)
+    agrees = (table["label"] == table["task"].map(vote)).groupby(table["worker"]).mean()
+    ours = crowdkit.Wawa().fit(table)
+    np.testing.assert_allclose(ours.skills_.sort_index(), agrees)
+    weighed = aggregation.MajorityVote().fit_predict_proba(table, ours.skills_)
+    np.testing.assert_allclose(ours.probas_, weighed.loc[ours.probas_.index, ours.probas_.columns])
+
+
+def test_skills_of_pairs_are_theirs():
+    """MMSR's skills are vote weights, and correlate with crowd-kit's."""
+    table, _ = crowd(items=200, judges=12)
+    ours, theirs = crowdkit.MMSR().fit(table), aggregation.MMSR().fit(table)
+    assert ours.skills_.corr(theirs.skills_) > 0.97
+
+
+def test_predicting_before_fitting_is_refused():
+    """The call to make is named."""
+    with pytest.raises(UsageError, match="Wawa has no skills yet: call fit before predict"):
+        crowdkit.Wawa().predict(TABLE)

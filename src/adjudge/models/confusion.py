@@ -14,7 +14,7 @@ from adjudge.kernels.truth import FLOOR
 from adjudge.models.assign import soft
 from adjudge.models.base import TRUST, Model, Params
 from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.estimate import coin, mode, own, shared, trusted
+from adjudge.models.estimate import coin, flat, mode, own, shared, trusted
 
 
 def log_trust(params: Params) -> float:
@@ -52,6 +52,14 @@ MODELS = (
         "Dawid & Skene 1979, with one parameter a judge",
         assign=soft,
         estimate=mode(coin),
+        judge_columns=coin_column,
+    ),
+    Model(
+        "zencrowd",
+        "the same, with truths that are all as common",
+        "Demartini, Difallah & Cudre-Mauroux 2012",
+        assign=soft,
+        estimate=flat(coin),
         judge_columns=coin_column,
     ),
     Model(
