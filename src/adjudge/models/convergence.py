@@ -1,0 +1,77 @@
+"""Whether chains have converged: R-hat, effective sample sizes and Monte Carlo errors (Vehtari et al. 2021).
+
+All take draws (C, D, ...) of C chains and return one number for each of what was drawn. R-hat is the larger of
+rhat(z(x)) and rhat(z(fold(x))), with chains split in two and z the normal scores of ranks: it sees chains that differ
+in place or in spread, and needs no moments. Where draws never change there is nothing to tell: R-hat is not a number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.kernels.geyer import effective
+
+
+def r_hat(draws: Floats) -> Floats:
+    """Return the rank-normalised split R-hat: near 1 where chains agree, and at most 1.01 is good."""
+    halves = split(draws)
+    return np.fmax(_r_hat(normal_scores(halves)), _r_hat(normal_scores(folded(halves))))
+
+
+def bulk_ess(draws: Floats) -> Floats:
+    """Return the effective sample size of ranks: how many independent draws are worth as much for a mean."""
+    return _ess(normal_scores(split(draws)))
+
+
+def tail_ess(draws: Floats) -> Floats:
+    """Return the smaller effective sample size of the 5 % and the 95 % quantile."""
+    return np.fmin(*(_ess(split(_below(draws, share))) for share in (0.05, 0.95)))
+
+
+def mean_error(draws: Floats) -> Floats:
+    """Return the Monte Carlo standard error of the mean."""
+    error: Floats = draws.std(axis=(0, 1), ddof=1) / np.sqrt(_ess(split(draws)))
+    return error
+
+
+def split(draws: Floats) -> Floats:
+    """Return every chain in two halves (2 C, D // 2, ...); of an odd number of draws the middle one goes."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+
+
+def folded(draws: Floats) -> Floats:
+    """Return how far draws are from their median: chains that differ in spread then differ in place."""
+    return np.abs(draws - np.median(draws, axis=(0, 1)))
+
+
+def normal_scores(draws: Floats) -> Floats:
+    """Return the normal quantiles of the draws' ranks among all chains."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
+    scores: Floats = ndtri((rankdata(flat, axis=0) - 0.375) / (flat.shape[0] + 0.25))
+    return scores.reshape(draws.shape)
+
+
+def _below(draws: Floats, share: float) -> Floats:
+    """Return which draws are below a quantile, as zeros and ones."""
+    return (draws <= np.quantile(draws, share, axis=(0, 1))).astype(float)
+
+
+def _r_hat(draws: Floats) -> Floats:
+    """Return the root of the ratio of all variance to that within chains."""
+    D = draws.shape[1]
+    between, within = draws.mean(axis=1).var(axis=0, ddof=1), draws.var(axis=1, ddof=1).mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: Floats = np.sqrt((D - 1) / D + between / within)
+    return ratio
+
+
+def _ess(draws: Floats) -> Floats:
+    """Return the effective sample size of the mean of draws, over chains as they are."""
+    M, D = draws.shape[:2]
+    flat = draws.reshape(M, D, -1)
+    return effective(flat).reshape(draws.shape[2:])
