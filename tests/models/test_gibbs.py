@@ -6,8 +6,10 @@ from itertools import product
 import numpy as np
 import polars as pl
 from scipy.special import gammaln
+from scipy.stats import chisquare
 
 import adjudge
+from adjudge.kernels.block import Block
 from adjudge.kernels.population import Pareto, Population, log_likelihood
 from adjudge.models.chains import Run, sample
 from adjudge.models.gibbs import diffuse, with_populations, with_priors
@@ -100,3 +102,78 @@ def test_hierarchical_agrees_with_jags(shared):
     difference = ours - np.array([expected[str(name)] for name in table.items])
     assert np.sqrt(np.square(difference).mean()) < 0.01
     assert np.abs(difference).max() < 0.08
+
+
+REPLICATIONS, KEPT = 300, 39  # ranks run from 0 to 39, in eight bins of five
+SURE = 1e-3  # of all tests of a model together, fixed before anything was drawn
+
+
+def simulated(rng, confusion, prevalence):
+    """Return twelve items in two topics, labelled by four judges, and what gold tells of the first four."""
+    truth = (rng.random(12) < prevalence[np.arange(12) % 2, 1]).astype(int)
+    item, judge = np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
+    label = (rng.random(48) < confusion[judge, truth[item], 1]).astype(np.uint8)
+    return Block(
+        np.arange(13) * 4,
+        (judge * 2 + label).astype(np.uint32),
+        label,
+        (np.arange(12) % 2).astype(np.int32),
+        np.where(np.arange(12) < 4, truth, -1).astype(np.int32),
+        np.empty(0),
+        4,
+        2,
+        np.arange(2.0),
+    )
+
+
+def rank_of(value, draws):
+    """Return how many draws lie below the true value, of each parameter."""
+    return (draws < value).sum(axis=0)
+
+
+def assert_uniform(ranks):
+    """Assert that the ranks of every parameter (replications, parameters) are evenly spread, all tested together."""
+    for p in range(ranks.shape[1]):
+        seen = np.bincount(ranks[:, p] // 5, minlength=8)
+        assert chisquare(seen).pvalue > SURE / ranks.shape[1], (p, seen)
+
+
+def one_chain(step, block, seed):
+    """Return the draws of one chain that began anywhere."""
+    start = diffuse(block, 2, seed, 1)
+    with ThreadPoolExecutor(1) as pool:
+        return sample(step, start, 12, Run(1, 150, KEPT, 8), seed, pool)
+
+
+def test_hybrid_is_calibrated():
+    """Params drawn from the prior rank evenly among draws from their posterior (Talts et al. 2018)."""
+    rows, topics, ranks = np.ones((2, 2)) + 3 * np.eye(2), np.ones(2), []
+    for seed in range(REPLICATIONS):
+        rng = np.random.default_rng([1, seed])
+        confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
+        prevalence = rng.dirichlet(topics, 2)
+        block = simulated(rng, confusion, prevalence)
+        found = one_chain(with_priors(block, rows, topics), block, seed)
+        true = [confusion[0, 0, 0], confusion[0, 1, 1], confusion[3, 1, 1], prevalence[0, 1]]
+        drawn_ = np.column_stack(
+            [*(found.confusion[0][:, j, k, k] for j, k in ((0, 0), (0, 1), (3, 1))), found.prevalence[0][:, 0, 1]]
+        )
+        ranks.append(rank_of(true, drawn_))
+    assert_uniform(np.array(ranks))
+
+
+def test_hierarchical_is_calibrated():
+    """The same, with phi and kappa of all three populations drawn from their priors first."""
+    ranks = []
+    for seed in range(REPLICATIONS):
+        rng = np.random.default_rng([2, seed])
+        phi, kappa = rng.dirichlet([1, 1], 3), rng.random(3) ** (-1 / 1.5)  # Pareto(1.5), at least 1
+        pseudo = np.maximum(phi * kappa[:, None], 1e-9)
+        confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
+        prevalence = rng.dirichlet(pseudo[2], 2)
+        block = simulated(rng, confusion, prevalence)
+        found = one_chain(with_populations(block, Pareto(1.5, 1.0)), block, seed)
+        true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1]]
+        parts = [found.phi[0][:, :, 1], found.kappa[0], found.confusion[0][:, 0, 1, 1], found.prevalence[0][:, 0, 1]]
+        ranks.append(rank_of(true, np.column_stack(parts)))
+    assert_uniform(np.array(ranks))
