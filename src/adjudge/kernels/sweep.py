@@ -6,6 +6,8 @@ added up rather than the draws themselves: its mean over sweeps is the same, smo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
@@ -29,7 +31,19 @@ def sweep(block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Ge
 
 
 @compiled
-def _sweep(start, cell, topic, gold, weight, prevalence, board, rng, probability, truth, blank):  # type: ignore[no-untyped-def]
+def _sweep(
+    start: Codes,
+    cell: Codes,
+    topic: Codes,
+    gold: Codes,
+    weight: Floats,
+    prevalence: Floats,
+    board: Floats,
+    rng: np.random.Generator,
+    probability: Floats,
+    truth: Floats,
+    blank: Any,
+) -> float:
     """Draw and count; return the log evidence, with truths summed out. An item begins at ``blank`` (Z)."""
     Z = len(blank)
     logs, flat = np.empty(Z), board.reshape(-1)
@@ -69,7 +83,7 @@ def _sweep(start, cell, topic, gold, weight, prevalence, board, rng, probability
         truth[t, k] += 1.0
         for n in range(first, last):
             flat[cell[n] * (2 * Z) + Z + k] += weight[n] if weight.size else 1.0
-    return evidence + np.log(running)
+    return float(evidence + np.log(running))
 
 
 @compiled
