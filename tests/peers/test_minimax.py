@@ -1,4 +1,4 @@
-"""Minimax entropy on real judgments with gold: against printed figures, the vote, and Dawid and Skene."""
+"""Minimax entropy on real judgments with gold: against the vote, and Dawid and Skene."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,6 @@ def accuracy(shared, name, model="minimax-entropy"):
     folder = shared(f"data/{name}")
     scores = adjudge.scores(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv"))
     return scores.values["accuracy"], scores.items
-
-
-# Zheng et al. 2017, table 6; nobody can reproduce their adult2 (.3603), so there the vote of Crowd-Kit's table stands
-@pytest.mark.parametrize(("name", "printed"), [("product", 0.8409), ("possent", 0.958), ("adult2", 0.763)])
-def test_accuracy_reaches_the_published_figures(shared, name, printed):
-    """Within two standard errors of the gold at hand."""
-    reached, items = accuracy(shared, name)
-    assert reached > printed - 2 * np.sqrt(printed * (1 - printed) / items)
 
 
 @pytest.mark.parametrize("name", ["bluebirds", "dog", "web_search", "rte", "temp", "wsd", "trec2011_task2_mini"])

@@ -10,6 +10,8 @@ E[B_i] > 0.5, and E[B_i] ranks; gold keeps B_i on its side.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
@@ -45,12 +47,16 @@ def degrees(block: Block, params: Params) -> tuple[Floats, float]:
 
 def likeliest(thresholds: Floats) -> Estimate:
     """Return the M-step over all variances and these thresholds."""
-    log_variance, threshold = (side.ravel() for side in np.meshgrid(np.log(VARIANCES), thresholds))
-    skill = np.column_stack([log_variance, threshold])  # (C, 2) candidates
-    logs = np.log(np.maximum(chances(log_variance, threshold, DEGREE), FLOOR)).reshape(len(skill), -1)  # (C, G * 2)
+
+    @cache  # when first used: kernels are not for import
+    def candidates() -> tuple[Floats, Floats]:
+        log_variance, threshold = (side.ravel() for side in np.meshgrid(np.log(VARIANCES), thresholds))
+        logs = np.log(np.maximum(chances(log_variance, threshold, DEGREE), FLOOR))
+        return np.column_stack([log_variance, threshold]), logs.reshape(log_variance.size, -1)  # (C, 2), (C, G * 2)
 
     def estimate(tally: Tally, start: Params) -> Params:
         J, G, K = tally.label.shape
+        skill, logs = candidates()
         counts = np.zeros((J + 1, G, 2))  # the last row is everybody
         counts[:-1, :, :K], counts[-1, :, :K] = tally.label, tally.label.sum(axis=0)
         few = np.array_split(counts.reshape(J + 1, -1), J // AT_ONCE + 1)
