@@ -1,9 +1,14 @@
 """The registry is where models are known from."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from adjudge.errors import UsageError
 from adjudge.models.registry import MODELS, model_named
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_names_are_keys():
@@ -21,3 +26,15 @@ def test_an_unknown_model_lists_the_known():
         model_named("magic")
     assert str(error.value) == f"model 'magic' is not one of {', '.join(repr(name) for name in MODELS)}"
     assert "'dawid-skene'" in str(error.value)
+
+
+def test_the_contract_names_every_room():
+    """Models do not know each other: each file of the registry is in the contract that holds it."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    named = next(c["modules"] for c in contracts if c["name"] == "Models do not know each other")
+    rooms = {part.__module__ for model in MODELS.values() for part in (model.assign, model.estimate, model.posterior)}
+    shared = {"adjudge.models.assign", "adjudge.models.estimate", "adjudge.models.base"}
+    assert rooms - shared <= set(named)
+    assert all((ROOT / "src" / f"{room.replace('.', '/')}.py").exists() for room in named)
+    text = (ROOT / "src/adjudge/models/registry.py").read_text()
+    assert all(room.rsplit(".", 1)[1] in text for room in named)

@@ -90,10 +90,9 @@ class Model:
     rounds: int = 0
     ordered: bool = False  # whether it needs labels in an order
     binary: bool = False  # whether it takes two labels only
-    by_label: bool = False  # whether judges are held against labels alone, for want of probabilities
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_label", self.by_label or self.hard)
+    degrees: bool = (
+        False  # whether what stands for probabilities are degrees: judges are then held against labels alone
+    )
 
     @property
     def needs(self) -> str:

@@ -154,7 +154,7 @@ def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor
 def record(model: Model, judgments: Judgments, block: Block, outcome: Climb, told: Floats, options: Options) -> Fit:
     """Return everything a fit leaves behind, as one record; ``told`` (I, K + E) is what the model says of items."""
     posterior, more = told[:, : block.labels], told[:, block.labels :]
-    label = count(block, winners(posterior) if model.by_label else posterior).label  # (J, Z, K)
+    label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label  # (J, Z, K)
     right, said = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)  # where nothing counts
     known = (block.gold >= 0).any()

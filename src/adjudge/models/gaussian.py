@@ -117,7 +117,7 @@ def _gaussian(name: str, summary: str, thresholds: Floats) -> Model:
         posterior=degrees,
         judge_columns=noise_columns,
         item_columns=("degree",),
-        by_label=True,
+        degrees=True,
         begins={"equal": see},
         binary=True,
     )
