@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import adjudge
 from adjudge.errors import UsageError
 from adjudge.judgments.read import read
 from adjudge.judgments.simulate import simulate
@@ -366,3 +367,14 @@ def test_the_same_seed_gives_the_same_comparison(crowd: Any) -> None:
     assert first.equals(again)
     for drawn in ("log_loss_low", "log_loss_p_value"):
         assert first[drawn].to_list() != other[drawn].to_list()
+
+
+def test_what_auto_would_take_is_known_when_all_candidates_are_there(monkeypatch):
+    """The choice is that of ``choose``, from the same folds; of two models alone, or of other folds, it is not known."""
+    monkeypatch.setattr(room, "held_out", adjudge.held_out)
+    table = adjudge.dataset("anesthesia")
+    found = adjudge.compare(table)
+    assert found.choice.model == adjudge.choose(table).model
+    assert found.choice.held == adjudge.choose(table).held
+    assert adjudge.compare(table, ["majority", "mace"]).choice is None
+    assert adjudge.compare(table, folds=3).choice is None

@@ -168,7 +168,8 @@ def _verdict(found: Comparison) -> list[str]:
     together: dict[str, list[str]] = {}
     for name, reason in found.left_out.items():
         together.setdefault(reason.removeprefix(f"model '{name}' "), []).append(name)
-    return [verdict, *(f"left out: {', '.join(names)}: {reason}" for reason, names in together.items())]
+    taken = [] if found.choice is None else [f"--model auto takes {found.choice.model}: {found.choice.reason}"]
+    return [verdict, *taken, *(f"left out: {', '.join(names)}: {reason}" for reason, names in together.items())]
 
 
 def _warnings(found: Comparison, whole: bool) -> list[str]:

@@ -17,8 +17,9 @@ from adjudge.judgments.gold import read_gold
 from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
+from adjudge.models.choose import CANDIDATES, Choice, chosen
 from adjudge.models.fit import fit
-from adjudge.models.holdout import HeldOut, dealt, held_out
+from adjudge.models.holdout import FOLDS, HeldOut, dealt, held_out
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
 from adjudge.score.bootstrap import DRAWS, Interval, intervals
@@ -54,6 +55,7 @@ class Comparison:
     agreement: Floats  # (M, M) share of items with equal labels
     left_out: Mapping[str, str] = field(default_factory=dict)  # models that refuse these judgments, with the reason
     interrupted: bool = False  # whether Ctrl-C ended it: only what was finished is here
+    folds: int = FOLDS  # of which each was held out
     kind: str = field(default="polars", repr=False)
 
     def __repr__(self) -> str:
@@ -87,6 +89,13 @@ class Comparison:
             return tuple(name for name in others if self.models[name].tests["accuracy"].adjusted >= SURE)
         held = {name: model.held_out for name, model in self.models.items()}
         return tuple(name for name in others if _within_error(held[best], held[name]))
+
+    @property
+    def choice(self) -> Choice | None:
+        """What ``fit`` with the model ``auto`` takes, where all that it chooses from were compared as it does."""
+        held = {name: self.models[name].held_out for name in CANDIDATES if name in self.models}
+        able = [name for name in CANDIDATES if name not in self.left_out]
+        return chosen(held) if list(held) == able and self.folds == FOLDS else None
 
     @property
     def table(self) -> Any:
@@ -148,7 +157,7 @@ def compare(
             interrupted = True
     ranked = dict(sorted(done.items(), key=lambda entry: -_merit(entry[1])))
     agreement = frozen(_agreement([model.fit.label for model in ranked.values()]))
-    return Comparison(ranked, agreement, left_out, interrupted, job.table.kind)
+    return Comparison(ranked, agreement, left_out, interrupted, folds, job.table.kind)
 
 
 def truths(gold: Any, judgments: Judgments, **named: str | None) -> Codes:
