@@ -177,3 +177,29 @@ def test_hierarchical_is_calibrated():
         parts = [found.phi[0][:, :, 1], found.kappa[0], found.confusion[0][:, 0, 1, 1], found.prevalence[0][:, 0, 1]]
         ranks.append(rank_of(true, np.column_stack(parts)))
     assert_uniform(np.array(ranks))
+
+
+def test_hybrid_agrees_with_jags(shared):
+    """On data of paper 003's size, posterior means of prevalence and of every judge's matrix are those JAGS found."""
+    folder = shared("reference/jags_hybrid")
+    table = adjudge.read(str(folder / "labels.csv"), label="rating", labels=[str(k) for k in range(5)])
+    rows, topics = np.ones((5, 5)) + 3 * np.eye(5), np.ones(5)
+    found = drawn(table, lambda block: with_priors(block, rows, topics), Run(3, 1_000, 1_000))
+    told = {row["parameter"]: row["mean"] for row in pl.read_csv(folder / "means.csv").iter_rows(named=True)}
+    judges = {int(name): j for j, name in enumerate(table.judges)}  # counted from 0, by JAGS from 1
+    items = {int(name): i for i, name in enumerate(table.items)}
+    ours, theirs = [], []
+    for parameter, mean in told.items():
+        name, _, index = parameter.partition("[")
+        place = [int(n) - 1 for n in index.rstrip("]").split(",")]
+        if name == "p":
+            ours.append(found.prevalence[:, :, 0, place[0]].mean())
+        elif name == "t":  # the truth of an item, 1 to 5
+            ours.append(found.probability.mean(axis=0)[items[place[0]]] @ np.arange(1, 6))
+        else:
+            ours.append(found.confusion[:, :, judges[place[0]], place[1], place[2]].mean())
+        theirs.append(mean)
+    difference = np.array(ours) - np.array(theirs)
+    assert len(ours) == 5 + 48 + 148 * 25
+    assert np.sqrt(np.square(difference).mean()) < 0.008
+    assert np.abs(difference).max() < 0.05

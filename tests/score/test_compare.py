@@ -370,7 +370,7 @@ def test_the_same_seed_gives_the_same_comparison(crowd: Any) -> None:
 
 
 def test_what_auto_would_take_is_known_when_all_candidates_are_there(monkeypatch):
-    """The choice is that of ``choose``, from the same folds; of two models alone, or of other folds, it is not known."""
+    """The choice is that of ``choose``, from the same folds; of two models, or of other folds, it is not known."""
     monkeypatch.setattr(room, "held_out", adjudge.held_out)
     table = adjudge.dataset("anesthesia")
     found = adjudge.compare(table)

@@ -13,7 +13,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled, put
-from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, _product_logs, _sum_logs
+from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, product_logs, sum_logs
 
 
 def sweep(block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator, probability: Floats) -> Tally:
@@ -92,9 +92,9 @@ def _relative_logs(
 ) -> float:
     """Fill in the logs of an item's shares relative to the likeliest truth, whose log is returned."""
     if weight.size:
-        _sum_logs(first, last, cell, weight, prior, board, logs)
+        sum_logs(first, last, cell, weight, prior, board, logs)
     else:
-        _product_logs(first, last, cell, prior, board, logs)
+        product_logs(first, last, cell, prior, board, logs)
     most = logs.max()
     logs -= most
     return float(most)

@@ -130,9 +130,9 @@ def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
                     total += p[k]
             if total < SMALL:
                 if weighted:
-                    _sum_logs(first, last, cell, weight, prevalence[t], board, logs)
+                    sum_logs(first, last, cell, weight, prevalence[t], board, logs)
                 else:
-                    _product_logs(first, last, cell, prevalence[t], board, logs)
+                    product_logs(first, last, cell, prevalence[t], board, logs)
                 if gold[i] >= 0:
                     for k in range(Z):
                         logs[k] = logs[k] if gold[i] == side[k] else -np.inf
@@ -165,7 +165,7 @@ def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
 
 
 @compiled
-def _product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:
+def product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:
     """Fill in the log of each truth's product, kept from underflow by an exponent beside it."""
     rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
@@ -179,7 +179,7 @@ def _product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floa
 
 
 @compiled
-def _sum_logs(first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats) -> None:
+def sum_logs(first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats) -> None:
     """Fill in the sum of each truth's logs, every judgment as often as it counts."""
     rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
