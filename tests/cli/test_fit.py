@@ -213,3 +213,14 @@ def test_calls_that_cannot_be_meant(run, labels, arguments, message):
     """Refused with exit code 2."""
     answer = run(*arguments)
     assert (answer.code, answer.err) == (2, message)
+
+
+def test_an_interrupt_before_anything_is_found_is_said(run, labels, monkeypatch):
+    """While models are tried there is nothing to keep: one line, and the exit code of an interrupt."""
+
+    def interrupted(*args, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adjudge.models.choose.held_out", interrupted)
+    answer = run("fit", str(labels), "--model", "auto")
+    assert (answer.code, answer.out, answer.err) == (130, "", "adjudge: interrupted\n")

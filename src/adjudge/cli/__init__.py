@@ -43,9 +43,10 @@ def main(arguments: list[str] | None = None) -> None:
     except AdjudgeError as error:
         print(f"adjudge: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("adjudge: interrupted", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if _by_ctrl_c(end):
+            print("adjudge: interrupted", file=sys.stderr)
+        raise
     except BrokenPipeError:  # the reader of a pipe had enough, as in `adjudge datasets anesthesia | head`
         sys.stderr.close()
         sys.exit(0)
@@ -55,6 +56,13 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         print(f"adjudge: cannot write: {error.strerror}", file=sys.stderr)
         os._exit(1)  # what waits to be written cannot be, and trying again on the way out would say so twice
+
+
+def _by_ctrl_c(end: BaseException | None) -> bool:
+    """Whether the end came of Ctrl-C that no command had an answer to: typer turns it into a silent exit."""
+    while end is not None and not isinstance(end, KeyboardInterrupt):
+        end = end.__cause__ or end.__context__
+    return end is not None
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
