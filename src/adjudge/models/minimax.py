@@ -7,8 +7,7 @@ with the penalties alpha / 2 |sigma|^2 and beta / 2 |tau|^2 for constraints that
 
 Truths are soft, and an item's tilt is penalised under the truth it belongs to: p(labels | truth k) is the best that a
 tilt of its own makes of it. Where truths are certain, this is the papers' sum. Where they are not, an item's misleading
-everybody is weighed against its being what everybody says; started at what they say, the papers' own sums never ask
-(accuracy on ducks: .97, against .80 with one vector tau_i[y] an item as in 2012).
+everybody is weighed against its being what everybody says; started at what they say, the papers' own sums never ask.
 
 A matrix holds sigma as its logarithms (confusion = softmax of sigma: what the judge says where nothing tilts), and the
 sigma that is penalised has rows of sum zero, which every optimum has.
@@ -29,7 +28,7 @@ from adjudge.models.confusion_columns import confusion_columns
 # Penalties, times K^2. The papers choose theirs by cross-validation; these are the best of a grid (alpha .004 to .25,
 # beta .08 to 250) on thirteen sets with gold, among those under which three judges who always agree are believed.
 # All but one set stay within a standard error from beta = .5 to 2; ducks needs items that tilt easily, beta <= .5.
-# Prevalence is learned: flat, as in the papers, it costs twelve points on product, where one truth in eight is a "1".
+# Prevalence is learned: flat, as in the papers, it costs much where one truth is rare, as in product.
 ALPHA = 0.01  # of a judge's sigma
 BETA = 0.5  # of an item's tau
 
