@@ -141,7 +141,7 @@ def confusion(folder: str, model: str, guess: bool) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # gold of items that nobody judged
         gold = read_gold(str(SHARED / folder.split()[0] / "gold.csv"), judgments)[1]
-    answer = winners(np.array(adjudge.fit(judgments, model).posterior))
+    answer = winners(np.array(adjudge.fit(judgments, model, inference="map").posterior))
     K, unjudged = answer.shape[1], gold.size - len(answer)
     answer = np.concatenate([answer, np.full((unjudged, K), guess / K)])
     return np.stack([answer[gold == k].sum(axis=0) for k in range(K)])

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from adjudge.judgments.simulate import simulate
     from adjudge.judgments.table import Judgments
     from adjudge.models.base import Params
+    from adjudge.models.chains import Draws, Run
     from adjudge.models.choose import Choice, choose
     from adjudge.models.fit import fit, predict
     from adjudge.models.holdout import HeldOut, held_out
+    from adjudge.models.prior import Prior
     from adjudge.models.ranking import Ranking, rank
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
@@ -36,9 +38,11 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.judgments.simulate": ("simulate",),
     "adjudge.judgments.table": ("Judgments",),
     "adjudge.models.base": ("Params",),
+    "adjudge.models.chains": ("Draws", "Run"),
     "adjudge.models.choose": ("Choice", "choose"),
     "adjudge.models.fit": ("fit", "predict"),
     "adjudge.models.holdout": ("HeldOut", "held_out"),
+    "adjudge.models.prior": ("Prior",),
     "adjudge.models.ranking": ("Ranking", "rank"),
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
@@ -54,13 +58,16 @@ __all__ = [
     "AdjudgeWarning",
     "Choice",
     "Comparison",
+    "Draws",
     "Fit",
     "HeldOut",
     "InputError",
     "Judgments",
     "MissingExtra",
     "Params",
+    "Prior",
     "Ranking",
+    "Run",
     "Scale",
     "Scores",
     "UsageError",

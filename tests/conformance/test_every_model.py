@@ -11,10 +11,13 @@ from hypothesis import given, settings
 import adjudge
 from adjudge.errors import AdjudgeWarning
 from adjudge.models import fit as doorway
+from adjudge.models.convergence import mean_error
 from adjudge.models.registry import MODELS
 
 EVERY = pytest.mark.parametrize("model", list(MODELS))
-FEW = {"iterations": 12, "accelerate": False}  # before rounding can push a climb off a saddle
+CLIMBED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "map" in model.inferences])
+SAMPLED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "gibbs" in model.inferences])
+FEW = {"iterations": 12, "accelerate": False, "inference": "map"}  # before rounding can push a climb off a saddle
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40)
 
@@ -39,6 +42,15 @@ def table(judged, model, weight=None):
     frame = frame if weight is None else frame.with_columns(weight=pl.Series(weight, dtype=pl.Float64))
     labels = sorted({f"l{k}" for _, _, k in judged}) if MODELS[model].ordered else None
     return adjudge.read(frame, item="item", judge="judge", labels=labels, ordinal=labels is not None)
+
+
+def fitted(judgments, model, gold=None, **named):
+    """Return a fit; where it is sampled, by chains that are short enough for hundreds of tables."""
+    with warnings.catch_warnings():
+        if MODELS[model].sampler is not None and named.get("inference") != "map":
+            warnings.filterwarnings("ignore", "(the chains|label switching)", AdjudgeWarning)
+            named = {"run": adjudge.Run(2, 30, 30), **named}
+        return adjudge.fit(judgments, model, gold, **named)
 
 
 def by_name(fit):
@@ -69,10 +81,10 @@ def assert_sound(fit):
 @settings(max_examples=40, deadline=None)
 def test_probabilities_are_probabilities(model, judged):
     """Whatever the table, rows sum to one and nothing is NaN."""
-    assert_sound(adjudge.fit(table(judged, model), model))
+    assert_sound(fitted(table(judged, model), model))
 
 
-@EVERY
+@CLIMBED
 @given(judged=rows, data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
@@ -82,23 +94,24 @@ def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
     order = data.draw(st.permutations(judged))
     renamed = [(item[i], judge[j], label[k]) for i, j, k in order]
     before, after = (
-        by_name(adjudge.fit(table(judged, model), model, **FEW)),
-        by_name(adjudge.fit(table(renamed, model), model, **FEW)),
+        by_name(fitted(table(judged, model), model, **FEW)),
+        by_name(fitted(table(renamed, model), model, **FEW)),
     )
     for i in {i for i, _, _ in judged}:
         for k in {k for _, _, k in judged}:
             assert after[f"i{item[i]}"][f"l{label[k]}"] == pytest.approx(before[f"i{i}"][f"l{k}"], abs=1e-6)
 
 
-@EVERY
+@CLIMBED
 def test_renaming_only_permutes_what_is_learned_of_judges(model):
     """On a crowd with a clear answer, the whole climb, leaps and all, gives judges the same matrices by name."""
     labels = 2 if MODELS[model].binary else 3
     crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=labels, per_item=5).judgments
     plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
     judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], label_order(model, [2, 0, 1])
-    before = adjudge.fit(table(plain, model), model)
-    after = adjudge.fit(table([(i, judge[j], label[k]) for i, j, k in reversed(plain)], model), model)
+    before = fitted(table(plain, model), model, inference="map")
+    renamed = [(i, judge[j], label[k]) for i, j, k in reversed(plain)]
+    after = fitted(table(renamed, model), model, inference="map")
     place = {name: j for j, name in enumerate(after.judge_names)}
     for j, name in enumerate(before.judge_names):
         matrix = after.params.confusion[place[f"j{judge[int(name[1:])]}"]]
@@ -109,7 +122,7 @@ def test_renaming_only_permutes_what_is_learned_of_judges(model):
 def test_a_judge_never_seen_is_an_average_one(model):
     """Her matrix is the population's, and of the kind that the model gives to judges."""
     judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
-    fit = adjudge.fit(table(judged, model), model)
+    fit = fitted(table(judged, model), model)
     told = fit.predict(
         adjudge.read(
             pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}),
@@ -123,13 +136,13 @@ def test_a_judge_never_seen_is_an_average_one(model):
     assert_sound(told)
 
 
-@EVERY
+@CLIMBED
 @given(judged=rows)
 @settings(max_examples=25, deadline=None)
 def test_duplicated_rows_act_as_repeats(model, judged):
     """Every row twice is every row with weight two."""
-    twice = adjudge.fit(table([row for row in judged for _ in range(2)], model), model, **FEW)
-    weighed = adjudge.fit(table(judged, model, weight=[2] * len(judged)), model, **FEW)
+    twice = fitted(table([row for row in judged for _ in range(2)], model), model, **FEW)
+    weighed = fitted(table(judged, model, weight=[2] * len(judged)), model, **FEW)
     np.testing.assert_allclose(twice.posterior, weighed.posterior, atol=1e-6)
     np.testing.assert_allclose(twice.accuracy, weighed.accuracy, atol=1e-6)
 
@@ -149,13 +162,13 @@ EDGES = {
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges_are_answered(model, edge):
     """A table at the edge of sense gets a sound answer."""
-    assert_sound(adjudge.fit(table(EDGES[edge], model), model))
+    assert_sound(fitted(table(EDGES[edge], model), model))
 
 
 @EVERY
 def test_unanimous_judges_are_believed(model):
     """Where all agree, and they are many, the consensus is what they say."""
-    fit = adjudge.fit(table([(i, j, i % 2) for i in range(6) for j in range(5)], model), model)
+    fit = fitted(table([(i, j, i % 2) for i in range(6) for j in range(5)], model), model)
     assert fit.labels["label"].to_list() == [f"l{i % 2}" for i in range(6)]
     assert (fit.accuracy > 0.999).all()
 
@@ -166,7 +179,7 @@ def test_ten_thousand_judgments_on_one_item(model):
     noise = np.random.default_rng(0).random(10_000) < 0.4
     judged = [(0, n % 50, int(wrong)) for n, wrong in enumerate(noise)]
     judged += [(i, j, i % 2 if (i + j) % 5 else 1 - i % 2) for i in range(1, 41) for j in range(50)]
-    fit = adjudge.fit(table(judged, model), model)
+    fit = fitted(table(judged, model), model)
     assert_sound(fit)
     assert fit.labels["label"][0] == "l0"
 
@@ -175,7 +188,7 @@ def test_ten_thousand_judgments_on_one_item(model):
 def test_gold_is_respected(model):
     """A known truth is given with probability one, against any vote."""
     judged = [(i, j, 0) for i in range(5) for j in range(3)] + [(5, 0, 1), (5, 1, 1)]
-    fit = adjudge.fit(table(judged, model), model, gold={"i0": "l1", "i5": "l0"})
+    fit = fitted(table(judged, model), model, gold={"i0": "l1", "i5": "l0"})
     assert by_name(fit)["i0"] == {"l0": 0.0, "l1": 1.0}
     assert by_name(fit)["i5"] == {"l0": 1.0, "l1": 0.0}
     assert_sound(fit)
@@ -185,7 +198,7 @@ def test_gold_is_respected(model):
 def test_an_item_that_only_gold_knows(model):
     """Gold for an item nobody judged is a warning, and the item is in the answer."""
     with pytest.warns(AdjudgeWarning, match="nobody judged gold item 'i9'"):
-        fit = adjudge.fit(table(EDGES["all agree"], model), model, gold={"i9": "l1", "i0": "l0"})
+        fit = fitted(table(EDGES["all agree"], model), model, gold={"i9": "l1", "i0": "l0"})
     assert by_name(fit)["i9"]["l1"] == 1.0
     assert_sound(fit)
 
@@ -198,7 +211,7 @@ def test_threads_change_nothing(model, monkeypatch):
     judged = [(int(i), int(j), int(k)) for i, j, k in rng.integers(0, (60, 3, 2), (2_000, 3))]
     judgments = table(judged, model)
     assert len(doorway.blocks_of(judgments.block())) > 2
-    one, two = (adjudge.fit(judgments, model, seed=3, workers=workers) for workers in (1, 2))
+    one, two = (fitted(judgments, model, seed=3, workers=workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.posterior, two.posterior)
     np.testing.assert_array_equal(one.label, two.label)
     assert one.evidence == two.evidence
@@ -209,7 +222,7 @@ def test_threads_change_nothing(model, monkeypatch):
 @settings(max_examples=25, deadline=None)
 def test_evidence_never_falls(model, judged):
     """Along a climb the log evidence rises or stays, to rounding."""
-    history = np.array(adjudge.fit(table(judged, model), model).evidence)
+    history = np.array(fitted(table(judged, model), model).evidence)
     assert (np.diff(history) >= -1e-9 * np.maximum(1, np.abs(history[:-1]))).all()
 
 
@@ -218,7 +231,7 @@ def test_evidence_never_falls(model, judged):
 @settings(max_examples=10, deadline=None)
 def test_save_and_load_round_trip(model, judged, tmp_path_factory):
     """What is loaded is what was saved."""
-    fit = adjudge.fit(table(judged, model), model)
+    fit = fitted(table(judged, model), model)
     folder = tmp_path_factory.mktemp("fit") / "saved"
     fit.save(folder)
     again = adjudge.load(folder)
@@ -234,14 +247,60 @@ def test_save_and_load_round_trip(model, judged, tmp_path_factory):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@EVERY
+@CLIMBED
 @given(judged=rows)
 @settings(max_examples=25, deadline=None)
 def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
     """Memory mode on the judgments it was learned from gives the posterior of the fit."""
     judgments = table(judged, model)
-    fit = adjudge.fit(judgments, model)
+    fit = fitted(judgments, model, inference="map")
     np.testing.assert_allclose(fit.predict(judgments).posterior, fit.posterior, atol=1e-12)
+
+
+@SAMPLED
+def test_draws_are_the_same_under_other_names(model):
+    """Names and order change the draws, but not what they are drawn from: means agree within Monte Carlo error."""
+    crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=3, per_item=5).judgments
+    plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
+    judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], [2, 0, 1]
+    renamed = [(i, judge[j], label[k]) for i, j, k in reversed(plain)]
+    before, after = (fitted(table(rows, model), model, run=adjudge.Run(3, 300, 500)) for rows in (plain, renamed))
+    place = {name: j for j, name in enumerate(after.judge_names)}
+    order = [place[f"j{judge[int(name[1:])]}"] for name in before.judge_names]
+    theirs = after.draws.confusion[:, :, order][:, :, :, label][..., label]
+    error = np.hypot(mean_error(before.draws.confusion), mean_error(theirs))
+    assert (np.abs(before.params.confusion - theirs.mean(axis=(0, 1))) < 5 * error).all()
+
+
+@SAMPLED
+def test_a_judgment_of_weight_two_is_drawn_from_as_two(model):
+    """Every row twice is every row with weight two, draw by draw."""
+    judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
+    twice = fitted(table([row for row in judged for _ in range(2)], model), model)
+    weighed = fitted(table(judged, model, weight=[2] * len(judged)), model)
+    np.testing.assert_allclose(twice.draws.confusion, weighed.draws.confusion, atol=1e-9)
+
+
+@SAMPLED
+def test_predicting_from_posterior_means_comes_near_the_draws(model):
+    """Memory mode takes means for certain, so it comes near the fit as judges get to be known."""
+    gaps = []
+    for items in (200, 5_000):
+        crowd = adjudge.simulate("dawid-skene", seed=2, items=items, judges=12, labels=3, per_item=5).judgments
+        fit = fitted(crowd, model, run=adjudge.Run(2, 200, 300))
+        gaps.append(np.abs(fit.predict(crowd).posterior - fit.posterior).mean())
+    assert gaps[1] < 0.002
+    assert gaps[1] < gaps[0] / 5
+
+
+@SAMPLED
+def test_draws_are_saved(model, tmp_path):
+    """A saved fit has the draws it was made from."""
+    fit = fitted(table([(i, j, (i + j // 4) % 3) for i in range(12) for j in range(5)], model), model)
+    fit.save(tmp_path / "fit")
+    again = adjudge.load(tmp_path / "fit")
+    for ours, theirs in zip(fit.draws, again.draws, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @EVERY
@@ -251,7 +310,7 @@ def test_fitting_changes_no_argument(model):
     before = [array.copy() for array in (judgments.start, judgments.judge, judgments.label)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        adjudge.fit(judgments, model, gold=gold)
+        fitted(judgments, model, gold=gold)
     for array, kept in zip((judgments.start, judgments.judge, judgments.label), before, strict=True):
         np.testing.assert_array_equal(array, kept)
     assert gold == {"i0": "l1"}

@@ -104,3 +104,11 @@ def test_auto_does_not_lose_to_the_vote(shared, name):
         for model in ("majority", "auto")
     )
     assert taken >= vote - 0.01
+
+
+def test_a_spammer_who_judges_half_of_all_does_not_settle_it():
+    """She is foretold by every model; what the others say tells the models apart."""
+    crowd = adjudge.simulate("carpenter", seed=7, topics=10, items=600, judges=40, judgments=4_000, gold=60)
+    right = {model: (adjudge.fit(crowd.judgments, model).label == crowd.truth).mean() for model in ("auto", "majority")}
+    assert right["majority"] < 0.5
+    assert right["auto"] > 0.75

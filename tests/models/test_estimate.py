@@ -6,6 +6,7 @@ import pytest
 from adjudge.kernels.block import Tally
 from adjudge.models.base import accurate
 from adjudge.models.estimate import coin, flat, mode, own, shared, smoothed_coin, smoothed_coins, trusted
+from adjudge.models.prior import Prior
 
 COUNTS = np.random.default_rng(4).random((3, 3, 3)) * 10  # (J, Z, K)
 
@@ -88,7 +89,7 @@ def test_flat_learns_judges_only():
 def test_trusted_judges_have_their_priors_mode():
     """(count + lambda on the diagonal) / sum, and a judge never seen is the prior's mean."""
     tally = Tally(np.array([[3.0, 1.0]]), np.array([[[2.0, 1.0], [0.0, 0.0]]]), 0.0)
-    params = trusted(3.0)(tally, accurate(1, 2))
+    params = trusted(Prior())(tally, accurate(1, 2))
     np.testing.assert_allclose(params.confusion[0], [[5 / 6, 1 / 6], [0, 1]])
     np.testing.assert_allclose(params.population, [[0.8, 0.2], [0.2, 0.8]])
     np.testing.assert_allclose(params.prevalence, [[0.75, 0.25]])

@@ -8,7 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.models import holdout
-from adjudge.models.holdout import held_out, held_out_logs
+from adjudge.models.holdout import MOST, even_weights, held_out, held_out_logs
 from adjudge.models.registry import MODELS
 
 
@@ -85,3 +85,12 @@ def test_ctrl_c_is_passed_on(monkeypatch, crowd):
     monkeypatch.setattr(holdout, "fit", lambda *args, **named: replace(real(*args), stopped="interrupted"))
     with pytest.raises(KeyboardInterrupt):
         held_out(crowd.judgments, "majority")
+
+
+def test_no_judge_counts_for_more_than_fifteen_typical_ones():
+    """Judgments of a judge with more are worth less, those of others what they were."""
+    judge = ["busy"] * 100 + ["a", "b", "c", "c"]
+    frame = pl.DataFrame({"item": range(104), "judge": judge, "label": [n % 2 for n in range(104)]})
+    weight = even_weights(adjudge.read(frame.with_columns(weight=2.0), item="item", judge="judge", weight="weight"))
+    assert weight[:100].sum() == pytest.approx(MOST * 3)  # the median of 2, 2, 4 and 200
+    assert weight[100:].tolist() == [2, 2, 2, 2]

@@ -20,7 +20,7 @@ def folder(tmp_path):
 def test_files_are_open_ones(folder):
     """JSON, Parquet and NPZ; nothing pickled."""
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    assert json.loads((folder / "fit.json").read_text())["format"] == 2
+    assert json.loads((folder / "fit.json").read_text())["format"] == 3
 
 
 def test_gold_and_topics_survive(tmp_path):
@@ -76,11 +76,19 @@ def test_a_fit_of_the_first_format_still_loads():
     np.testing.assert_array_equal(np.round(old.params.prevalence[0], 2), [0.40, 0.42, 0.11, 0.07])
 
 
+def test_a_fit_of_the_second_format_still_loads():
+    """It had skills of judges and more of items, and no draws."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_2")
+    assert (old.model, old.params.skill.shape, old.more.shape, old.draws) == ("glad", (5, 1), (40, 1), None)
+    new = adjudge.simulate("dawid-skene", items=9, judges=3, labels=2, per_item=2)
+    assert old.predict(new.judgments).label.size == 9
+
+
 def test_a_newer_format_is_refused(folder):
     """A file from the future is not guessed at."""
     about = json.loads((folder / "fit.json").read_text())
     (folder / "fit.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 2"):
+    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 3"):
         adjudge.load(folder)
 
 

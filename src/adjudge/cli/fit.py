@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -13,6 +12,8 @@ from adjudge.cli import options as o
 
 
 @o.reads_judgments()
+@o.takes("sampling", o.Sampling)
+@o.takes("prior", o.Believing)
 def fit(
     judgments: o.Table,
     model: Annotated[
@@ -51,6 +52,12 @@ def fit(
         int, typer.Option(min=1, metavar="NUMBER", help="Passes over the judgments at most.")
     ] = 5_000,
     accelerate: Annotated[bool, typer.Option(help="Leap along the climb; --no-accelerate is plain EM.")] = True,
+    inference: Annotated[
+        str | None,
+        typer.Option(metavar="HOW", help="Of models that are sampled: gibbs (usual) or, of hybrid-confusion, map."),
+    ] = None,
+    sampling: o.Sampling = o.USUAL_RUN,
+    prior: o.Believing = o.USUAL_PRIOR,
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Threads; the result is the same with any number.")
     ] = None,
@@ -61,16 +68,18 @@ def fit(
 
     Prints tables for people; --out writes labels.csv (item, label, probability, one p_<label> column a
     label, entropy in bits, topic), judges.csv (judge, judgments, accuracy, what the model says of each)
-    and the fit itself, for `adjudge predict` and `adjudge score`.
+    and the fit itself, for `adjudge predict` and `adjudge score`. A model that is sampled also leaves
+    matrices.csv, prevalence.csv and ranks.csv, all with 90 % intervals, and draws for `adjudge check`.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
     $ adjudge fit labels.csv --model auto
+    $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
-    from adjudge.cli.show import ClimbProgress
+    from adjudge.cli.show import ChainProgress, ClimbProgress
     from adjudge.judgments.gold import read_gold
     from adjudge.models.choose import fit_chosen
     from adjudge.models.fit import AUTO
@@ -80,24 +89,26 @@ def fit(
 
     if model != AUTO:
         model_named(model)
-    options = Options(seed, ties, start, tolerance, iterations, accelerate)
+    run = sampling.run()
+    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior())
     refuse_late_surprises(out, format, (judgments, gold))
     table = reading.read(judgments)
     known = None
     if gold is not None:
         table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
-    progress = ClimbProgress()
+    sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
+    progress = ChainProgress(run) if sampled else ClimbProgress()
     try:
         if model == AUTO:
             found = fit_chosen(table, known, options, trying=progress.trying, workers=threads, progress=progress)
         else:
-            found = infer(table, model, known, **asdict(options), workers=threads, progress=progress)
+            found = infer(table, model, known, **vars(options), workers=threads, progress=progress)
     finally:
         progress.close()
     if found.stopped == "interrupted" and out is not None and os.path.exists(out):
         out = f"{out.rstrip('/')}-interrupted"  # what was there is whole: it stays
     deliver(found, out, format, rows)
-    if not found.converged:
+    if not found.converged and found.draws is None:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
     if found.stopped == "interrupted":
         raise typer.Exit(130)

@@ -13,7 +13,10 @@ import typer
 
 if TYPE_CHECKING:
     from adjudge.judgments.table import Judgments
+    from adjudge.models.chains import Run
+    from adjudge.models.prior import Prior
 
+Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 Table: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -99,28 +102,105 @@ class Reading:
         return read(path, format=given.pop("input_format"), **given)
 
 
-USUAL = Reading()
+@dataclass(frozen=True)
+class Sampling:
+    """How long chains are: the options of every command that samples."""
+
+    chains: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Markov chains, side by side.")] = 3
+    warmup: Annotated[int, typer.Option(min=0, metavar="SWEEPS", help="Sweeps of each that are not kept.")] = 1_000
+    draws: Annotated[int, typer.Option(min=4, metavar="NUMBER", help="Draws of each that are kept.")] = 1_000
+    thin: Annotated[int, typer.Option(min=1, metavar="SWEEPS", help="Sweeps for each draw that is kept.")] = 1
+    until_converged: Annotated[
+        bool, typer.Option("--until-converged", help="Go on, twice as far each time, until R-hat and ESS are good.")
+    ] = False
+
+    def run(self) -> Run:
+        """Return the run."""
+        from adjudge.models.chains import Run
+
+        return Run(**vars(self))
 
 
-def reads_judgments(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that puts the options of ``Reading``, or all but some, where a command has ``reading``."""
-    known = inspect.signature(Reading, eval_str=True).parameters
+@dataclass(frozen=True)
+class Believing:
+    """What is believed before any judgment: the options of models that have a prior."""
+
+    trust: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="LAMBDA",
+            help="Of hybrid-confusion: how much likelier a judge is taken to be right than to say any wrong label [3].",
+        ),
+    ] = None
+    decay: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SHARE",
+            help="Of hybrid-confusion, on an ordinal scale: trust left with each step from the truth.",
+        ),
+    ] = None
+    prior_rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE", help="Of hybrid-confusion: a CSV of pseudo-counts without a head, a row a truth."
+        ),
+    ] = None
+    least_kappa: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of hierarchical: the least kappa that its prior knows [0.1]."),
+    ] = None
+    gold_informs: Annotated[
+        bool,
+        typer.Option(
+            "--gold-informs/--gold-informs-not",
+            help="Whether gold items count for how common truths are: not, where they were picked by their truth.",
+        ),
+    ] = True
+
+    def prior(self) -> Prior | None:
+        """Return the prior, None where nothing was asked for."""
+        from adjudge.models.prior import Prior, read_rows
+
+        given = {"trust": self.trust, "decay": self.decay, "least": self.least_kappa}
+        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if self.prior_rows is not None:
+            chosen["rows"] = read_rows(self.prior_rows)
+        if not self.gold_informs:
+            chosen["gold_informs"] = False
+        return Prior(**chosen) if chosen else None
+
+
+USUAL, USUAL_RUN, USUAL_PRIOR = Reading(), Sampling(), Believing()
+
+
+def takes(
+    group: str, record: type, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that puts the options of a record, or all but some, where a command has the group."""
+    known = inspect.signature(record, eval_str=True).parameters
     options = [option for name, option in known.items() if name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
-        shown = [one for name, each in own.items() for one in (options if name == "reading" else [each])]
+        shown = [one for name, each in own.items() for one in (options if name == group else [each])]
 
         @functools.wraps(command)
         def call(**given: Any) -> None:
             named = {option.name: given.pop(option.name) for option in options}
-            command(**given, reading=Reading(**named))
+            command(**given, **{group: record(**named)})
 
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {one.name: one.annotation for one in shown}  # typer reads both
         return call
 
     return decorate
+
+
+def reads_judgments(*without: str) -> Decorator:
+    """Return a decorator that puts the options of ``Reading``, or all but some, where a command has ``reading``."""
+    return takes("reading", Reading, without)
 
 
 def label_list(text: str | None) -> list[str] | None:

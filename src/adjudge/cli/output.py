@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
+from adjudge.models.saved import DRAWS
 from adjudge.models.saved import FILES as SAVED
 from adjudge.models.trec import FILES
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from adjudge.models.record import Fit
 
 
-WRITTEN = ("labels.csv", "judges.csv", *SAVED)
+DRAWN = ("matrices.csv", "prevalence.csv", "ranks.csv")  # of a sampled fit, with intervals
+WRITTEN = ("labels.csv", "judges.csv", *DRAWN, *SAVED, DRAWS)
 
 
 def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
@@ -28,6 +30,9 @@ def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  
 
         tables = {"labels.csv": fit.label_columns(), "judges.csv": fit.judge_columns()}
         texts = {name: table_text(frame(columns), "csv") for name, columns in tables.items()}
+        if fit.draws is not None:
+            drawn = zip(DRAWN, (fit.confusion, fit.prevalence, fit.ranks), strict=True)
+            texts |= {name: table_text(table, "csv") for name, table in drawn}
         write_whole({**texts, **saved_files(fit)}, out)
     if content is not None:
         sys.stdout.buffer.write(content)
@@ -35,7 +40,8 @@ def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  
     else:
         show_fit(fit, rows)
         if out is not None:
-            print(f"wrote labels.csv, judges.csv and the fit to {out}")
+            more = "" if fit.draws is None else f", {', '.join(DRAWN)}"
+            print(f"wrote labels.csv, judges.csv{more} and the fit to {out}")
 
 
 def refuse_late_surprises(out: str | None, format: str | None, inputs: Sequence[str | None]) -> None:  # noqa: A002

@@ -17,11 +17,13 @@ from adjudge.judgments.write import frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from adjudge.models.chains import Run
     from adjudge.models.record import Fit
     from adjudge.score.labels import Scores
 
 WIDTH = 110  # where there is no screen to fit
 CELLS = 10  # labels beyond which a matrix is no longer read on a screen
+LEAST = 3  # columns that are shown however narrow the screen
 LONGEST = 48  # characters of a name that are shown
 PATIENCE = 0.5  # seconds before a fit is long enough to show progress
 
@@ -47,11 +49,16 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], longes
 
 
 def fitting(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> list[int]:
-    """Return which columns fit on a screen: all of them, or all but the probabilities of single labels."""
+    """Return which columns fit on a screen: all, or as many as there is room for but no probabilities of labels."""
     widest = [max(len(_cell(value)) for value in (name, *(row[c] for row in rows))) for c, name in enumerate(columns)]
-    if sum(widest) + len(widest) <= width:
+    if sum(widest) + 2 * len(widest) <= width:
         return list(range(len(columns)))
-    return [c for c, name in enumerate(columns) if not name.startswith("p_")]
+    kept, left = list[int](), width
+    for c, name in enumerate(columns):
+        if not name.startswith("p_") and (c < LEAST or widest[c] + 2 <= left):
+            kept.append(c)
+            left -= widest[c] + 2
+    return kept
 
 
 def show_fit(fit: Fit, rows: int) -> None:
@@ -61,7 +68,8 @@ def show_fit(fit: Fit, rows: int) -> None:
     screen.print()
     screen.print(_judges(fit, rows, screen.width))
     screen.print()
-    ended = f"{fit.stopped} after {fit.passes} passes" if fit.passes > 1 else fit.stopped
+    ended = f"{fit.stopped} after {fit.passes:,} {'passes' if fit.draws is None else 'sweeps'}"
+    ended = ended if fit.passes > 1 else fit.stopped
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")
     if fit.reason:
@@ -91,11 +99,22 @@ def _judges(fit: Fit, rows: int, width: int) -> Group:
     """Return the judges, best first; of many, the best and the worst. Few judgments say little of a judge."""
     sure = (pl.col("accuracy") * pl.col("judgments") + 1) / (pl.col("judgments") + 2)
     ranked = frame(fit.judge_columns()).sort(sure, descending=True, maintain_order=True)
+    ranked = _with_intervals(ranked)
     few = ranked.height <= 2 * rows
     gap = [tuple("..." for _ in ranked.columns)]
     shown = ranked.rows() if few else [*ranked.head(rows).rows(), *gap, *ranked.tail(rows).rows()]
     title = f"best first ({ranked.height:,})" if few else f"the best and the worst {rows} of {ranked.height:,}"
     return _narrowed(f"Judges, {title}", ranked.columns, shown, width)
+
+
+def _with_intervals(shown: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with every interval beside what it is of, in one column."""
+    named = [low.removesuffix("_low") for low in shown.columns if low.endswith("_low")]
+    for name in [name for name in named if {name, f"{name}_high"} <= {*shown.columns}]:
+        ends = zip(shown[name], shown[f"{name}_low"], shown[f"{name}_high"], strict=True)
+        texts = [f"{value:.2f} ({low:.2f}-{high:.2f})" for value, low, high in ends]
+        shown = shown.with_columns(pl.Series(name, texts)).drop(f"{name}_low", f"{name}_high")
+    return shown
 
 
 def _narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> Group:
@@ -142,3 +161,17 @@ class ClimbProgress:
         """Take the line away."""
         if self.live is not None:
             self.live.stop()
+
+
+class ChainProgress(ClimbProgress):
+    """A line about running chains."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.whole = run.warmup + run.draws * run.thin
+
+    def __call__(self, passes: int, evidence: float) -> None:
+        """Show how far the slowest chain is, and whether the chains agree yet."""
+        agree = "" if evidence != evidence else f"   worst R-hat {evidence:.3f}"
+        beyond = f" of {self.whole:,}" if passes <= self.whole else ", until converged"
+        self._say(f"sweep {passes:,}{beyond}{agree}   Ctrl-C keeps what is drawn")

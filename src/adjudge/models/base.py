@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.errors import UsageError
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.assign import by_shares
+from adjudge.models.chains import Step
+from adjudge.models.prior import TRUST, Prior
 
 if TYPE_CHECKING:
     from adjudge.judgments.scale import Scale
-
-TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
 
 
 class Params(NamedTuple):
@@ -27,10 +28,13 @@ class Params(NamedTuple):
     population: Floats  # (K, K) the matrix of a judge never seen
     skill: Floats = np.empty((0, 0))  # (J, S) the model's own numbers of a judge, from which her matrix follows
     typical: Floats = np.empty(0)  # (S) those of a judge never seen
+    unseen: Floats = np.empty(0)  # (K) prevalence in a topic never seen, where every topic has its own
 
     @property
     def label_prevalence(self) -> Floats:
-        """How common each label is in the first topic (K)."""
+        """How common each label is (K): where every topic has its own prevalence, in a topic never seen."""
+        if self.unseen.size:
+            return self.unseen
         common: Floats = self.prevalence[0].reshape(self.population.shape[1], -1).sum(axis=1)
         return common
 
@@ -41,12 +45,23 @@ Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K)
 Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
 LogPrior: TypeAlias = Callable[[Params], float]
 LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
+Sampler: TypeAlias = Callable[[Block, Floats], Step]  # (T, K) is what gold adds to the tally that is not to count
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 
 
 def likely_truths(block: Block, params: Params) -> tuple[Floats, float]:
     """Return p(truth | labels) and the log evidence under the params: Bayes' rule."""
     return truth_posterior(block, params.prevalence, params.confusion)
+
+
+def not_climbed(block: Block, params: Params) -> Tally:
+    """Refuse to climb: the model has draws only."""
+    raise UsageError("the model is sampled only (inference 'gibbs')")
+
+
+def not_estimated(tally: Tally, start: Params) -> Params:
+    """Refuse to estimate: the model has draws only."""
+    raise UsageError("the model is sampled only (inference 'gibbs')")
 
 
 def no_prior(params: Params) -> float:
@@ -70,14 +85,14 @@ class Model:
 
     The two alternate until the evidence settles (``until="evidence"``), until the labels do (``"labels"``), or for as
     many ``rounds`` as the method has (``"rounds"``). ``begins`` holds the first assignments there are, the usual one
-    first.
+    first. A model with a ``sampler`` is drawn from, by Markov chains; some can be climbed as well.
     """
 
     name: str
     summary: str
     paper: str
-    assign: Assign
-    estimate: Estimate
+    assign: Assign = not_climbed
+    estimate: Estimate = not_estimated
     posterior: Posterior = likely_truths
     states: Posterior | None = None  # p(truth | labels) (I, Z) where truths are finer than labels
     predictive: Predictive | None = None  # where an item has more than a truth
@@ -93,11 +108,22 @@ class Model:
     degrees: bool = (
         False  # whether what stands for probabilities are degrees: judges are then held against labels alone
     )
+    sampler: Sampler | None = None
+    populations: bool = (
+        False  # whether judges come from a population that is learned, and topics, each with its prevalence
+    )
+    under: Callable[[Prior], Model] | None = None  # the same model under another prior
 
     @property
     def needs(self) -> str:
         """Which labels it takes, for people."""
         return "two" if self.binary else "in an order" if self.ordered else "any"
+
+    @property
+    def inferences(self) -> tuple[str, ...]:
+        """How it can be inferred, the usual way first and the quickest last."""
+        climbed = () if self.assign is not_climbed else ("map",)
+        return ("gibbs", *climbed) if self.sampler is not None else climbed
 
     @property
     def hard(self) -> bool:

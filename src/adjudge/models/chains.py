@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.errors import UsageError
 
 
 class State(NamedTuple):
@@ -31,16 +33,30 @@ Step: TypeAlias = Callable[
 ]  # adds p(truth | rest) to the last, if it has room
 Told: TypeAlias = Callable[[int, int, State], None]  # a chain, its sweep, and where it is
 
+Enough: TypeAlias = Callable[["Draws"], bool]
+
+DOUBLINGS = 6  # of a run that goes on until it has converged
 NOWHERE = np.empty((0, 0))  # for probabilities that are not kept
 
 
-class Run(NamedTuple):
-    """How long chains are."""
+@dataclass(frozen=True)
+class Run:
+    """How long chains are.
+
+    Until they have converged, they are run on: what they drew becomes warm-up, and they go twice as far, of which as
+    many draws are kept as before.
+    """
 
     chains: int = 3
     warmup: int = 1_000  # sweeps of each that are not kept
     draws: int = 1_000  # kept of each
     thin: int = 1  # sweeps for each that is kept
+    until_converged: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("chains", 1), ("warmup", 0), ("draws", 4), ("thin", 1)):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
+                raise UsageError(f"{name} {getattr(self, name)!r} is not a whole number of at least {least}")
 
 
 class Draws(NamedTuple):
@@ -52,23 +68,57 @@ class Draws(NamedTuple):
     kappa: Floats  # (C, D, P)
     probability: Floats  # (C, I, K) the mean of p(truth | rest)
     complete: bool  # whether no chain was interrupted
+    sweeps: int = 0  # of all chains, those that are not kept included
 
 
 def sample(
-    step: Step, starts: Sequence[State], items: int, run: Run, seed: int, pool: Executor, told: Told | None = None
+    step: Step,
+    starts: Sequence[State],
+    items: int,
+    run: Run,
+    seed: int,
+    pool: Executor,
+    told: Told | None = None,
+    enough: Enough = lambda draws: True,
 ) -> Draws:
-    """Run a chain from every start; Ctrl-C ends all of them with what is drawn so far."""
+    """Run a chain from every start, and on until it is enough; Ctrl-C ends all of them with what is drawn so far."""
     stop = threading.Event()
+    found: Draws | None = None
     streams = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(len(starts))]
-    chains = [_Chain(number, start, items, run) for number, start in enumerate(starts)]
-    running = [pool.submit(chain.go, step, rng, stop, told) for chain, rng in zip(chains, streams, strict=True)]
-    interrupted = _wait(running, stop)
+    room = _room(starts, items, run)
+    chains = [_Chain(c, start, rng, run) for c, (start, rng) in enumerate(zip(starts, streams, strict=True))]
+    rounds = DOUBLINGS + 1 if run.until_converged else 1
+    while True:
+        for chain in chains:
+            chain.keep_in([kept[chain.number] for kept in room])
+        interrupted = _wait([pool.submit(chain.go, step, stop, told) for chain in chains], stop)
+        if found is not None and min(chain.kept for chain in chains) < run.draws / 2:
+            return found._replace(complete=False)  # the shorter run has more to say than the beginning of this one
+        found = _gathered(room, chains, interrupted)
+        rounds -= 1
+        if interrupted or not rounds or enough(found):
+            return found
+        room = _room(starts, items, run)
+        for chain in chains:
+            chain.begin_again()
+
+
+def _room(starts: Sequence[State], items: int, run: Run) -> list[Floats]:
+    """Return room for what all chains keep: their states, and the sum of p(truth | rest)."""
+    C = len(starts)
+    states = [np.empty((C, run.draws, *field.shape)) for field in starts[0]]
+    return [*states, np.zeros((C, items, starts[0].prevalence.shape[1]))]
+
+
+def _gathered(room: Sequence[Floats], chains: Sequence[_Chain], interrupted: bool) -> Draws:
+    """Return what the chains have kept: as much of each as of the one that has least."""
     least = min(chain.kept for chain in chains)
     if interrupted and not least:
         raise KeyboardInterrupt
-    prevalence, confusion, phi, kappa = (np.stack([chain.states[f][:least] for chain in chains]) for f in range(4))
-    probability = np.stack([chain.probability / max(1, chain.swept) for chain in chains])
-    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted)
+    prevalence, confusion, phi, kappa = (states[:, :least] for states in room[:-1])
+    probability = room[-1] / np.array([max(1, chain.swept) for chain in chains])[:, None, None]
+    swept = sum(chain.sweep for chain in chains)
+    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept)
 
 
 def _wait(running: Sequence[Future[None]], stop: threading.Event) -> bool:
@@ -89,25 +139,32 @@ def _wait(running: Sequence[Future[None]], stop: threading.Event) -> bool:
 class _Chain:
     """One chain, and what is kept of it."""
 
-    def __init__(self, number: int, start: State, items: int, run: Run) -> None:
-        self.number, self.here, self.run = number, start, run
-        self.states = [np.empty((run.draws, *field.shape)) for field in start]
-        self.probability = np.zeros((items, start.prevalence.shape[1]))
+    def __init__(self, number: int, start: State, rng: np.random.Generator, run: Run) -> None:
+        self.number, self.here, self.rng, self.run, self.sweep = number, start, rng, run, 0
+
+    def keep_in(self, room: Sequence[Floats]) -> None:
+        """Keep what is drawn from here on in this room."""
+        *self.states, self.probability = room
         self.kept = self.swept = 0
 
-    def go(self, step: Step, rng: np.random.Generator, stop: threading.Event, told: Told | None) -> None:
+    def begin_again(self) -> None:
+        """Take all there is for warm-up, and go twice as far from here."""
+        self.run = replace(self.run, warmup=0, thin=2 * self.run.thin)
+
+    def go(self, step: Step, stop: threading.Event, told: Told | None) -> None:
         """Sweep until all is drawn, or until told to stop."""
         for sweep in range(self.run.warmup + self.run.draws * self.run.thin):
             if stop.is_set():
                 return
             warm = sweep >= self.run.warmup
-            self.here = step(self.here, rng, self.probability if warm else NOWHERE)
+            self.here = step(self.here, self.rng, self.probability if warm else NOWHERE)
+            self.sweep += 1
             if warm:
                 self.swept += 1
                 if self.swept % self.run.thin == 0:
                     self._keep()
             if told is not None:
-                told(self.number, sweep + 1, self.here)
+                told(self.number, self.sweep, self.here)
 
     def _keep(self) -> None:
         """Keep where the chain is."""

@@ -8,7 +8,7 @@ many numbers they have for a judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from adjudge.errors import UsageError, quote
@@ -77,9 +77,12 @@ def fit_chosen(data: Any, gold: Any, options: Options, *, trying: Trying | None 
         raise UsageError(
             f"start {quote(options.start)} is for a model that is named; 'auto' begins where each usually does"
         )
+    if options.inference is not None or options.prior is not None:
+        raise UsageError("inference and prior are for a model that is named; 'auto' takes each as it usually is")
     judgments = read(data)
     choice = choose(judgments, seed=options.seed, trying=trying)
-    return replace(fit(judgments, choice.model, gold, **asdict(options), **running), reason=choice.reason)
+    quick = replace(options, inference=model_named(choice.model).inferences[-1])  # as it was measured
+    return replace(fit(judgments, choice.model, gold, **vars(quick), **running), reason=choice.reason)
 
 
 def chosen(held: Mapping[str, HeldOut], folds: int = FOLDS) -> Choice:

@@ -10,17 +10,41 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.kernels.block import Block
 from adjudge.kernels.truth import FLOOR
 from adjudge.models.assign import soft
-from adjudge.models.base import TRUST, Model, Params
+from adjudge.models.base import Model, Params
+from adjudge.models.chains import Step
 from adjudge.models.confusion_columns import confusion_columns
 from adjudge.models.estimate import coin, flat, mode, own, shared, trusted
+from adjudge.models.gibbs import with_priors
+from adjudge.models.prior import Prior
 
 
-def log_trust(params: Params) -> float:
-    """Return the log density of the matrices under Dirichlet(ones + lambda * identity) rows, but for a constant."""
-    right = np.diagonal(params.confusion, axis1=1, axis2=2)
-    return float(TRUST * np.log(np.maximum(right, FLOOR)).sum())
+def hybrid(prior: Prior) -> Model:
+    """Return hybrid-confusion under a prior."""
+
+    def log_prior(params: Params) -> float:
+        """Return the log density of rows and prevalence, but for a constant."""
+        rows = np.log(np.maximum(params.confusion, FLOOR)) * (prior.pseudo_counts(params.confusion.shape[2]) - 1)
+        topics = np.log(np.maximum(params.prevalence, FLOOR)) * (prior.prevalence - 1)
+        return float(rows.sum() + topics.sum())
+
+    def sampler(block: Block, counted: Floats) -> Step:
+        alpha = np.full(block.labels, prior.prevalence)
+        return with_priors(block, prior.pseudo_counts(block.labels), alpha - counted)
+
+    return Model(
+        "hybrid-confusion",
+        "each judge has a confusion matrix of her own, taken to be good until she shows otherwise",
+        "Liu & Wang 2012, algorithm 1",
+        assign=soft,
+        estimate=trusted(prior),
+        judge_columns=confusion_columns,
+        log_prior=log_prior,
+        sampler=sampler,
+        under=hybrid,
+    )
 
 
 def coin_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
@@ -37,15 +61,7 @@ MODELS = (
         estimate=mode(own),
         judge_columns=confusion_columns,
     ),
-    Model(
-        "hybrid-confusion",
-        "each judge has a confusion matrix of her own, taken to be good until she shows otherwise",
-        "Liu & Wang 2012, algorithm 1, by the mode (MAP)",
-        assign=soft,
-        estimate=trusted(TRUST),
-        judge_columns=confusion_columns,
-        log_prior=log_trust,
-    ),
+    hybrid(Prior()),
     Model(
         "one-coin",
         "each judge is right with one probability of her own",

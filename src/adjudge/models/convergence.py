@@ -7,10 +7,47 @@ in place or in spread, and needs no moments. Where draws never change there is n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.kernels.geyer import effective
+
+CLOSE = 1.01  # R-hat that is good
+ENOUGH = 400  # effective draws that are
+UNCONVERGED = "the chains have not converged"
+
+
+class Convergence(NamedTuple):
+    """Whether chains agree, by what mixes worst."""
+
+    worst: str  # the parameter with the largest R-hat
+    r_hat: float
+    fewest: str  # the parameter with the fewest effective draws
+    ess: float
+
+    @property
+    def good(self) -> bool:
+        """Whether means and intervals can be trusted."""
+        return not (self.r_hat > CLOSE or self.ess < ENOUGH)
+
+    @property
+    def words(self) -> str:
+        """How far chains agree, for people."""
+        found = f"R-hat at most {self.r_hat:.3f} ({self.worst}), bulk ESS at least {self.ess:,.0f} ({self.fewest})"
+        return found if self.good else f"{UNCONVERGED}: {found}; {CLOSE} and {ENOUGH} are good"
+
+
+def convergence(draws: Mapping[str, Floats]) -> Convergence:
+    """Return how far chains agree on named draws (C, D, ...); what never changes has nothing to say."""
+    found = {name: (r_hat(drawn), bulk_ess(drawn)) for name, drawn in draws.items()}
+    split_r = [(float(np.nanmax(r, initial=1.0)), name) for name, (r, _) in found.items()]
+    drawn_in_all = float(max(drawn.shape[0] * drawn.shape[1] for drawn in draws.values()))
+    ess = [(float(np.nanmin(e, initial=drawn_in_all)), name) for name, (_, e) in found.items()]
+    (worst, where), (least, what) = max(split_r), min(ess)
+    return Convergence(where, worst, what, least)
 
 
 def r_hat(draws: Floats) -> Floats:

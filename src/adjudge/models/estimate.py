@@ -11,6 +11,7 @@ from adjudge.arrays import Floats
 from adjudge.kernels.block import Tally
 from adjudge.kernels.simplex import normal, normal_matrices
 from adjudge.models.base import Estimate, Params
+from adjudge.models.prior import Prior
 
 Tie: TypeAlias = Callable[[Floats, Floats], Floats]
 
@@ -28,17 +29,17 @@ def mode(tie: Tie) -> Estimate:
     return estimate
 
 
-def trusted(trust: float) -> Estimate:
-    """Return the M-step of paper 003 under a prior: rows ~ Dirichlet(ones + trust * identity), by their mode.
+def trusted(prior: Prior) -> Estimate:
+    """Return the M-step of paper 003 under a prior: rows ~ Dirichlet(pseudo-counts), by their mode.
 
     A judge never seen is what the prior expects of one.
     """
 
     def estimate(tally: Tally, start: Params) -> Params:
-        K = tally.label.shape[2]
-        expected = (np.ones((K, K)) + trust * np.eye(K)) / (trust + K)
-        rows = normal_matrices(tally.label + trust * np.eye(K), start.confusion)
-        return Params(normal(tally.truth, start.prevalence), rows, expected)
+        pseudo = prior.pseudo_counts(tally.label.shape[2])
+        rows = normal_matrices(tally.label + (pseudo - 1), start.confusion)
+        truths = normal(tally.truth + (prior.prevalence - 1), start.prevalence)
+        return Params(truths, rows, pseudo / pseudo.sum(axis=1, keepdims=True))
 
     return estimate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -21,8 +21,10 @@ from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
 from adjudge.models.assign import most_likely, winners
 from adjudge.models.base import Assign, Model, Params, accurate
+from adjudge.models.chains import Draws, Run
 from adjudge.models.drive import Climb, Progress, Rules, climb, go_round, settle
-from adjudge.models.options import Options
+from adjudge.models.options import Options, options_of
+from adjudge.models.prior import Prior, refuse_no_mode
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
 
@@ -43,6 +45,9 @@ def fit(
     tolerance: float = 1e-8,
     iterations: int = 5_000,
     accelerate: bool = True,
+    inference: str | None = None,
+    run: Run | None = None,
+    prior: Prior | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -54,28 +59,42 @@ def fit(
     ``seed``, the first of the scale, or all of them. It begins where ``start`` says: at the votes (``"vote"``), at
     accurate judges (``"accurate"``), or where else the model may begin. It ends when a step of EM raises the log
     likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of two steps and a leap
-    raises it by less than a tenth of that), or after ``iterations`` passes over the judgments. Results do not depend
+    raises it by less than a tenth of that), or after ``iterations`` passes over the judgments.
+
+    Some models are drawn from by Markov chains (``inference="gibbs"``), as long as ``run`` says, and their fits have
+    ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
+
+    ``progress`` is told the passes so far, and the log evidence or, of chains, the worst R-hat. Results do not depend
     on ``workers``, the number of threads.
 
     >>> from adjudge import dataset, fit
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
-    options = Options(seed, ties, start, tolerance, iterations, accelerate)
+    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run or Run(), prior)
     if model == AUTO:
         from adjudge.models.choose import fit_chosen
 
         return fit_chosen(data, gold, options, workers=workers, progress=progress)
-    chosen = model_named(model)
+    chosen = _under(model_named(model), options)
+    options = replace(options, inference=options.inference or chosen.inferences[0])
     first = _first(chosen, start)
     judgments, known = _with_gold(read(data), gold)
     refuse_other_scales(chosen, judgments.scale)
+    if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
+        raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
+    if options.inference == "gibbs":
+        from adjudge.models.draw import draw
+
+        with ThreadPoolExecutor(workers or _cores()) as pool:
+            found = draw(chosen, judgments, known, options, pool, progress)
+        return record(chosen, judgments, found.block, found.outcome, found.posterior, options, found.draws)
     block = judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or _cores()) as pool:
         total = summed(blocks, pool)
-        prior = accurate(len(judgments.judges), len(judgments.scale))
-        begin = prior if first is None else chosen.estimate(total(first, prior), prior)
+        usual = accurate(len(judgments.judges), len(judgments.scale))
+        begin = usual if first is None else chosen.estimate(total(first, usual), usual)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, tolerance, iterations, accelerate)
         outcome = _inferred(chosen, total, begin, rules, progress)
@@ -95,13 +114,14 @@ def predict(known: Fit, data: Any) -> Fit:
         given = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
     place = places(judgments.judges, known.judge_names)
-    params = _of_judges(known.params, place)
-    model, block = model_named(known.model), judgments.block()
+    model, options = model_named(known.model), options_of(known.options)
+    block = judgments.block(by_topic=model.populations)
+    params, block = _of_topics(known, _of_judges(known.params, place), judgments, block)
     with ThreadPoolExecutor(_cores()) as pool:
         posterior, evidence = _posterior(model, blocks_of(block), params, pool)
     stopped = f"predicted from a fit of {len(known.items):,} items"
     outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
-    return record(model, judgments, block, outcome, posterior, Options(**known.options))
+    return record(model, judgments, block, outcome, posterior, options)
 
 
 def blocks_of(block: Block) -> list[Block]:
@@ -151,7 +171,15 @@ def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor
     return whole, sum(pool.map(fill, blocks, ends)) + model.log_prior(params)
 
 
-def record(model: Model, judgments: Judgments, block: Block, outcome: Climb, told: Floats, options: Options) -> Fit:
+def record(
+    model: Model,
+    judgments: Judgments,
+    block: Block,
+    outcome: Climb,
+    told: Floats,
+    options: Options,
+    draws: Draws | None = None,
+) -> Fit:
     """Return everything a fit leaves behind, as one record; ``told`` (I, K + E) is what the model says of items."""
     posterior, more = told[:, : block.labels], told[:, block.labels :]
     label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label  # (J, Z, K)
@@ -176,6 +204,7 @@ def record(model: Model, judgments: Judgments, block: Block, outcome: Climb, tol
         evidence=outcome.evidence,
         passes=outcome.passes,
         stopped=outcome.stopped,
+        draws=draws,
         kind=judgments.kind,
     )
 
@@ -202,6 +231,34 @@ def _of_judges(params: Params, place: Codes) -> Params:
     if not params.typical.size:
         return params._replace(confusion=confusion)
     return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[place], params.typical))
+
+
+def _of_topics(known: Fit, params: Params, judgments: Judgments, block: Block) -> tuple[Params, Block]:
+    """Return params with the prevalence of each new topic, and the block with its items in these."""
+    if known.topics is None or not params.unseen.size:
+        return params, block._replace(topic=np.zeros_like(block.topic))
+    T = params.prevalence.shape[0]  # of which the last may be that of items without a topic
+    without = T - 1 if len(known.topics) < T else T
+    met = np.full(1, T) if judgments.topics is None else np.r_[places(judgments.topics, known.topics), without]
+    topic = met[judgments.topic if judgments.topic is not None else np.zeros_like(block.topic)]
+    everywhere = np.vstack([params.prevalence, params.unseen])
+    return params._replace(prevalence=everywhere), block._replace(topic=np.where(topic < 0, T, topic))
+
+
+def _under(model: Model, options: Options) -> Model:
+    """Return the model under the prior that is asked for; refuse what it cannot do."""
+    prior = options.prior
+    if options.inference is not None and options.inference not in model.inferences:
+        able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
+        raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
+    if prior is None:
+        return model
+    if model.under is None:
+        able = quoted(name for name, other in MODELS.items() if other.under is not None)
+        raise UsageError(f"model '{model.name}' has no prior; models that have are {able}")
+    if options.inference == "map":
+        refuse_no_mode(prior)
+    return model.under(prior)
 
 
 def _first(model: Model, start: str | None) -> Assign | None:

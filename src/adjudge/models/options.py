@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from adjudge.errors import UsageError, quoted
+from adjudge.models.chains import Run
+from adjudge.models.prior import Prior
 
+INFERENCES = ("gibbs", "map")
 TIES = ("random", "first", "all")
 
 
@@ -20,12 +25,24 @@ class Options:
     tolerance: float = 1e-8  # rise of the log likelihood a judgment
     iterations: int = 5_000  # passes over the judgments at most
     accelerate: bool = True
+    inference: str | None = None  # the model's usual one
+    run: Run = field(default_factory=Run)  # how long chains are
+    prior: Prior | None = None  # the model's usual one
 
     def __post_init__(self) -> None:
         if self.ties not in TIES:
             raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
+        if self.inference not in (None, *INFERENCES):
+            raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
         for name, least in (("seed", 0), ("iterations", 1)):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
                 raise UsageError(f"{name} {getattr(self, name)!r} is not a whole number of at least {least}")
         if not 0 <= self.tolerance < math.inf:
             raise UsageError(f"tolerance {self.tolerance!r} is not a number of at least 0")
+
+
+def options_of(saved: Mapping[str, Any]) -> Options:
+    """Return options from what ``dataclasses.asdict`` made of them."""
+    run, prior = saved.get("run"), saved.get("prior")
+    records = {"run": Run(**run) if run else Run(), "prior": Prior(**prior) if prior else None}
+    return Options(**{**saved, **records})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,14 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import frame
+from adjudge.models.answers import cell_ends, judge_answers, ranks, topic_answers
 from adjudge.models.assign import most_likely
 from adjudge.models.base import Params
+from adjudge.models.chains import Draws
+from adjudge.models.convergence import UNCONVERGED
+from adjudge.models.diagnosed import everything
 from adjudge.models.drive import CIRCLE
+from adjudge.models.fitted import drawn
 from adjudge.models.registry import model_named
 
 if TYPE_CHECKING:
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from adjudge.judgments.table import Names
 
 
-UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE)
+UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE, UNCONVERGED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,7 @@ class Fit:
     evidence: tuple[float, ...] = ()  # log p(labels, gold | params) along the climb, never falling
     passes: int = 0
     stopped: str = ""
+    draws: Draws | None = field(default=None, repr=False)  # from the posterior, where the model was sampled
     reason: str = ""  # why this model, where it was chosen by itself
     kind: str = field(default="polars", repr=False)
 
@@ -68,8 +75,14 @@ class Fit:
 
     @property
     def prevalence(self) -> Any:
-        """A table of how common each truth is taken to be."""
-        return frame({"label": list(self.scale.labels), "prevalence": self.params.label_prevalence}, self.kind)
+        """A table of how common each truth is taken to be: in every topic where each has its own, with intervals."""
+        labels = list(self.scale.labels)
+        if not self.params.unseen.size and self.draws is None:
+            return frame({"label": labels, "prevalence": self.params.label_prevalence}, self.kind)
+        names = self.prevalence_names()
+        columns: dict[str, Any] = {"topic": np.repeat(names, len(labels)).tolist()} if len(names) > 1 else {}
+        columns |= {"label": labels * len(names), "prevalence": self.params.prevalence.reshape(-1)}
+        return frame(columns | ({} if self.draws is None else topic_answers(self.draws)), self.kind)
 
     @property
     def labels(self) -> Any:
@@ -83,7 +96,7 @@ class Fit:
 
     @property
     def confusion(self) -> Any:
-        """A long table of every judge's matrix: judge, truth, label, probability."""
+        """A long table of every judge's matrix: judge, truth, label, probability and, of draws, its interval."""
         J, Z, K = self.params.confusion.shape
         labels = list(self.scale.labels)
         return frame(
@@ -92,9 +105,36 @@ class Fit:
                 "truth": [truth for truth in labels for _ in labels] * J,
                 "label": labels * (J * Z),
                 "probability": self.params.confusion.reshape(-1),
+                **({} if self.draws is None else cell_ends(self.draws)),
             },
             self.kind,
         )
+
+    @property
+    def diagnostics(self) -> Any:
+        """A table of all that was drawn: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
+        judges = self.judge_names.cast(str).to_list()
+        return frame(everything(drawn(self), self.scale.names, judges, self.prevalence_names()), self.kind)
+
+    @property
+    def ranks(self) -> Any:
+        """A table of where items stand in their topics, the highest label first, and how sure that is."""
+        known = self.topic if self.topic is not None else np.zeros(len(self.items), np.int32)
+        topic = np.where(known < 0, known.max(initial=0) + 1, known)
+        found = ranks(self.posterior, topic, self.options.get("seed", 0))
+        degree = self.posterior @ np.arange(len(self.scale))
+        columns: dict[str, Any] = {"item": self.items, "degree": degree, **found._asdict()}
+        if self.topics is not None:
+            names = [*self.topics.to_list(), None]
+            columns = {"topic": [names[t] for t in topic.tolist()], **columns}
+        order = np.lexsort((-degree, topic))
+        return frame({name: list(np.asarray(column)[order]) for name, column in columns.items()}, self.kind)
+
+    def prevalence_names(self) -> list[str]:
+        """Return what each row of prevalence is of: all items or, where each has its own, the topics and no topic."""
+        if self.topics is None or self.params.prevalence.shape[0] == 1:
+            return ["all"]
+        return [*self.topics.cast(str).to_list(), "(none)"][: self.params.prevalence.shape[0]]
 
     def label_columns(self) -> dict[str, Any]:
         """Return the consensus as named columns."""
@@ -116,13 +156,30 @@ class Fit:
     def judge_columns(self) -> dict[str, Any]:
         """Return the judges as named columns."""
         own = model_named(self.model).judge_columns(self.params, self.scale.names)
-        return {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy, **own}
+        columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
+        return columns | self._judge_answers | own
+
+    @cached_property
+    def _judge_answers(self) -> dict[str, Floats]:
+        """What draws say of judges: computed once, for it takes long."""
+        if self.draws is None:
+            return {}
+        T = self.draws.prevalence.shape[2]
+        topic = self.topic if T > 1 and self.topic is not None else np.zeros(len(self.items), np.int32)
+        items = np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
+        return judge_answers(self.draws, items, self.scale.names)
 
     def predict(self, data: Any) -> Fit:
         """Infer the truth of new items with the judges of this fit."""
         from adjudge.models.fit import predict
 
         return predict(self, data)
+
+    def to_arviz(self) -> Any:
+        """Return the draws as an ArviZ DataTree."""
+        from adjudge.models.export import to_arviz
+
+        return to_arviz(self)
 
     def save(self, folder: str | Path) -> None:
         """Save to a folder of open files (JSON, Parquet, NPZ)."""

@@ -15,6 +15,7 @@ from adjudge.models import (
     minimax,
     mmsr,
     ordinal,
+    relevance,
     subtypes,
     vote,
     voteweight,
@@ -23,7 +24,21 @@ from adjudge.models.base import Model
 
 MODELS: Mapping[str, Model] = {
     model.name: model
-    for room in (vote, average, voteweight, confusion, subtypes, glad, mace, kos, mmsr, minimax, ordinal, gaussian)
+    for room in (
+        vote,
+        average,
+        voteweight,
+        confusion,
+        relevance,
+        subtypes,
+        glad,
+        mace,
+        kos,
+        mmsr,
+        minimax,
+        ordinal,
+        gaussian,
+    )
     for model in room.MODELS
 }
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,9 +22,11 @@ from adjudge.errors import InputError
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import columns_of, frame, table_text, write_whole
 from adjudge.models.base import Params
+from adjudge.models.chains import Draws
 from adjudge.models.record import Fit
 
-FORMAT = 2  # 1 had no skills of judges and no more of items than their posterior
+FORMAT = 3  # 1 had no skills of judges and no more of items than their posterior; 2 had no draws
+DRAWS = "draws.npz"  # of a model that was sampled
 FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
 
 
@@ -53,13 +56,13 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
         "stopped": fit.stopped,
         "reason": fit.reason,
     }
-    arrays, params = io.BytesIO(), {name: np.ascontiguousarray(field) for name, field in fit.params._asdict().items()}
-    np.savez_compressed(arrays, allow_pickle=False, **params)
     files = {
         "items.parquet": table_text(frame(items), "parquet"),
         "judges.parquet": table_text(frame(judges), "parquet"),
-        "params.npz": arrays.getvalue(),
+        "params.npz": _packed(fit.params._asdict(), np.savez_compressed),
     }
+    if fit.draws is not None:
+        files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # draws hardly shrink, and take long to be packed
     about["checksums"] = {name: zlib.crc32(content) for name, content in files.items()}
     return {**files, "fit.json": json.dumps(about, indent=1).encode()}  # the one that vouches for the others, last
 
@@ -70,20 +73,22 @@ def load(folder: str | Path) -> Fit:
     missing = [name for name in FILES if not (place / name).is_file()]
     if missing:
         raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
-    files = {name: (place / name).read_bytes() for name in FILES}
+    drawn = [DRAWS] if (place / DRAWS).is_file() else []
+    files = {name: (place / name).read_bytes() for name in (*FILES, *drawn)}
     try:
         about = json.loads(files["fit.json"])
         if about["format"] > FORMAT:
             newer = f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
             raise InputError(newer, str(folder))
-        changed = [name for name, checksum in about["checksums"].items() if zlib.crc32(files[name]) != checksum]
+        sums = about["checksums"]
+        changed = [name for name in sums if zlib.crc32(files.get(name, b"")) != sums[name]]
         if changed:
             raise InputError(
                 f"is a damaged saved fit: {changed[0]} is not the file that was saved with it", str(folder)
             )
-        with np.load(io.BytesIO(files["params.npz"]), allow_pickle=False) as arrays:
-            params = Params(**{name: frozen(arrays[name]) for name in Params._fields if name in arrays})
-        return _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
+        params = Params(**_unpacked(files["params.npz"], Params._fields))
+        fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
+        return replace(fit, draws=_draws(files[DRAWS])) if DRAWS in about["checksums"] else fit
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"is a damaged saved fit: fit.json ({error})", str(folder)) from error
 
@@ -112,6 +117,25 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         stopped=about["stopped"],
         reason=about.get("reason", ""),
     )
+
+
+def _packed(arrays: dict[str, Any], pack: Callable[..., None]) -> bytes:
+    """Return named arrays as one file."""
+    file = io.BytesIO()
+    pack(file, allow_pickle=False, **{name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    return file.getvalue()
+
+
+def _unpacked(content: bytes, names: Sequence[str]) -> dict[str, Any]:
+    """Return the arrays of a file by name, of those that it has."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return {name: frozen(arrays[name]) for name in names if name in arrays}
+
+
+def _draws(content: bytes) -> Draws:
+    """Return saved draws."""
+    found = _unpacked(content, Draws._fields)
+    return Draws(**{**found, "complete": bool(found["complete"].item()), "sweeps": int(found["sweeps"].item())})
 
 
 def _stacked(items: dict[str, Any], prefix: str) -> Floats:

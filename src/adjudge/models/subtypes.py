@@ -14,8 +14,9 @@ from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.simplex import normal
 from adjudge.kernels.truth import FLOOR, count, expect, gilded, truth_posterior, vote_shares
-from adjudge.models.base import TRUST, Model, Params
+from adjudge.models.base import Model, Params
 from adjudge.models.confusion_columns import confusion_columns
+from adjudge.models.prior import TRUST
 
 KINDS = 2  # clear, hard
 

@@ -217,7 +217,9 @@ def _compared(job: _Job, name: str, voted: Flags, where: str) -> Compared:
 
 def _whole(table: Judgments, name: str, seed: int, progress: Callable[[int, float], None] | None = None) -> Fit:
     """Return a fit that came to its end: Ctrl-C leaves half a fit, which is none to compare."""
-    found = fit(table, name, seed=seed, progress=progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)  # how a fit ended is in the comparison
+        found = fit(table, name, seed=seed, inference=model_named(name).inferences[-1], progress=progress)
     if found.stopped == "interrupted":
         raise KeyboardInterrupt
     return found

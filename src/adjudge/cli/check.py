@@ -1,0 +1,68 @@
+"""``adjudge check``: whether a sampled fit can be trusted."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from adjudge.cli import options as o
+
+SHOWN = ("parameter", "mean", "low", "high", "r_hat", "bulk_ess", "tail_ess")
+
+
+@o.reads_judgments("time", "labels", "ordinal", "repeats")
+def check(
+    fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
+    judgments: o.Table,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="FIT", help="Another sampled fit of the same judgments, to compare with."),
+    ] = None,
+    reading: o.Reading = o.USUAL,
+    seed: o.Seed = 0,
+    rows: o.Rows = 10,
+) -> None:
+    """Say whether chains have converged, whether the model explains the crowd, and how well it foretells items.
+
+    \b
+    Chains: R-hat (1.01 at most is good), effective sample sizes (400 at least), and the worst parameters.
+    Crowd:  judgments drawn anew from the fit, beside those that were given: do judges agree as often?
+    Items:  expected log likelihood of an item left out (PSIS-LOO, WAIC), to compare models with --against.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge fit labels.csv --model hybrid-confusion --out fit/
+    $ adjudge check fit/ labels.csv
+    """
+    from adjudge.cli.show import console, table
+    from adjudge.models.fitted import as_fitted, drawn, gold_informed
+    from adjudge.models.saved import load
+    from adjudge.score.loo import difference, loo, waic
+    from adjudge.score.replicate import predictive_check
+
+    found, other = load(fit), None if against is None else load(against)
+    given = reading.read(judgments, labels=found.scale.labels, ordinal=found.scale.ordinal)
+    screen = console()
+    diagnosed = found.diagnostics.sort("r_hat", descending=True, nulls_last=True)
+    shown = [tuple(row[name] for name in SHOWN) for row in diagnosed.head(rows).iter_rows(named=True)]
+    screen.print(table(f"Chains: the worst {len(shown):,} of {diagnosed.height:,} parameters", SHOWN, shown))
+    screen.print(f"\n{found.stopped}\n")
+    block = as_fitted(found, given)
+    checked = predictive_check(drawn(found), block, seed=seed)
+    screen.print(f"Crowd: {checked.sentence}\n")
+    informs = gold_informed(found)
+    left, criterion = loo(drawn(found), block, gold_informs=informs), waic(drawn(found), block, gold_informs=informs)
+    cells = [
+        ("PSIS-LOO", left.elpd, left.error, left.p, left.bad),
+        ("WAIC", criterion.elpd, criterion.error, criterion.p, criterion.bad),
+    ]
+    screen.print(table("Items left out", ("measure", "elpd", "error", "parameters", "doubtful items"), cells))
+    if left.note:
+        print(f"adjudge: warning: {left.note}", file=sys.stderr)
+    if other is not None:
+        than = loo(drawn(other), as_fitted(other, given), gold_informs=gold_informed(other))
+        gain = difference(left, than)
+        told = f"elpd {gain.elpd:+,.1f}, error {gain.error:,.1f}"
+        screen.print(f"\n{found.model} against {other.model}: {told}{f' ({gain.note})' if gain.note else ''}")

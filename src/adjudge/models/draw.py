@@ -1,0 +1,137 @@
+"""A fit by sampling: chains run, their truths named alike, and what they drew summed up as a fit."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.judgments.table import Judgments
+from adjudge.kernels.block import Block
+from adjudge.models.align import aligned
+from adjudge.models.base import Model, Params
+from adjudge.models.chains import Draws, Run, sample
+from adjudge.models.convergence import Convergence, convergence
+from adjudge.models.drive import Climb, Progress
+from adjudge.models.gibbs import diffuse
+from adjudge.models.options import Options
+from adjudge.models.prior import Prior
+from adjudge.models.watch import Watch
+
+MOST_BYTES = 4e9  # that draws may take
+
+
+class Drawn(NamedTuple):
+    """What sampling leaves behind."""
+
+    block: Block
+    outcome: Climb
+    posterior: Floats  # (I, K)
+    draws: Draws
+
+
+def draw(
+    model: Model,
+    judgments: Judgments,
+    known: Codes | None,
+    options: Options,
+    pool: Executor,
+    progress: Progress | None = None,
+) -> Drawn:
+    """Sample a model, and say whether the chains have converged."""
+    block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
+    prior, run = options.prior or Prior(), options.run
+    refuse_too_much(block, topics, run)
+    if model.sampler is None:
+        raise UsageError(f"model '{model.name}' is not sampled")
+    step = model.sampler(block, np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics))
+    starts = diffuse(block, topics, options.seed, run.chains)
+    if not model.populations:
+        starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
+    judged = np.bincount(judgments.judge, minlength=block.judges)
+
+    def named(draws: Draws) -> tuple[Draws, list[int]]:
+        """Return draws with truths under the crowd's names, which gold keeps where there is some."""
+        return (draws, []) if (block.gold >= 0).any() else aligned(draws, judged)
+
+    found = sample(
+        step,
+        starts,
+        block.topic.size,
+        run,
+        options.seed,
+        pool,
+        None if progress is None else Watch(run.chains, progress),
+        lambda draws: convergence(_watched(named(draws)[0])).good,
+    )
+    found, renamed = named(found)
+    told = convergence(_watched(found))
+    _warn(told, renamed, found, block)
+    outcome = Climb(means(found, block, prior), (), found.sweeps, _ended(found, told))
+    return Drawn(block, outcome, found.probability.mean(axis=0), found)
+
+
+def means(draws: Draws, block: Block, prior: Prior) -> Params:
+    """Return the posterior means of prevalence and matrices; a judge never seen is one of her population."""
+    prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
+    if not draws.kappa.size:
+        pseudo = prior.pseudo_counts(block.labels)
+        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True))
+    phi = draws.phi.mean(axis=(0, 1))
+    return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+
+
+def with_topics(block: Block, model: Model, judgments: Judgments) -> tuple[Block, int]:
+    """Return the block with its items in topics, and how many these are: items without a topic make one more."""
+    if not model.populations or judgments.topics is None:
+        return block, 1
+    T = len(judgments.topics)
+    without = block.topic < 0
+    return (block._replace(topic=np.where(without, T, block.topic)), T + 1) if without.any() else (block, T)
+
+
+def of_gold(block: Block, topics: int) -> Floats:
+    """Return how many gold items of each truth each topic has (T, K)."""
+    gold = np.flatnonzero(block.gold >= 0)
+    cell = (block.topic[gold] if topics > 1 else 0) * block.labels + block.gold[gold]
+    return np.bincount(cell, minlength=topics * block.labels).reshape(topics, block.labels).astype(float)
+
+
+def refuse_too_much(block: Block, topics: int, run: Run) -> None:
+    """Refuse a run whose draws would not fit in memory, before it begins."""
+    each = 8 * (block.judges * block.labels**2 + topics * block.labels)
+    size = run.chains * run.draws * each
+    if size > MOST_BYTES:
+        fits = max(4, int(MOST_BYTES / (run.chains * each)))
+        raise UsageError(
+            f"{run.chains * run.draws:,} draws of {block.judges:,} judges' matrices would need {size / 1e9:.1f} GB: "
+            f"keep fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // fits):,}"
+        )
+
+
+def _watched(draws: Draws) -> dict[str, Floats]:
+    """Return the draws of what mixes worst (C, D, ...): the populations or, where these are fixed, prevalence."""
+    return {"phi": draws.phi, "kappa": draws.kappa} if draws.kappa.size else {"prevalence": draws.prevalence}
+
+
+def _ended(draws: Draws, told: Convergence) -> str:
+    """Return how the run ended, for people."""
+    C, D = draws.prevalence.shape[:2]
+    if not draws.complete:
+        return "interrupted"
+    return told.words if not told.good else f"drew {C} x {D:,}, {told.words}"
+
+
+def _warn(told: Convergence, renamed: list[int], draws: Draws, block: Block) -> None:
+    """Say loudly what is wrong with the draws, and what to do."""
+    if renamed:
+        chains = ", ".join(str(c + 1) for c in renamed)
+        warnings.warn(
+            f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 5
+        )
+    if draws.complete and not told.good:
+        warnings.warn(f"{told.words}: give more draws, or let it run until_converged", AdjudgeWarning, 5)

@@ -1,0 +1,58 @@
+"""The judgments that a fit was made from, as the fit has seen them: its judges, topics and gold, in its own order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjudge.arrays import Codes, frozen
+from adjudge.errors import UsageError, quote
+from adjudge.judgments.gold import places
+from adjudge.judgments.table import Judgments
+from adjudge.kernels.block import Block
+from adjudge.models.chains import Draws
+
+if TYPE_CHECKING:
+    from adjudge.judgments.table import Names
+    from adjudge.models.record import Fit
+
+
+def as_fitted(fit: Fit, judgments: Judgments) -> Block:
+    """Return the judgments in the codes of a fit; refuse those that it was not made from."""
+    judge = _met("judge", judgments.judges, fit.judge_names)
+    item = _met("item", judgments.items, fit.items)
+    gold = None if fit.gold is None else fit.gold[item]
+    own = replace(judgments, judges=fit.judge_names, judge=frozen(judge[judgments.judge]))
+    block = own.block(gold)
+    if fit.topic is None or fit.params.prevalence.shape[0] == 1:
+        return block
+    topic = fit.topic[item]
+    return block._replace(topic=np.where(topic < 0, fit.params.prevalence.shape[0] - 1, topic))
+
+
+def drawn(fit: Fit) -> Draws:
+    """Return the draws of a fit; refuse one that has none."""
+    if fit.draws is None:
+        raise UsageError(
+            f"this fit of '{fit.model}' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled"
+        )
+    return fit.draws
+
+
+def gold_informed(fit: Fit) -> bool:
+    """Whether gold informed prevalence in a fit."""
+    prior = fit.options.get("prior")
+    return prior is None or bool(prior["gold_informs"])
+
+
+def _met(what: str, names: Names, known: Names) -> Codes:
+    """Return where names stand in a fit; refuse one that it has never met."""
+    place = places(names, known)
+    strange = np.flatnonzero(place < 0)
+    if strange.size:
+        raise UsageError(
+            f"the fit was not made from these judgments: it has never met {what} {quote(str(names[int(strange[0])]))}"
+        )
+    return place

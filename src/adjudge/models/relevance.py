@@ -1,0 +1,38 @@
+"""The hierarchical Bayesian model of relevance coding (Carpenter 2011, paper 000), for any number of labels.
+
+Judges are a population: the rows of their matrices for truth k come from Dirichlet(kappa_k phi_k), and phi and kappa
+are learned with them. So are topics: the prevalence of each comes from Dirichlet(kappa_pi phi_pi). With two labels
+these are the beta distributions of the paper. A judge of few judgments is taken for one of her population, and so is
+a judge, or a topic, never seen.
+"""
+
+from __future__ import annotations
+
+from adjudge.arrays import Floats
+from adjudge.kernels.block import Block
+from adjudge.kernels.population import Pareto
+from adjudge.models.base import Model
+from adjudge.models.chains import Step
+from adjudge.models.confusion_columns import confusion_columns
+from adjudge.models.gibbs import with_populations
+from adjudge.models.prior import Prior
+
+
+def hierarchical(prior: Prior) -> Model:
+    """Return the model under a prior of kappa."""
+
+    def sampler(block: Block, counted: Floats) -> Step:
+        return with_populations(block, Pareto(prior.shape, prior.least), counted)
+
+    return Model(
+        "hierarchical",
+        "judges are a population whose accuracy is learned, and so are topics; by sampling",
+        "Carpenter 2011",
+        judge_columns=confusion_columns,
+        sampler=sampler,
+        populations=True,
+        under=hierarchical,
+    )
+
+
+MODELS = (hierarchical(Prior()),)

@@ -1,0 +1,82 @@
+"""Replicated judgments against the probabilities they come from, and counts against pairs counted one by one."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from adjudge.kernels.block import Block
+from adjudge.kernels.replicate import count_agreement, replicate
+
+J, K = 5, 3
+
+
+def crowd(rng, items=40, weighted=False):
+    """Return judgments of none to six by item, judges drawn with repeats."""
+    size = rng.integers(0, 7, items)
+    judge, label = rng.integers(J, size=size.sum()), rng.integers(K, size=size.sum()).astype(np.uint8)
+    return Block(
+        np.r_[0, size.cumsum()],
+        (judge * K + label).astype(np.uint32),
+        label,
+        rng.integers(2, size=items).astype(np.int32),
+        np.full(items, -1, np.int32),
+        rng.uniform(0.5, 2, judge.size) if weighted else np.empty(0),
+        J,
+        K,
+        np.arange(float(K)),
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_those_of_all_pairs(weighted):
+    """Pairs of judgments of one item by two judges, a judge's own repeats left out."""
+    block = crowd(np.random.default_rng(0), weighted=weighted)
+    judge, label = block.cell // K, block.label
+    weight = block.weight if weighted else np.ones(label.size)
+    said, agreed, paired, unanimous, shared = np.zeros((J, K)), np.zeros(J), np.zeros(J), 0, 0
+    np.add.at(said, (judge, label), weight)
+    for i in range(block.topic.size):
+        own = range(block.start[i], block.start[i + 1])
+        pairs = [(n, m) for n, m in permutations(own, 2) if judge[n] != judge[m]]
+        for n, m in pairs:
+            paired[judge[n]] += weight[n] * weight[m]
+            agreed[judge[n]] += weight[n] * weight[m] * (label[n] == label[m])
+        shared += bool(pairs)
+        unanimous += bool(pairs) and len({int(label[n]) for n in own}) == 1
+    found = count_agreement(block)
+    np.testing.assert_allclose(found.said, said)
+    np.testing.assert_allclose(found.agreed, agreed, atol=1e-12)
+    np.testing.assert_allclose(found.paired, paired, atol=1e-12)
+    assert (found.unanimous, found.shared) == (unanimous, shared)
+    assert 0 < unanimous < shared < 40
+
+
+def test_labels_are_drawn_from_the_model():
+    """Two judges' labels of a topic's items occur together as sum_z pi_z theta_z theta_z says; gold keeps its truth."""
+    rng, items = np.random.default_rng(1), 60_000
+    prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (2, K))
+    cell, label = np.tile(np.array([0, K], np.uint32), items), np.zeros(2 * items, np.uint8)
+    topic = (np.arange(items) % 2).astype(np.int32)
+    gold = np.where(np.arange(items) < items // 3, 2, -1).astype(np.int32)
+    block = Block(np.arange(items + 1) * 2, cell, label, topic, gold, np.empty(0), 2, K, np.arange(3.0))
+    drawn = replicate(block, prevalence, confusion, rng)
+    pair = drawn.label.reshape(items, 2)
+    groups = [((gold < 0) & (topic == t), prevalence[t]) for t in (0, 1)]
+    for kept, truth in (*groups, (gold == 2, np.eye(K)[2])):
+        seen = np.zeros((K, K))
+        np.add.at(seen, (pair[kept, 0], pair[kept, 1]), 1 / kept.sum())
+        np.testing.assert_allclose(seen, np.einsum("z,zk,zl->kl", truth, *confusion), atol=0.01)
+    np.testing.assert_array_equal(drawn.cell, np.tile([0, K], items) + drawn.label)
+
+
+def test_replicates_follow_the_stream():
+    """The same stream gives the same labels, another others; what is given is not changed."""
+    rng = np.random.default_rng(2)
+    block = crowd(rng)
+    before = block.label.copy()
+    prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (J, K))
+    one, same, other = (replicate(block, prevalence, confusion, np.random.default_rng(s)).label for s in (5, 5, 6))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+    np.testing.assert_array_equal(block.label, before)
