@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import acceleration
+import bayes
 import choosing
 import em_step
 import glad
@@ -44,6 +45,7 @@ def machine() -> str:
 
 PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] = {
     "benchmarks": ("Benchmarks", f" ({machine()}). Times vary by machine; look at the ratios.", timed),
+    "bayes": ("Sampling, beside JAGS, NumPyro and nutpie", f" ({machine()}). JAGS takes its time.", bayes.measure),
     "published": ("Published figures and ours", ".", published.measure),
     "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
 }

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from adjudge.models.base import Params
     from adjudge.models.chains import Draws, Run
     from adjudge.models.choose import Choice, choose
-    from adjudge.models.fit import fit, predict
+    from adjudge.models.fit import fit
     from adjudge.models.holdout import HeldOut, held_out
+    from adjudge.models.predict import predict
     from adjudge.models.prior import Prior
     from adjudge.models.ranking import Ranking, rank
     from adjudge.models.record import Fit
@@ -40,8 +41,9 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.base": ("Params",),
     "adjudge.models.chains": ("Draws", "Run"),
     "adjudge.models.choose": ("Choice", "choose"),
-    "adjudge.models.fit": ("fit", "predict"),
+    "adjudge.models.fit": ("fit",),
     "adjudge.models.holdout": ("HeldOut", "held_out"),
+    "adjudge.models.predict": ("predict",),
     "adjudge.models.prior": ("Prior",),
     "adjudge.models.ranking": ("Ranking", "rank"),
     "adjudge.models.record": ("Fit",),

@@ -1,8 +1,10 @@
 """Dirichlet draws."""
 
 import numpy as np
+import pytest
+from scipy.stats import beta, kstest
 
-from adjudge.kernels.conjugate import dirichlet_rows
+from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
 
 
 def test_means_and_spread_are_those_of_the_distribution():
@@ -27,4 +29,39 @@ def test_any_shape_and_the_same_seed():
     pseudo = np.random.default_rng(2).random((4, 3, 2)) + 0.5
     one, two = (dirichlet_rows(pseudo, np.random.default_rng(5)) for _ in range(2))
     assert one.shape == (4, 3, 2)
+    np.testing.assert_array_equal(one, two)
+
+
+SHAPES = [[0.5, 2.0, 7.5], [0.7, 0.9], [60.0, 2.0], [3.0, 0.1], [0.3, 0.4], [1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("pseudo", SHAPES, ids=str)
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_rows_have_their_distribution(pseudo, mirrored):
+    """Drawn, or drawn and then mirrored twice: every cell is Beta(a, s - a)."""
+    rng, all_rows = np.random.default_rng(3), np.tile(pseudo, (50_000, 1))
+    rows = dirichlet_rows(all_rows, rng)
+    if mirrored:
+        rows = mirrored_rows(all_rows, mirrored_rows(all_rows, rows, rng), rng)
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    for k in range(len(pseudo)) if len(pseudo) > 2 else [int(np.argmin(pseudo))]:  # of two, one tells it all
+        assert kstest(rows[:, k], beta(pseudo[k], sum(pseudo) - pseudo[k]).cdf).pvalue > 1e-4, k
+
+
+@pytest.mark.parametrize("pseudo", [[3.0, 5.0], [40.0, 4.0], [2.0, 3.0, 4.0]], ids=str)
+def test_mirrored_rows_are_on_the_other_side(pseudo):
+    """What was high is low: ranks before and after are nearly reversed."""
+    rng, all_rows = np.random.default_rng(4), np.tile(pseudo, (20_000, 1))
+    before = dirichlet_rows(all_rows, rng)
+    after = mirrored_rows(all_rows, before, rng)
+    assert np.corrcoef(before[:, 0], after[:, 0])[0, 1] < -0.6
+
+
+def test_mirrored_rows_keep_shape_and_seed():
+    """Matrices of judges come back in their shape, the same from the same seed, and tiny pseudo-counts give no NaN."""
+    pseudo = np.random.default_rng(2).random((4, 3, 2)) * np.array([1e-5, 0.5, 50.0])[:, None]
+    rows = dirichlet_rows(pseudo, np.random.default_rng(5))
+    one, two = (mirrored_rows(pseudo, rows, np.random.default_rng(6)) for _ in range(2))
+    assert one.shape == (4, 3, 2)
+    np.testing.assert_allclose(one.sum(axis=2), 1)
     np.testing.assert_array_equal(one, two)

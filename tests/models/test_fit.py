@@ -1,4 +1,4 @@
-"""The doorway: what goes in, what is refused, and memory mode."""
+"""The doorway: what goes in, and what is refused."""
 
 import numpy as np
 import polars as pl
@@ -41,31 +41,6 @@ def test_the_cap_is_said():
     fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "1", "1"] * 10)), iterations=2, tolerance=0)
     assert fit.stopped == "stopped at the cap of 2 passes"
     assert not fit.converged
-
-
-def test_predict_takes_a_new_judge_for_an_average_one():
-    """A judge never seen has the population's matrix."""
-    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)))
-    new = pl.DataFrame({"item": ["n", "m"], "judge": ["nobody", "x"], "label": ["1", "0"]})
-    told = fit.predict(new)
-    prior = fit.params.prevalence[0]
-    expected = prior * fit.params.population[:, 1]
-    np.testing.assert_allclose(told.posterior[0], expected / expected.sum())
-    assert told.stopped == "predicted from a fit of 10 items"
-
-
-def test_predict_refuses_labels_the_fit_never_met():
-    """The scale of a fit is fixed."""
-    new = pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["maybe"]})
-    with pytest.raises(adjudge.InputError, match="label 'maybe' is not one of '0', '1'"):
-        adjudge.fit(TABLE).predict(new)
-
-
-def test_predict_refuses_judgments_on_another_scale():
-    """Encoded judgments must have the fit's labels."""
-    new = adjudge.read(pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["1"]}))
-    with pytest.raises(adjudge.UsageError, match="the judgments' labels '1' are not the fit's '0', '1'"):
-        adjudge.fit(TABLE).predict(new)
 
 
 def test_blocks_depend_on_the_data_alone():

@@ -203,3 +203,25 @@ def test_hybrid_agrees_with_jags(shared):
     assert len(ours) == 5 + 48 + 148 * 25
     assert np.sqrt(np.square(difference).mean()) < 0.008
     assert np.abs(difference).max() < 0.05
+
+
+def test_starts_are_diffuse_and_by_the_vote():
+    """Truths begin where the vote is, gold fixed, by a coin where it ties; chains differ, and not by chance."""
+    rows = [("a", "x", 1), ("a", "y", 1), ("b", "x", 0), ("b", "y", 0), ("c", "x", 1), ("c", "y", 0), ("d", "x", 0)]
+    rows = [(f"{item}{n}", judge, label) for n in range(200) for item, judge, label in rows]
+    table = adjudge.read(
+        pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"), item="item", judge="judge"
+    )
+    gold = np.array([1 if name.startswith("d") else -1 for name in table.items], np.int32)
+    block = table.block(gold)
+    one, two = diffuse(block, 1, 3, 3), diffuse(block, 1, 3, 3)
+    for start, again in zip(one, two, strict=True):
+        for field, same in zip(start, again, strict=True):
+            np.testing.assert_array_equal(field, same)
+    assert len({float(start.kappa[0]) for start in one}) == 3
+    for start in one:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
+        assert abs(start.prevalence[0, 1] - 500 / 800) < 0.1
+        says_one = start.confusion[:, :, 1]  # x: 100 of 500, then 300 of 300; y: none of 300, then 200 of 300
+        x, y = (list(table.judges).index(name) for name in "xy")
+        assert abs(says_one[x, 1] - 300 / 500) < 0.12
+        assert abs(says_one[y, 0] - 0) < 0.12

@@ -31,7 +31,7 @@ def predict(
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.errors import UsageError
-    from adjudge.models.fit import predict as infer
+    from adjudge.models.predict import predict as infer
     from adjudge.models.saved import load
 
     refuse_late_surprises(out, format, (judgments,))

@@ -23,7 +23,8 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.errors import InputError, MissingExtra, UsageError
 from adjudge.judgments.read import read
-from adjudge.models.fit import fit, predict
+from adjudge.models.fit import fit
+from adjudge.models.predict import predict
 from adjudge.models.record import Fit
 
 try:

@@ -1,11 +1,22 @@
-"""Rows of probabilities drawn from their Dirichlet posteriors."""
+"""Rows of probabilities drawn from their Dirichlet posteriors, anew or on the other side of where they are.
+
+A row is gamma draws divided by their sum. Gamma(a) is nearly normal in v = (g / d)^(1/3), d = a - 1/3, around v = 1:
+its density v^(3d) exp(-d v^3) has no skew there, which is why Marsaglia and Tsang (2000) draw from it. So a row can be
+mirrored, v to 2 - v, and stays a draw from the same distribution once the little asymmetry left is made up for by
+Metropolis' rule. Draws that swing to the other side are over-relaxed (Adler 1981; Neal 1998): where rows and what they
+are drawn given hold each other, a chain gets about in half the sweeps or fewer.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.kernels.compiled import compiled
+
+LEAST = 0.6  # pseudo-counts below which a gamma is too skewed to be mirrored
 
 
 def dirichlet_rows(pseudo: Floats, rng: np.random.Generator) -> Floats:
@@ -15,6 +26,16 @@ def dirichlet_rows(pseudo: Floats, rng: np.random.Generator) -> Floats:
     return rows
 
 
+def mirrored_rows(pseudo: Floats, rows: Floats, rng: np.random.Generator) -> Floats:
+    """Return rows on the other side of Dirichlet(pseudo): if they were draws from it, these are too."""
+    K = pseudo.shape[-1]
+    a = np.ascontiguousarray(pseudo).reshape(-1, K)
+    gamma, cube = np.empty(a.shape), np.empty(a.shape)
+    _as_gammas(a, rows.reshape(-1, K), rng, gamma, cube)
+    _mirror(a, np.cbrt(cube), rng, gamma)  # numpy takes many cubic roots at once
+    return gamma.reshape(pseudo.shape)
+
+
 @compiled
 def _draw(pseudo: Floats, rng: np.random.Generator, rows: Floats) -> None:
     """Divide gamma draws by their sum; where all underflow, all goes to one label, drawn by its share."""
@@ -22,7 +43,7 @@ def _draw(pseudo: Floats, rng: np.random.Generator, rows: Floats) -> None:
     for r in range(R):
         total = 0.0
         for k in range(K):
-            rows[r, k] = rng.standard_gamma(pseudo[r, k])
+            rows[r, k] = _gamma(pseudo[r, k], rng)
             total += rows[r, k]
         if total > 0:
             for k in range(K):
@@ -33,3 +54,64 @@ def _draw(pseudo: Floats, rng: np.random.Generator, rows: Floats) -> None:
                 place -= pseudo[r, k]
                 k += 1
             rows[r, k] = 1.0
+
+
+@compiled
+def _as_gammas(pseudo: Floats, rows: Floats, rng: np.random.Generator, gamma: Floats, cube: Floats) -> None:
+    """Turn rows back into gammas, whose sum may be any that a row's sum can be; fill in g / d too."""
+    R, K = pseudo.shape
+    for r in range(R):
+        total = 0.0
+        for k in range(K):
+            total += pseudo[r, k]
+        total = _gamma(total, rng)
+        for k in range(K):
+            gamma[r, k] = total * rows[r, k]
+            cube[r, k] = gamma[r, k] / (max(pseudo[r, k], LEAST) - 1 / 3)
+
+
+@compiled
+def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) -> None:
+    """Mirror the gammas, those of few pseudo-counts are drawn anew, and divide by their sum."""
+    R, K = pseudo.shape
+    for r in range(R):
+        most, total = 0.0, 0.0
+        for k in range(K):
+            a, w = pseudo[r, k], 2 - v[r, k]
+            most = max(most, a)
+            if a < LEAST:
+                gamma[r, k] = _gamma(a, rng)
+            elif _goes(a - 1 / 3, v[r, k], rng):
+                gamma[r, k] = (a - 1 / 3) * w * w * w
+            total += gamma[r, k]
+        for k in range(K):
+            gamma[r, k] /= total
+        if most < LEAST:  # all may have underflowed
+            _draw(pseudo[r : r + 1], rng, gamma[r : r + 1])
+
+
+@compiled
+def _goes(d: float, v: float, rng: np.random.Generator) -> bool:
+    """Return whether v goes to 2 - v by Metropolis' rule; the log of the ratio is -d (6/5 u^5 + 6/7 u^7 + ...)."""
+    u = v - 1
+    if u <= 0 or u >= 1:
+        return u <= 0
+    chance = rng.random()
+    if chance < 1 - 1.2 * d * u**5 / (1 - u * u):
+        return True
+    return math.log(chance) < d * (3 * math.log((1 - u) / v) + v**3 - (1 - u) ** 3)
+
+
+@compiled
+def _gamma(a: float, rng: np.random.Generator) -> float:
+    """Return a draw from Gamma(a) (Marsaglia and Tsang 2000); below 1, from Gamma(a + 1) times U^(1 / a)."""
+    d = (a if a >= 1 else a + 1) - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        x = rng.standard_normal()
+        v = 1 + c * x
+        if v <= 0:
+            continue
+        v, square, chance = v * v * v, x * x, rng.random()
+        if chance < 1 - 0.0331 * square * square or math.log(chance) < 0.5 * square + d * (1 - v + math.log(v)):
+            return d * v if a >= 1 else d * v * math.exp(-rng.standard_exponential() / a)

@@ -9,7 +9,7 @@ tabulated once a draw: how many counts exceed 0, 1, 2, ..., and those that are l
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from adjudge.arrays import Codes, Floats
 from adjudge.kernels.compiled import compiled
 
 SMALL = 32  # counts below which a ratio of gamma functions is a product; beyond, Stirling's series has 14 digits
-WIDTH = 1.0  # of a slice's first interval, in logs
+WIDTH = 5.0  # of a slice's first interval, in logs and over the root of the rows: some 2.5 standard deviations
+NARROW = 0.05  # of the same, at least
 MOST = 100  # times an interval is widened or narrowed
+
+Table: TypeAlias = tuple[Floats, Floats, Codes]  # (K + 1, SMALL) counts above, (K + 1, R) the large, (K + 1) how many
 
 
 class Population(NamedTuple):
@@ -37,89 +40,83 @@ class Pareto(NamedTuple):
 
 def draw_population(counts: Floats, here: Population, prior: Pareto, rng: np.random.Generator) -> Population:
     """Return phi and kappa drawn given the counts of rows (R, K), once each."""
-    R, K = counts.shape
     logit = np.log(here.phi) - np.log(here.phi[-1])
-    room = np.empty((K + 1, SMALL)), np.empty((K + 1, R)), np.empty(K + 1, np.int64)
-    log_kappa = _draw(np.ascontiguousarray(counts.T), math.log(here.kappa), logit, *room, *prior, rng)
+    log_kappa = _draw(_table(counts), math.log(here.kappa), logit, *prior, rng)
     share = np.exp(logit - logit.max())
     return Population(share / share.sum(), math.exp(log_kappa))
 
 
 def log_likelihood(counts: Floats, here: Population) -> float:
     """Return the log likelihood of the counts of rows (R, K), the rows integrated out."""
+    table, K = _table(counts), here.phi.size
+    return float(
+        sum(_rising(here.kappa * phi, k, table) for k, phi in enumerate(here.phi)) - _rising(here.kappa, K, table)
+    )
+
+
+def _table(counts: Floats) -> Table:
+    """Return what of the counts the likelihood depends on, of every label and, last, of all."""
     R, K = counts.shape
-    above, large, found = np.empty((K + 1, SMALL)), np.empty((K + 1, R)), np.empty(K + 1, np.int64)
-    _tabulate(np.ascontiguousarray(counts.T), above, large, found)
-    return float(_polya(math.log(here.kappa), np.log(here.phi), above, large, found))
-
-
-@compiled
-def _draw(
-    count: Floats,
-    log_kappa: float,
-    logit: Floats,
-    above: Floats,
-    large: Floats,
-    found: Codes,
-    shape: float,
-    least: float,
-    rng: np.random.Generator,
-) -> float:
-    """Draw log kappa, and every logit in place; ``count`` is (K, R)."""
-    _tabulate(count, above, large, found)
-    log_kappa = _slice(-1, log_kappa, logit, above, large, found, shape, least, rng)
-    for k in range(logit.size - 1):
-        logit[k] = _slice(k, log_kappa, logit, above, large, found, shape, least, rng)
-    return log_kappa
+    above, large, found = np.zeros((K + 1, SMALL)), np.empty((K + 1, R)), np.zeros(K + 1, np.int64)
+    _tabulate(np.ascontiguousarray(counts), above, large, found)
+    return above, large, found
 
 
 @compiled
 def _tabulate(count: Floats, above: Floats, large: Floats, found: Codes) -> None:
     """Fill in how many counts of each label, and of all, exceed 0 to 31; others are kept, below 0 if not whole."""
-    K, R = count.shape
-    above[:], found[:] = 0.0, 0
+    R, K = count.shape
     for r in range(R):
         total = 0.0
         for k in range(K + 1):
-            n = total if k == K else count[k, r]
+            n = total if k == K else count[r, k]
             total += n
             whole = n == int(n)
             if n >= SMALL or not whole:
                 large[k, found[k]] = n if whole else -n
                 found[k] += 1
-            if whole:
-                for i in range(min(int(n), SMALL)):
-                    above[k, i] += 1.0
+            if whole and n > 0:
+                above[k, min(int(n), SMALL) - 1] += 1.0
+    for i in range(SMALL - 1, 0, -1):
+        for k in range(K + 1):
+            above[k, i - 1] += above[k, i]
+
+
+@compiled
+def _draw(table: Table, log_kappa: float, logit: Floats, shape: float, least: float, rng: np.random.Generator) -> float:
+    """Draw log kappa, and every logit in place."""
+    log_kappa = _slice(-1, table, log_kappa, logit, shape, least, rng)
+    for k in range(logit.size - 1):
+        logit[k] = _slice(k, table, log_kappa, logit, shape, least, rng)
+    return log_kappa
 
 
 @compiled
 def _slice(
     which: int,
+    table: Table,
     log_kappa: float,
     logit: Floats,
-    above: Floats,
-    large: Floats,
-    found: Codes,
     shape: float,
     least: float,
     rng: np.random.Generator,
 ) -> float:
     """Return a new value of log kappa (-1) or of one logit, by stepping out and shrinking."""
-    here = log_kappa if which < 0 else logit[which]
-    floor = _at(which, here, log_kappa, logit, above, large, found, shape, least) - rng.standard_exponential()
-    low = here - WIDTH * rng.random()
-    high = low + WIDTH
+    here, width = log_kappa if which < 0 else logit[which], max(NARROW, WIDTH / math.sqrt(table[1].shape[1]))
+    floor = _at(which, here, table, log_kappa, logit, shape, least) - rng.standard_exponential()
+    low = here - width * rng.random()
+    high = low + width
     for _ in range(MOST):
-        if _at(which, low, log_kappa, logit, above, large, found, shape, least) < floor:
+        if _at(which, low, table, log_kappa, logit, shape, least) < floor:
             break
-        low -= WIDTH
+        low -= width
     for _ in range(MOST):
-        if _at(which, high, log_kappa, logit, above, large, found, shape, least) < floor:
+        if _at(which, high, table, log_kappa, logit, shape, least) < floor:
             break
-        high += WIDTH
+        high += width
     for _ in range(MOST):
         after = low + (high - low) * rng.random()
-        if _at(which, after, log_kappa, logit, above, large, found, shape, least) >= floor:
+        if _at(which, after, table, log_kappa, logit, shape, least) >= floor:
             return after
         if after < here:
             low = after
@@ -129,60 +126,44 @@ def _slice(
 
 
 @compiled
-def _at(
-    which: int,
-    value: float,
-    log_kappa: float,
-    logit: Floats,
-    above: Floats,
-    large: Floats,
-    found: Codes,
-    shape: float,
-    least: float,
-) -> float:
+def _at(which: int, value: float, table: Table, log_kappa: float, logit: Floats, shape: float, least: float) -> float:
     """Return the log density with one coordinate at a value; those of log kappa and of logits, so with Jacobians."""
-    kept = logit[which]
+    K, kept, total = logit.size, logit[which], 0.0
     if which < 0:
         log_kappa = value
-    else:
+        if log_kappa < math.log(least):
+            return -np.inf
+        density = -shape * log_kappa - _rising(math.exp(log_kappa), K, table)
+    else:  # what depends on kappa alone stays the same
         logit[which] = value
-    if log_kappa < math.log(least):
-        density = -np.inf
-    else:
-        total = 0.0
-        for k in range(logit.size):
-            total += math.exp(logit[k])
-        logs = logit - math.log(total)
-        density = -shape * log_kappa + logs.sum() + _polya(log_kappa, logs, above, large, found)
+        density = 0.0
+    for k in range(K):
+        total += math.exp(logit[k])
+    log_total = math.log(total)
+    for k in range(K):
+        log_phi = logit[k] - log_total
+        density += log_phi + _rising(math.exp(log_kappa + log_phi), k, table)
     logit[which] = kept
     return density
 
 
 @compiled
-def _polya(log_kappa: float, log_phi: Floats, above: Floats, large: Floats, found: Codes) -> float:
-    """Return the log likelihood of tabulated counts."""
-    K = log_phi.size
-    total = -_rising(math.exp(log_kappa), above[K], large[K], found[K])
-    for k in range(K):
-        total += _rising(math.exp(log_kappa + log_phi[k]), above[k], large[k], found[k])
-    return total
-
-
-@compiled
-def _rising(a: float, above: Floats, large: Floats, found: int) -> float:
+def _rising(a: float, k: int, table: Table) -> float:
     """Return sum_r log G(a + n_r) - log G(a) of tabulated counts."""
+    above, large, found = table
     total = 0.0
     for i in range(SMALL):
-        if above[i] == 0:
+        if above[k, i] == 0:
             break
-        total += above[i] * math.log(a + i)
-    if found:
+        total += above[k, i] * math.log(a + i)
+    if found[k]:
         base = _log_gamma(a + SMALL)
-        for r in range(found):
-            if large[r] > 0:
-                total += _log_gamma(a + large[r]) - base
+        for r in range(found[k]):
+            n = large[k, r]
+            if n > 0:
+                total += _log_gamma(a + n) - base
             else:
-                total += math.lgamma(a - large[r]) - math.lgamma(a)
+                total += math.lgamma(a - n) - math.lgamma(a)
     return total
 
 

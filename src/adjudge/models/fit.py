@@ -13,7 +13,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import UsageError, quoted
-from adjudge.judgments.gold import places, read_gold
+from adjudge.judgments.gold import read_gold
 from adjudge.judgments.read import read
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.table import Judgments
@@ -23,7 +23,7 @@ from adjudge.models.assign import most_likely, winners
 from adjudge.models.base import Assign, Model, Params, accurate
 from adjudge.models.chains import Draws, Run
 from adjudge.models.drive import Climb, Progress, Rules, climb, go_round, settle
-from adjudge.models.options import Options, options_of
+from adjudge.models.options import Options
 from adjudge.models.prior import Prior, refuse_no_mode
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
@@ -86,42 +86,21 @@ def fit(
     if options.inference == "gibbs":
         from adjudge.models.draw import draw
 
-        with ThreadPoolExecutor(workers or _cores()) as pool:
+        with ThreadPoolExecutor(workers or options.run.chains) as pool:  # cores take turns, and no chain comes last
             found = draw(chosen, judgments, known, options, pool, progress)
         return record(chosen, judgments, found.block, found.outcome, found.posterior, options, found.draws)
     block = judgments.block(known)
     blocks = blocks_of(block)
-    with ThreadPoolExecutor(workers or _cores()) as pool:
+    with ThreadPoolExecutor(workers or cores()) as pool:
         total = summed(blocks, pool)
         usual = accurate(len(judgments.judges), len(judgments.scale))
         begin = usual if first is None else chosen.estimate(total(first, usual), usual)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, tolerance, iterations, accelerate)
         outcome = _inferred(chosen, total, begin, rules, progress)
-        posterior, evidence = _posterior(chosen, blocks, outcome.params, pool)
+        posterior, evidence = posterior_of(chosen, blocks, outcome.params, pool)
     history = () if chosen.hard else (*outcome.evidence, evidence)
     return record(chosen, judgments, block, outcome._replace(evidence=history), posterior, options)
-
-
-def predict(known: Fit, data: Any) -> Fit:
-    """Infer the truth of new items from a saved fit ("memory" mode): its judges and prevalence stay as they are.
-
-    A judge the fit never met is taken for an average one.
-    """
-    scale = known.scale
-    judgments = data if isinstance(data, Judgments) else read(data, labels=scale.labels, ordinal=scale.ordinal)
-    if judgments.scale.names != scale.names:
-        given = quoted(judgments.scale.names)
-        raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
-    place = places(judgments.judges, known.judge_names)
-    model, options = model_named(known.model), options_of(known.options)
-    block = judgments.block(by_topic=model.populations)
-    params, block = _of_topics(known, _of_judges(known.params, place), judgments, block)
-    with ThreadPoolExecutor(_cores()) as pool:
-        posterior, evidence = _posterior(model, blocks_of(block), params, pool)
-    stopped = f"predicted from a fit of {len(known.items):,} items"
-    outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
-    return record(model, judgments, block, outcome, posterior, options)
 
 
 def blocks_of(block: Block) -> list[Block]:
@@ -159,7 +138,7 @@ def _inferred(
     return (settle if model.hard else climb)(step, begin, rules, progress)
 
 
-def _posterior(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
+def posterior_of(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
     """Return p(truth | labels) of all items and what else the model says of them (I, K + E), and the log evidence."""
     ends = np.cumsum([block.topic.size for block in blocks])
     whole = np.empty((int(ends[-1]), blocks[0].labels + len(model.item_columns)))
@@ -224,27 +203,6 @@ def refuse_other_scales(model: Model, scale: Scale) -> None:
         )
 
 
-def _of_judges(params: Params, place: Codes) -> Params:
-    """Return the params of the judges at these places; a judge at -1 is an average one."""
-    met = place >= 0
-    confusion = np.where(met[:, None, None], params.confusion[place], params.population)
-    if not params.typical.size:
-        return params._replace(confusion=confusion)
-    return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[place], params.typical))
-
-
-def _of_topics(known: Fit, params: Params, judgments: Judgments, block: Block) -> tuple[Params, Block]:
-    """Return params with the prevalence of each new topic, and the block with its items in these."""
-    if known.topics is None or not params.unseen.size:
-        return params, block._replace(topic=np.zeros_like(block.topic))
-    T = params.prevalence.shape[0]  # of which the last may be that of items without a topic
-    without = T - 1 if len(known.topics) < T else T
-    met = np.full(1, T) if judgments.topics is None else np.r_[places(judgments.topics, known.topics), without]
-    topic = met[judgments.topic if judgments.topic is not None else np.zeros_like(block.topic)]
-    everywhere = np.vstack([params.prevalence, params.unseen])
-    return params._replace(prevalence=everywhere), block._replace(topic=np.where(topic < 0, T, topic))
-
-
 def _under(model: Model, options: Options) -> Model:
     """Return the model under the prior that is asked for; refuse what it cannot do."""
     prior = options.prior
@@ -292,6 +250,6 @@ def _labels(posterior: Floats, options: Options) -> Codes:
     return label
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

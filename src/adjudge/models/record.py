@@ -171,7 +171,7 @@ class Fit:
 
     def predict(self, data: Any) -> Fit:
         """Infer the truth of new items with the judges of this fit."""
-        from adjudge.models.fit import predict
+        from adjudge.models.predict import predict
 
         return predict(self, data)
 

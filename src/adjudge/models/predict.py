@@ -1,0 +1,63 @@
+"""``predict``: new judgments, judged with what an earlier fit learned."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import Codes
+from adjudge.errors import UsageError, quoted
+from adjudge.judgments.gold import places
+from adjudge.judgments.read import read
+from adjudge.judgments.table import Judgments
+from adjudge.kernels.block import Block
+from adjudge.models.base import Params
+from adjudge.models.drive import Climb
+from adjudge.models.fit import blocks_of, cores, posterior_of, record
+from adjudge.models.options import options_of
+from adjudge.models.record import Fit
+from adjudge.models.registry import model_named
+
+
+def predict(known: Fit, data: Any) -> Fit:
+    """Infer the truth of new items from a saved fit ("memory" mode): its judges and prevalence stay as they are.
+
+    A judge the fit never met is taken for an average one.
+    """
+    scale = known.scale
+    judgments = data if isinstance(data, Judgments) else read(data, labels=scale.labels, ordinal=scale.ordinal)
+    if judgments.scale.names != scale.names:
+        given = quoted(judgments.scale.names)
+        raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
+    place = places(judgments.judges, known.judge_names)
+    model, options = model_named(known.model), options_of(known.options)
+    block = judgments.block(by_topic=model.populations)
+    params, block = _of_topics(known, _of_judges(known.params, place), judgments, block)
+    with ThreadPoolExecutor(cores()) as pool:
+        posterior, evidence = posterior_of(model, blocks_of(block), params, pool)
+    stopped = f"predicted from a fit of {len(known.items):,} items"
+    outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
+    return record(model, judgments, block, outcome, posterior, options)
+
+
+def _of_judges(params: Params, place: Codes) -> Params:
+    """Return the params of the judges at these places; a judge at -1 is an average one."""
+    met = place >= 0
+    confusion = np.where(met[:, None, None], params.confusion[place], params.population)
+    if not params.typical.size:
+        return params._replace(confusion=confusion)
+    return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[place], params.typical))
+
+
+def _of_topics(known: Fit, params: Params, judgments: Judgments, block: Block) -> tuple[Params, Block]:
+    """Return params with the prevalence of each new topic, and the block with its items in these."""
+    if known.topics is None or not params.unseen.size:
+        return params, block._replace(topic=np.zeros_like(block.topic))
+    T = params.prevalence.shape[0]  # of which the last may be that of items without a topic
+    without = T - 1 if len(known.topics) < T else T
+    met = np.full(1, T) if judgments.topics is None else np.r_[places(judgments.topics, known.topics), without]
+    topic = met[judgments.topic if judgments.topic is not None else np.zeros_like(block.topic)]
+    everywhere = np.vstack([params.prevalence, params.unseen])
+    return params._replace(prevalence=everywhere), block._replace(topic=np.where(topic < 0, T, topic))

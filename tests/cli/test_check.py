@@ -1,0 +1,50 @@
+"""``adjudge check``."""
+
+import pytest
+
+CROWD = ("simulate", "dawid-skene", "--size", "items=120", "--size", "judges=6", "--size", "labels=2", "--out", "crowd")
+SHORT = ("--chains", "2", "--warmup", "100", "--draws", "300", "--seed", "3")
+
+
+@pytest.fixture
+def sampled(run):
+    """Write a sampled fit of a simulated crowd, and return where its judgments are."""
+    run(*CROWD)
+    assert run("fit", "crowd/labels.csv", "--model", "hybrid-confusion", *SHORT, "--out", "fit").code == 0
+    return "crowd/labels.csv"
+
+
+def test_chains_crowd_and_items_are_checked(run, sampled):
+    """All three parts are there, and a crowd drawn from the model is explained by it."""
+    answer = run("check", "fit", sampled, "--rows", "3")
+    assert answer.code == 0
+    assert "Chains: the worst 3 of 26 parameters" in answer.out
+    assert "Crowd: The model explains the crowd" in answer.out
+    assert "PSIS-LOO" in answer.out
+    assert "WAIC" in answer.out
+
+
+def test_two_fits_are_compared(run, sampled):
+    """By the difference of what each foretells."""
+    run("fit", sampled, "--model", "hierarchical", *SHORT, "--out", "other")
+    answer = run("check", "fit", sampled, "--against", "other")
+    assert answer.code == 0
+    assert "hybrid-confusion against hierarchical: elpd " in answer.out
+
+
+def test_a_fit_without_draws_is_refused(run, sampled):
+    """With what to fit instead."""
+    run("fit", sampled, "--out", "climbed")
+    answer = run("check", "climbed", sampled)
+    assert answer.code == 2
+    assert answer.err == (
+        "adjudge: this fit of 'dawid-skene' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled\n"
+    )
+
+
+def test_other_judgments_are_refused(run, sampled, tmp_path):
+    """A fit is checked against what it was made from."""
+    (tmp_path / "new.csv").write_text("item,judge,label\ni1,stranger,0\n")
+    answer = run("check", "fit", "new.csv")
+    assert answer.code == 2
+    assert "the fit was not made from these judgments: it has never met judge 'stranger'" in answer.err
