@@ -54,7 +54,7 @@ SETS = (
 SHOWN = ("majority", "dawid-skene", "hybrid-confusion", "minimax-entropy")
 VOTE = "majority"
 SAMPLED = "hierarchical"  # is measured for itself, in bayes.py
-ALIKE = [name for name, model in MODELS.items() if not model.ordered and not model.binary]  # take any labels
+ALIKE = [name for name in MODELS if not MODELS[name].ordered and not MODELS[name].binary and name != SAMPLED]
 SEEDS = (0, 1, 2)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
+from adjudge.kernels.bits import unpacked
 from adjudge.models import fit as doorway
 from adjudge.models.convergence import mean_error
 from adjudge.models.registry import MODELS
@@ -291,6 +292,18 @@ def test_predicting_from_posterior_means_comes_near_the_draws(model):
         gaps.append(np.abs(fit.predict(crowd).posterior - fit.posterior).mean())
     assert gaps[1] < 0.002
     assert gaps[1] < gaps[0] / 5
+
+
+@SAMPLED
+def test_truths_are_kept_if_asked_for(model):
+    """As often as their probability says, and without changing a draw."""
+    crowd = adjudge.simulate("dawid-skene", seed=1, items=60, judges=5, labels=3, per_item=4).judgments
+    kept, plain = (fitted(crowd, model, run=adjudge.Run(2, 100, 1_000, truths=truths)) for truths in (True, False))
+    np.testing.assert_array_equal(kept.draws.confusion, plain.draws.confusion)
+    truth = unpacked(kept.draws.truth, 60)  # (C, D, I)
+    shares = np.stack([(truth == k).mean(axis=(0, 1)) for k in range(3)], axis=1)
+    np.testing.assert_allclose(shares, kept.posterior, atol=0.05)
+    assert plain.draws.truth.size == 0
 
 
 @SAMPLED

@@ -114,6 +114,8 @@ class Sampling:
         bool, typer.Option("--until-converged", help="Go on, twice as far each time, until R-hat and ESS are good.")
     ] = False
 
+    truths: Annotated[bool, typer.Option("--keep-truths", help="Keep every truth that is drawn, as bits.")] = False
+
     def run(self) -> Run:
         """Return the run."""
         from adjudge.models.chains import Run

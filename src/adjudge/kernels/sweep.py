@@ -15,11 +15,21 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled, put
 from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, product_logs, sum_logs
 
+NOT_KEPT = np.empty(0, np.int32)
 
-def sweep(block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator, probability: Floats) -> Tally:
-    """Draw every truth and return the tally of the draws; add p(truth | rest) to ``probability`` (I, Z) if it has room.
 
-    ``probability`` is the one argument that is changed: a run of thousands of sweeps keeps one array.
+def sweep(
+    block: Block,
+    prevalence: Floats,
+    confusion: Floats,
+    rng: np.random.Generator,
+    probability: Floats,
+    drawn: Codes = NOT_KEPT,
+) -> Tally:
+    """Draw every truth and return the tally of the draws.
+
+    ``probability`` (I, Z) and ``drawn`` (I) are changed if they have room: p(truth | rest) is added to the one, the
+    truths go to the other. So a run of thousands of sweeps keeps one array of each.
     """
     J, Z, K = confusion.shape
     board = np.zeros((J, K, 2, Z))  # per judge and label the likelihood of each truth and, beside it, room to count
@@ -27,7 +37,7 @@ def sweep(block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Ge
     truth, blank = np.zeros(prevalence.shape), (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
     chance = rng.random(block.topic.size)  # all at once: one by one in a compiled loop they cost three times as much
-    evidence = _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, truth, blank)
+    evidence = _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, drawn, truth, blank)
     return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
 
 
@@ -42,6 +52,7 @@ def _sweep(
     board: Floats,
     chance: Floats,
     probability: Floats,
+    drawn: Codes,
     truth: Floats,
     blank: Any,
 ) -> float:
@@ -83,6 +94,8 @@ def _sweep(
             share = 1 / total
             for z in range(Z):
                 probability[i, z] += (1.0 if z == k else 0.0) if known else p[z] * share
+        if drawn.size:
+            drawn[i] = k
         truth[t, k] += 1.0
         for n in range(first, last):
             flat[cell[n] * (2 * Z) + Z + k] += weight[n] if weight.size else 1.0

@@ -8,8 +8,10 @@ right (the assignment problem, on the matrix of all judges together).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
+from adjudge.kernels.bits import packed, unpacked
 from adjudge.models.chains import Draws
 
 
@@ -31,7 +33,8 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
             every = np.r_[order, order.size]
             phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
             phi[c][:, -1] = phi[c][:, -1][:, order]
-    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps), renamed
+    truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
+    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
 
 
 def _names(pooled: Floats) -> Codes:
@@ -45,3 +48,10 @@ def _names(pooled: Floats) -> Codes:
     order[label] = truth
     kept = np.trace(rows) >= rows[truth, label].sum() - 1e-9  # names stay where others are no better
     return np.arange(K) if kept else order
+
+
+def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
+    """Return the truths that are kept as bits under other names."""
+    items, K = draws.probability.shape[1:]
+    called = [np.argsort(order)[unpacked(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
+    return np.stack([[packed(draw, K) for draw in chain] for chain in called])

@@ -2,7 +2,7 @@
 
 A chain is a loop of steps that release the GIL, so chains run in threads. Every chain has its own generator, spawned
 from the seed, and they share nothing: the draws are the same on one thread and on many. What is kept is bounded: states
-after warm-up, thinned, and of the truths only the mean of p(truth | rest), not every draw.
+after warm-up, thinned, and of the truths only the mean of p(truth | rest) or, if asked for, bits.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adjudge.arrays import Floats
 from adjudge.errors import UsageError
@@ -26,6 +27,7 @@ class State(NamedTuple):
     confusion: Floats  # (J, K, K)
     phi: Floats  # (P, K) means of the populations of rows, one a truth, and of topics; P = 0 where these are fixed
     kappa: Floats  # (P) how alike rows are
+    truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, where they are kept
 
 
 Step: TypeAlias = Callable[
@@ -52,6 +54,7 @@ class Run:
     draws: int = 1_000  # kept of each
     thin: int = 1  # sweeps for each that is kept
     until_converged: bool = False
+    truths: bool = False  # whether every truth drawn is kept, as bits
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("warmup", 0), ("draws", 4), ("thin", 1)):
@@ -69,6 +72,7 @@ class Draws(NamedTuple):
     probability: Floats  # (C, I, K) the mean of p(truth | rest)
     complete: bool  # whether no chain was interrupted
     sweeps: int = 0  # of all chains, those that are not kept included
+    truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.bits``
 
 
 def sample(
@@ -103,22 +107,22 @@ def sample(
             chain.begin_again()
 
 
-def _room(starts: Sequence[State], items: int, run: Run) -> list[Floats]:
+def _room(starts: Sequence[State], items: int, run: Run) -> list[NDArray[Any]]:
     """Return room for what all chains keep: their states, and the sum of p(truth | rest)."""
     C = len(starts)
-    states = [np.empty((C, run.draws, *field.shape)) for field in starts[0]]
+    states = [np.empty((C, run.draws, *field.shape), field.dtype) for field in starts[0]]
     return [*states, np.zeros((C, items, starts[0].prevalence.shape[1]))]
 
 
-def _gathered(room: Sequence[Floats], chains: Sequence[_Chain], interrupted: bool) -> Draws:
+def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupted: bool) -> Draws:
     """Return what the chains have kept: as much of each as of the one that has least."""
     least = min(chain.kept for chain in chains)
     if interrupted and not least:
         raise KeyboardInterrupt
-    prevalence, confusion, phi, kappa = (states[:, :least] for states in room[:-1])
+    prevalence, confusion, phi, kappa, truth = (states[:, :least] for states in room[:-1])
     probability = room[-1] / np.array([max(1, chain.swept) for chain in chains])[:, None, None]
     swept = sum(chain.sweep for chain in chains)
-    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept)
+    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
 
 
 def _wait(running: Sequence[Future[None]], stop: threading.Event) -> bool:
@@ -142,7 +146,7 @@ class _Chain:
     def __init__(self, number: int, start: State, rng: np.random.Generator, run: Run) -> None:
         self.number, self.here, self.rng, self.run, self.sweep = number, start, rng, run, 0
 
-    def keep_in(self, room: Sequence[Floats]) -> None:
+    def keep_in(self, room: Sequence[NDArray[Any]]) -> None:
         """Keep what is drawn from here on in this room."""
         *self.states, self.probability = room
         self.kept = self.swept = 0

@@ -11,6 +11,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.judgments.table import Judgments
+from adjudge.kernels.bits import packed
 from adjudge.kernels.block import Block
 from adjudge.models.align import aligned
 from adjudge.models.base import Model, Params
@@ -52,6 +53,9 @@ def draw(
     starts = diffuse(block, topics, options.seed, run.chains)
     if not model.populations:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
+    if run.truths:
+        nothing = packed(np.zeros(block.topic.size, np.int32), block.labels)
+        starts = [start._replace(truth=nothing) for start in starts]
     judged = np.bincount(judgments.judge, minlength=block.judges)
 
     def named(draws: Draws) -> tuple[Draws, list[int]]:
@@ -103,7 +107,7 @@ def of_gold(block: Block, topics: int) -> Floats:
 
 def refuse_too_much(block: Block, topics: int, run: Run) -> None:
     """Refuse a run whose draws would not fit in memory, before it begins."""
-    each = 8 * (block.judges * block.labels**2 + topics * block.labels)
+    each = 8 * (block.judges * block.labels**2 + topics * block.labels) + (block.topic.size // 4 if run.truths else 0)
     size = run.chains * run.draws * each
     if size > MOST_BYTES:
         fits = max(4, int(MOST_BYTES / (run.chains * each)))
@@ -131,7 +135,7 @@ def _warn(told: Convergence, renamed: list[int], draws: Draws, block: Block) -> 
     if renamed:
         chains = ", ".join(str(c + 1) for c in renamed)
         warnings.warn(
-            f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 5
+            f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 4
         )
     if draws.complete and not told.good:
-        warnings.warn(f"{told.words}: give more draws, or let it run until_converged", AdjudgeWarning, 5)
+        warnings.warn(f"{told.words}: give more draws, or let it run until_converged", AdjudgeWarning, 4)

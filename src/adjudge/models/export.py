@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.errors import MissingExtra
+from adjudge.kernels.bits import unpacked
 from adjudge.models.fitted import drawn
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def to_arviz(fit: Fit) -> Any:
         variables |= {"phi": draws.phi, "kappa": draws.kappa}
         dims |= {"phi": ["population", "label"], "kappa": ["population"]}
         coords["population"] = [*labels, "topics"]
+    if draws.truth.size:
+        variables["truths"] = unpacked(draws.truth, len(fit.items)).astype(np.int16)
+        dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()
     about = {"model": fit.model, "truths": "probabilities of truths are in the fit's labels"}
     contiguous = {name: np.ascontiguousarray(values) for name, values in variables.items()}
     return from_dict({"posterior": contiguous}, dims=dims, coords=coords, attrs={"/": about})

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.kernels.bits import packed
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
 from adjudge.kernels.population import Pareto, Population, draw_population
@@ -28,7 +29,7 @@ def with_priors(block: Block, rows: Floats, topics: Floats) -> Step:
     """Return a sweep under fixed priors: pseudo-counts of a judge's rows (K, K), and of prevalence (K)."""
 
     def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
-        tally = sweep(block, here.prevalence, here.confusion, rng, probability)
+        tally, here = _swept(block, here, rng, probability)
         prevalence, confusion = dirichlet_rows(topics + tally.truth, rng), dirichlet_rows(rows + tally.label, rng)
         return here._replace(prevalence=prevalence, confusion=confusion)
 
@@ -41,12 +42,12 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
     ``counted`` (T, K) is taken off the tally of topics: gold that is not to inform prevalence.
     """
 
-    def swept(here: State, rng: np.random.Generator, probability: Floats) -> Tally:
-        tally = sweep(block, here.prevalence, here.confusion, rng, probability)
-        return tally if counted is None else tally._replace(truth=tally.truth - counted)
+    def swept(here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+        tally, here = _swept(block, here, rng, probability)
+        return (tally if counted is None else tally._replace(truth=tally.truth - counted)), here
 
     def mirrored(here: State, rng: np.random.Generator) -> State:
-        tally, pseudo = swept(here, rng, NOWHERE), here.kappa[:, None] * here.phi  # (K + 1, K)
+        (tally, _), pseudo = swept(here, rng, NOWHERE), here.kappa[:, None] * here.phi  # (K + 1, K)
         prevalence = mirrored_rows(pseudo[-1] + tally.truth, here.prevalence, rng)
         return here._replace(
             prevalence=prevalence, confusion=mirrored_rows(pseudo[:-1] + tally.label, here.confusion, rng)
@@ -55,13 +56,21 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
     def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
         if probability.size:  # what is kept is worth a sweep more; warm-up is long enough without
             here = mirrored(here, rng)
-        tally = swept(here, rng, probability)
+        tally, here = swept(here, rng, probability)
         tables = [*tally.label.transpose(1, 0, 2), tally.truth]  # of each population: (J, K) a truth, (T, K)
         old = [Population(phi, float(kappa)) for phi, kappa in zip(here.phi, here.kappa, strict=True)]
         new = [draw_population(table, p, prior, rng) for table, p in zip(tables, old, strict=True)]
-        return _rows_given(tally, np.stack([p.phi for p in new]), np.array([p.kappa for p in new]), rng)
+        phi, kappa = np.stack([p.phi for p in new]), np.array([p.kappa for p in new])
+        return _rows_given(tally, phi, kappa, rng)._replace(truth=here.truth)
 
     return step
+
+
+def _swept(block: Block, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+    """Return the tally of truths drawn and, where truths are kept, the state with these."""
+    drawn = np.empty(block.topic.size if here.truth.size and probability.size else 0, np.int32)
+    tally = sweep(block, here.prevalence, here.confusion, rng, probability, drawn)
+    return tally, here._replace(truth=packed(drawn, block.labels)) if drawn.size else here
 
 
 def diffuse(block: Block, topics: int, seed: int, chains: int) -> Sequence[State]:
