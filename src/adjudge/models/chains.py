@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -38,6 +38,7 @@ Told: TypeAlias = Callable[[int, int, State], None]  # a chain, its sweep, and w
 Enough: TypeAlias = Callable[["Draws"], bool]
 
 DOUBLINGS = 6  # of a run that goes on until it has converged
+HEARD = 0.1  # seconds after which Ctrl-C is heard: without an end to the waiting it may not be
 NOWHERE = np.empty((0, 0))  # for probabilities that are not kept
 
 
@@ -116,11 +117,14 @@ def _room(starts: Sequence[State], items: int, run: Run) -> list[NDArray[Any]]:
 
 def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupted: bool) -> Draws:
     """Return what the chains have kept: as much of each as of the one that has least."""
-    least = min(chain.kept for chain in chains)
-    if interrupted and not least:
+    begun = [chain for chain in chains if chain.kept]  # Ctrl-C may come before one has anything to give
+    if interrupted and not begun:
         raise KeyboardInterrupt
-    prevalence, confusion, phi, kappa, truth = (states[:, :least] for states in room[:-1])
-    probability = room[-1] / np.array([max(1, chain.swept) for chain in chains])[:, None, None]
+    which, least = [chain.number for chain in begun], min(chain.kept for chain in begun)
+    whole = len(begun) == len(chains)  # then nothing is copied
+    *states, summed = room if whole else [kept[which] for kept in room]
+    prevalence, confusion, phi, kappa, truth = (kept[:, :least] for kept in states)
+    probability = summed / np.array([chain.swept for chain in begun])[:, None, None]
     swept = sum(chain.sweep for chain in chains)
     return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
 
@@ -128,14 +132,19 @@ def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupte
 def _wait(running: Sequence[Future[None]], stop: threading.Event) -> bool:
     """Wait for all chains; Ctrl-C, or an error in one of them, stops the others. Return whether it was Ctrl-C."""
     try:
+        while wait(running, HEARD, FIRST_EXCEPTION).not_done:
+            if any(chain.done() and chain.exception() for chain in running):
+                break
         for chain in running:
-            chain.result()
+            if chain.done():
+                chain.result()
     except KeyboardInterrupt:
         stop.set()
         wait(running)
         return True
     except BaseException:
         stop.set()
+        wait(running)
         raise
     return False
 

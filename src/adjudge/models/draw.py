@@ -16,7 +16,7 @@ from adjudge.kernels.block import Block
 from adjudge.models.align import aligned
 from adjudge.models.base import Model, Params
 from adjudge.models.chains import Draws, Run, sample
-from adjudge.models.convergence import Convergence, convergence
+from adjudge.models.convergence import ENOUGH, Convergence, convergence
 from adjudge.models.drive import Climb, Progress
 from adjudge.models.gibbs import diffuse
 from adjudge.models.options import Options
@@ -46,11 +46,11 @@ def draw(
     """Sample a model, and say whether the chains have converged."""
     block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
     prior, run = options.prior or Prior(), options.run
-    refuse_too_much(block, topics, run)
+    refuse_run(block, topics, run)
     if model.sampler is None:
         raise UsageError(f"model '{model.name}' is not sampled")
     step = model.sampler(block, np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics))
-    starts = diffuse(block, topics, options.seed, run.chains)
+    starts = diffuse(block, topics, options.seed, run.chains, prior.least)
     if not model.populations:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
     if run.truths:
@@ -105,8 +105,12 @@ def of_gold(block: Block, topics: int) -> Floats:
     return np.bincount(cell, minlength=topics * block.labels).reshape(topics, block.labels).astype(float)
 
 
-def refuse_too_much(block: Block, topics: int, run: Run) -> None:
-    """Refuse a run whose draws would not fit in memory, before it begins."""
+def refuse_run(block: Block, topics: int, run: Run) -> None:
+    """Refuse, before it begins, a run whose draws would not fit in memory, or never be enough."""
+    if run.until_converged and run.chains * run.draws < ENOUGH:
+        raise UsageError(
+            f"{run.chains} x {run.draws} draws are never worth {ENOUGH}, which convergence takes: keep more draws"
+        )
     each = 8 * (block.judges * block.labels**2 + topics * block.labels) + (block.topic.size // 4 if run.truths else 0)
     size = run.chains * run.draws * each
     if size > MOST_BYTES:

@@ -73,10 +73,11 @@ def _swept(block: Block, here: State, rng: np.random.Generator, probability: Flo
     return tally, here._replace(truth=packed(drawn, block.labels)) if drawn.size else here
 
 
-def diffuse(block: Block, topics: int, seed: int, chains: int) -> Sequence[State]:
+def diffuse(block: Block, topics: int, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
     """Return starts that are far apart: truths by the vote, a coin where it ties, and populations that differ much.
 
-    Judges as such are anywhere between a coin and certainty. Prevalence and confusion are drawn given all this.
+    Judges as such are anywhere between a coin and certainty. Prevalence and confusion are drawn given all this. No
+    kappa is below the ``least`` that its prior knows.
     """
     K, best = block.labels, most_likely(vote_shares(block))
     starts = []
@@ -85,7 +86,7 @@ def diffuse(block: Block, topics: int, seed: int, chains: int) -> Sequence[State
         truth = (best * rng.random(best.shape)).argmax(axis=1)  # of those that tie, any
         right = rng.uniform(1 / K, 1, (K, 1)) if K > 1 else np.ones((1, 1))
         rows = np.where(np.eye(K, dtype=bool), right, (1 - right) / max(1, K - 1))
-        phi, kappa = np.vstack([rows, rng.dirichlet(np.ones(K))]), rng.uniform(2, 20, K + 1)
+        phi, kappa = np.vstack([rows, rng.dirichlet(np.ones(K))]), least + rng.uniform(2, 20, K + 1)
         starts.append(_rows_given(count(block, np.eye(K)[truth], topics), phi, kappa, rng))
     return starts
 

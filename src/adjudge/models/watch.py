@@ -1,4 +1,4 @@
-"""How far chains are while they run: the sweeps of the slowest, and the worst R-hat of what mixes worst."""
+"""How far chains are while they run: their sweeps, the mean of all, and the worst R-hat of what mixes worst."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Watch:
         if time.monotonic() - self.said > EVERY and self.speaking.acquire(blocking=False):
             try:
                 self.said = time.monotonic()
-                self.progress(min(map(len, self.seen)), self.worst())
+                self.progress(sum(map(len, self.seen)) // len(self.seen), self.worst())
             finally:
                 self.speaking.release()
 
