@@ -46,8 +46,9 @@ docs: .venv/.tools ## write the generated pages anew
 bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
-studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-001.md and -002.md
+studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-000.md to -003.md
 	$(BIN)/python benchmarks/studies.py
+	$(BIN)/python -m adjudge.report docs
 
 clean: ## remove the environment and what the demo wrote
 	rm -rf .venv $(DEMO)

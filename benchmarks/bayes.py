@@ -67,7 +67,7 @@ def paper_run(workers: int) -> tuple[Draws, float, float]:
 
 def told(began: float) -> None:
     """Run it and print what is to be known of it; for a process of its own that began at a time."""
-    draws, cpu, wall = paper_run(2)
+    draws, cpu, wall = paper_run(RUN.chains)  # as fit does: two cores take turns, and no chain comes last
     usage, whole = resource.getrusage(resource.RUSAGE_SELF), time.time() - began  # before anything is diagnosed
     spent = (usage.ru_utime + usage.ru_stime, whole, usage.ru_maxrss / 1024)
     chains = dict(zip(("phi_0", "phi_1", "phi_pi"), np.moveaxis(draws.phi[..., 1], 2, 0), strict=True))

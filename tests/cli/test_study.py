@@ -22,7 +22,8 @@ def test_without_a_name_studies_are_listed(run):
     answer = run("study")
     assert (answer.code, answer.err) == (0, "")
     assert "Faridani et al. 2013 (paper 001)" in answer.out
-    assert "sets of ordinal: web_search, adult2, nyt_3p, trec2011_task2" in answer.out
+    assert "ordinal, sets: web_search, adult2, nyt_3p, trec2011_task2" in answer.out
+    assert "spectrum, crowds of 5, 10, 20, 50" in answer.out
 
 
 def test_people_see_a_table_of_each_set(run, crowd):
@@ -120,7 +121,7 @@ def test_what_the_reader_must_know_is_said(run, crowd, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("magic",), 2, "study 'magic' is not one of 'ordinal', 'vote'"),
+        (("magic",), 2, "study 'magic' is not one of 'ordinal', 'vote', 'spectrum', 'memory', 'trec2011'"),
         (("vote", "--format", "qrels"), 2, "format 'qrels' is not one of 'csv', 'jsonl', 'parquet'"),
         (("vote", "--out", ""), 2, "--out is empty: name a folder"),
         (("vote", "--data", "none"), 1, "none: there is no such folder: name one that holds sets"),
@@ -144,3 +145,93 @@ def test_the_draws_are_those_of_the_room():
     from adjudge.score.bootstrap import DRAWS
 
     assert inspect.signature(study.study).parameters["draws"].default == DRAWS
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Let chains be short, and everything happen in one process."""
+    from adjudge.cli import study
+    from adjudge.models.chains import Run
+    from adjudge.report import memory, spectrum, studies, trec2011
+
+    def quick(real):
+        def call(*arguments, **options):
+            chains = {"run": Run(2, 20, 20)} if "run" in options else {}
+            return real(*arguments, **{**options, **chains})
+
+        return call
+
+    for room in (spectrum, studies, trec2011):
+        monkeypatch.setattr(room, "fit", quick(room.fit))
+    monkeypatch.setattr(study, "_cores", lambda: 1)
+    assert memory.fitted is spectrum.fitted
+
+
+def test_the_spectrum_is_shown_and_written(run, short, tmp_path):
+    """The true matrices, then a table of each measure; and a figure."""
+    answer = run("study", "spectrum", "--runs", "2", "--sizes", "20,5", "--out", "results")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == "What the crowds are drawn from: prevalence, and the judges' matrices"
+    assert "accuracy of labels, mean of 2 runs" in lines
+    assert answer.out.endswith("wrote study_spectrum.csv to results\nwrote study_spectrum.svg to results\n")
+    table = pl.read_csv(tmp_path / "results" / "study_spectrum.csv")
+    assert table["items"].unique(maintain_order=True).to_list() == [5, 20]
+    assert {"accuracy", "mae_low", "p_A"} < set(table.columns)
+
+
+def test_memory_is_shown_by_set(run, short, crowd):
+    """In both modes."""
+    answer = run("study", "memory", "--data", "crowds", "--sets", "a", "--runs", "2", "--sizes", "1,3")
+    assert (answer.code, answer.err) == (0, "")
+    assert "a: accuracy, memoryless, mean of 2 runs" in answer.out
+    assert "a: accuracy, with memory, mean of 2 runs" in answer.out
+
+
+def test_trec2011_writes_runs_and_figures(run, short, tmp_path):
+    """For every reading of what gold tells; that short chains have not converged is said."""
+    sizes = ("topics=3", "items=60", "judges=12", "judgments=300", "gold=30")
+    run("simulate", "carpenter", *(word for size in sizes for word in ("--size", size)), "--out", "crowds/t")
+    answer = run("study", "trec2011", "--data", "crowds", "--sets", "t", "--draws", "5", "--out", "results")
+    assert answer.code == 0
+    assert "The hierarchical model with all gold" in answer.out
+    assert "has not converged" in answer.err
+    written = {path.name for path in (tmp_path / "results").iterdir()}
+    assert {f"study_trec2011_{name}.run" for name in ("unsupervised", "gold_informs", "gold_apart")} < written
+    assert {f"study_trec2011_figure{n}.svg" for n in (1, 2, 3, 4)} < written
+    first = (tmp_path / "results" / "study_trec2011_gold_apart.run").read_text().splitlines()[0].split()
+    assert len(first) == 4
+
+
+def test_an_interrupt_shows_the_sizes_that_are_finished(run, short, monkeypatch):
+    """And says so."""
+    from adjudge.report import spectrum
+
+    real = spectrum.simulate
+
+    def interrupted(*arguments, **sizes):
+        if sizes["items"] == 30:
+            raise KeyboardInterrupt
+        return real(*arguments, **sizes)
+
+    monkeypatch.setattr(spectrum, "simulate", interrupted)
+    answer = run("study", "spectrum", "--runs", "2", "--sizes", "10,30")
+    assert answer.code == 130
+    assert answer.err == "adjudge: warning: interrupted; finished: items 10\n"
+    assert run("study", "spectrum", "--runs", "2", "--sizes", "30", "--out", "results").code == 130
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("spectrum", "--data", "crowds"), "adjudge: study 'spectrum' has no --data; studies that have are 'ordinal'"),
+        (("vote", "--runs", "3"), "adjudge: study 'vote' has no --runs; studies that have are 'spectrum', 'memory'"),
+        (("spectrum", "--sizes", "5,x"), "'5,x' is not of the form 5,50,500"),
+        (("spectrum", "--sizes", "0"), "adjudge: there is no crowd of 0 items"),
+    ],
+)
+def test_options_that_say_nothing(run, options, message):
+    """Are refused, with what would do."""
+    answer = run("study", *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err

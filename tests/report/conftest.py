@@ -1,12 +1,22 @@
-"""Small crowds on disk, for studies."""
+"""Small crowds on disk, and small studies of them."""
 
+import warnings
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from adjudge.errors import AdjudgeWarning
 from adjudge.judgments.rows import judgment_table
 from adjudge.judgments.simulate import simulate
+from adjudge.models.chains import Run
+from adjudge.report.curves import Curves
+from adjudge.report.memory import memory
+from adjudge.report.outcome import Asked
+from adjudge.report.spectrum import spectrum
+from adjudge.report.trec2011 import Relevance, trec2011
+
+SHORT = Run(chains=2, warmup=20, draws=20)
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +31,38 @@ def crowds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         gold = pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
         gold.write_csv(folder / name / "gold.csv")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spectrum_curves() -> Curves:
+    """Return a small spectrum: two sizes, three runs, short chains."""
+    return spectrum(Asked(runs=3, sizes=(40, 5)), SHORT)
+
+
+@pytest.fixture(scope="session")
+def memory_curves(crowds: Path) -> Curves:
+    """Return a small study of memory: two sets, two numbers of labels, three splits, short chains."""
+    return memory(Asked(str(crowds), ["c", "d"], runs=3, sizes=(3, 1)), SHORT)
+
+
+@pytest.fixture(scope="session")
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a crowd of relevance judges, and what an author might have found of it."""
+    folder = tmp_path_factory.mktemp("topics")
+    sizes = {"topics": 4, "items": 120, "judges": 20, "judgments": 600, "gold": 40}
+    drawn = simulate("carpenter", 3, **sizes)
+    (folder / "t").mkdir()
+    judgment_table(drawn.judgments).write_csv(folder / "t" / "labels.csv")
+    pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())}).write_csv(folder / "t" / "gold.csv")
+    p = pl.Series([0.25] * 60 + [0.75] * 60)
+    reference = pl.DataFrame({"item": drawn.judgments.items.reverse(), "semisup_p": p, "unsup_p": p})
+    reference.write_csv(folder / "t" / "reference_lingpipe.csv")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def relevance(topics: Path) -> Relevance:
+    """Return a small study of what gold tells."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)  # chains of forty sweeps have not converged
+        return trec2011(Asked(str(topics), ["t"], draws=20), SHORT)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.report.studies import Found, Result
+    from adjudge.report.outcome import Outcome
 
-TINY = 0.0005  # p below which three digits show nothing
+WHOLE = 200  # characters of a cell: sentences are not cut
 
 
 def study(
@@ -33,7 +34,13 @@ def study(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write study_NAME.csv and the figure study_NAME.svg here."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Write study_NAME.csv and the figure study_NAME.svg here; trec2011 adds its four figures and the "
+            "run files of the track's task 2.",
+        ),
     ] = None,
     format: Annotated[  # noqa: A002
         str | None,
@@ -42,49 +49,81 @@ def study(
     draws: Annotated[
         int, typer.Option(min=1, metavar="NUMBER", help="Draws of items, for the intervals and tests.")
     ] = 1_000,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="How often spectrum draws its crowds, and memory its splits; 100 if not said."
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="5,50", help="Numbers of items (spectrum), or of labels an item (memory)."),
+    ] = None,
     seed: o.Seed = 0,
 ) -> None:
-    """Hold many methods against gold on many sets, as a paper does.
+    """Repeat a paper's comparison: many methods held against truths that are known.
 
-    No method is told the gold. Intervals are of 95 % of bootstrap draws of the items; p is of a method
-    against the best of its set (exact McNemar test for accuracy, random signs for losses, with Holm's
-    correction). A set is any folder with labels.csv and gold.csv, such as adjudge simulate writes.
+    ordinal and vote compare models on sets: any folders with labels.csv and gold.csv, such as adjudge
+    simulate writes. trec2011 does so for what gold may tell, in five folds. No method is told the truth of an
+    item that it is scored on. Intervals are of 95 % of bootstrap draws of the items; p is of a method against
+    the best of its set (exact McNemar test for accuracy, random signs for losses, with Holm's correction).
+
+    spectrum draws crowds of three judges anew in each run, and shows how many items a model needs; memory
+    splits the items of a set anew, and shows whether it helps to remember judges. Intervals are then of the
+    means over runs. Both use all cores, and take minutes: begin with --runs 5. Ctrl-C keeps what is finished.
 
     \b
     $ adjudge study
     $ adjudge simulate ordinal --size items=200 --out crowds/a
     $ adjudge study ordinal --data crowds --sets a --draws 100 --out results
+    $ adjudge study spectrum --runs 2 --sizes 5,50
     """
     from rich.console import Console
 
-    from adjudge.report.crowds import data_folder
-    from adjudge.report.studies import run, study_named
+    from adjudge.report.outcome import Asked
+    from adjudge.report.registry import known_study
 
     if name is None:
         _list()
         return
-    chosen = study_named(name)
-    _refuse_late_surprises(out, format)
     with Console(stderr=True).status("") as line:  # it is there on a screen only
-        found = run(chosen, data_folder(data), o.label_list(sets), seed=seed, draws=draws, progress=line.update)
+        asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, workers=_cores(), say=line.update)
+        chosen = known_study(name, asked)
+        _refuse_late_surprises(out, format)
+        found = chosen.run(asked)
     _deliver(found, format)
-    for warning in _warnings(found):
+    for warning in found.warnings():
         print(f"adjudge: warning: {warning}", file=sys.stderr)
     if out is not None:
-        _write(found, out, quiet=format is not None)
+        _write(found, name, out, quiet=format is not None)
     if found.interrupted:
         raise typer.Exit(130)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _list() -> None:
     """Print the studies."""
     from adjudge.cli.show import console, table
-    from adjudge.report.studies import STUDIES
+    from adjudge.report.registry import ALL
 
-    rows = [(known.name, known.title, known.paper) for known in STUDIES.values()]
+    rows = [(name, known.title, known.paper) for name, known in ALL.items()]
     console().print(table("Studies", ("name", "what is compared", "paper"), rows))
-    for known in STUDIES.values():
-        console().print(f"\nsets of {known.name}: {', '.join(known.sets)}")
+    for name, known in ALL.items():
+        console().print(f"\n{name}, {known.on}")
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    """Return --sizes as numbers."""
+    parts = o.label_list(text)
+    if parts is None:
+        return None
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise typer.BadParameter(f"{text!r} is not of the form 5,50,500")
+    return [int(part) for part in parts]
 
 
 def _refuse_late_surprises(out: str | None, format: str | None) -> None:  # noqa: A002
@@ -98,76 +137,30 @@ def _refuse_late_surprises(out: str | None, format: str | None) -> None:  # noqa
     refuse_late_surprises(out, format, ())
 
 
-def _deliver(found: Found, format: str | None) -> None:  # noqa: A002
+def _deliver(found: Outcome, format: str | None) -> None:  # noqa: A002
     """Print the whole table for machines, or what people want to see of it."""
+    from adjudge.cli.show import console, table
     from adjudge.judgments.write import frame, table_text
 
     if format is not None:
         sys.stdout.buffer.write(table_text(frame(found.columns()), format))
         sys.stdout.buffer.flush()
         return
-    for n, (name, results) in enumerate(found.by_set().items()):
-        _show(found, name, results, first=n == 0)
+    for n, shown in enumerate(found.tables()):
+        if n:
+            print()
+        console().print(table(*shown, longest=WHOLE))
 
 
-def _write(found: Found, out: str, quiet: bool) -> None:
-    """Write the table, and then the figure: that one may need what is not installed."""
+def _write(found: Outcome, name: str, out: str, quiet: bool) -> None:
+    """Write the table, and then the rest: a figure may need what is not installed."""
     from adjudge.judgments.write import frame, table_text, write_whole
-    from adjudge.report.figures import svg
 
-    name = f"study_{found.study.name}"
-    write_whole({f"{name}.csv": table_text(frame(found.columns()), "csv")}, out)
-    if not quiet:
-        print(f"wrote {name}.csv to {out}", flush=True)
-    write_whole({f"{name}.svg": svg(found).encode()}, out)
-    if not quiet:
-        print(f"wrote {name}.svg to {out}")
+    def write(end: str, content: bytes) -> None:
+        write_whole({f"study_{name}{end}": content}, out)
+        if not quiet:
+            print(f"wrote study_{name}{end} to {out}", flush=True)
 
-
-def _show(found: Found, name: str, results: list[Result], first: bool) -> None:
-    """Print one set's methods, best first."""
-    from adjudge.cli.show import console, table
-
-    shown = found.study.shown
-    tested = [measure for measure in found.tested if results[0].scored is not None]  # means are not
-    head = ["method", *shown, *(f"p {measure}" for measure in tested)]
-    ranked = sorted(results, key=lambda result: -(result.values["accuracy"] or 0))
-    rows = [
-        [r.method, *(_spanned(r, measure) for measure in shown), *(_p(r, measure) for measure in tested)]
-        for r in ranked
-    ]
-    if not first:
-        print()
-    console().print(
-        table(f"{name}: {results[0].items:,} items with gold, most accurate first; intervals of 95 %", head, rows)
-    )
-
-
-def _spanned(result: Result, measure: str) -> str | None:
-    """Return a value with its interval, such as 0.933 .923-.945."""
-    value, span = result.values[measure], result.span(measure)
-    if value is None or span is None:
-        return None
-    return " ".join([f"{value:.3f}", "-".join(f"{end:.3f}".removeprefix("0") for end in span[:2])])
-
-
-def _p(result: Result, measure: str) -> Any:
-    """Return a p value as people read it; the best has none."""
-    p = result.p.get(measure)
-    return "<.001" if p is not None and p < TINY else p
-
-
-def _warnings(found: Found) -> list[str]:
-    """Return what the reader of the table must know."""
-    from adjudge.models.record import UNSETTLED
-
-    said = [
-        f"{result.method} has not converged on {result.set}: {result.stopped}"
-        for result in found.results
-        if result.stopped.startswith(UNSETTLED)
-    ]
-    said += [f"left out: {what}: {reason}" for what, reason in found.left_out.items()]
-    if found.interrupted:
-        sets = [name for name, results in found.by_set().items() if results[0].scored is not None]
-        said.append(f"interrupted; finished: {', '.join(sets)}")
-    return said
+    write(".csv", table_text(frame(found.columns()), "csv"))
+    for end, make in found.files().items():
+        write(end, make())

@@ -33,10 +33,16 @@ class Mark(NamedTuple):
 
 def svg(found: Found) -> str:
     """Return the figure of a study, as an SVG."""
-    altair, convert = _drawing()
+    altair, convert = drawing()
     panels = [_panel(altair, found, panel) for panel in found.study.panels]
     chart = altair.hconcat(*panels, spacing=30, title=NOTE).resolve_legend(color="shared", shape="shared")
-    chart = chart.configure_view(stroke="#ccc").configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200)
+    return rendered(chart, convert)
+
+
+def rendered(chart: Any, convert: Any) -> str:
+    """Return a chart in the dress of all figures, as an SVG."""
+    chart = chart.configure(aria=False).configure_view(stroke="#ccc")  # aria would say every dot in words
+    chart = chart.configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200)
     chart = chart.configure_title(fontSize=11, fontWeight="normal", anchor="start")
     chart = chart.configure_legend(orient="top", labelLimit=400, title=None, symbolOpacity=1)
     text: str = convert.vegalite_to_svg(chart.to_dict())
@@ -61,7 +67,7 @@ def _rank(result: Result, measure: str) -> str:
     return APART if result.p.get(measure, 1.0) < SURE else ALIKE
 
 
-def _drawing() -> tuple[Any, Any]:
+def drawing() -> tuple[Any, Any]:
     """Return the library that draws, and the one that turns its drawings into files."""
     try:
         import altair

@@ -1,9 +1,10 @@
 """Studies: many methods on many crowds whose truths are known, in one table.
 
-A study is data: which sets, which methods, what is measured, tested and drawn. Gold is for scoring and is never told to
-a model. Intervals are of bootstrap draws of items, the same for all methods; p values hold a method
-against the best of its set (exact McNemar for accuracy, random signs for losses), with Holm's correction. The best is
-chosen on the same items, so that they are somewhat too small.
+A study is data: which sets, which methods, what is measured, tested and drawn. Gold is for scoring, and no method is
+told the truth of an item that it is scored on: one that uses gold is told it in folds. Intervals are of bootstrap draws
+of items, the same for all methods; p values hold a method against the best of its set (exact McNemar for accuracy,
+random signs for losses), with Holm's correction. The best is chosen on the same items, so that they are somewhat too
+small.
 """
 
 from __future__ import annotations
@@ -12,33 +13,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quoted
+from adjudge.models.chains import Run
 from adjudge.models.fit import fit
-from adjudge.models.registry import MODELS
+from adjudge.models.prior import Prior
+from adjudge.models.record import UNSETTLED, Fit
+from adjudge.models.registry import MODELS, model_named
 from adjudge.report.crowds import Crowd, read_crowd
+from adjudge.report.folds import told_in_folds
 from adjudge.report.measures import Measured, binary_measures, distances, drawn, interval, ordinal_measures
+from adjudge.report.outcome import Say, Shown, silent
+from adjudge.report.told import set_table, warnings_of
 from adjudge.score.bootstrap import DRAWS, Interval, Values, item_losses
 from adjudge.score.labels import Scored
 from adjudge.score.paired import holm, mcnemar, sign_flips
 from adjudge.score.probabilities import BOUND
-
-Say: TypeAlias = Callable[[str], None]
 
 MEAN = "mean over sets"
 SURE = 0.05  # p below which a method is told apart from the best
 
 
 class Method(NamedTuple):
-    """A model, and where it begins."""
+    """A model, where it begins, and what it is told."""
 
     name: str
     model: str
     start: str | None = None
+    folds: int = 0  # in which gold is held back, one in turn, the others told; 0 where none is told
+    prior: Prior | None = None
 
 
 class Panel(NamedTuple):
@@ -125,6 +132,20 @@ class Found:
             columns[f"{measure}_p"] = [row.p.get(measure) for row in rows]
         return {**columns, "stopped": [row.stopped for row in rows]}
 
+    def tables(self) -> list[Shown]:
+        """Return a table of each set."""
+        return [set_table(self, name, results) for name, results in self.by_set().items()]
+
+    def warnings(self) -> list[str]:
+        """Return what the reader must know."""
+        return warnings_of(self)
+
+    def files(self) -> Mapping[str, Callable[[], bytes]]:
+        """Return the figure."""
+        from adjudge.report.figures import svg
+
+        return {".svg": lambda: svg(self).encode()}
+
 
 class _Job(NamedTuple):
     """What is asked of every set."""
@@ -134,13 +155,7 @@ class _Job(NamedTuple):
     seed: int
     draws: int
     say: Say
-
-
-def study_named(name: str) -> Study:
-    """Return a study by its name."""
-    if name not in STUDIES:
-        raise UsageError(f"study '{name}' is not one of {quoted(STUDIES)}")
-    return STUDIES[name]
+    chains: Run | None
 
 
 def run(
@@ -151,6 +166,7 @@ def run(
     seed: int = 0,
     draws: int = DRAWS,
     progress: Say | None = None,
+    chains: Run | None = None,
 ) -> Found:
     """Run a study on the sets of a folder, by default its own. Ctrl-C ends it with the sets that are finished.
 
@@ -159,7 +175,7 @@ def run(
     names = list(dict.fromkeys(study.sets if sets is None else sets))
     if not names:
         raise UsageError("there is no set to study: name some with --sets")
-    job = _Job(study, folder, seed, draws, progress or _silent)
+    job = _Job(study, folder, seed, draws, progress or silent, chains)
     results, left_out, interrupted = list[Result](), dict[str, str](), False
     try:
         crowds = [_crowd(job, name) for name in names]
@@ -171,10 +187,6 @@ def run(
         interrupted = True
     means = _means(results) if study.mean else []
     return Found(study, (*results, *means), left_out, interrupted)
-
-
-def _silent(what: str) -> None:
-    """Say nothing."""
 
 
 def _crowd(job: _Job, name: str) -> Crowd:
@@ -211,13 +223,26 @@ def _of_set(job: _Job, crowd: Crowd, where: str, left_out: dict[str, str]) -> li
 
 def _answers(job: _Job, crowd: Crowd, method: Method) -> tuple[Scored, str]:
     """Return a method's answers beside the truths, and how its fit ended."""
-    found = fit(crowd.judgments, method.model, start=method.start, seed=job.seed)
+    scale, stopped = crowd.judgments.scale, ""
+    label, posterior = np.zeros_like(crowd.truth), np.empty((crowd.truth.size, len(scale)))
+    for gold, asked in told_in_folds(crowd, method.folds, job.seed):
+        found = _fitted(job, crowd, method, gold)
+        stopped = stopped if stopped.startswith(UNSETTLED) else found.stopped
+        label[asked], posterior[asked] = found.label[crowd.place[asked]], found.posterior[crowd.place[asked]]
+    positive = len(scale) - 1 if len(scale) <= 2 else None
+    return Scored(crowd.truth, label, posterior, scale, positive, BOUND, 0), stopped
+
+
+def _fitted(job: _Job, crowd: Crowd, method: Method, gold: Codes | None) -> Fit:
+    """Return the fit of a method, by its quickest inference."""
+    options: dict[str, Any] = {} if gold is None else {"gold": gold}
+    if method.prior is not None:
+        options |= {"prior": method.prior, "run": job.chains}
+    quick = model_named(method.model).inferences[-1]
+    found = fit(crowd.judgments, method.model, start=method.start, seed=job.seed, inference=quick, **options)
     if found.stopped == "interrupted":
         raise KeyboardInterrupt  # half a fit is none to compare
-    place, K = crowd.place, len(found.scale)
-    positive = K - 1 if K <= 2 else None
-    answers = Scored(crowd.truth, found.label[place], found.posterior[place], found.scale, positive, BOUND, 0)
-    return answers, found.stopped
+    return found
 
 
 def _tests(answers: Sequence[Scored], job: _Job) -> list[dict[str, float]]:
@@ -264,8 +289,9 @@ def _ordinal_methods() -> tuple[Method, ...]:
 
 
 def _vote_methods() -> tuple[Method, ...]:
-    """Return every model that needs no order."""
-    return tuple(Method(name, name) for name, model in MODELS.items() if not model.ordered)
+    """Return every model that needs no order and no sampling."""
+    able = (name for name, model in MODELS.items() if not model.ordered and "map" in model.inferences)
+    return tuple(Method(name, name) for name in able)
 
 
 def _absolute_errors(answers: Sequence[Scored]) -> Mapping[str, Sequence[Floats]]:
@@ -273,7 +299,7 @@ def _absolute_errors(answers: Sequence[Scored]) -> Mapping[str, Sequence[Floats]
     return {"mae": distances(answers)["expected"]}
 
 
-def _log_losses(answers: Sequence[Scored]) -> Mapping[str, Sequence[Floats]]:
+def log_losses(answers: Sequence[Scored]) -> Mapping[str, Sequence[Floats]]:
     """Return the log losses."""
     return {"log_loss": [item_losses(scored)["log_loss"] for scored in answers]}
 
@@ -325,7 +351,7 @@ STUDIES: Mapping[str, Study] = {
             ),
             _vote_methods,
             binary_measures,
-            _log_losses,
+            log_losses,
             ("accuracy", "f1", "log_loss", "auc"),
             (Panel("accuracy (share of items)", {"": "accuracy"}),),
             mean=True,
