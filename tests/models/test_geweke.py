@@ -224,10 +224,14 @@ def test_a_wrong_step_is_seen(name, wrong):
     assert np.abs(z).max() > limit(z)
 
 
-@pytest.mark.parametrize("drawn", ["dirichlet_rows", "mirrored_rows"])
+@pytest.mark.parametrize("drawn", ["redraw", "mirrored_rows"])
 def test_rows_drawn_wrong_are_seen(drawn, monkeypatch):
     """Half a judgment too many in the draw of rows, or in their mirror alone, of the hierarchical model."""
     right = getattr(gibbs, drawn)
-    monkeypatch.setattr(gibbs, drawn, lambda pseudo, *rest: right(pseudo + HALF, *rest))
+    wrong = {
+        "redraw": lambda tally, *rest: right(tally._replace(label=tally.label + HALF), *rest),
+        "mirrored_rows": lambda pseudo, *rest: right(pseudo + HALF, *rest),
+    }
+    monkeypatch.setattr(gibbs, drawn, wrong[drawn])
     z = scores(SETTINGS["hierarchical"], right_step, 1_000)
     assert np.abs(z).max() > limit(z)

@@ -39,21 +39,37 @@ def mirrored_rows(pseudo: Floats, rows: Floats, rng: np.random.Generator) -> Flo
 @compiled
 def _draw(pseudo: Floats, rng: np.random.Generator, rows: Floats) -> None:
     """Divide gamma draws by their sum; where all underflow, all goes to one label, drawn by its share."""
-    R, K = pseudo.shape
-    for r in range(R):
-        total = 0.0
+    for r in range(pseudo.shape[0]):
+        _draw_row(pseudo[r], rng, rows[r])
+
+
+@compiled
+def fill_rows(prior: Floats, counts: Floats, rng: np.random.Generator, rows: Floats) -> None:
+    """Fill in rows (R, G, K) drawn from Dirichlet(prior + counts); every row of a group G has one prior (G, K)."""
+    pseudo = np.empty(prior.shape[1])
+    for r in range(rows.shape[0]):
+        for g in range(rows.shape[1]):
+            for k in range(pseudo.size):
+                pseudo[k] = prior[g, k] + counts[r, g, k]
+            _draw_row(pseudo, rng, rows[r, g])
+
+
+@compiled
+def _draw_row(pseudo: Floats, rng: np.random.Generator, row: Floats) -> None:
+    """Fill in one row."""
+    K, total = pseudo.size, 0.0
+    for k in range(K):
+        row[k] = _gamma(pseudo[k], rng)
+        total += row[k]
+    if total > 0:
         for k in range(K):
-            rows[r, k] = _gamma(pseudo[r, k], rng)
-            total += rows[r, k]
-        if total > 0:
-            for k in range(K):
-                rows[r, k] /= total
-        else:
-            place, k = rng.random() * pseudo[r].sum(), 0
-            while k < K - 1 and place >= pseudo[r, k]:
-                place -= pseudo[r, k]
-                k += 1
-            rows[r, k] = 1.0
+            row[k] /= total
+    else:
+        place, k = rng.random() * pseudo.sum(), 0
+        while k < K - 1 and place >= pseudo[k]:
+            place -= pseudo[k]
+            k += 1
+        row[k] = 1.0
 
 
 @compiled

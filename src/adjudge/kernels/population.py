@@ -41,35 +41,31 @@ class Pareto(NamedTuple):
 def draw_population(counts: Floats, here: Population, prior: Pareto, rng: np.random.Generator) -> Population:
     """Return phi and kappa drawn given the counts of rows (R, K), once each."""
     logit = np.log(here.phi) - np.log(here.phi[-1])
-    log_kappa = _draw(_table(counts), math.log(here.kappa), logit, *prior, rng)
+    log_kappa = draw_logs(tabulated(counts), math.log(here.kappa), logit, *prior, rng)
     share = np.exp(logit - logit.max())
     return Population(share / share.sum(), math.exp(log_kappa))
 
 
 def log_likelihood(counts: Floats, here: Population) -> float:
     """Return the log likelihood of the counts of rows (R, K), the rows integrated out."""
-    table, K = _table(counts), here.phi.size
+    table, K = tabulated(counts), here.phi.size
     return float(
         sum(_rising(here.kappa * phi, k, table) for k, phi in enumerate(here.phi)) - _rising(here.kappa, K, table)
     )
 
 
-def _table(counts: Floats) -> Table:
-    """Return what of the counts the likelihood depends on, of every label and, last, of all."""
+@compiled
+def tabulated(counts: Floats) -> Table:
+    """Return what of the counts the likelihood depends on, of every label and, last, of all.
+
+    That is how many counts exceed 0 to 31; others are kept, below 0 if not whole.
+    """
     R, K = counts.shape
     above, large, found = np.zeros((K + 1, SMALL)), np.empty((K + 1, R)), np.zeros(K + 1, np.int64)
-    _tabulate(np.ascontiguousarray(counts), above, large, found)
-    return above, large, found
-
-
-@compiled
-def _tabulate(count: Floats, above: Floats, large: Floats, found: Codes) -> None:
-    """Fill in how many counts of each label, and of all, exceed 0 to 31; others are kept, below 0 if not whole."""
-    R, K = count.shape
     for r in range(R):
         total = 0.0
         for k in range(K + 1):
-            n = total if k == K else count[r, k]
+            n = total if k == K else counts[r, k]
             total += n
             whole = n == int(n)
             if n >= SMALL or not whole:
@@ -80,10 +76,13 @@ def _tabulate(count: Floats, above: Floats, large: Floats, found: Codes) -> None
     for i in range(SMALL - 1, 0, -1):
         for k in range(K + 1):
             above[k, i - 1] += above[k, i]
+    return above, large, found
 
 
 @compiled
-def _draw(table: Table, log_kappa: float, logit: Floats, shape: float, least: float, rng: np.random.Generator) -> float:
+def draw_logs(
+    table: Table, log_kappa: float, logit: Floats, shape: float, least: float, rng: np.random.Generator
+) -> float:
     """Draw log kappa, and every logit in place."""
     log_kappa = _slice(-1, table, log_kappa, logit, shape, least, rng)
     for k in range(logit.size - 1):

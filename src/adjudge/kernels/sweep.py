@@ -33,12 +33,22 @@ def sweep(
     """
     J, Z, K = confusion.shape
     board = np.zeros((J, K, 2, Z))  # per judge and label the likelihood of each truth and, beside it, room to count
-    np.maximum(confusion.transpose(0, 2, 1), FLOOR, out=board[:, :, 0])
+    _set_up(confusion, board)
     truth, blank = np.zeros(prevalence.shape), (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
     chance = rng.random(block.topic.size)  # all at once: one by one in a compiled loop they cost three times as much
     evidence = _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, drawn, truth, blank)
     return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
+
+
+@compiled
+def _set_up(confusion: Floats, board: Floats) -> None:
+    """Put the likelihoods of all truths on the board."""
+    J, Z, K = confusion.shape
+    for j in range(J):
+        for z in range(Z):
+            for k in range(K):
+                board[j, k, 0, z] = max(confusion[j, z, k], FLOOR)
 
 
 @compiled

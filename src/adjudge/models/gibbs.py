@@ -18,7 +18,8 @@ from adjudge.arrays import Floats
 from adjudge.kernels.bits import packed
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
-from adjudge.kernels.population import Pareto, Population, draw_population
+from adjudge.kernels.population import Pareto
+from adjudge.kernels.redraw import redraw
 from adjudge.kernels.sweep import sweep
 from adjudge.kernels.truth import count, vote_shares
 from adjudge.models.assign import most_likely
@@ -57,11 +58,7 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
         if probability.size:  # what is kept is worth a sweep more; warm-up is long enough without
             here = mirrored(here, rng)
         tally, here = swept(here, rng, probability)
-        tables = [*tally.label.transpose(1, 0, 2), tally.truth]  # of each population: (J, K) a truth, (T, K)
-        old = [Population(phi, float(kappa)) for phi, kappa in zip(here.phi, here.kappa, strict=True)]
-        new = [draw_population(table, p, prior, rng) for table, p in zip(tables, old, strict=True)]
-        phi, kappa = np.stack([p.phi for p in new]), np.array([p.kappa for p in new])
-        return _rows_given(tally, phi, kappa, rng)._replace(truth=here.truth)
+        return State(*redraw(tally, here.phi, here.kappa, prior, rng), here.truth)
 
     return step
 
