@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from adjudge.models.convergence import bulk_ess, folded, mean_error, r_hat, split, tail_ess
+from adjudge.models.convergence import bulk_ess, convergence, folded, mean_error, r_hat, split, tail_ess
 
 
 def walk(memory, chains=4, draws=1_000, seed=0):
@@ -67,3 +67,12 @@ def test_splitting_and_folding():
     x = np.arange(10.0).reshape(2, 5)
     assert split(x).tolist() == [[0, 1], [5, 6], [3, 4], [8, 9]]
     assert folded(x)[0].tolist() == [4.5, 3.5, 2.5, 1.5, 0.5]
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3])
+def test_too_few_draws_say_nothing(draws):
+    """Not a number, and no warning: Ctrl-C may leave as few."""
+    few = np.random.default_rng(0).normal(size=(3, draws, 2))
+    for measure in (r_hat, bulk_ess, tail_ess, mean_error):
+        assert np.isnan(measure(few)).all()
+    assert not convergence({"few": few}).good

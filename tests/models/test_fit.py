@@ -76,3 +76,13 @@ def test_gold_codes_are_taken_as_they_are():
     assert adjudge.fit(judgments, gold=codes).labels["label"][0] == "1"
     with pytest.raises(adjudge.UsageError, match=r"gold codes have the shape \(3,\), and there are 10 items"):
         adjudge.fit(judgments, gold=np.zeros(3, int))
+
+
+def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
+    """Nothing that is asked for is left out in silence."""
+    with pytest.raises(adjudge.UsageError, match="chains, draws and the like are for sampling, and 'dawid-skene' is"):
+        adjudge.fit(TABLE, run=adjudge.Run(draws=50))
+    with pytest.raises(adjudge.UsageError, match="start 'vote' is for a climb: chains begin at the vote"):
+        adjudge.fit(TABLE, "hierarchical", start="vote")
+    with pytest.raises(adjudge.UsageError, match="'auto' climbs each as it is"):
+        adjudge.fit(TABLE, "auto", run=adjudge.Run(draws=50))

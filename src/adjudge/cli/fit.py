@@ -97,7 +97,7 @@ def fit(
     if gold is not None:
         table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
-    progress = ChainProgress(run) if sampled else ClimbProgress()
+    progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
     try:
         if model == AUTO:
             found = fit_chosen(table, known, options, trying=progress.trying, workers=threads, progress=progress)

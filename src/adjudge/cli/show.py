@@ -17,7 +17,6 @@ from adjudge.judgments.write import frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adjudge.models.chains import Run
     from adjudge.models.record import Fit
     from adjudge.score.labels import Scores
 
@@ -166,9 +165,9 @@ class ClimbProgress:
 class ChainProgress(ClimbProgress):
     """A line about running chains."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, sweeps: int) -> None:
         super().__init__()
-        self.whole = run.warmup + run.draws * run.thin
+        self.whole = sweeps
 
     def __call__(self, passes: int, evidence: float) -> None:
         """Show how far the slowest chain is, and whether the chains agree yet."""

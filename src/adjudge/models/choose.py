@@ -77,8 +77,8 @@ def fit_chosen(data: Any, gold: Any, options: Options, *, trying: Trying | None 
         raise UsageError(
             f"start {quote(options.start)} is for a model that is named; 'auto' begins where each usually does"
         )
-    if options.inference is not None or options.prior is not None:
-        raise UsageError("inference and prior are for a model that is named; 'auto' takes each as it usually is")
+    if options.inference is not None or options.prior is not None or options.run is not None:
+        raise UsageError("inference, prior and chains are for a model that is named; 'auto' climbs each as it is")
     judgments = read(data)
     choice = choose(judgments, seed=options.seed, trying=trying)
     quick = replace(options, inference=model_named(choice.model).inferences[-1])  # as it was measured

@@ -7,7 +7,8 @@ in place or in spread, and needs no moments. Where draws never change there is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from adjudge.kernels.geyer import effective
 
 CLOSE = 1.01  # R-hat that is good
 ENOUGH = 400  # effective draws that are
+FEWEST = 4  # draws of a chain from which anything can be said
 UNCONVERGED = "the chains have not converged"
 
 
@@ -50,22 +52,36 @@ def convergence(draws: Mapping[str, Floats]) -> Convergence:
     return Convergence(where, worst, what, least)
 
 
+def _of_enough(measure: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+    """Return a measure that is not a number where there are too few draws to say anything."""
+
+    @wraps(measure)
+    def measured(draws: Floats) -> Floats:
+        return measure(draws) if draws.shape[1] >= FEWEST else np.full(draws.shape[2:], np.nan)
+
+    return measured
+
+
+@_of_enough
 def r_hat(draws: Floats) -> Floats:
     """Return the rank-normalised split R-hat: near 1 where chains agree, and at most 1.01 is good."""
     halves = split(draws)
     return np.fmax(_r_hat(normal_scores(halves)), _r_hat(normal_scores(folded(halves))))
 
 
+@_of_enough
 def bulk_ess(draws: Floats) -> Floats:
     """Return the effective sample size of ranks: how many independent draws are worth as much for a mean."""
     return _ess(normal_scores(split(draws)))
 
 
+@_of_enough
 def tail_ess(draws: Floats) -> Floats:
     """Return the smaller effective sample size of the 5 % and the 95 % quantile."""
     return np.fmin(*(_ess(split(_below(draws, share))) for share in (0.05, 0.95)))
 
 
+@_of_enough
 def mean_error(draws: Floats) -> Floats:
     """Return the Monte Carlo standard error of the mean."""
     error: Floats = draws.std(axis=(0, 1), ddof=1) / np.sqrt(_ess(split(draws)))

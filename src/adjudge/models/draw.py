@@ -45,7 +45,7 @@ def draw(
 ) -> Drawn:
     """Sample a model, and say whether the chains have converged."""
     block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
-    prior, run = options.prior or Prior(), options.run
+    prior, run = options.prior or Prior(), options.run or Run()
     refuse_run(block, topics, run)
     if model.sampler is None:
         raise UsageError(f"model '{model.name}' is not sampled")

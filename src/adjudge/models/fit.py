@@ -71,36 +71,61 @@ def fit(
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
-    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run or Run(), prior)
+    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior)
     if model == AUTO:
         from adjudge.models.choose import fit_chosen
 
         return fit_chosen(data, gold, options, workers=workers, progress=progress)
-    chosen = _under(model_named(model), options)
-    options = replace(options, inference=options.inference or chosen.inferences[0])
-    first = _first(chosen, start)
+    usual = model_named(model)
+    options = replace(options, inference=inference or usual.inferences[0])
+    chosen = _under(usual, options)
     judgments, known = _with_gold(read(data), gold)
     refuse_other_scales(chosen, judgments.scale)
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
-    if options.inference == "gibbs":
-        from adjudge.models.draw import draw
+    way = _sampled if options.inference == "gibbs" else _climbed
+    return way(chosen, judgments, known, options, workers, progress)
 
-        with ThreadPoolExecutor(workers or options.run.chains) as pool:  # cores take turns, and no chain comes last
-            found = draw(chosen, judgments, known, options, pool, progress)
-        return record(chosen, judgments, found.block, found.outcome, found.posterior, options, found.draws)
-    block = judgments.block(known)
+
+def _climbed(
+    model: Model,
+    judgments: Judgments,
+    known: Codes | None,
+    options: Options,
+    workers: int | None,
+    progress: Progress | None,
+) -> Fit:
+    """Return the fit where a climb ends."""
+    first, block = _first(model, options.start), judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or cores()) as pool:
         total = summed(blocks, pool)
         usual = accurate(len(judgments.judges), len(judgments.scale))
-        begin = usual if first is None else chosen.estimate(total(first, usual), usual)
+        begin = usual if first is None else model.estimate(total(first, usual), usual)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
-        rules = Rules(size, tolerance, iterations, accelerate)
-        outcome = _inferred(chosen, total, begin, rules, progress)
-        posterior, evidence = posterior_of(chosen, blocks, outcome.params, pool)
-    history = () if chosen.hard else (*outcome.evidence, evidence)
-    return record(chosen, judgments, block, outcome._replace(evidence=history), posterior, options)
+        rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
+        outcome = _inferred(model, total, begin, rules, progress)
+        posterior, evidence = posterior_of(model, blocks, outcome.params, pool)
+    history = () if model.hard else (*outcome.evidence, evidence)
+    return record(model, judgments, block, outcome._replace(evidence=history), posterior, options)
+
+
+def _sampled(
+    model: Model,
+    judgments: Judgments,
+    known: Codes | None,
+    options: Options,
+    workers: int | None,
+    progress: Progress | None,
+) -> Fit:
+    """Return the fit that chains have drawn."""
+    from adjudge.models.draw import draw
+
+    options = replace(options, run=options.run or Run())
+    chains = (options.run or Run()).chains
+    with ThreadPoolExecutor(workers or chains) as pool:  # cores take turns, and no chain comes last
+        found = draw(model, judgments, known, options, pool, progress)
+    return record(model, judgments, found.block, found.outcome, found.posterior, options, found.draws)
 
 
 def blocks_of(block: Block) -> list[Block]:
@@ -206,9 +231,16 @@ def refuse_other_scales(model: Model, scale: Scale) -> None:
 def _under(model: Model, options: Options) -> Model:
     """Return the model under the prior that is asked for; refuse what it cannot do."""
     prior = options.prior
-    if options.inference is not None and options.inference not in model.inferences:
+    if options.inference not in model.inferences:
         able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
         raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
+    if options.inference == "gibbs" and options.start is not None:
+        raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote (inference 'map' climbs)")
+    if options.inference != "gibbs" and options.run is not None:
+        able = quoted(name for name, other in MODELS.items() if other.sampler is not None)
+        raise UsageError(
+            f"chains, draws and the like are for sampling, and '{model.name}' is climbed; sampled models are {able}"
+        )
     if prior is None:
         return model
     if model.under is None:

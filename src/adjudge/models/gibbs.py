@@ -5,7 +5,7 @@ the priors are fixed: theta[j, k] ~ Dirichlet(Lambda_k + counts), pi ~ Dirichlet
 model they are those of populations, phi and kappa, one a truth for judges and one for topics, and are drawn first, with
 theta and pi integrated out: given theta and pi they would hardly move. There, between two draws that are kept, another
 sweep mirrors theta and pi: with few judgments a judge, truths and theta hold each other, and a swing to the other side
-gets a chain on. It takes twice the time and gives three times the effective draws of theta and pi.
+gets a chain on. It costs a sweep, and is worth more in effective draws (``benchmarks/bayes.py``).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from adjudge.errors import UsageError, quoted
@@ -26,7 +26,7 @@ class Options:
     iterations: int = 5_000  # passes over the judgments at most
     accelerate: bool = True
     inference: str | None = None  # the model's usual one
-    run: Run = field(default_factory=Run)  # how long chains are
+    run: Run | None = None  # how long chains are
     prior: Prior | None = None  # the model's usual one
 
     def __post_init__(self) -> None:
@@ -44,5 +44,5 @@ class Options:
 def options_of(saved: Mapping[str, Any]) -> Options:
     """Return options from what ``dataclasses.asdict`` made of them."""
     run, prior = saved.get("run"), saved.get("prior")
-    records = {"run": Run(**run) if run else Run(), "prior": Prior(**prior) if prior else None}
+    records = {"run": Run(**run) if run else None, "prior": Prior(**prior) if prior else None}
     return Options(**{**saved, **records})
