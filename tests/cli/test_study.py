@@ -156,7 +156,7 @@ def short(monkeypatch):
 
     def quick(real):
         def call(*arguments, **options):
-            chains = {"run": Run(2, 20, 20)} if "run" in options else {}
+            chains = {"run": Run(2, 20, 20)} if options.get("run") else {}
             return real(*arguments, **{**options, **chains})
 
         return call

@@ -25,6 +25,7 @@ from adjudge.models.chains import Run
 from adjudge.models.fit import fit
 from adjudge.models.prior import Prior
 from adjudge.models.record import Fit
+from adjudge.models.registry import model_named
 from adjudge.report.curves import Axes, Curves, Stop, trace
 from adjudge.report.outcome import Asked, Shown
 
@@ -85,7 +86,8 @@ def fitted(judgments: Judgments, method: Method, run: Run, seed: int) -> Fit:
     """Return the fit of a method, without a word about chains that are as short as the paper's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)  # 300 draws never pass for converged
-        found = fit(judgments, method.model, seed=seed, run=run, workers=1, **method.options)
+        chains = run if model_named(method.model).sampler is not None else None
+        found = fit(judgments, method.model, seed=seed, run=chains, workers=1, **method.options)
     if found.stopped == "interrupted":
         raise KeyboardInterrupt  # half a fit is none to compare
     return found
