@@ -281,7 +281,7 @@ def test_chains_that_are_too_short_are_said_to_be(model):
     with pytest.warns(AdjudgeWarning, match="the chains have not converged.*more draws, or let it run until_converged"):
         fit = adjudge.fit(crowd(), model, run=Run(2, 2, 20))
     assert not fit.converged
-    assert fit.stopped.startswith("the chains have not converged: R-hat at most")
+    assert fit.stopped.startswith("the chains have not converged: R-hat of ")
 
 
 @SAMPLED
@@ -289,7 +289,7 @@ def test_chains_that_have_converged_are_not_warned_of(model):
     """A warning would be an error here."""
     fit = adjudge.fit(crowd(300, labels=2), model, run=Run(3, 500, 2_000))
     assert fit.converged
-    assert fit.stopped.startswith("drew 3 x 2,000, R-hat at most 1.00")
+    assert fit.stopped.startswith("drew 3 x 2,000, R-hat of ")
 
 
 @SAMPLED
@@ -392,7 +392,7 @@ def test_pseudo_counts():
     np.testing.assert_array_equal(Prior(trust=2).pseudo_counts(2), [[3, 1], [1, 3]])
     np.testing.assert_array_equal(Prior(trust=4, decay=0.5).pseudo_counts(3), [[5, 3, 2], [3, 5, 3], [2, 3, 5]])
     np.testing.assert_array_equal(Prior(rows=((1, 2), (3, 4))).pseudo_counts(2), [[1, 2], [3, 4]])
-    with pytest.raises(UsageError, match="prior rows are not 3 rows of 3 pseudo-counts, but 2 \\+ 2 in all"):
+    with pytest.raises(UsageError, match="prior rows are not 3 rows of 3 pseudo-counts, but of 2, 2"):
         Prior(rows=((1, 2), (3, 4))).pseudo_counts(3)
 
 

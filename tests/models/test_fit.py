@@ -86,3 +86,11 @@ def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
         adjudge.fit(TABLE, "hierarchical", start="vote")
     with pytest.raises(adjudge.UsageError, match="'auto' climbs each as it is"):
         adjudge.fit(TABLE, "auto", run=adjudge.Run(draws=50))
+    with pytest.raises(
+        adjudge.UsageError, match="prior 'least' is not for model 'hybrid-confusion', which has 'trust'"
+    ):
+        adjudge.fit(TABLE, "hybrid-confusion", prior=adjudge.Prior(least=1.0))
+    with pytest.raises(adjudge.UsageError, match="prior 'trust' is not for model 'hierarchical'"):
+        adjudge.fit(TABLE, "hierarchical", prior=adjudge.Prior(trust=1.0))
+    with pytest.raises(adjudge.UsageError, match=r"run \{\} is not an adjudge.Run"):
+        adjudge.fit(TABLE, "hierarchical", run={})

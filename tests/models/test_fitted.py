@@ -1,11 +1,13 @@
 """Judgments in the codes of a fit."""
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
 
 import adjudge
-from adjudge.models.fitted import as_fitted, drawn, gold_informed
+from adjudge.models.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
 
 ROWS = {"item": list("aabbcc"), "judge": ["x", "y"] * 3, "label": [0, 0, 1, 1, 0, 1], "topic": list("sstt") + ["u"] * 2}
 
@@ -35,6 +37,26 @@ def test_what_the_fit_never_met_is_refused(fit):
         strange = pl.DataFrame({**{key: values[:2] for key, values in ROWS.items()}, column: [name, name]})
         with pytest.raises(adjudge.UsageError, match=f"it has never met {column} '{name}'"):
             as_fitted(fit, adjudge.read(strange, labels=fit.scale.labels))
+
+
+def test_a_part_of_the_judgments_is_refused(fit):
+    """The fit knows how much each judge said."""
+    part = pl.DataFrame({**ROWS, "label": [0, 0, 1, 1, 0, 1]}).head(5)
+    with pytest.raises(adjudge.UsageError, match="it has 6, and of other judges; these are 5"):
+        as_fitted(fit, adjudge.read(part, labels=fit.scale.labels))
+
+
+def test_fits_that_were_told_other_gold_are_not_compared(fit):
+    """Neither other truths, nor the same ones read otherwise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
+        plain = adjudge.fit(pl.DataFrame(ROWS), "hybrid-confusion", run=adjudge.Run(2, 10, 20))
+        apart = adjudge.Prior(gold_informs=False)
+        other = adjudge.fit(pl.DataFrame(ROWS), "hierarchical", {"a": "0"}, run=adjudge.Run(2, 10, 20), prior=apart)
+    refuse_other_gold(fit, fit)
+    for one in (plain, other):
+        with pytest.raises(adjudge.UsageError, match="were told different gold"):
+            refuse_other_gold(fit, one)
 
 
 def test_draws_and_what_gold_informs(fit):

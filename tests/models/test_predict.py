@@ -53,3 +53,6 @@ def test_topics_are_met_again_or_taken_from_their_population():
     np.testing.assert_allclose(told.posterior, by_hand / by_hand.sum(axis=1, keepdims=True))
     without = fit.predict(adjudge.read(pl.DataFrame(rows).drop("topic"), labels=fit.scale.labels))
     np.testing.assert_allclose(without.posterior[0], told.posterior[1])
+    again = told.predict(adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))  # from what was predicted
+    np.testing.assert_allclose(again.posterior, told.posterior)
+    assert told.prevalence["topic"].to_list() == ["t2", "t2", "elsewhere", "elsewhere"]

@@ -37,19 +37,21 @@ def check(
     $ adjudge check fit/ labels.csv
     """
     from adjudge.cli.show import console, table
-    from adjudge.models.fitted import as_fitted, drawn, gold_informed
+    from adjudge.models.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
     from adjudge.models.saved import load
     from adjudge.score.loo import difference, loo, waic
     from adjudge.score.replicate import predictive_check
 
     found, other = load(fit), None if against is None else load(against)
     given = reading.read(judgments, labels=found.scale.labels, ordinal=found.scale.ordinal)
-    screen = console()
+    block, screen = as_fitted(found, given), console()
+    if other is not None:
+        refuse_other_gold(found, other)
+        than = loo(drawn(other), as_fitted(other, given), gold_informs=gold_informed(other))
     diagnosed = found.diagnostics.sort("r_hat", descending=True, nulls_last=True)
     shown = [tuple(row[name] for name in SHOWN) for row in diagnosed.head(rows).iter_rows(named=True)]
     screen.print(table(f"Chains: the worst {len(shown):,} of {diagnosed.height:,} parameters", SHOWN, shown))
     screen.print(f"\n{found.stopped}\n")
-    block = as_fitted(found, given)
     checked = predictive_check(drawn(found), block, seed=seed)
     screen.print(f"Crowd: {checked.sentence}\n")
     informs = gold_informed(found)
@@ -62,7 +64,6 @@ def check(
     if left.note:
         print(f"adjudge: warning: {left.note}", file=sys.stderr)
     if other is not None:
-        than = loo(drawn(other), as_fitted(other, given), gold_informs=gold_informed(other))
         gain = difference(left, than)
         told = f"elpd {gain.elpd:+,.1f}, error {gain.error:,.1f}"
         screen.print(f"\n{found.model} against {other.model}: {told}{f' ({gain.note})' if gain.note else ''}")

@@ -67,8 +67,8 @@ def show_fit(fit: Fit, rows: int) -> None:
     screen.print()
     screen.print(_judges(fit, rows, screen.width))
     screen.print()
-    ended = f"{fit.stopped} after {fit.passes:,} {'passes' if fit.draws is None else 'sweeps'}"
-    ended = ended if fit.passes > 1 else fit.stopped
+    ended = f"{fit.stopped} after {fit.passes:,} passes" if fit.passes > 1 else fit.stopped
+    ended = ended if fit.draws is None else f"{fit.passes:,} sweeps: {fit.stopped}"
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")
     if fit.reason:
@@ -111,7 +111,7 @@ def _with_intervals(shown: pl.DataFrame) -> pl.DataFrame:
     named = [low.removesuffix("_low") for low in shown.columns if low.endswith("_low")]
     for name in [name for name in named if {name, f"{name}_high"} <= {*shown.columns}]:
         ends = zip(shown[name], shown[f"{name}_low"], shown[f"{name}_high"], strict=True)
-        texts = [f"{value:.2f} ({low:.2f}-{high:.2f})" for value, low, high in ends]
+        texts = [f"{value:.2f} ({low:.2f} to {high:.2f})" for value, low, high in ends]
         shown = shown.with_columns(pl.Series(name, texts)).drop(f"{name}_low", f"{name}_high")
     return shown
 
@@ -126,7 +126,7 @@ def _narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]],
 
 def _cell(value: Any, longest: int = LONGEST) -> str:
     """Return a value as people read it."""
-    if value is None:
+    if value is None or value != value:  # nothing, or not a number
         return "-"
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
     text = text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 2 :]}"

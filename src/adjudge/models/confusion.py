@@ -23,6 +23,7 @@ from adjudge.models.prior import Prior
 
 def hybrid(prior: Prior) -> Model:
     """Return hybrid-confusion under a prior."""
+    prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs"))
 
     def log_prior(params: Params) -> float:
         """Return the log density of rows and prevalence, but for a constant."""

@@ -38,7 +38,7 @@ class Convergence(NamedTuple):
     @property
     def words(self) -> str:
         """How far chains agree, for people."""
-        found = f"R-hat at most {self.r_hat:.3f} ({self.worst}), bulk ESS at least {self.ess:,.0f} ({self.fewest})"
+        found = f"R-hat of {self.worst} at most {self.r_hat:.3f}, bulk ESS of {self.fewest} at least {self.ess:,.0f}"
         return found if self.good else f"{UNCONVERGED}: {found}; {CLOSE} and {ENOUGH} are good"
 
 

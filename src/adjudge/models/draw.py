@@ -24,6 +24,7 @@ from adjudge.models.prior import Prior
 from adjudge.models.watch import Watch
 
 MOST_BYTES = 4e9  # that draws may take
+FEW = 10  # judges, or fewer, hardly make a population
 
 
 class Drawn(NamedTuple):
@@ -114,10 +115,11 @@ def refuse_run(block: Block, topics: int, run: Run) -> None:
     each = 8 * (block.judges * block.labels**2 + topics * block.labels) + (block.topic.size // 4 if run.truths else 0)
     size = run.chains * run.draws * each
     if size > MOST_BYTES:
-        fits = max(4, int(MOST_BYTES / (run.chains * each)))
+        fits = int(MOST_BYTES / (run.chains * each))
+        longer = f"fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // max(1, fits)):,}"
         raise UsageError(
-            f"{run.chains * run.draws:,} draws of {block.judges:,} judges' matrices would need {size / 1e9:.1f} GB: "
-            f"keep fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // fits):,}"
+            f"{run.chains * run.draws:,} draws of {block.judges:,} judges' matrices would need {size / 1e9:,.1f} GB: "
+            f"keep {longer if fits >= ENOUGH // run.chains > 0 else 'fewer chains, or fewer draws'}"
         )
 
 
@@ -142,4 +144,6 @@ def _warn(told: Convergence, renamed: list[int], draws: Draws, block: Block) -> 
             f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 4
         )
     if draws.complete and not told.good:
-        warnings.warn(f"{told.words}: give more draws, or let it run until_converged", AdjudgeWarning, 4)
+        few = draws.kappa.size and block.judges < FEW
+        other = f"; {block.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
+        warnings.warn(f"{told.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)

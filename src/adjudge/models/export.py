@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjudge.errors import MissingExtra
+from adjudge.errors import InputError, MissingExtra
 from adjudge.kernels.bits import unpacked
 from adjudge.models.fitted import drawn
 
@@ -42,9 +42,15 @@ def to_arviz(fit: Fit) -> Any:
 
 def write_netcdf(fit: Fit, path: str) -> None:
     """Write the draws of a fit to a NetCDF file, whole or not at all."""
-    tree, part = to_arviz(fit), f"{path}.part"
+    folder, part = os.path.dirname(path) or ".", f"{path}.part"
+    if not os.path.isdir(folder) or os.path.isdir(path):
+        raise InputError("is not a file in a folder that is there", path)
+    tree = to_arviz(fit)
     try:
         tree.to_netcdf(part, engine="h5netcdf")
+        os.replace(part, path)
     except ImportError as error:
         raise MissingExtra(EXTRA, "NetCDF") from error
-    os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)

@@ -235,7 +235,8 @@ def _under(model: Model, options: Options) -> Model:
         able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
         raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
     if options.inference == "gibbs" and options.start is not None:
-        raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote (inference 'map' climbs)")
+        other = " (inference 'map' climbs)" if "map" in model.inferences else ""
+        raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote{other}")
     if options.inference != "gibbs" and options.run is not None:
         able = quoted(name for name, other in MODELS.items() if other.sampler is not None)
         raise UsageError(

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 def as_fitted(fit: Fit, judgments: Judgments) -> Block:
     """Return the judgments in the codes of a fit; refuse those that it was not made from."""
-    judge = _met("judge", judgments.judges, fit.judge_names)
-    item = _met("item", judgments.items, fit.items)
+    judge, item = _met("judge", judgments.judges, fit.judge_names), _met("item", judgments.items, fit.items)
+    said = np.bincount(judge[judgments.judge], minlength=len(fit.judge_names))
+    if (said != fit.judged).any():
+        raise UsageError(
+            f"the fit was not made from these judgments: it has {fit.judged.sum():,}, and of other judges; "
+            f"these are {said.sum():,}"
+        )
     gold = None if fit.gold is None else fit.gold[item]
     own = replace(judgments, judges=fit.judge_names, judge=frozen(judge[judgments.judge]))
     block = own.block(gold)
@@ -45,6 +50,14 @@ def gold_informed(fit: Fit) -> bool:
     """Whether gold informed prevalence in a fit."""
     prior = fit.options.get("prior")
     return prior is None or bool(prior["gold_informs"])
+
+
+def refuse_other_gold(one: Fit, other: Fit) -> None:
+    """Refuse to compare fits that were told different things: what they foretell is not the same."""
+    told = [{} if fit.gold is None else dict(zip(fit.items, fit.gold.tolist(), strict=True)) for fit in (one, other)]
+    known = [{item: truth for item, truth in each.items() if truth >= 0} for each in told]
+    if known[0] != known[1] or (known[0] and gold_informed(one) != gold_informed(other)):
+        raise UsageError("the two fits were told different gold, or let it inform prevalence or not: fit both alike")
 
 
 def _met(what: str, names: Names, known: Names) -> Codes:

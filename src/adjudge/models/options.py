@@ -34,6 +34,9 @@ class Options:
             raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
         if self.inference not in (None, *INFERENCES):
             raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
+        for name, kind in (("run", Run), ("prior", Prior)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise UsageError(f"{name} {getattr(self, name)!r} is not an adjudge.{kind.__name__}")
         for name, least in (("seed", 0), ("iterations", 1)):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
                 raise UsageError(f"{name} {getattr(self, name)!r} is not a whole number of at least {least}")

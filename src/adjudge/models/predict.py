@@ -52,12 +52,18 @@ def _of_judges(params: Params, place: Codes) -> Params:
 
 
 def _of_topics(known: Fit, params: Params, judgments: Judgments, block: Block) -> tuple[Params, Block]:
-    """Return params with the prevalence of each new topic, and the block with its items in these."""
+    """Return params with the prevalence of each new topic, and the block with its items in these.
+
+    A topic never seen has the prevalence of the population, and so have items without one.
+    """
     if known.topics is None or not params.unseen.size:
         return params, block._replace(topic=np.zeros_like(block.topic))
-    T = params.prevalence.shape[0]  # of which the last may be that of items without a topic
-    without = T - 1 if len(known.topics) < T else T
-    met = np.full(1, T) if judgments.topics is None else np.r_[places(judgments.topics, known.topics), without]
-    topic = met[judgments.topic if judgments.topic is not None else np.zeros_like(block.topic)]
+    if judgments.topics is None or judgments.topic is None:
+        return params._replace(prevalence=params.unseen[None]), block._replace(topic=np.zeros_like(block.topic))
     everywhere = np.vstack([params.prevalence, params.unseen])
-    return params._replace(prevalence=everywhere), block._replace(topic=np.where(topic < 0, T, topic))
+    prevalence = everywhere[places(judgments.topics, known.topics)]  # where it is -1, the last
+    without = judgments.topic < 0
+    if not without.any():
+        return params._replace(prevalence=prevalence), block
+    topic = np.where(without, len(judgments.topics), judgments.topic)
+    return params._replace(prevalence=np.vstack([prevalence, params.unseen])), block._replace(topic=topic)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.errors import InputError, UsageError
+from adjudge.errors import InputError, UsageError, quoted
 
 TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
 
@@ -40,16 +41,25 @@ class Prior:
         if self.decay is not None and not 0 <= self.decay < 1:
             raise UsageError(f"prior decay {self.decay!r} is not a number of at least 0 and below 1")
         if self.rows is not None:
+            if self.trust != TRUST or self.decay is not None:
+                raise UsageError("prior rows say all there is to say of judges: leave out trust and decay")
             object.__setattr__(self, "rows", tuple(tuple(map(float, row)) for row in self.rows))
             if any(not 0 < cell < math.inf for row in self.rows for cell in row):
                 raise UsageError("prior rows hold a pseudo-count that is not a number above 0")
+
+    def refuse_beyond(self, model: str, named: Collection[str]) -> None:
+        """Refuse what a model has no use for: it knows only what is named."""
+        usual = Prior()
+        other = [name for name, value in vars(self).items() if value != getattr(usual, name) and name not in named]
+        if other:
+            raise UsageError(f"prior {quoted(other)} is not for model '{model}', which has {quoted(named)}")
 
     def pseudo_counts(self, labels: int) -> Floats:
         """Return the pseudo-counts of a judge's rows (K, K)."""
         if self.rows is not None:
             if len(self.rows) != labels or any(len(row) != labels for row in self.rows):
-                given = " + ".join(str(len(row)) for row in self.rows)
-                raise UsageError(f"prior rows are not {labels} rows of {labels} pseudo-counts, but {given} in all")
+                given = ", ".join(str(len(row)) for row in self.rows) or "none"
+                raise UsageError(f"prior rows are not {labels} rows of {labels} pseudo-counts, but of {given}")
             return np.array(self.rows)
         if self.decay is None:
             return np.ones((labels, labels)) + self.trust * np.eye(labels)

@@ -20,6 +20,7 @@ from adjudge.models.prior import Prior
 
 def hierarchical(prior: Prior) -> Model:
     """Return the model under a prior of kappa."""
+    prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs"))
 
     def sampler(block: Block, counted: Floats) -> Step:
         return with_populations(block, Pareto(prior.shape, prior.least), counted)
