@@ -94,3 +94,6 @@ def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
         adjudge.fit(TABLE, "hierarchical", prior=adjudge.Prior(trust=1.0))
     with pytest.raises(adjudge.UsageError, match=r"run \{\} is not an adjudge.Run"):
         adjudge.fit(TABLE, "hierarchical", run={})
+    for option in ({"tolerance": 1e-3}, {"iterations": 9}, {"accelerate": False}):
+        with pytest.raises(adjudge.UsageError, match="are for a climb, and 'hierarchical' is sampled"):
+            adjudge.fit(TABLE, "hierarchical", **option)

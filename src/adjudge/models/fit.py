@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,8 @@ BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
 ACCURATE = "accurate"
 AUTO = "auto"
+OF_CLIMBS = ("tolerance", "iterations", "accelerate")
+CLIMB = Options()  # as it usually is
 
 
 def fit(
@@ -84,18 +86,23 @@ def fit(
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
     way = _sampled if options.inference == "gibbs" else _climbed
-    return way(chosen, judgments, known, options, workers, progress)
+    return way(_Task(chosen, judgments, known, options, workers, progress))
 
 
-def _climbed(
-    model: Model,
-    judgments: Judgments,
-    known: Codes | None,
-    options: Options,
-    workers: int | None,
-    progress: Progress | None,
-) -> Fit:
+class _Task(NamedTuple):
+    """What is to be fitted, and how."""
+
+    model: Model
+    judgments: Judgments
+    known: Codes | None  # (I) truths that gold tells
+    options: Options
+    workers: int | None
+    progress: Progress | None
+
+
+def _climbed(task: _Task) -> Fit:
     """Return the fit where a climb ends."""
+    model, judgments, known, options, workers, progress = task
     first, block = _first(model, options.start), judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or cores()) as pool:
@@ -110,20 +117,14 @@ def _climbed(
     return record(model, judgments, block, outcome._replace(evidence=history), posterior, options)
 
 
-def _sampled(
-    model: Model,
-    judgments: Judgments,
-    known: Codes | None,
-    options: Options,
-    workers: int | None,
-    progress: Progress | None,
-) -> Fit:
+def _sampled(task: _Task) -> Fit:
     """Return the fit that chains have drawn."""
     from adjudge.models.draw import draw
 
-    options = replace(options, run=options.run or Run())
-    chains = (options.run or Run()).chains
-    with ThreadPoolExecutor(workers or chains) as pool:  # cores take turns, and no chain comes last
+    model, judgments, known, given, workers, progress = task
+    run = given.run or Run()
+    options = replace(given, run=run)
+    with ThreadPoolExecutor(workers or run.chains) as pool:  # cores take turns, and no chain comes last
         found = draw(model, judgments, known, options, pool, progress)
     return record(model, judgments, found.block, found.outcome, found.posterior, options, found.draws)
 
@@ -234,6 +235,10 @@ def _under(model: Model, options: Options) -> Model:
     if options.inference not in model.inferences:
         able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
         raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
+    if options.inference == "gibbs" and any(getattr(options, name) != getattr(CLIMB, name) for name in OF_CLIMBS):
+        raise UsageError(
+            f"{quoted(OF_CLIMBS)} are for a climb, and '{model.name}' is sampled: chains have a length (chains, draws)"
+        )
     if options.inference == "gibbs" and options.start is not None:
         other = " (inference 'map' climbs)" if "map" in model.inferences else ""
         raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote{other}")

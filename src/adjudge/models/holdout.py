@@ -61,13 +61,14 @@ def even_weights(judgments: Judgments) -> Floats:
 
 def held_out_logs(judgments: Judgments, model: str, *, folds: int = FOLDS, seed: int = 0) -> Floats:
     """Return the log likelihood of every judgment (N), foretold from the folds that it is not in."""
-    fold = dealt(judgments, folds, seed)
+    fold, quick = dealt(judgments, folds, seed), model_named(model).inferences[-1]
+    near: dict[str, Any] = {"tolerance": NEAR} if quick == "map" else {}
     logs = np.empty(len(judgments))
     for f in range(min(folds, len(judgments))):
         shown = judgments.take(np.flatnonzero(fold != f))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AdjudgeWarning)  # a short run foretells well enough
-            found = fit(shown, model, seed=seed, tolerance=NEAR, inference=model_named(model).inferences[-1])
+            found = fit(shown, model, seed=seed, inference=quick, **near)
         if found.stopped == "interrupted":
             raise KeyboardInterrupt
         logs[fold == f] = np.log(_foretold(judgments, found, fold == f))
