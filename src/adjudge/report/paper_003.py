@@ -119,19 +119,16 @@ def _falls_apart(curves: Curves, sizes: Sequence[int]) -> Held:
 
 def _others(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     """Return the paper's sentences about the vote, SingleConfusion, prevalence, matrices and lambda."""
+    return [*_of_votes(curves, sizes), *_of_prevalence(curves, sizes), *_of_matrices(curves, sizes)]
+
+
+def _of_votes(curves: Curves, sizes: Sequence[int]) -> list[Held]:
+    """Return what is said of the vote, and of SingleConfusion beside it."""
     most, enough = sizes[-1], [x for x in sizes if x >= 20]
     vote = [_mean(curves.at(x, VOTE), "accuracy") for x in enough] or [0.0]
     single = [difference(*(curves.at(x, m).values["accuracy"] for m in (SINGLE, VOTE))) for x in sizes]
     beside = ", ".join(f"{x:,}: {off.mean:+.3f}" for x, off in zip(sizes, single, strict=True))
     near = [x for x, off in zip(sizes, single, strict=True) if abs(off.mean) < NEAR]
-    p = {m: _mean(curves.at(most, m), "prevalence_error") for m in (DAWID_SKENE, HYBRID, SINGLE)}
-    voted = [[_mean(curves.at(x, VOTE), f"p_{label}") for label in LABELS] for x in enough] or [[0.0] * 3]
-    low, high = np.min(voted, axis=0), np.max(voted, axis=0)
-    far = float(np.abs((low + high) / 2 - PRINTED).max())
-    ranges = ", ".join(f"{a:.2f}-{b:.2f}" for a, b in zip(low, high, strict=True))
-    mae = {m: [_mean(curves.at(x, m), "mae") for x in sizes] for m in (DAWID_SKENE, HYBRID, SINGLE, VOTE)}
-    least = min(mae, key=lambda m: mae[m][-1])
-    strong = [difference(*(curves.at(x, m).values["accuracy"] for m in (STRONG, HYBRID))).mean for x in sizes]
     return [
         Held(
             "the vote is flat, and saturates after 20 items",
@@ -143,6 +140,18 @@ def _others(curves: Curves, sizes: Sequence[int]) -> list[Held]:
             f"against the vote, by items: {beside}; within {NEAR:g} at {_listed(near)}",
             verdict(all(x in near for x in sizes if x >= 50), "from more items on" if most in near else "no"),
         ),
+    ]
+
+
+def _of_prevalence(curves: Curves, sizes: Sequence[int]) -> list[Held]:
+    """Return what is said of how common labels are found to be."""
+    most, enough = sizes[-1], [x for x in sizes if x >= 20]
+    p = {m: _mean(curves.at(most, m), "prevalence_error") for m in (DAWID_SKENE, HYBRID, SINGLE)}
+    voted = [[_mean(curves.at(x, VOTE), f"p_{label}") for label in LABELS] for x in enough] or [[0.0] * 3]
+    low, high = np.min(voted, axis=0), np.max(voted, axis=0)
+    far = float(np.abs((low + high) / 2 - PRINTED).max())
+    ranges = ", ".join(f"{a:.2f}-{b:.2f}" for a, b in zip(low, high, strict=True))
+    return [
         Held(
             "Dawid-Skene and the hybrid recover the prevalence exactly with enough data, SingleConfusion does not",
             f"sum of errors at {most:,} items: " + ", ".join(f"{m} {value:.3f}" for m, value in p.items()),
@@ -153,6 +162,16 @@ def _others(curves: Curves, sizes: Sequence[int]) -> list[Held]:
             f"from 20 items on: {ranges}",
             verdict(far < NEAR, "nearly" if far < 2 * NEAR else "no"),
         ),
+    ]
+
+
+def _of_matrices(curves: Curves, sizes: Sequence[int]) -> list[Held]:
+    """Return what is said of judges' matrices, and of a stronger prior on them."""
+    most = sizes[-1]
+    mae = {m: [_mean(curves.at(x, m), "mae") for x in sizes] for m in (DAWID_SKENE, HYBRID, SINGLE, VOTE)}
+    least = min(mae, key=lambda m: mae[m][-1])
+    strong = [difference(*(curves.at(x, m).values["accuracy"] for m in (STRONG, HYBRID))).mean for x in sizes]
+    return [
         Held(
             "matrices: Dawid-Skene is best with enough data, SingleConfusion the worst",
             f"MAE at {most:,} items: " + ", ".join(f"{m} {value[-1]:.2f}" for m, value in mae.items()),
