@@ -101,7 +101,7 @@ def kept(name: str, work: Callable[[], Outcome]) -> Outcome:
 
 
 def jags_relevance(judgments: Judgments, run: Run, least: float) -> Outcome | None:
-    """Return JAGS's run of Carpenter's model, from the vote."""
+    """Return JAGS's run of Carpenter's model, from the vote; of truths it keeps draws, or means."""
     block = judgments.block(by_topic=True)
     data = {
         "topic": np.asarray(block.topic) + 1,
@@ -115,9 +115,9 @@ def jags_relevance(judgments: Judgments, run: Run, least: float) -> Outcome | No
         z = np.where(share == 0.5, rng.random(share.size) < 0.5, share > 0.5) * 1
         right = {name: rng.uniform(0.6, 0.9, len(judgments.judges)) for name in ("theta0", "theta1")}
         starts.append({"z": z, "phi_0": 0.7, "phi_1": 0.7, "kappa_0": 3.0, "kappa_1": 3.0, **right})
-    # theta and pi are kept too, as ours are; of the truths the means
-    kept_ = [*HYPER, "pi", "theta0", "theta1"]
-    return _jags("jags-relevance", RELEVANCE, judgments, data, starts, run, kept_, HYPER)
+    kept_ = [*HYPER, "pi", "theta0", "theta1"]  # as ours are
+    name = "jags-relevance-truths" if run.truths else "jags-relevance"
+    return _jags(name, RELEVANCE, judgments, data, starts, run, kept_, HYPER)
 
 
 def jags_hybrid(judgments: Judgments, run: Run) -> Outcome | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjudge
-from adjudge.kernels.sweep import sweep
+from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import truth_posterior
 
 
@@ -19,13 +19,12 @@ def case():
 
 
 def test_probabilities_are_the_posterior(case):
-    """What is added up in a sweep is p(truth | rest), gold fixed, and the evidence is the same."""
+    """What is added up in a sweep is p(truth | rest), gold fixed."""
     block, prevalence, confusion = case
     probability = np.zeros((60, 2))
-    tally = sweep(block, prevalence, confusion, np.random.default_rng(1), probability)
-    posterior, evidence = truth_posterior(block, prevalence, confusion)
+    Sweep(block)(prevalence, confusion, np.random.default_rng(1), probability)
+    posterior, _ = truth_posterior(block, prevalence, confusion)
     np.testing.assert_allclose(probability, posterior)
-    assert tally.evidence == pytest.approx(evidence)
 
 
 def test_draws_follow_the_posterior(case):
@@ -34,7 +33,7 @@ def test_draws_follow_the_posterior(case):
 
     block, prevalence, confusion = case
     rng, none = np.random.default_rng(2), np.empty((0, 0))
-    tallies = [sweep(block, prevalence, confusion, rng, none) for _ in range(3_000)]
+    tallies = [Sweep(block)(prevalence, confusion, rng, none) for _ in range(3_000)]
     expected = expect(block, prevalence, confusion)
     truth = np.array([tally.truth for tally in tallies])
     error = truth.std(axis=0) / np.sqrt(3_000) + 1e-12
@@ -53,10 +52,9 @@ def test_weights_and_long_items_do_not_underflow(case):
 
     block = adjudge.read(pl.DataFrame(judged)).block()
     theta, probability = np.array([[[0.7, 0.3], [0.3, 0.7]]]), np.zeros((1, 2))
-    tally = sweep(block, np.array([[0.5, 0.5]]), theta, np.random.default_rng(0), probability)
-    np.testing.assert_allclose(probability, [[1, 0]])
+    tally = Sweep(block)(np.array([[0.5, 0.5]]), theta, np.random.default_rng(0), probability)
+    np.testing.assert_allclose(probability, [[1, 0]], atol=1e-300)
     assert tally.label[0, 0].tolist() == [6_000, 4_000]
     weighed = block._replace(weight=np.full(10_000, 0.5))
-    again = sweep(weighed, np.array([[0.5, 0.5]]), theta, np.random.default_rng(0), np.zeros((1, 2)))
+    again = Sweep(weighed)(np.array([[0.5, 0.5]]), theta, np.random.default_rng(0), np.zeros((1, 2)))
     assert again.label[0, 0].tolist() == [3_000, 2_000]
-    assert again.evidence == pytest.approx(truth_posterior(weighed, np.array([[0.5, 0.5]]), theta)[1])

@@ -44,7 +44,7 @@ def test_no_trust_is_maximum_likelihood(labels, start):
 def test_of_a_large_crowd_means_under_a_flat_prior_are_maximum_likelihood(labels):
     """With 20,000 items the prior is forgotten: posterior means are within .02 of Dawid and Skene's estimate."""
     table = crowd(labels, 20_000)
-    flat = fitted(table, "hybrid-confusion", prior=adjudge.Prior(trust=0), run=adjudge.Run(2, 100, 150))
+    flat = fitted(table, "hybrid-confusion", prior=adjudge.Prior(trust=0), run=adjudge.Run(2, 200, 1_000))
     likely = adjudge.fit(table, "dawid-skene")
     np.testing.assert_allclose(flat.params.confusion, likely.params.confusion, atol=0.02)
     np.testing.assert_allclose(flat.params.prevalence, likely.params.prevalence, atol=0.02)

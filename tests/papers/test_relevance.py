@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
-from adjudge.kernels.sweep import sweep
+from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.chains import NOWHERE
 from adjudge.models.convergence import mean_error
@@ -62,7 +62,7 @@ def as_jags(fit, judgments, chain):
     places = [[math.log(f / (1 - f)), math.log(k)] for f, k in zip(phi, kappa, strict=True)]
     known, probability = of_gold(block, len(fit.topics)), np.zeros(fit.posterior.shape)
     for sweeps in range(50 + DRAWS):
-        tally = sweep(block, prevalence, confusion, rng, probability if sweeps >= 50 else NOWHERE)
+        tally = Sweep(block)(prevalence, confusion, rng, probability if sweeps >= 50 else NOWHERE)
         rows = []
         for p, counts in enumerate((*tally.label.transpose(1, 0, 2), tally.truth - known)):
             share = 1 / (1 + math.exp(-places[p][0]))
@@ -166,7 +166,7 @@ def test_a_judge_at_chance_changes_no_draw():
     for table in (alone, together):
         probability = np.zeros((40, 2))
         judges = len(table.judges)
-        tally = sweep(table.block(by_topic=True), prevalence, confusion[:judges], np.random.default_rng(5), probability)
+        tally = Sweep(table.block(by_topic=True))(prevalence, confusion[:judges], np.random.default_rng(5), probability)
         found.append((probability, tally.truth, tally.label[:3]))
     for without, beside in zip(*found, strict=True):
         np.testing.assert_allclose(without, beside, atol=1e-12)

@@ -21,8 +21,8 @@ LEAST = 0.6  # pseudo-counts below which a gamma is too skewed to be mirrored
 
 def dirichlet_rows(pseudo: Floats, rng: np.random.Generator) -> Floats:
     """Return rows drawn from Dirichlet(pseudo), along the last axis of an array of any shape."""
-    rows = np.empty(pseudo.shape)
-    _draw(np.ascontiguousarray(pseudo).reshape(-1, pseudo.shape[-1]), rng, rows.reshape(-1, pseudo.shape[-1]))
+    rows, K = np.empty(pseudo.shape), pseudo.shape[-1]
+    fill_rows(np.zeros((1, K)), np.ascontiguousarray(pseudo).reshape(-1, 1, K), rng, rows.reshape(-1, 1, K))
     return rows
 
 
@@ -37,39 +37,29 @@ def mirrored_rows(pseudo: Floats, rows: Floats, rng: np.random.Generator) -> Flo
 
 
 @compiled
-def _draw(pseudo: Floats, rng: np.random.Generator, rows: Floats) -> None:
-    """Divide gamma draws by their sum; where all underflow, all goes to one label, drawn by its share."""
-    for r in range(pseudo.shape[0]):
-        _draw_row(pseudo[r], rng, rows[r])
-
-
-@compiled
 def fill_rows(prior: Floats, counts: Floats, rng: np.random.Generator, rows: Floats) -> None:
     """Fill in rows (R, G, K) drawn from Dirichlet(prior + counts); every row of a group G has one prior (G, K)."""
-    pseudo = np.empty(prior.shape[1])
     for r in range(rows.shape[0]):
         for g in range(rows.shape[1]):
-            for k in range(pseudo.size):
-                pseudo[k] = prior[g, k] + counts[r, g, k]
-            _draw_row(pseudo, rng, rows[r, g])
+            total = 0.0
+            for k in range(rows.shape[2]):
+                rows[r, g, k] = _gamma(prior[g, k] + counts[r, g, k], rng)
+                total += rows[r, g, k]
+            if total > 0:
+                for k in range(rows.shape[2]):
+                    rows[r, g, k] /= total
+            else:
+                _all_to_one(prior[g] + counts[r, g], rng, rows[r, g])
 
 
 @compiled
-def _draw_row(pseudo: Floats, rng: np.random.Generator, row: Floats) -> None:
-    """Fill in one row."""
-    K, total = pseudo.size, 0.0
-    for k in range(K):
-        row[k] = _gamma(pseudo[k], rng)
-        total += row[k]
-    if total > 0:
-        for k in range(K):
-            row[k] /= total
-    else:
-        place, k = rng.random() * pseudo.sum(), 0
-        while k < K - 1 and place >= pseudo[k]:
-            place -= pseudo[k]
-            k += 1
-        row[k] = 1.0
+def _all_to_one(pseudo: Floats, rng: np.random.Generator, row: Floats) -> None:
+    """Give all of a row whose gammas underflowed to one label, drawn by its share."""
+    place, k = rng.random() * pseudo.sum(), 0
+    while k < pseudo.size - 1 and place >= pseudo[k]:
+        place -= pseudo[k]
+        k += 1
+    row[k] = 1.0
 
 
 @compiled
@@ -91,19 +81,19 @@ def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) 
     """Mirror the gammas, those of few pseudo-counts are drawn anew, and divide by their sum."""
     R, K = pseudo.shape
     for r in range(R):
-        most, total = 0.0, 0.0
+        total = 0.0
         for k in range(K):
             a, w = pseudo[r, k], 2 - v[r, k]
-            most = max(most, a)
             if a < LEAST:
                 gamma[r, k] = _gamma(a, rng)
             elif _goes(a - 1 / 3, v[r, k], rng):
                 gamma[r, k] = (a - 1 / 3) * w * w * w
             total += gamma[r, k]
-        for k in range(K):
-            gamma[r, k] /= total
-        if most < LEAST:  # all may have underflowed
-            _draw(pseudo[r : r + 1], rng, gamma[r : r + 1])
+        if total > 0:
+            for k in range(K):
+                gamma[r, k] /= total
+        else:
+            _all_to_one(pseudo[r], rng, gamma[r])
 
 
 @compiled

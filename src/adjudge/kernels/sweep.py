@@ -9,36 +9,60 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled, put
+from adjudge.kernels.odds import ULP, OddsSweep
 from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, product_logs, sum_logs
 
 NOT_KEPT = np.empty(0, np.int32)
 
 
-def sweep(
-    block: Block,
-    prevalence: Floats,
-    confusion: Floats,
-    rng: np.random.Generator,
-    probability: Floats,
-    drawn: Codes = NOT_KEPT,
-) -> Tally:
-    """Draw every truth and return the tally of the draws.
+class Sweep:
+    """Sweeps over the items of a block."""
 
-    ``probability`` (I, Z) and ``drawn`` (I) are changed if they have room: p(truth | rest) is added to the one, the
-    truths go to the other. So a run of thousands of sweeps keeps one array of each.
-    """
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.by_odds = OddsSweep(block) if block.labels == 2 and not block.weight.size else None
+
+    def __call__(
+        self,
+        prevalence: Floats,
+        confusion: Floats,
+        rng: np.random.Generator,
+        probability: Floats,
+        drawn: Codes = NOT_KEPT,
+    ) -> Tally:
+        """Draw every truth and return the tally of the draws, whose evidence is not asked for.
+
+        ``probability`` (I, Z) and ``drawn`` (I) are changed if they have room: p(truth | rest) is added to the one, the
+        truths go to the other. So a run of thousands of sweeps keeps one array of each.
+        """
+        chance = _chances(rng, self.block.topic.size)
+        if self.by_odds is not None:
+            return Tally(*self.by_odds(prevalence, confusion, chance, probability, drawn), 0.0)
+        return _swept(self.block, prevalence, confusion, chance, probability, drawn)
+
+
+def _chances(rng: np.random.Generator, many: int) -> Codes:
+    """Return random 32 bits for every item; all at once: one by one in a compiled loop they cost many times as much."""
+    raw: NDArray[np.uint64] = rng.bit_generator.random_raw(-(-many // 2))
+    return raw.view(np.uint32)[:many]
+
+
+def _swept(
+    block: Block, prevalence: Floats, confusion: Floats, chance: Codes, probability: Floats, drawn: Codes
+) -> Tally:
+    """Draw and count, of however many truths, with weights or without."""
     J, Z, K = confusion.shape
     board = np.zeros((J, K, 2, Z))  # per judge and label the likelihood of each truth and, beside it, room to count
     _set_up(confusion, board)
     truth, blank = np.zeros(prevalence.shape), (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
-    chance = rng.random(block.topic.size)  # all at once: one by one in a compiled loop they cost three times as much
-    evidence = _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, drawn, truth, blank)
-    return Tally(truth, board[:, :, 1].transpose(0, 2, 1), evidence)
+    _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, drawn, truth, blank)
+    return Tally(truth, board[:, :, 1].transpose(0, 2, 1), 0.0)
 
 
 @compiled
@@ -60,16 +84,15 @@ def _sweep(
     weight: Floats,
     prevalence: Floats,
     board: Floats,
-    chance: Floats,
+    chance: Codes,
     probability: Floats,
     drawn: Codes,
     truth: Floats,
     blank: Any,
-) -> float:
-    """Draw and count; return the log evidence, with truths summed out. An item begins at ``blank`` (Z)."""
+) -> None:
+    """Draw and count; an item begins at ``blank`` (Z)."""
     Z = len(blank)
-    logs, flat = np.empty(Z), board.reshape(-1)
-    topics, evidence, running = prevalence.shape[0] > 1, 0.0, 1.0  # the log of a product, taken when it gets small
+    logs, flat, topics = np.empty(Z), board.reshape(-1), prevalence.shape[0] > 1
     first = start[0]
     for i in range(topic.size):
         last, t = start[i + 1], topic[i] if topics else 0
@@ -84,22 +107,18 @@ def _sweep(
             for z in range(Z):
                 total += p[z]
         if total < SMALL:
-            evidence += _relative_logs(first, last, cell, weight, prevalence[t], board, logs)
+            _relative_logs(first, last, cell, weight, prevalence[t], board, logs)
             total = 0.0
             for z in range(Z):
                 p = put(p, z, np.exp(logs[z]))
                 total += p[z]
-        place, below, k = chance[i] * total, 0.0, 0
+        place, below, k = (chance[i] + 0.5) * ULP * total, 0.0, 0
         for z in range(Z - 1):  # counted, not searched: a branch here could not be predicted
             below += p[z]
             k += place >= below
         known = gold[i] >= 0
         if known:
             k = gold[i]
-        running *= p[k] if known else total
-        if running < SMALL or running > 1 / SMALL:
-            evidence += np.log(running)
-            running = 1.0
         if probability.size:
             share = 1 / total
             for z in range(Z):
@@ -110,18 +129,15 @@ def _sweep(
         for n in range(first, last):
             flat[cell[n] * (2 * Z) + Z + k] += weight[n] if weight.size else 1.0
         first = last
-    return float(evidence + np.log(running))
 
 
 @compiled
 def _relative_logs(
     first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats
-) -> float:
-    """Fill in the logs of an item's shares relative to the likeliest truth, whose log is returned."""
+) -> None:
+    """Fill in the logs of an item's shares relative to the likeliest truth."""
     if weight.size:
         sum_logs(first, last, cell, weight, prior, board, logs)
     else:
         product_logs(first, last, cell, prior, board, logs)
-    most = logs.max()
-    logs -= most
-    return float(most)
+    logs -= logs.max()

@@ -1,6 +1,7 @@
 """Markov chains: states drawn one from another, side by side, each from a random stream of its own.
 
-A chain is a loop of steps that release the GIL, so chains run in threads. Every chain has its own generator, spawned
+A chain is a loop of steps that release the GIL, so chains run in threads, as many as there are cores, and in turns
+where there are more of them. Every chain has its own generator, spawned
 from the seed, and they share nothing: the draws are the same on one thread and on many. What is kept is bounded: states
 after warm-up, thinned, and of the truths only the mean of p(truth | rest) or, if asked for, bits.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -38,6 +39,7 @@ Told: TypeAlias = Callable[[int, int, State], None]  # a chain, its sweep, and w
 Enough: TypeAlias = Callable[["Draws"], bool]
 
 DOUBLINGS = 6  # of a run that goes on until it has converged
+TURN = 50  # sweeps of a chain before another has its turn, where chains are more than cores
 HEARD = 0.1  # seconds after which Ctrl-C is heard: without an end to the waiting it may not be
 NOWHERE = np.empty((0, 0))  # for probabilities that are not kept
 
@@ -89,14 +91,15 @@ def sample(
     """Run a chain from every start, and on until it is enough; Ctrl-C ends all of them with what is drawn so far."""
     stop = threading.Event()
     found: Draws | None = None
-    streams = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(len(starts))]
+    seeds = np.random.SeedSequence(seed).spawn(len(starts))
+    streams = [np.random.Generator(np.random.SFC64(child)) for child in seeds]  # the fastest there is
     room = _room(starts, items, run)
     chains = [_Chain(c, start, rng, run) for c, (start, rng) in enumerate(zip(starts, streams, strict=True))]
     rounds = DOUBLINGS + 1 if run.until_converged else 1
     while True:
         for chain in chains:
             chain.keep_in([kept[chain.number] for kept in room])
-        interrupted = _wait([pool.submit(chain.go, step, stop, told) for chain in chains], stop)
+        interrupted = _run(chains, step, told, stop, pool)
         if found is not None and min(chain.kept for chain in chains) < run.draws / 2:
             return found._replace(complete=False)  # the shorter run has more to say than the beginning of this one
         found = _gathered(room, chains, interrupted)
@@ -129,15 +132,15 @@ def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupte
     return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
 
 
-def _wait(running: Sequence[Future[None]], stop: threading.Event) -> bool:
-    """Wait for all chains; Ctrl-C, or an error in one of them, stops the others. Return whether it was Ctrl-C."""
+def _run(chains: Sequence[_Chain], step: Step, told: Told | None, stop: threading.Event, pool: Executor) -> bool:
+    """Run all chains in turns; Ctrl-C, or an error in one of them, stops the others. Return whether it was Ctrl-C."""
+    running = {pool.submit(chain.go, step, stop, told): chain for chain in chains}
     try:
-        while wait(running, HEARD, FIRST_EXCEPTION).not_done:
-            if any(chain.done() and chain.exception() for chain in running):
-                break
-        for chain in running:
-            if chain.done():
-                chain.result()
+        while running:
+            for turn in wait(running, HEARD, FIRST_COMPLETED).done:
+                chain = running.pop(turn)
+                if turn.result():
+                    running[pool.submit(chain.go, step, stop, told)] = chain
     except KeyboardInterrupt:
         stop.set()
         wait(running)
@@ -158,18 +161,20 @@ class _Chain:
     def keep_in(self, room: Sequence[NDArray[Any]]) -> None:
         """Keep what is drawn from here on in this room."""
         *self.states, self.probability = room
-        self.kept = self.swept = 0
+        self.kept = self.swept = self.gone = 0
 
     def begin_again(self) -> None:
         """Take all there is for warm-up, and go twice as far from here."""
         self.run = replace(self.run, warmup=0, thin=2 * self.run.thin)
 
-    def go(self, step: Step, stop: threading.Event, told: Told | None) -> None:
-        """Sweep until all is drawn, or until told to stop."""
-        for sweep in range(self.run.warmup + self.run.draws * self.run.thin):
-            if stop.is_set():
-                return
-            warm = sweep >= self.run.warmup
+    def go(self, step: Step, stop: threading.Event, told: Told | None) -> bool:
+        """Sweep for a turn, until all is drawn, or until told to stop; return whether there is more to draw."""
+        end = self.run.warmup + self.run.draws * self.run.thin
+        for _ in range(TURN):
+            if stop.is_set() or self.gone == end:
+                return False
+            warm = self.gone >= self.run.warmup
+            self.gone += 1
             self.here = step(self.here, self.rng, self.probability if warm else NOWHERE)
             self.sweep += 1
             if warm:
@@ -178,6 +183,7 @@ class _Chain:
                     self._keep()
             if told is not None:
                 told(self.number, self.sweep, self.here)
+        return self.gone < end
 
     def _keep(self) -> None:
         """Keep where the chain is."""

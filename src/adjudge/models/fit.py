@@ -124,7 +124,7 @@ def _sampled(task: _Task) -> Fit:
     model, judgments, known, given, workers, progress = task
     run = given.run or Run()
     options = replace(given, run=run)
-    with ThreadPoolExecutor(workers or run.chains) as pool:  # cores take turns, and no chain comes last
+    with ThreadPoolExecutor(workers or min(cores(), run.chains)) as pool:
         found = draw(model, judgments, known, options, pool, progress)
     return record(model, judgments, found.block, found.outcome, found.posterior, options, found.draws)
 

@@ -20,7 +20,7 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
 from adjudge.kernels.population import Pareto
 from adjudge.kernels.redraw import redraw
-from adjudge.kernels.sweep import sweep
+from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count, vote_shares
 from adjudge.models.assign import most_likely
 from adjudge.models.chains import NOWHERE, State, Step
@@ -28,9 +28,10 @@ from adjudge.models.chains import NOWHERE, State, Step
 
 def with_priors(block: Block, rows: Floats, topics: Floats) -> Step:
     """Return a sweep under fixed priors: pseudo-counts of a judge's rows (K, K), and of prevalence (K)."""
+    over = Sweep(block)
 
     def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
-        tally, here = _swept(block, here, rng, probability)
+        tally, here = _swept(over, here, rng, probability)
         prevalence, confusion = dirichlet_rows(topics + tally.truth, rng), dirichlet_rows(rows + tally.label, rng)
         return here._replace(prevalence=prevalence, confusion=confusion)
 
@@ -42,9 +43,10 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
 
     ``counted`` (T, K) is taken off the tally of topics: gold that is not to inform prevalence.
     """
+    over = Sweep(block)
 
     def swept(here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
-        tally, here = _swept(block, here, rng, probability)
+        tally, here = _swept(over, here, rng, probability)
         return (tally if counted is None else tally._replace(truth=tally.truth - counted)), here
 
     def mirrored(here: State, rng: np.random.Generator) -> State:
@@ -63,11 +65,11 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
     return step
 
 
-def _swept(block: Block, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+def _swept(over: Sweep, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
     """Return the tally of truths drawn and, where truths are kept, the state with these."""
-    drawn = np.empty(block.topic.size if here.truth.size and probability.size else 0, np.int32)
-    tally = sweep(block, here.prevalence, here.confusion, rng, probability, drawn)
-    return tally, here._replace(truth=packed(drawn, block.labels)) if drawn.size else here
+    drawn = np.empty(over.block.topic.size if here.truth.size and probability.size else 0, np.int32)
+    tally = over(here.prevalence, here.confusion, rng, probability, drawn)
+    return tally, here._replace(truth=packed(drawn, over.block.labels)) if drawn.size else here
 
 
 def diffuse(block: Block, topics: int, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
