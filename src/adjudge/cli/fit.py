@@ -107,7 +107,7 @@ def fit(
         progress.close()
     if found.stopped == "interrupted" and out is not None and os.path.exists(out):
         out = f"{out.rstrip('/')}-interrupted"  # what was there is whole: it stays
-    deliver(found, out, format, rows)
+    deliver(found, table, out, format, rows)
     if not found.converged and found.draws is None:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
     if found.stopped == "interrupted":

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adjudge.cli.kept import JUDGMENTS
 from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
@@ -15,15 +16,16 @@ from adjudge.models.saved import FILES as SAVED
 from adjudge.models.trec import FILES
 
 if TYPE_CHECKING:
+    from adjudge.judgments.table import Judgments
     from adjudge.models.record import Fit
 
 
 DRAWN = ("matrices.csv", "prevalence.csv", "ranks.csv")  # of a sampled fit, with intervals
-WRITTEN = ("labels.csv", "judges.csv", *DRAWN, *SAVED, DRAWS)
+WRITTEN = ("labels.csv", "judges.csv", JUDGMENTS, *DRAWN, *SAVED, DRAWS)
 
 
-def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
-    """Write a fit to a folder, print it for machines, or show it to people."""
+def deliver(fit: Fit, judgments: Judgments, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
+    """Write a fit to a folder, beside what it was made from, print it for machines, or show it to people."""
     content = None if format is None else _printed(fit, format)  # before anything is written: it may be refused
     if out is not None:
         from adjudge.models.saved import saved_files
@@ -33,6 +35,7 @@ def deliver(fit: Fit, out: str | None, format: str | None, rows: int) -> None:  
         if fit.draws is not None:
             drawn = zip(DRAWN, (fit.confusion, fit.prevalence, fit.ranks), strict=True)
             texts |= {name: table_text(table, "csv") for name, table in drawn}
+        texts[JUDGMENTS] = table_text(frame(judgments.columns()), "parquet")
         write_whole({**texts, **saved_files(fit)}, out)
     if content is not None:
         sys.stdout.buffer.write(content)

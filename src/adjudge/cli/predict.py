@@ -41,4 +41,4 @@ def predict(
     if not known.converged:
         print(f"adjudge: warning: {fit} is a fit that has not converged: {known.stopped}", file=sys.stderr)
     table = reading.read(judgments, labels=known.scale.labels, ordinal=known.scale.ordinal)
-    deliver(infer(known, table), out, format, rows)
+    deliver(infer(known, table), table, out, format, rows)
