@@ -1,0 +1,45 @@
+"""The judgments of a saved fit are found beside it, or given again."""
+
+import numpy as np
+import pytest
+
+import adjudge
+from adjudge.cli import options as o
+from adjudge.cli.kept import JUDGMENTS, kept_judgments
+from adjudge.cli.output import deliver
+from adjudge.errors import UsageError
+
+
+@pytest.fixture
+def saved(tmp_path, capsys):
+    """Return a folder with a fit and what it was made from, and both."""
+    judgments = adjudge.simulate("carpenter", topics=3, items=30, judges=6, judgments=150).judgments
+    fit = adjudge.fit(judgments, "dawid-skene")
+    deliver(fit, judgments, str(tmp_path / "fit"), None, 1)
+    capsys.readouterr()
+    return str(tmp_path / "fit"), fit, judgments
+
+
+def test_what_was_fitted_lies_beside_the_fit(saved):
+    """Items, judges, labels and topics are the same again, row by row."""
+    folder, fit, judgments = saved
+    again = kept_judgments(folder, fit, None, o.USUAL)
+    for name in ("judge", "label", "topic", "start"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
+    assert again.items.to_list() == judgments.items.to_list()
+    assert again.topics.to_list() == judgments.topics.to_list()
+
+
+def test_a_table_that_is_given_is_read_instead(saved, tmp_path):
+    """Its labels are those of the fit."""
+    (tmp_path / "few.csv").write_text("item,judge,label\ni1,j1,1\n")
+    few = kept_judgments(saved[0], saved[1], str(tmp_path / "few.csv"), o.USUAL)
+    assert len(few) == 1
+    assert few.scale.labels == saved[1].scale.labels
+
+
+def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
+    """A fit saved from Python has no judgments beside it."""
+    saved[1].save(tmp_path / "alone")
+    with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: give the table that it was fitted to"):
+        kept_judgments(str(tmp_path / "alone"), saved[1], None, o.USUAL)
