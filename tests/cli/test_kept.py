@@ -13,7 +13,7 @@ from adjudge.errors import UsageError
 @pytest.fixture
 def saved(tmp_path, capsys):
     """Return a folder with a fit and what it was made from, and both."""
-    judgments = adjudge.simulate("carpenter", topics=3, items=30, judges=6, judgments=150).judgments
+    judgments = adjudge.simulate("carpenter", topics=3, items=30, judges=6, judgments=150, gold=3).judgments
     fit = adjudge.fit(judgments, "dawid-skene")
     deliver(fit, judgments, str(tmp_path / "fit"), None, 1)
     capsys.readouterr()
@@ -24,8 +24,9 @@ def test_what_was_fitted_lies_beside_the_fit(saved):
     """Items, judges, labels and topics are the same again, row by row."""
     folder, fit, judgments = saved
     again = kept_judgments(folder, fit, None, o.USUAL)
-    for name in ("judge", "label", "topic", "start"):
+    for name in ("label", "topic", "start"):
         np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
+    assert again.judges.gather(again.judge).to_list() == judgments.judges.gather(judgments.judge).to_list()
     assert again.items.to_list() == judgments.items.to_list()
     assert again.topics.to_list() == judgments.topics.to_list()
 
