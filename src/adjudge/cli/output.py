@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from adjudge.cli.kept import JUDGMENTS
 from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
+from adjudge.judgments.rows import judgment_table
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
 from adjudge.models.saved import DRAWS
 from adjudge.models.saved import FILES as SAVED
@@ -35,7 +36,7 @@ def deliver(fit: Fit, judgments: Judgments, out: str | None, format: str | None,
         if fit.draws is not None:
             drawn = zip(DRAWN, (fit.confusion, fit.prevalence, fit.ranks), strict=True)
             texts |= {name: table_text(table, "csv") for name, table in drawn}
-        texts[JUDGMENTS] = table_text(frame(judgments.columns()), "parquet")
+        texts[JUDGMENTS] = table_text(judgment_table(judgments), "parquet")
         write_whole({**texts, **saved_files(fit)}, out)
     if content is not None:
         sys.stdout.buffer.write(content)

@@ -72,17 +72,6 @@ class Judgments:
         """Return the item of each judgment (N)."""
         return np.repeat(np.arange(len(self.items), dtype=np.int32), np.diff(self.start))
 
-    def columns(self) -> dict[str, Any]:
-        """Return the judgments as named columns, a row each."""
-        item, labels = self.item(), self.scale.labels
-        columns: dict[str, Any] = {"item": self.items.gather(item), "judge": self.judges.gather(self.judge)}
-        columns["label"] = [labels[k] for k in self.label.tolist()]
-        if self.topics is not None and self.topic is not None:
-            known = [*self.topics.to_list(), None]  # -1 is the last
-            columns["topic"] = [known[t] for t in self.topic[item].tolist()]
-        columns |= {} if self.weight is None else {"weight": self.weight}
-        return columns | ({} if self.time is None else {"time": self.time})
-
     def with_items(self, names: Names) -> Judgments:
         """Return the same judgments and more items, which nobody judged."""
         if not len(names):
