@@ -33,9 +33,3 @@ def test_reading_the_rows_gives_the_same_judgments() -> None:
     assert again.judge.tolist() == plain.judge.tolist()
     assert again.label.tolist() == plain.label.tolist()
     assert again.scale == plain.scale
-
-
-def test_an_item_without_a_topic_has_none_again():
-    """It is not put into another."""
-    table = pl.DataFrame({"item": ["a", "b"], "judge": ["x", "x"], "label": [0, 1], "topic": ["t", None]})
-    assert judgment_table(read(table))["topic"].to_list() == ["t", None]

@@ -19,8 +19,7 @@ def judgment_table(judgments: Judgments) -> pl.DataFrame:
         "label": labels.gather(judgments.label),
     }
     if judgments.topics is not None and judgments.topic is not None:
-        known = judgments.topics.extend_constant(None, 1)  # -1, not known, is the last
-        columns["topic"] = known.gather(judgments.topic[item] % len(known))
+        columns["topic"] = judgments.topics.gather(judgments.topic[item])
     if judgments.weight is not None:
         columns["weight"] = judgments.weight
     if judgments.time is not None:
