@@ -25,7 +25,7 @@ JUDGMENTS = pl.DataFrame(
     }
 )
 BINARY = [
-    "accuracy", "precision", "recall", "specificity", "f1", "macro_f1", "mcc", "log_loss", "brier",
+    "accuracy", "precision", "recall", "specificity", "f1", "macro_f1", "mcc", "log_loss", "brier", "ece",
     "se", "mse", "rmse", "fractional_precision", "fractional_recall", "fractional_specificity",
 ]  # fmt: skip
 SOME_LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12)

@@ -45,6 +45,17 @@ def test_every_measure_of_the_scores_has_its_interval(K: int) -> None:
     assert set(intervals([scored], draws=20)[0]) == set(known)
 
 
+def test_labels_in_an_order_have_intervals_of_their_distances() -> None:
+    """Every item once gives the measures themselves, and draws go to both sides of them."""
+    scored = crowd(80, 4)._replace(scale=Scale((0, 1, 2, 3), ordinal=True))
+    whole, found = measures(scored)(np.ones(80)), intervals([scored], draws=200)[0]
+    distance = np.abs(scored.truth - scored.answer)
+    assert whole["mae"] == pytest.approx(distance.mean())
+    assert whole["label_rmse"] == pytest.approx((distance**2).mean() ** 0.5)
+    for measure in ("mae", "label_rmse", "quadratic_kappa"):
+        assert found[measure].low < (whole[measure] or 0) < found[measure].high
+
+
 @pytest.mark.parametrize("K", [2, 3])
 def test_intervals_equal_those_of_a_slow_loop(K: int) -> None:
     """Given the same draws, tables that are really drawn and scored have the same percentiles."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from adjudge.errors import UsageError
+from adjudge.judgments.read import read
 from adjudge.models.fit import fit
 from adjudge.score.labels import Scores, scores
 
@@ -24,7 +25,7 @@ JUDGMENTS = pl.DataFrame(
     }
 )
 BINARY = [
-    "accuracy", "precision", "recall", "specificity", "f1", "macro_f1", "mcc", "log_loss", "brier",
+    "accuracy", "precision", "recall", "specificity", "f1", "macro_f1", "mcc", "log_loss", "brier", "ece",
     "se", "mse", "rmse", "fractional_precision", "fractional_recall", "fractional_specificity",
 ]  # fmt: skip
 SOME_LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12)
@@ -97,6 +98,51 @@ def test_probabilities_are_scored() -> None:
     assert found.fractional.ravel() == pytest.approx([0.6, 0.4, 0.2, 0.8])
 
 
+def test_calibration_is_among_the_measures_of_probabilities() -> None:
+    """Said .8 of a 'yes' and .4 of a 'no': distances .2 and .4 in two bins; of 'no' they are the same."""
+    answers = probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4])
+    found = scores(answers, GOLD)
+    assert found.values["ece"] == pytest.approx(0.3)
+    assert found.notes["ece"] == "of the probability of 'yes', in 10 bins of equal width"
+    assert scores(answers, GOLD, positive="no").values["ece"] == pytest.approx(0.3)
+
+
+def test_calibration_of_more_labels_is_of_the_most_likely() -> None:
+    """Said .5 and wrong, said .8 and right."""
+    answers = pl.DataFrame({"item": ["x", "y"], "label": ["a", "b"], "p_a": [0.5, 0.1], "p_b": [0.3, 0.8]})
+    found = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
+    assert found.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
+    assert found.notes["ece"] == "of the probability of the most likely label, in 10 bins of equal width"
+
+
+def graded(labels: list[int], truth: list[int]) -> Scores:
+    """Return the scores of a fit whose labels have an order; three judges agree on every item."""
+    rows = [(f"d{n}", judge, label) for n, label in enumerate(labels) for judge in "abc"]
+    table = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
+    gold = {f"d{n}": label for n, label in enumerate(truth)}
+    return scores(fit(read(table, labels=[0, 1, 2, 4], ordinal=True), "majority"), gold)
+
+
+def test_labels_in_an_order_have_distances() -> None:
+    """Off by one, by two and not at all: every error counts by what the labels are worth."""
+    found = graded([0, 1, 4], [0, 2, 2])
+    assert list(found.values)[6:9] == ["mae", "label_rmse", "quadratic_kappa"]
+    assert found.values["mae"] == pytest.approx(1)
+    assert found.values["label_rmse"] == pytest.approx((5 / 3) ** 0.5)
+    expected = 1 - 3 * 5 / sum((truth - answer) ** 2 for truth in (0, 2, 2) for answer in (0, 1, 4))
+    assert found.values["quadratic_kappa"] == pytest.approx(expected)
+    assert found.notes["mae"] == found.notes["label_rmse"] == "of the labels' values"
+    assert found.notes["quadratic_kappa"] == "1 without errors, 0 as by chance"
+
+
+def test_one_grade_has_no_quadratic_kappa() -> None:
+    """Nothing differs from anything."""
+    found = graded([2, 2], [2, 2])
+    assert (found.values["mae"], found.values["quadratic_kappa"]) == (0, None)
+    reason = "not defined because every scored item is '2' in the gold and was answered so"
+    assert found.reasons["quadratic_kappa"] == reason
+
+
 def test_bound_is_used_and_said() -> None:
     """A certain mistake costs -log of the bound, which the record and the note both name."""
     answers = probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0])
@@ -152,7 +198,7 @@ def test_more_labels_have_measures_each() -> None:
     found = scores({"x": "a", "y": "b", "z": "c"}, {"x": "a", "y": "b", "z": "b"})
     each = [f"{measure}_{label}" for label in "abc" for measure in ("precision", "recall", "specificity", "f1")]
     means = [f"macro_{measure}" for measure in ("precision", "recall", "specificity", "f1")]
-    assert list(found.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "rmse", *each]
+    assert list(found.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "ece", "rmse", *each]
     assert found.positive is None
     assert [found.values[f"{measure}_b"] for measure in ("precision", "recall", "specificity")] == [1, 0.5, 1]
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.errors import UsageError
+from adjudge.score import calibration as curve
 from adjudge.score import confusion as matrix
-from adjudge.score.labels import F1, FRACTIONAL, PRECISION, RECALL, SPECIFICITY, Measure, Scored
+from adjudge.score.labels import F1, FRACTIONAL, ORDERED, PRECISION, RECALL, SPECIFICITY, Measure, Scored
 
 DRAWS = 1_000
 LEVEL = 0.95
@@ -73,7 +74,7 @@ def measures(scored: Scored) -> Callable[[Floats], Values]:
     L = len(loss)
     cell = scored.truth.astype(np.intp) * K + scored.answer  # (I)
     sums = np.column_stack([*loss.values(), _parts(scored)])  # (I, L) or, with fractions, (I, L + K * K)
-    by_label, fractions = _of_labels(scored), _of_fractions(scored)
+    by_label, fractions, calibrated = _of_labels(scored), _of_fractions(scored), _of_bins(scored)
 
     def measured(weight: Floats) -> Values:
         confusion = np.bincount(cell, weight, K * K).reshape(K, K)
@@ -81,6 +82,7 @@ def measures(scored: Scored) -> Callable[[Floats], Values]:
         total, items = weight @ sums, float(weight.sum())
         means = {name: matrix.ratio(part, items) for name, part in zip(loss, total[:L], strict=True)}
         values |= _of_means(means, items, scored.positive is not None)
+        values |= {measure: of(weight) for measure, of in calibrated.items()}
         return values | {measure: of(total[L:].reshape(K, K)) for measure, of in fractions.items()}
 
     return measured
@@ -97,8 +99,32 @@ def item_losses(scored: Scored) -> dict[str, Floats]:
     return {"log_loss": -np.log(of_truth), "brier": squared.sum(axis=1), "mse": mse}
 
 
+def _of_bins(scored: Scored) -> Mapping[str, Callable[[Floats], float | None]]:
+    """Return what is read off the bins of probabilities.
+
+    What chance does to a bin is a distance, too, and a draw adds its own: its ECE is higher on average.
+    """
+    if scored.probability is None:
+        return {}
+    given = scored.response(scored.probability)
+    place = curve.by_width(given.probability, curve.BINS)  # (I)
+    return {"ece": lambda weight: curve.expected_error(given, place, weight)}
+
+
 def _of_labels(scored: Scored) -> Mapping[str, OfMatrix]:
     """Return what is read off the matrix of counts, by measure."""
+    value = np.array(scored.scale.values)
+    ordered = {name: _of_values(of, value) for name, of in ORDERED.items() if scored.scale.ordinal}
+    return {**_of_names(scored), **ordered}
+
+
+def _of_values(of: Callable[[matrix.Matrix, Floats], float | None], value: Floats) -> OfMatrix:
+    """Return a measure of labels that are worth something."""
+    return lambda confusion: of(confusion, value)
+
+
+def _of_names(scored: Scored) -> Mapping[str, OfMatrix]:
+    """Return the same of labels without an order."""
     k, rates = scored.positive, (PRECISION, RECALL, SPECIFICITY)
     if k is not None:
         own = {measure.name: _of_label(measure, k) for measure in (*rates, F1)}

@@ -11,7 +11,9 @@ import numpy as np
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.scale import Label, Scale
+from adjudge.score import calibration as curve
 from adjudge.score import confusion as matrix
+from adjudge.score import ordinal
 from adjudge.score import probabilities as losses
 from adjudge.score.answers import PREFIX, Answers, matched
 from adjudge.score.probabilities import BOUND
@@ -35,7 +37,12 @@ SQUARED: Mapping[str, Callable[[losses.Outcomes, Floats], float | None]] = {
     "mse": losses.mean_squared_error,
     "rmse": losses.root_mean_squared_error,
 }
-EVERY = ("log_loss", "brier")  # measure of probabilities; with more than two labels, also:
+ORDERED: Mapping[str, Callable[[matrix.Matrix, Floats], float | None]] = {  # of labels in an order
+    "mae": ordinal.mean_absolute_error,
+    "label_rmse": ordinal.root_mean_squared_error,
+    "quadratic_kappa": ordinal.quadratic_kappa,
+}
+EVERY = ("log_loss", "brier", "ece")  # measure of probabilities; with more than two labels, also:
 MANY = ("rmse",)
 BINARY = (*SQUARED, *(f"fractional_{measure.name}" for measure in FRACTIONAL))
 
@@ -98,6 +105,13 @@ class Scored(NamedTuple):
             return None
         return matrix.fractional(matrix.indicator(self.truth, len(self.scale)), self.probability)
 
+    def response(self, probability: Floats) -> curve.Response:
+        """Return what is held to come true: the positive label or, of more than two, the most likely one (I)."""
+        k = self.positive
+        return (
+            curve.response(self.truth, probability) if k is None else curve.Response(self.truth == k, probability[:, k])
+        )
+
 
 def scores(
     answers: Any,
@@ -144,7 +158,8 @@ def _scored(given: Answers, truth: Codes, place: Codes, positive: int | None, bo
 def _scores(scored: Scored, missing: int) -> Scores:
     """Return the record that everyone reads."""
     confusion, fractional, labels = scored.confusion, scored.fractional, scored.scale.labels
-    rows = [*_label_rows(scored, confusion), *_probability_rows(scored, fractional), *_each_label(scored, confusion)]
+    rows = [*_label_rows(scored, confusion), *_ordered_rows(scored, confusion)]
+    rows += [*_probability_rows(scored, fractional), *_each_label(scored, confusion)]
     return Scores(
         items=int(scored.truth.size),
         missing=missing,
@@ -170,6 +185,19 @@ def _label_rows(scored: Scored, confusion: Codes) -> list[Row]:
         rows = _of_label(confusion, k, names[k], (PRECISION, RECALL, SPECIFICITY, F1), f"of {quote(names[k])}")
     mcc = _row("mcc", matrix.mcc(confusion), _one_sided(confusion, names))
     return [Row("accuracy", matrix.accuracy(confusion), told), *rows, _macro(confusion, names, F1), mcc]
+
+
+def _ordered_rows(scored: Scored, confusion: Codes) -> list[Row]:
+    """Return how far answers are from truths, where the labels have an order."""
+    if not scored.scale.ordinal:
+        return []
+    value, names = np.array(scored.scale.values), scored.scale.names
+    same = SPECIFICITY.empty.format(quote(names[int(confusion.sum(axis=1).argmax())]))
+    notes = {"quadratic_kappa": "1 without errors, 0 as by chance"}
+    return [
+        _row(measure, of(confusion, value), f"{same} and was answered so", notes.get(measure, "of the labels' values"))
+        for measure, of in ORDERED.items()
+    ]
 
 
 def _each_label(scored: Scored, confusion: Codes) -> list[Row]:
@@ -213,11 +241,20 @@ def _probability_rows(scored: Scored, fractional: Floats | None) -> list[Row]:
     rows = [
         Row("log_loss", losses.log_loss(scored.truth, p, bound), f"probabilities kept {bound:g} away from 0 and 1"),
         Row("brier", losses.brier(scored.truth, p), "summed over the labels"),
+        _calibration_row(scored, p),
     ]
     if k is not None:
         return rows + _binary_rows(scored.truth == k, p[:, k], fractional, k, scored.scale.names[k])
     error = losses.root_mean_squared_error(matrix.indicator(scored.truth, len(scored.scale)), p)
     return [*rows, Row("rmse", error, "over the probabilities of all labels")]
+
+
+def _calibration_row(scored: Scored, probability: Floats) -> Row:
+    """Return the distance between what is said and what is so, averaged over bins."""
+    given, k = scored.response(probability), scored.positive
+    error = curve.expected_error(given, curve.by_width(given.probability, curve.BINS))
+    what = "the most likely label" if k is None else quote(scored.scale.names[k])
+    return _row("ece", error, curve.EMPTY, f"of the probability of {what}, in {curve.BINS} bins of equal width")
 
 
 def _binary_rows(outcome: Flags, response: Floats, fractional: Floats, k: int, name: str) -> list[Row]:

@@ -1,0 +1,157 @@
+"""Calibration: of what is given a chance of 90 %, nine in ten should happen.
+
+Items are put into bins by the probability they were given; a bin's mean probability stands beside the share of its
+items that turned out so. The expected calibration error is the distance of the two, averaged over items:
+ECE = sum_b n_b / n |observed_b - predicted_b| (Naeini, Cooper & Hauskrecht 2015). With two labels the probability is
+that of the second, with more that of the most likely one, so that observed is the share of right answers (Guo et al.
+2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Codes, Flags, Floats, frozen
+from adjudge.errors import UsageError, quoted
+
+BINS = 10
+Z = 1.6448536269514722  # a normal deviate is within this of 0 nine times in ten
+NEAR = 0.01  # a difference nobody needs to act on, however many items show it
+EMPTY = "no item has both a truth and a probability"
+
+Outcomes: TypeAlias = Codes | Flags | Floats
+
+
+class Response(NamedTuple):
+    """What was foretold of each item, and whether it came true."""
+
+    outcome: Outcomes  # (I) 0 or 1
+    probability: Floats  # (I) of a 1
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A calibration curve, a point a bin that holds items, lowest probability first; and its error."""
+
+    predicted: Floats  # (B) mean probability
+    observed: Floats  # (B) share of items that turned out so
+    low: Floats  # (B) 90 % interval of that share (Wilson 1927)
+    high: Floats  # (B)
+    count: Codes  # (B) items
+    ece: float | None  # None without items
+    confidence: float | None  # mean probability of the likelier label
+    right: float | None  # share of items whose likelier label is the truth; of even chances, half
+    sentence: str  # the same in plain words
+
+    def __repr__(self) -> str:
+        error = "" if self.ece is None else f", ECE {self.ece:.4f}"
+        return f"Calibration({self.count.sum():,} items in {self.count.size} bins{error})"
+
+
+def calibration(truth: Outcomes, probability: Floats, bins: int = BINS, how: str = "width") -> Calibration:
+    """Return the calibration curve of probabilities (I) of an outcome, or (I, K) of all labels.
+
+    ``truth`` (I) holds outcomes 0 and 1, or codes of labels. Bins have the same width, or with ``how="count"`` as
+    nearly the same number of items as ties allow: items of equal probability are never parted. Empty bins are left out.
+    """
+    if bins < 1:
+        raise UsageError(f"bins {bins} is not 1 or more")
+    if how not in PLACES:
+        raise UsageError(f"how {how!r} is not one of {quoted(PLACES)}")
+    wrong = probability[~((probability >= 0) & (probability <= 1))]
+    if wrong.size:
+        raise UsageError(f"probability {wrong.flat[0]:g} is not a number from 0 to 1")
+    given = response(truth, probability)
+    place = PLACES[how](given.probability, bins)  # (I)
+    count = np.bincount(place, minlength=bins)
+    filled = count > 0
+    share = [np.bincount(place, part, bins)[filled] / count[filled] for part in (given.probability, given.outcome)]
+    low, high = wilson(share[1], count[filled])
+    confidence, right = _sureness(_likelier(given) if _is_of_one(probability) else given)
+    return Calibration(
+        predicted=frozen(share[0]),
+        observed=frozen(share[1]),
+        low=frozen(low),
+        high=frozen(high),
+        count=frozen(count[filled]),
+        ece=expected_error(given, place),
+        confidence=confidence,
+        right=right,
+        sentence=_sentence(confidence, right, given.probability.size),
+    )
+
+
+def response(truth: Outcomes, probability: Floats) -> Response:
+    """Return outcomes and their probabilities: as given (I), of the second of two labels, of the likeliest of more."""
+    if _is_of_one(probability):
+        return Response(truth, probability) if probability.ndim == 1 else Response(truth == 1, probability[:, 1])
+    if not probability.shape[0]:
+        return Response(np.zeros(0), np.zeros(0))
+    return Response(probability.argmax(axis=1) == truth, probability.max(axis=1))
+
+
+def by_width(probability: Floats, bins: int) -> Codes:
+    """Return each item's bin (I) of [0, 1/B), [1/B, 2/B), ..., the last with its end."""
+    edge = np.arange(1, bins) / bins  # (B - 1)
+    place: Codes = np.searchsorted(edge, probability, side="right")
+    return place
+
+
+def by_count(probability: Floats, bins: int) -> Codes:
+    """Return each item's bin (I) by how many items have a lower probability."""
+    lower = np.searchsorted(np.sort(probability), probability)  # (I)
+    place: Codes = lower * bins // max(probability.size, 1)
+    return place
+
+
+PLACES: Mapping[str, Callable[[Floats, int], Codes]] = {"width": by_width, "count": by_count}
+
+
+def expected_error(given: Response, place: Codes, weight: Floats | None = None) -> float | None:
+    """Return ECE of items in bins (I), each counted as often as its weight (I) says; None without items."""
+    times = np.ones(place.size) if weight is None else weight
+    total = float(times.sum())
+    gap = np.bincount(place, times * (given.probability - given.outcome))  # (B) n_b (predicted_b - observed_b)
+    return float(np.abs(gap).sum() / total) if total else None
+
+
+def wilson(share: Floats, count: Codes | Floats) -> tuple[Floats, Floats]:
+    """Return the ends of the 90 % interval of a share seen among so many: Wilson's, which stays within 0 and 1."""
+    slack = Z**2 / count
+    centre = (share + slack / 2) / (1 + slack)
+    reach = Z * np.sqrt(share * (1 - share) / count + slack / (4 * count)) / (1 + slack)
+    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+
+
+def _is_of_one(probability: Floats) -> bool:
+    """Whether probabilities are of one outcome, and of its opposite what is left."""
+    return probability.ndim == 1 or probability.shape[1] == 2
+
+
+def _likelier(given: Response) -> Response:
+    """Return the likelier of an outcome and its opposite; of even chances either, which is half right."""
+    p = given.probability
+    right = np.where(p > 0.5, given.outcome, np.where(p < 0.5, 1.0 - given.outcome, 0.5))
+    return Response(right, np.maximum(p, 1 - p))
+
+
+def _sureness(likelier: Response) -> tuple[float | None, float | None]:
+    """Return the mean probability of the likelier label, and how often it is the truth."""
+    if not likelier.probability.size:
+        return None, None
+    return float(likelier.probability.mean()), float(np.mean(likelier.outcome))
+
+
+def _sentence(confidence: float | None, right: float | None, items: int) -> str:
+    """Return how sure the answers are beside how often they are right."""
+    if confidence is None or right is None:
+        return f"not defined because {EMPTY}"
+    low, high = wilson(np.array(right), np.array(items))
+    verdict = "as sure as it should be"
+    if abs(confidence - right) > NEAR and not low <= confidence <= high:
+        verdict = "too sure" if confidence > right else "not sure enough"
+    return f"says {100 * confidence:.0f} % and is right in {100 * right:.0f} % of {items:,} items: {verdict}"
