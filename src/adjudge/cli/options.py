@@ -23,6 +23,12 @@ Table: TypeAlias = Annotated[
         metavar="JUDGMENTS", help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input."
     ),
 ]
+KeptTable: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--judgments", metavar="TABLE", help="The judgments that were fitted, where they do not lie in the fit's folder."
+    ),
+]
 ItemColumn: TypeAlias = Annotated[str | None, typer.Option("--item", metavar="COLUMN", help="The column of items.")]
 JudgeColumn: TypeAlias = Annotated[str | None, typer.Option("--judge", metavar="COLUMN", help="The column of judges.")]
 LabelColumn: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
