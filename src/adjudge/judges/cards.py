@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -11,7 +12,8 @@ import polars as pl
 from scipy.special import betaincinv
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.judges.evidence import Estimate, Evidence, Told, gathered, others, told, typical_matrix
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.judges.evidence import Estimate, Evidence, Told, entropy, gathered, others, told, typical_matrix
 from adjudge.judges.pace import BREAK, median_gaps, seconds_of
 from adjudge.judges.sentences import Seen, sentence
 from adjudge.judgments.scale import Scale
@@ -80,6 +82,12 @@ class Cards(Sequence[Card]):
     scale: Scale
     cards: tuple[Card, ...] = field(repr=False)
     typical: Floats = field(repr=False)  # (K, K) the matrix of the typical judge
+    most_bits: float = 0.0  # what a judge who is always right would tell of a truth
+
+    @property
+    def low(self) -> Floats:
+        """The low ends of the cells of all judges' matrices (J, K, K)."""
+        return np.stack([card.confusion_low for card in self.cards])
 
     def __len__(self) -> int:
         return len(self.cards)
@@ -94,9 +102,14 @@ class Cards(Sequence[Card]):
     def __getitem__(self, index: int | slice) -> Card | tuple[Card, ...]:
         return self.cards[index]
 
-    def of(self, judge: object) -> Card | None:
-        """Return the card of a judge by name, None where there is no such judge."""
-        return next((card for card in self.cards if card.judge == str(judge)), None)
+    def of(self, judge: object) -> Card:
+        """Return the card of a judge by name."""
+        found = {card.judge: card for card in self.cards}
+        if str(judge) in found:
+            return found[str(judge)]
+        near = get_close_matches(str(judge), found)
+        other = f"near: {quoted(near)}" if near else f"judges are such as {quoted(list(found)[:3])}"
+        raise UsageError(f"judge {quote(judge)} is not in the fit; {other}")
 
     def table(self) -> pl.DataFrame:
         """Return a row for each judge: every estimate with its low and high end, and the sentence."""
@@ -115,7 +128,7 @@ def cards(fit: Fit, judgments: Any, *, seed: int = 0) -> Cards:
     evidence = gathered(fit, judgments)
     facts = _facts(fit, evidence, told(fit, evidence, seed))
     made = tuple(_card(str(name), j, fit, facts) for j, name in enumerate(fit.judge_names.to_list()))
-    return Cards(fit.scale, made, frozen(facts.typical))
+    return Cards(fit.scale, made, frozen(facts.typical), float(entropy(evidence.common)))
 
 
 class _Facts(NamedTuple):

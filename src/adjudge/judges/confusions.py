@@ -116,8 +116,7 @@ def _given(evidence: Evidence) -> Floats:
     """Return how often every item was given every label (I, K)."""
     I, K = evidence.posterior.shape  # noqa: E741
     at = evidence.item.astype(np.int64) * K + evidence.block.label
-    times: Floats = np.bincount(at, evidence.weight, I * K)
-    return times.reshape(I, K)
+    return np.bincount(at, evidence.weight, I * K).astype(float).reshape(I, K)
 
 
 def _examples(fit: Fit, evidence: Evidence, shown: Floats, likely: Floats) -> tuple[str, ...]:
@@ -135,6 +134,6 @@ def _sentence(found: Confusion) -> str:
         return f"{cost}; no judge surely does it often."
     one = found.judges == 1
     who = f"{found.judges:,} of {found.of:,} judges {'does' if one else 'do'} it"
-    if found.judges < MANY * found.of:
+    if one or found.judges < MANY * found.of:
         return f"{cost}; {who}: a word with {'this judge' if one else 'these judges'} may help most."
     return f"{cost}; {who}: say in the guidelines what tells them apart."

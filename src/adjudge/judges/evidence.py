@@ -99,6 +99,12 @@ def typical_matrix(evidence: Evidence) -> Floats:
     return typical
 
 
+def entropy(p: Floats) -> Floats:
+    """Return the entropy in bits of probabilities along the last axis."""
+    bits: Floats = np.abs((p * np.log2(np.maximum(p, LEAST))).sum(axis=-1))
+    return bits
+
+
 class Told(NamedTuple):
     """What draws say of every judge, each as the mean and the ends of its 90 % interval: (3, J, ...)."""
 

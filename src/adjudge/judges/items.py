@@ -19,7 +19,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quote
-from adjudge.judges.evidence import LEAST, Evidence, gathered, typical_matrix
+from adjudge.judges.evidence import LEAST, Evidence, entropy, gathered, typical_matrix
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.record import Fit
 
@@ -102,12 +102,6 @@ def second_looks(fit: Fit, judgments: Any, *, most: int = 10) -> SecondLooks:
     return SecondLooks(
         _uncertain(shown, fit), _contested(shown, evidence), _doubtful_gold(shown, evidence), _helpful(shown, evidence)
     )
-
-
-def entropy(p: Floats) -> Floats:
-    """Return the entropy in bits of probabilities along the last axis."""
-    bits: Floats = np.abs((p * np.log2(np.maximum(p, LEAST))).sum(axis=-1))
-    return bits
 
 
 def information(posterior: Floats, matrix: Floats) -> Floats:
