@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
+    from adjudge.judges.cards import Card, Cards, cards
+    from adjudge.judges.confusions import Confusions, confusions
+    from adjudge.judges.items import SecondLooks, second_looks
     from adjudge.judgments.datasets import dataset
     from adjudge.judgments.read import read
     from adjudge.judgments.scale import Scale
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
+    "adjudge.judges.cards": ("Card", "Cards", "cards"),
+    "adjudge.judges.confusions": ("Confusions", "confusions"),
+    "adjudge.judges.items": ("SecondLooks", "second_looks"),
     "adjudge.judgments.datasets": ("dataset",),
     "adjudge.judgments.read": ("read",),
     "adjudge.judgments.scale": ("Scale",),
@@ -58,8 +64,11 @@ __all__ = [
     "MODELS",
     "AdjudgeError",
     "AdjudgeWarning",
+    "Card",
+    "Cards",
     "Choice",
     "Comparison",
+    "Confusions",
     "Draws",
     "Fit",
     "HeldOut",
@@ -72,9 +81,12 @@ __all__ = [
     "Run",
     "Scale",
     "Scores",
+    "SecondLooks",
     "UsageError",
+    "cards",
     "choose",
     "compare",
+    "confusions",
     "dataset",
     "fit",
     "held_out",
@@ -83,6 +95,7 @@ __all__ = [
     "rank",
     "read",
     "scores",
+    "second_looks",
     "simulate",
 ]
 
