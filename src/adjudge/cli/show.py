@@ -133,20 +133,12 @@ def _cell(value: Any, longest: int = LONGEST) -> str:
     return text if text.isprintable() else repr(text)[1:-1]  # a name may hold what a terminal would obey
 
 
-class ClimbProgress:
-    """A line about a running fit, shown on a screen once the fit takes long."""
+class _Line:
+    """A line on the screen about work that takes long, shown once it does."""
 
     def __init__(self) -> None:
         self.began, self.screen = time.monotonic(), sys.stderr.isatty()
         self.live: Live | None = None
-
-    def __call__(self, passes: int, evidence: float) -> None:
-        """Show how far the climb is."""
-        self._say(f"pass {passes:,}   log evidence {evidence:,.3f}   Ctrl-C keeps what is found")
-
-    def trying(self, model: str, number: int, models: int) -> None:
-        """Show which model is tried, of how many."""
-        self._say(f"auto: {number} of {models}, {model}")
 
     def _say(self, text: str) -> None:
         """Show a line, once there is reason to."""
@@ -162,6 +154,18 @@ class ClimbProgress:
             self.live.stop()
 
 
+class ClimbProgress(_Line):
+    """A line about a running fit."""
+
+    def __call__(self, passes: int, evidence: float) -> None:
+        """Show how far the climb is."""
+        self._say(f"pass {passes:,}   log evidence {evidence:,.3f}   Ctrl-C keeps what is found")
+
+    def trying(self, model: str, number: int, models: int) -> None:
+        """Show which model is tried, of how many."""
+        self._say(f"auto: {number} of {models}, {model}")
+
+
 class ChainProgress(ClimbProgress):
     """A line about running chains."""
 
@@ -174,3 +178,17 @@ class ChainProgress(ClimbProgress):
         agree = "" if evidence != evidence else f"   worst R-hat {evidence:.3f}"
         beyond = f" of {self.whole:,}" if passes <= self.whole else ", until converged"
         self._say(f"sweep {passes:,}{beyond}{agree}   Ctrl-C keeps what is drawn")
+
+
+class Doing(_Line):
+    """A line about what is being done, of work in several steps."""
+
+    def __enter__(self) -> Doing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __call__(self, what: str) -> None:
+        """Show what is being done."""
+        self._say(what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjudge.report.curves import Curves
-from adjudge.report.figures import COLOURS, SHAPES, drawing, rendered
+from adjudge.report.drawing import COLOURS, SHAPES, drawing, rendered
 
 MORE_COLOURS, MORE_SHAPES = (*COLOURS, "#CC79A7", "#E69F00"), (*SHAPES, "cross", "triangle-down")
 WIDTH, HEIGHT = 300, 210  # pixels of a panel

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.models.fit import fit
-from adjudge.report.figures import COLOURS, drawing, rendered
+from adjudge.report.drawing import COLOURS, drawing, plotted, svg
 
 if TYPE_CHECKING:
-    from adjudge.judgments.table import Judgments
     from adjudge.models.record import Fit
     from adjudge.report.trec2011 import Relevance
 
@@ -36,27 +35,26 @@ def figures(relevance: Relevance) -> Mapping[int, Callable[[], str]]:
     """Return what draws each of the paper's figures, by its number; votes from the run with gold, the rest without."""
     fits, judgments = relevance.fits, relevance.crowd.judgments
     return {
-        1: lambda: votes_svg(judgments, fits["gold apart"]),
-        2: lambda: judges_svg(fits["unsupervised"]),
-        3: lambda: sixteen_svg(fits["unsupervised"]),
-        4: lambda: populations_svg(fits["unsupervised"]),
+        1: lambda: svg(votes(fit(judgments, "majority").posterior[:, 1], fits["gold apart"].posterior[:, 1])),
+        2: lambda: svg(rates(fits["unsupervised"])),
+        3: lambda: svg(drawn_judges(fits["unsupervised"])),
+        4: lambda: svg(drawn_populations(fits["unsupervised"])),
     }
 
 
-def votes_svg(judgments: Judgments, known: Fit) -> str:
-    """Return figure 1: the share of votes of an item against its estimate, with the trend."""
-    alt, convert = drawing()
-    share, estimate = fit(judgments, "majority").posterior[:, 1], known.posterior[:, 1]
+def votes(share: Floats, estimate: Floats, voted: str = VOTED, estimated: str = ESTIMATED, title: str = "") -> Any:
+    """Return figure 1: the share of votes of an item (I) against its estimate (I), with the trend."""
+    alt, _ = drawing()
     rng = np.random.default_rng(0)
     chosen = rng.permutation(share.size)[:ITEMS]
     vote = share[chosen] + rng.uniform(-0.012, 0.012, chosen.size)  # votes are few, and would lie on each other
     points = [{"vote": float(v), "estimate": float(e)} for v, e in zip(vote, estimate[chosen], strict=True)]
     line = trend(share, estimate)
     means = [{"vote": float(v), "estimate": float(e)} for v, e in zip(*line, strict=True)]
-    dots = _chart(alt, points).mark_circle(size=9, opacity=0.45, color=COLOURS[0])
-    path = _chart(alt, means).mark_line(color=COLOURS[1], strokeWidth=2.5)
-    both = [layer.encode(x=_unit(alt, "vote", VOTED), y=_unit(alt, "estimate", ESTIMATED)) for layer in (dots, path)]
-    return rendered(alt.layer(*both).properties(width=SIDE, height=SIDE), convert)
+    dots = plotted(alt, points).mark_circle(size=9, opacity=0.45, color=COLOURS[0])
+    path = plotted(alt, means).mark_line(color=COLOURS[1], strokeWidth=2.5)
+    both = [layer.encode(x=_unit(alt, "vote", voted), y=_unit(alt, "estimate", estimated)) for layer in (dots, path)]
+    return alt.layer(*both).properties(width=SIDE, height=SIDE, title=title)
 
 
 def trend(share: Floats, estimate: Floats) -> Trend:
@@ -68,32 +66,31 @@ def trend(share: Floats, estimate: Floats) -> Trend:
     return Trend(at, near @ total / (near @ count))
 
 
-def judges_svg(known: Fit) -> str:
+def rates(known: Fit, title: str = "") -> Any:
     """Return figure 2: every judge's specificity and sensitivity, with the diagonal of chance."""
-    alt, convert = drawing()
+    alt, _ = drawing()
     rate = known.params.confusion  # (J, 2, 2)
     points = [
         {"specificity": float(matrix[0, 0]), "sensitivity": float(matrix[1, 1]), "judgments": int(judged)}
         for matrix, judged in zip(rate, known.judged, strict=True)
     ]
     size = alt.Size("judgments:Q", scale=alt.Scale(range=[6, 160]), legend=alt.Legend(title="judgments"))
-    dots = _chart(alt, points).mark_circle(opacity=0.5, color=COLOURS[0]).encode(**_square(alt), size=size)
-    chart = alt.layer(_chance(alt), dots).properties(width=SIDE, height=SIDE)
-    return rendered(chart, convert)
+    dots = plotted(alt, points).mark_circle(opacity=0.5, color=COLOURS[0]).encode(**_square(alt), size=size)
+    return alt.layer(_chance(alt), dots).properties(width=SIDE, height=SIDE, title=title)
 
 
-def sixteen_svg(known: Fit) -> str:
+def drawn_judges(known: Fit) -> Any:
     """Return figure 3: draws of sixteen judges' specificity and sensitivity, by how much they judged."""
-    alt, convert = drawing()
+    alt, _ = drawing()
     panels = []
     for judge in sixteen(known.judged):
         draws = _thinned(_of_chains(known, "confusion")[:, judge], OF_EACH)  # (S, 2, 2)
         points = [{"specificity": float(d[0, 0]), "sensitivity": float(d[1, 1])} for d in draws]
-        dots = _chart(alt, points).mark_circle(size=8, opacity=0.5, color=COLOURS[0]).encode(**_square(alt, ""))
+        dots = plotted(alt, points).mark_circle(size=8, opacity=0.5, color=COLOURS[0]).encode(**_square(alt, ""))
         title = f"N = {known.judged[judge]:,}"
         panels.append(alt.layer(_chance(alt), dots).properties(width=SMALL, height=SMALL, title=title))
     note = "Across: specificity. Up: sensitivity. Line: chance. N: judgments of the judge."
-    return rendered(alt.concat(*panels, columns=4, spacing=8, title=note), convert)
+    return alt.concat(*panels, columns=4, spacing=8, title=note)
 
 
 def sixteen(judged: Codes) -> list[int]:
@@ -110,18 +107,18 @@ def sixteen(judged: Codes) -> list[int]:
     return [*chosen, *(int(j) for j in order[-2:])]
 
 
-def populations_svg(known: Fit) -> str:
+def drawn_populations(known: Fit) -> Any:
     """Return figure 4: draws of (phi, kappa) of specificity, sensitivity and prevalence."""
-    alt, convert = drawing()
+    alt, _ = drawing()
     panels = []
     for name, (phi, kappa) in populations(known).items():
         points = [{"phi": float(p), "kappa": float(k)} for p, k in zip(phi, kappa, strict=True)]
         near = alt.Scale(zero=False)
         x = alt.X("phi:Q", scale=near, axis=alt.Axis(tickCount=4), title="phi (mean)")
         y = alt.Y("kappa:Q", scale=near, axis=alt.Axis(tickCount=5), title="kappa (how alike they are)")
-        dots = _chart(alt, points).mark_circle(size=12, opacity=0.5, color=COLOURS[0]).encode(x=x, y=y)
+        dots = plotted(alt, points).mark_circle(size=12, opacity=0.5, color=COLOURS[0]).encode(x=x, y=y)
         panels.append(dots.properties(width=SIDE * 0.7, height=SIDE * 0.7, title=name))
-    return rendered(alt.hconcat(*panels, spacing=20), convert)
+    return alt.hconcat(*panels, spacing=20)
 
 
 def populations(known: Fit, most: int = HYPER) -> dict[str, tuple[Floats, Floats]]:
@@ -147,15 +144,10 @@ def _thinned(draws: Floats, most: int) -> Floats:
     return kept
 
 
-def _chart(alt: Any, values: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a chart of some points, rounded to what a picture can show."""
-    return alt.Chart(alt.Data(values=[{name: round(value, 4) for name, value in point.items()} for point in values]))
-
-
 def _chance(alt: Any) -> Any:
     """Return the line on which sensitivity is 1 - specificity: a judge there says nothing of the truth."""
     ends = [{"specificity": 0, "sensitivity": 1}, {"specificity": 1, "sensitivity": 0}]
-    return _chart(alt, ends).mark_line(color=COLOURS[1], strokeWidth=1.2).encode(x="specificity:Q", y="sensitivity:Q")
+    return plotted(alt, ends).mark_line(color=COLOURS[1], strokeWidth=1.2).encode(x="specificity:Q", y="sensitivity:Q")
 
 
 def _square(alt: Any, title: str | None = None) -> dict[str, Any]:

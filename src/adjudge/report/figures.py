@@ -1,19 +1,13 @@
-"""Figures of studies: a dot with its interval for every method, a panel for every set.
-
-Colours are Okabe and Ito's, which colour-blind people tell apart, and no meaning is told by colour alone. Altair is
-loaded when a figure is drawn, and not before.
-"""
+"""Figures of studies: a dot with its interval for every method, a panel for every set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adjudge.errors import MissingExtra
+from adjudge.report.drawing import COLOURS, SHAPES, drawing, rendered
 from adjudge.report.studies import SURE, Found, Panel, Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000")  # blue, vermilion, green, black
-SHAPES = ("circle", "square", "triangle-up", "diamond")
 ALIKE, APART, MEANS = "best, or not told apart from it", f"told apart from the best (p < {SURE:g})", "mean over sets"
 WIDTH, STEP, INNER = 190, 14, 7  # pixels: a panel, a method, and a measure of several of a method
 NOTE = "Dots: all items that have gold. Lines: 95 % of bootstrap draws of these items."
@@ -39,16 +33,6 @@ def svg(found: Found) -> str:
     return rendered(chart, convert)
 
 
-def rendered(chart: Any, convert: Any) -> str:
-    """Return a chart in the dress of all figures, as an SVG."""
-    chart = chart.configure(aria=False).configure_view(stroke="#ccc")  # aria would say every dot in words
-    chart = chart.configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200)
-    chart = chart.configure_title(fontSize=11, fontWeight="normal", anchor="start")
-    chart = chart.configure_legend(orient="top", labelLimit=400, title=None, symbolOpacity=1)
-    text: str = convert.vegalite_to_svg(chart.to_dict())
-    return text
-
-
 def marks(found: Found, panel: Panel) -> list[Mark]:
     """Return the dots of one measure or of several; of one, it is told which methods are as good as the best."""
     drawn = []
@@ -65,16 +49,6 @@ def _rank(result: Result, measure: str) -> str:
     if result.scored is None:
         return MEANS
     return APART if result.p.get(measure, 1.0) < SURE else ALIKE
-
-
-def drawing() -> tuple[Any, Any]:
-    """Return the library that draws, and the one that turns its drawings into files."""
-    try:
-        import altair
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtra("'adjudge[report]'", "the figure") from error
-    return altair, vl_convert
 
 
 def _panel(alt: Any, found: Found, panel: Panel) -> Any:

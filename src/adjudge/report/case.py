@@ -1,0 +1,106 @@
+"""What a report is on: a fit, the judgments it was made from, and truths that are known besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Codes, Flags, Floats, frozen
+from adjudge.judges.cards import cards
+from adjudge.judges.confusions import confusions
+from adjudge.judges.items import second_looks
+from adjudge.judgments.gold import places, read_gold
+from adjudge.kernels.truth import truth_posterior, vote_shares
+from adjudge.models.fitted import as_fitted
+
+if TYPE_CHECKING:
+    from adjudge.judges.cards import Cards
+    from adjudge.judges.confusions import Confusions
+    from adjudge.judges.items import SecondLooks
+    from adjudge.judgments.table import Judgments
+    from adjudge.kernels.block import Block
+    from adjudge.models.record import Fit
+
+MOST_ITEMS = 50  # to look at, for each reason
+
+
+def case_of(fit: Fit, judgments: Judgments, truth: Any = None, seed: int = 0) -> Case:
+    """Return a case; ``truth`` is a table of (item, label) that the fit was not told."""
+    if truth is None:
+        return Case(fit, judgments, None, seed)
+    known, code = read_gold(truth, judgments)
+    where = places(fit.items, known.items)
+    return Case(fit, judgments, frozen(np.where(where >= 0, code[where], -1)), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A fit with all that can be said of it; what takes long is found once."""
+
+    fit: Fit
+    judgments: Judgments
+    truth: Codes | None = None  # (I) known to us and not told to the fit, -1 where it is not known
+    seed: int = 0
+
+    @cached_property
+    def block(self) -> Block:
+        """The judgments as the fit has seen them, items in the order of the judgments."""
+        return as_fitted(self.fit, self.judgments)
+
+    @cached_property
+    def cards(self) -> Cards:
+        """A card for every judge, in the order of the fit."""
+        return cards(self.fit, self.judgments, seed=self.seed)
+
+    @cached_property
+    def votes(self) -> Floats:
+        """Shares of votes (I, K), items in the order of the fit."""
+        return self.of_fit(vote_shares(self.block._replace(gold=np.full_like(self.block.gold, -1))))
+
+    def of_fit(self, of_judgments: Floats) -> Floats:
+        """Return what is known of items in the order of the fit, given in that of the judgments; nan of the others."""
+        found = np.full((len(self.fit.items), *of_judgments.shape[1:]), np.nan)
+        where = places(self.fit.items, self.judgments.items)
+        found[where >= 0] = of_judgments[where[where >= 0]]
+        return found
+
+    @property
+    def overruled(self) -> Flags:
+        """Items with a vote that is not tied, and a consensus that is another (I)."""
+        most = np.nan_to_num(self.votes).max(axis=1)
+        leads = (np.nan_to_num(self.votes) == most[:, None]).sum(axis=1) == 1
+        against: Flags = leads & (np.nan_to_num(self.votes).argmax(axis=1) != self.fit.label)
+        return against
+
+    @cached_property
+    def checked(self) -> tuple[Codes, Floats] | None:
+        """Truths that are known and what the crowd alone says of these items (I', K): of gold, had it not been told."""
+        if self.truth is not None and (self.truth >= 0).any():
+            chosen = np.flatnonzero(self.truth >= 0)
+            return self.truth[chosen], self.fit.posterior[chosen]
+        if self.fit.gold is None or not (self.fit.gold >= 0).any():
+            return None
+        block, params = self.block, self.fit.params
+        if params.confusion.shape[1:] != (block.labels, block.labels) or params.prevalence.shape[1] != block.labels:
+            return None
+        alone, _ = truth_posterior(
+            block._replace(gold=np.full_like(block.gold, -1)), params.prevalence, params.confusion
+        )
+        chosen = np.flatnonzero(self.fit.gold >= 0)
+        shares = self.of_fit(alone)[chosen]
+        met = ~np.isnan(shares[:, 0])
+        return self.fit.gold[chosen][met], shares[met]
+
+    @cached_property
+    def confusions(self) -> Confusions:
+        """What all judges together take for what."""
+        low = np.array([card.confusion_low for card in self.cards])
+        return confusions(self.fit, self.judgments, low=low, seed=self.seed)
+
+    @cached_property
+    def looks(self) -> SecondLooks:
+        """Items that deserve a second look."""
+        return second_looks(self.fit, self.judgments, most=MOST_ITEMS)

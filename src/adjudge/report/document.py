@@ -1,0 +1,154 @@
+"""The page that a lead opens on Monday morning: one HTML file that needs nothing else.
+
+It works from a mail attachment: no script or picture is fetched, and without scripts it can still be read. Names of
+judges, items and labels come from anybody, so all text is escaped, and only the one script that ships here may run.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from adjudge.report.case import Case
+from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, rendered
+from adjudge.report.gallery import FIGURES, Figure
+from adjudge.report.html import Markup, element, joined, sortable_head
+from adjudge.report.judge_section import judge_section
+from adjudge.report.summary import actions, opening
+
+LONG = 24  # letters of a text that is a sentence rather than a name
+NARROW = 480  # pixels of a figure that a phone can show
+SECTIONS = {
+    "summary": "Summary",
+    "figures": "Figures",
+    "judges": "Judges",
+    "guidelines": "Guidelines",
+    "items": "Items",
+}
+Told: TypeAlias = Callable[[str], None]
+
+
+def document(case: Case, title: str = "Judgments", told: Told = lambda what: None) -> str:
+    """Return the whole page; ``told`` hears what is being done, where that takes long."""
+    parts = [
+        _header(case, title),
+        element("main", *(_section(name, part) for name, part in _parts(case, told))),
+    ]
+    head = joined(
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy()),
+        element("title", f"{title}: what the judges say"),
+        Markup(f"<style>{_shipped('page.css')}</style>"),
+    )
+    script = Markup(f"<script>{_shipped('page.js')}</script>")
+    page = element("html", element("head", head), element("body", *parts, script), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _parts(case: Case, told: Told) -> Iterator[tuple[str, Markup]]:
+    """Return what each section holds."""
+    told("looking at judges")
+    yield "summary", joined(*(element("p", line) for line in opening(case)), _todo(actions(case)))
+    drawn = []
+    for figure in FIGURES:
+        told(f"drawing {figure.name}")
+        drawn.append(_figure(case, figure))
+    yield "figures", joined(*drawn)
+    told("writing the page")
+    yield "judges", judge_section(case)
+    yield "guidelines", _guidelines(case)
+    looks = case.looks._asdict().items()
+    yield "items", joined(*(_table(each.title, each.table(), f"looks-{why}") for why, each in looks))
+
+
+def _header(case: Case, title: str) -> Markup:
+    """Return title, what was fitted, and links to the sections."""
+    links = (element("li", element("a", name, href=f"#{place}")) for place, name in SECTIONS.items())
+    said = f"Model {case.fit.model}; {case.fit.stopped}."
+    settled = element("p", said, class_="soft" if case.fit.converged else "warn")
+    return joined(
+        element("header", element("h1", title), settled),
+        element("nav", element("ul", *links), aria_label="Sections"),
+    )
+
+
+def _section(name: str, content: Markup) -> Markup:
+    """Return a section with its heading."""
+    return element("section", element("h2", SECTIONS[name]), content, id=name)
+
+
+def _todo(lines: Sequence[str]) -> Markup:
+    """Return what is to be done."""
+    if not lines:
+        return element("p", "Nothing calls for action.")
+    return joined(element("h3", "What to do"), element("ul", *(element("li", line) for line in lines), class_="todo"))
+
+
+def _figure(case: Case, figure: Figure) -> Markup:
+    """Return a figure, or why there is none."""
+    lacking = figure.lacks(case)
+    if lacking:
+        return joined(element("h3", figure.heading), element("p", f"Not defined because {lacking}.", class_="soft"))
+    picture = _inline(figure, rendered(figure.draw(case), drawing()[1], CLEAR))
+    scroll = element("div", picture, class_="scroll", tabindex=0)
+    wide = "wide" if _width(picture) > NARROW else None  # on a phone it is moved, not shrunk
+    caption = element("figcaption", figure.caption)
+    whole = element("figure", scroll, caption, id=f"figure-{figure.name}", class_=wide)
+    return joined(element("h3", figure.heading), whole)
+
+
+def _width(svg: str) -> int:
+    """Return how many pixels wide an SVG is."""
+    found = re.search(r'width="(\d+)', svg)
+    return int(found[1]) if found else 0
+
+
+def _inline(figure: Figure, svg: str) -> Markup:
+    """Return an SVG fit to stand in a page: its names its own, its ink that of the page, and a name to be read out."""
+    own = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{figure.name}-\2", svg)
+    for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
+        own = own.replace(colour, variable)
+    return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{figure.heading}" ', 1))
+
+
+def _guidelines(case: Case) -> Markup:
+    """Return the confusions of all judges together."""
+    wrong = f"About {case.confusions.errors:,.0f} of {len(case.judgments):,} labels are wrong."
+    return joined(element("p", wrong), _table("What is taken for what", case.confusions.table(), "confusions"))
+
+
+def _table(title: str, table: pl.DataFrame, name: str) -> Markup:
+    """Return a table under its title; of no rows, a word."""
+    if not table.height:
+        return joined(element("h3", title), element("p", "None.", class_="soft", id=name))
+    head = element("tr", *(sortable_head(name, number=table[name].dtype.is_numeric()) for name in table.columns))
+    rows = (element("tr", *(_cell(value) for value in row)) for row in table.iter_rows())
+    whole = element("table", element("thead", head), element("tbody", *rows), class_="sortable", id=name)
+    return joined(element("h3", title), element("div", whole, class_="scroll tall", tabindex=0))
+
+
+def _cell(value: Any) -> Markup:
+    """Return a cell of a table."""
+    if isinstance(value, float):
+        return element("td", f"{value:.3f}", class_="number", data_value=value)
+    if isinstance(value, int):
+        return element("td", f"{value:,}", class_="number", data_value=value)
+    return element("td", value, class_="words" if value is not None and len(str(value)) > LONG else None)
+
+
+def _policy() -> str:
+    """Return what the page allows a browser: the script that ships with it, and nothing from elsewhere."""
+    digest = b64encode(sha256(_shipped("page.js").encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+
+
+def _shipped(name: str) -> str:
+    """Return a file that ships beside this module."""
+    return (files("adjudge.report") / name).read_text(encoding="utf-8")

@@ -1,0 +1,187 @@
+"""Figures that say how far a fit is to be trusted: how sure it is, whether rightly, and whether it came to rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.errors import quote
+from adjudge.models.convergence import r_hat
+from adjudge.report.drawing import COLOURS, INK, SHAPES, drawing, plotted
+from adjudge.report.figure_crowd import WIDE
+from adjudge.report.figure_relevance import SIDE
+from adjudge.score.calibration import calibration
+
+if TYPE_CHECKING:
+    from adjudge.models.record import Fit
+    from adjudge.report.case import Case
+
+BINS, SURE = 20, 0.95
+LONGEST = 250  # draws of a chain that are drawn
+MOST_TOPICS = 60
+
+
+def certainty(case: Case) -> Any:
+    """Return how many items there are by the probability of their answer."""
+    alt, _ = drawing()
+    fit = case.fit
+    chance = fit.posterior[np.arange(fit.label.size), fit.label]
+    count, edges = np.histogram(chance, BINS, (min(1 / max(len(fit.scale), 1), 0.999), 1))
+    bars = [
+        {"from": float(low), "to": float(high), "items": int(n)}
+        for n, low, high in zip(count, edges[:-1], edges[1:], strict=True)
+    ]
+    sure = float((chance >= SURE).mean()) if chance.size else 0.0
+    chart = (
+        plotted(alt, bars)
+        .mark_bar(color=COLOURS[0])
+        .encode(
+            x=alt.X("from:Q", title="probability of the answer", bin="binned"),
+            x2="to:Q",
+            y=alt.Y("items:Q", title="items"),
+        )
+    )
+    title = f"{sure:.0%} of items are at least {SURE:.0%} sure"
+    return chart.properties(width=SIDE, height=SIDE * 0.7, title=title)
+
+
+def calibrated(case: Case) -> Any:
+    """Return predicted against observed shares, on items whose truth is known."""
+    alt, _ = drawing()
+    truth, probability = case.checked or (np.empty(0, int), np.empty((0, 2)))
+    found, names = calibration(truth, probability), case.fit.scale.names
+    parts = (found.predicted, found.observed, found.low, found.high, found.count)
+    points = [
+        {"predicted": float(p), "observed": float(o), "low": float(a), "high": float(b), "items": int(n)}
+        for p, o, a, b, n in zip(*parts, strict=True)
+    ]
+    of = quote(names[1]) if len(names) == 2 else "the answer"
+    unit = alt.Scale(domain=[0, 1])
+    base = plotted(alt, points).encode(x=alt.X("predicted:Q", scale=unit, title=f"predicted probability of {of}"))
+    y = alt.Y("low:Q", scale=unit, title="share of them that are, 90 % interval")
+    lines = base.mark_rule(color=COLOURS[0]).encode(y=y, y2="high:Q")
+    dots = base.mark_circle(color=COLOURS[0], opacity=1).encode(y="observed:Q", size=alt.Size("items:Q"))
+    ends = plotted(alt, [{"predicted": 0, "observed": 0}, {"predicted": 1, "observed": 1}])
+    line = ends.mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(x="predicted:Q", y="observed:Q")
+    return alt.layer(line, lines, dots).properties(width=SIDE, height=SIDE, title=found.sentence)
+
+
+def convergence(case: Case) -> Any:
+    """Return the chains of the parameter that mixes worst or, of a climb, the evidence along it."""
+    return _chains(case.fit) if case.fit.draws is not None else _climb(case.fit)
+
+
+def prevalence(case: Case) -> Any:
+    """Return how common each label is in every topic, with intervals where there are draws."""
+    alt, _ = drawing()
+    points, title = _by_topic(case.fit)
+    names = list(case.fit.scale.names)
+    order = list(dict.fromkeys(point["topic"] for point in points))
+    base = plotted(alt, points).encode(
+        y=alt.Y("topic:N", sort=order, title=None, axis=alt.Axis(labelFontSize=9, grid=True)),
+        color=alt.Color("label:N", scale=alt.Scale(domain=names), legend=None if len(names) == 2 else alt.Legend()),
+    )
+    x = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), title="prevalence, 90 % interval")
+    lines, dots = base.mark_rule().encode(x=x, x2="high:Q"), base.mark_circle(size=30, opacity=1).encode(x="mean:Q")
+    return alt.layer(lines, dots).properties(width=SIDE, height=11 * len(order) + 10, title=title)
+
+
+def _by_topic(fit: Fit) -> tuple[list[dict[str, Any]], str]:
+    """Return points and their title; of many topics those with the most and the least."""
+    names, topics = fit.scale.names, [] if fit.topics is None else fit.topics.cast(str).to_list()
+    mean, low, high = _topic_shares(fit, len(topics))
+    last = mean[:, -1]
+    order = np.argsort(-last, kind="stable")
+    shown = order if order.size <= MOST_TOPICS else np.r_[order[: MOST_TOPICS // 2], order[-MOST_TOPICS // 2 :]]
+    which = range(1, 2) if len(names) == 2 else range(len(names))
+    points = [
+        {
+            "topic": topics[t],
+            "label": names[k],
+            "mean": float(mean[t, k]),
+            "low": float(low[t, k]),
+            "high": float(high[t, k]),
+        }
+        for t in shown
+        for k in which
+    ]
+    cut = (
+        f"; the {MOST_TOPICS // 2} topics with most and with least of {order.size:,}" if shown.size < order.size else ""
+    )
+    title = f"{quote(names[-1])} makes up {last.min():.0%} of a topic at least and {last.max():.0%} at most{cut}"
+    return points, title
+
+
+def _topic_shares(fit: Fit, topics: int) -> tuple[Floats, Floats, Floats]:
+    """Return the mean of prevalence by topic and label (T, K) and the ends of its interval.
+
+    Where the model has one prevalence for all, it is the share among a topic's items, uncertain as their truths are.
+    """
+    if fit.draws is not None and fit.draws.prevalence.shape[2] > 1:
+        drawn = fit.draws.prevalence.reshape(-1, *fit.draws.prevalence.shape[2:])[:, :topics]
+        low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
+        return drawn.mean(axis=0), low, high
+    known = np.full(len(fit.items), -1) if fit.topic is None else fit.topic
+    inside = np.eye(topics)[known[known >= 0]]  # (I', T)
+    count = np.maximum(inside.sum(axis=0), 1)[:, None]
+    p = fit.posterior[known >= 0]
+    mean = inside.T @ p / count
+    error = 1.645 * np.sqrt(inside.T @ (p * (1 - p))) / count
+    return mean, np.maximum(mean - error, 0), np.minimum(mean + error, 1)
+
+
+def _chains(fit: Fit) -> Any:
+    """Return the draws of the parameter with the largest R-hat, a line for every chain."""
+    alt, _ = drawing()
+    if fit.draws is None:
+        raise ValueError("a fit without draws has no chains")
+    series = _parameters(fit)
+    worst = max(series, key=lambda name: float(np.nan_to_num(r_hat(series[name]))))
+    chains = series[worst]  # (C, D)
+    step = max(1, chains.shape[1] // LONGEST)
+    points = [
+        {"draw": d, "value": float(chains[c, d]), "chain": f"chain {c + 1}"}
+        for c in range(chains.shape[0])
+        for d in range(0, chains.shape[1], step)
+    ]
+    chart = (
+        plotted(alt, points)
+        .mark_line(strokeWidth=1, opacity=0.8)
+        .encode(
+            x=alt.X("draw:Q", title="draw"),
+            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=worst),
+            color=alt.Color("chain:N", scale=alt.Scale(range=list(COLOURS))),
+            strokeDash=alt.StrokeDash("chain:N"),
+        )
+    )
+    told = f"Chains of what mixes worst, {worst}: R-hat {float(r_hat(chains)):.3f} (1.01 at most is good)"
+    return chart.properties(width=WIDE, height=SIDE * 0.6, title=told)
+
+
+def _parameters(fit: Fit) -> dict[str, Floats]:
+    """Return the chains (C, D) of what all judges and topics have in common."""
+    draws, names = fit.draws, fit.scale.names
+    if draws is None:
+        return {}
+    if draws.kappa.shape[2]:
+        of = [*(f"judges of {quote(name)}" for name in names), "topics"]
+        return {f"kappa, {name}": draws.kappa[:, :, p] for p, name in enumerate(of)} | {
+            f"phi, {name}": draws.phi[:, :, p, -1] for p, name in enumerate(of)
+        }
+    return {f"prevalence of {quote(name)}": draws.prevalence[:, :, 0, k] for k, name in enumerate(names)}
+
+
+def _climb(fit: Fit) -> Any:
+    """Return the log evidence along the climb."""
+    alt, _ = drawing()
+    points = [{"pass": n, "evidence": float(value)} for n, value in enumerate(fit.evidence, start=1)]
+    chart = (
+        plotted(alt, points)
+        .mark_line(color=COLOURS[0], point={"shape": SHAPES[0], "size": 12})
+        .encode(
+            x=alt.X("pass:Q", title="pass"), y=alt.Y("evidence:Q", scale=alt.Scale(zero=False), title="log evidence")
+        )
+    )
+    return chart.properties(width=WIDE, height=SIDE * 0.6, title=f"The climb: {fit.stopped}")

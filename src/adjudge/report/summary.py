@@ -1,0 +1,97 @@
+"""A fit in words: what was found, and what is to be done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjudge.errors import quoted
+from adjudge.report.case import MOST_ITEMS
+
+if TYPE_CHECKING:
+    from adjudge.report.case import Case
+
+SURE, LOST, OPPOSED = (
+    0.95,
+    0.5,
+    0.5,
+)  # chances from which an item is sure, and a judge is at chance or against the truth
+FEW = 10  # judgments below which a judge is not spoken of
+NAMED = 5  # judges or items, at most, that are named in a line
+COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is told, and how many are
+
+
+def opening(case: Case) -> list[str]:
+    """Return what there is, and how sure the answers are."""
+    fit, judgments = case.fit, case.judgments
+    topics = "" if fit.topics is None else f" on {_many(len(fit.topics), 'topic')}"
+    whole = f"{_many(len(judgments), 'judgment')} of {_many(len(judgments.items), 'item')}{topics}"
+    lines = [f"{whole} by {_many(len(fit.judge_names), 'judge')}; labels {quoted(fit.scale.names)}."]
+    chance = fit.posterior[np.arange(fit.label.size), fit.label]
+    if chance.size:
+        sure = int((chance >= SURE).sum())
+        lines.append(
+            f"{sure:,} of {chance.size:,} answers ({sure / chance.size:.0%}) are at least {SURE:.0%} sure; "
+            f"expected share of right answers: {chance.mean():.1%}."
+        )
+        against = int(case.overruled.sum())
+        lines.append(f"On {_many(against, 'item')} ({against / chance.size:.1%}) the consensus overrules the vote.")
+    if not fit.converged:
+        lines.append(f"Beware: the inference has not come to rest ({fit.stopped}); what follows is provisional.")
+    return lines
+
+
+def actions(case: Case) -> list[str]:
+    """Return what is to be done, what is most worth doing first."""
+    return [*_judges(case), *_guidelines(case), *_items(case)]
+
+
+def _judges(case: Case) -> list[str]:
+    """Return what is to be done about judges."""
+    known = [card for card in case.cards if card.judgments >= FEW]
+    total = max(len(case.judgments), 1)
+    opposed = [card for card in known if card.p_adversarial > OPPOSED]
+    lost = [card for card in known if card.p_chance > LOST and card not in opposed]
+    lines = []
+    for cards, what in (
+        (opposed, "probably say the opposite of the truth: ask whether they mix up the labels"),
+        (lost, "are probably no better than chance: train them, or let them go"),
+    ):
+        if cards:
+            busiest = sorted(cards, key=lambda card: -card.judgments)
+            names = quoted(card.judge for card in busiest[:NAMED])
+            more = f" and {len(cards) - NAMED:,} more" if len(cards) > NAMED else ""
+            work = sum(card.judgments for card in cards)
+            lines.append(
+                f"{_many(len(cards), 'judge')} of {FEW} judgments or more ({names}{more}; {work / total:.0%} of the "
+                f"work) {what}."
+            )
+    return lines
+
+
+def _guidelines(case: Case) -> list[str]:
+    """Return the confusions that cost most, where they cost much."""
+    return [each.sentence for each in case.confusions if each.share >= COSTLY][:MOST_CONFUSIONS]
+
+
+def _items(case: Case) -> list[str]:
+    """Return what is to be done about items."""
+    lines = []
+    if case.looks.gold:
+        names, more = quoted(look.item for look in case.looks.gold[:NAMED]), ""
+        if len(case.looks.gold) == MOST_ITEMS:
+            more = " or more"
+        lines.append(
+            f"The crowd is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} ({names}"
+            f"{' and more' if len(case.looks.gold) > NAMED else ''}): look whether the gold is right."
+        )
+    if case.looks.helpful:
+        names = quoted(look.item for look in case.looks.helpful[:NAMED])
+        lines.append(f"If there is money for more judgments, they tell most of {names} and the others listed below.")
+    return lines
+
+
+def _many(count: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
