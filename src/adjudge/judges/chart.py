@@ -1,0 +1,143 @@
+"""Control charts: each judge's share of right labels, batch by batch, and the limits that chance sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import binom, norm
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import UsageError, quote
+from adjudge.judges.others import seen_by
+from adjudge.judges.times import DAY, WITHOUT, Times, series, times_of
+from adjudge.judgments.table import Judgments
+from adjudge.judgments.write import frame
+from adjudge.models.record import Fit
+
+if TYPE_CHECKING:
+    from adjudge.judgments.table import Names
+
+BATCH = 25  # judgments in a batch
+ROW = 8  # batches in a row on one side of the level that are no accident
+
+
+@dataclass(frozen=True, eq=False)
+class ControlChart:
+    """The share of right labels of each judge, batch by batch, with the limits that chance sets; a row a batch."""
+
+    judges: Names  # (J)
+    judge: Codes  # (B)
+    batch: Codes  # (B) of the judge, from 0
+    since: tuple[str, ...]  # (B) the time of the batch's first judgment
+    size: Codes  # (B) judgments
+    right: Floats  # (B) expected share of right labels, as the other judges tell
+    level: Floats  # (B) what is compared with: the judge's own share over all batches, or the crowd's
+    limits: Floats  # (B, 4) -3, -2, +2 and +3 standard errors from the level
+    flags: tuple[str, ...]  # (B) which rule the batch breaks, nothing where it breaks none
+    kind: str = field(default="polars", repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        broken = np.array([bool(flag) for flag in self.flags], bool)
+        names = [str(self.judges[int(j)]) for j in np.unique(self.judge[broken])]
+        whole = f"{len(self.flags):,} batches of {np.unique(self.judge).size:,} judges"
+        if not names:
+            return f"All of {whole} are within their limits."
+        shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+        return f"{broken.sum():,} of {whole} are out of control, of {len(names):,} judges: {shown}."
+
+    def table(self) -> Any:
+        """Return a frame with a row a batch."""
+        limits = {name: self.limits[:, c] for c, name in enumerate(("low_3", "low_2", "high_2", "high_3"))}
+        return frame(
+            {
+                "judge": self.judges.gather(self.judge),
+                "batch": self.batch,
+                "since": list(self.since),
+                "judgments": self.size,
+                "right": self.right,
+                "level": self.level,
+                **limits,
+                "flag": list(self.flags),
+            },
+            self.kind,
+        )
+
+
+def control_chart(
+    fit: Fit,
+    judgments: Judgments,
+    *,
+    batch: int | str = BATCH,
+    against: str = "judge",
+    order: Any = None,
+) -> ControlChart:
+    """Hold each judge's batches, of so many judgments or of a ``"day"``, against her own level or the ``"crowd"``'s.
+
+    The limits are those of a p-chart, from the binomial itself and not its normal likeness: shares beyond which chance
+    goes as seldom as beyond 2 and 3 standard errors. Right labels are not seen but expected, which varies less than
+    what is seen, so the limits are rather too wide. A batch is flagged if it is beyond 3 standard errors ("beyond 3"),
+    if it is the second of three beyond 2 on one side ("two beyond 2"), and if it is the eighth in a row, or later, on
+    one side ("eight in a row"). A last batch of less than half the size joins the one before.
+    """
+    times = times_of(judgments, order)
+    if times is None:
+        raise UsageError(f"a control chart is not defined because {WITHOUT}: name their column or give an order")
+    if against not in ("judge", "crowd"):
+        raise UsageError(f"against {against!r} is not one of 'judge', 'crowd'")
+    seen = seen_by(fit, judgments)
+    right = np.take_along_axis(seen.others(), seen.block.label[:, None].astype(np.int64), axis=1)[:, 0]
+    row, start = series(seen.judge, times, len(fit.judge_names))
+    number = _batches(times, row, start, batch)
+    key = np.flatnonzero(np.r_[True, (np.diff(number) != 0) | (np.diff(seen.judge[row]) != 0)]) if row.size else row
+    judge, size = seen.judge[row[key]], np.diff(np.r_[key, row.size])
+    share = np.add.reduceat(right[row], key) / size if key.size else np.empty(0)
+    total = np.bincount(seen.judge, minlength=len(fit.judge_names))
+    own = np.bincount(seen.judge, weights=right, minlength=total.size) / np.maximum(total, 1)
+    level = own[judge] if against == "judge" else np.full(judge.size, right.mean() if right.size else 0.0)
+    tails = norm.cdf((-3.0, -2.0, 2.0, 3.0))
+    limits = binom.ppf(tails[None, :], size[:, None], level[:, None]) / size[:, None]
+    first = np.r_[0, np.flatnonzero(np.diff(judge)) + 1] if judge.size else np.empty(0, np.int64)
+    count = np.diff(np.r_[first, judge.size]).astype(np.int64)
+    place = np.arange(judge.size) - np.repeat(first, count)
+    flags = _flags(share, level, limits, place)
+    since = tuple(times.shown(int(n)) for n in row[key])
+    return ControlChart(fit.judge_names, judge, place, since, size, share, level, limits, flags, judgments.kind)
+
+
+def _batches(times: Times, row: Codes, start: Codes, batch: int | str) -> Codes:
+    """Return the number of the batch of each judgment, judge after judge (N)."""
+    if batch == "day":
+        if not times.dates:
+            raise UsageError(
+                "batches by day are not defined because the times are no dates: give a number of judgments"
+            )
+        return np.asarray(np.floor(times.value[row] / DAY), np.int64)
+    if isinstance(batch, str) or batch < 1:
+        raise UsageError(f"batch {batch!r} is neither a whole number of at least 1 nor 'day'")
+    size = np.diff(start)
+    place = np.arange(row.size) - np.repeat(start[:-1], size)
+    last = np.maximum((size + batch // 2) // batch, 1) - 1  # a short rest joins the batch before
+    return np.asarray(np.minimum(place // batch, np.repeat(last, size)))
+
+
+def _flags(right: Floats, level: Floats, limits: Floats, place: Codes) -> tuple[str, ...]:
+    """Return which rule each batch breaks, the strictest of them."""
+    side = np.sign(right - level).astype(int)
+    far = np.where(right < limits[:, 1], -1, np.where(right > limits[:, 2], 1, 0))
+    flags = []
+    for b, (alike, at) in enumerate(zip(side.tolist(), place.tolist(), strict=True)):
+        recent = far[b - min(at, 2) : b + 1]
+        run = side[b - min(at, ROW - 1) : b + 1]
+        if right[b] < limits[b, 0] or right[b] > limits[b, 3]:
+            flags.append("beyond 3")
+        elif far[b] and (recent == far[b]).sum() >= 2:
+            flags.append("two beyond 2")
+        elif alike and run.size == ROW and (run == alike).all():
+            flags.append("eight in a row")
+        else:
+            flags.append("")
+    return tuple(flags)

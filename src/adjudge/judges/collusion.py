@@ -1,0 +1,157 @@
+"""Judges who agree more than the model allows: pairs of whom one may copy from the other.
+
+Judges who err on their own agree because they see the same truth. The test of ``kernels.pairs`` asks for each pair what
+agreement is left over, with both judges' votes taken out of the consensus they are held against. p-values hold under
+the model. Where the model is only nearly right (items that are hard for all, say), all pairs agree a little too much:
+so, where there are pairs enough, the middle half of all pairs says how far and how widely they lie by themselves
+(Efron 2004), and a pair must stand out from that; never is it made easier to stand out than under the model.
+
+Pairs are named by Benjamini and Hochberg's rule. Tests of pairs that share a judge are not independent, but what makes
+one of them large (her matrix taken too well) makes the others large, the case the rule allows for; in simulated crowds
+the share of wrong discoveries stays below its level. ``control="by"`` holds under any dependence, with less power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import norm
+
+from adjudge.arrays import Codes, Flags, Floats
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.judges.discoveries import CONTROLS, adjusted
+from adjudge.judges.others import seen_by
+from adjudge.judges.times import Times, times_of
+from adjudge.judgments.table import Judgments
+from adjudge.judgments.write import frame
+from adjudge.kernels.pairs import Agreement, Met, agreement, met
+from adjudge.models.record import Fit
+
+if TYPE_CHECKING:
+    from adjudge.judgments.table import Names
+
+LEAST = 8  # shared items below which a pair is not looked at
+COPYING = 0.7  # the share of copied labels that the test is best against; it has power against others
+LEVEL = 0.05  # expected share of pairs named wrongly
+ENOUGH = 100  # pairs from which on the crowd says how far pairs lie by themselves
+QUARTERS = 1.349  # standard deviations between the quartiles of a normal distribution
+SMALLEST = 1e-300  # p-values below are all the same
+
+
+@dataclass(frozen=True, eq=False)
+class Collusion:
+    """What pairs of judges share, those first who stand out most; a row a pair."""
+
+    judges: Names  # (J)
+    one: Codes  # (P)
+    other: Codes  # (P)
+    shared: Codes  # (P) items that both judged
+    found: Agreement  # what the test says of each pair, under the model
+    p: Floats  # (P) against the crowd
+    rate: Floats  # (P) the least false discovery rate at which the pair is named
+    flagged: Flags  # (P)
+    centre: float  # where the crowd's pairs lie by themselves, in standard deviations, 0 under the model
+    spread: float  # and how widely, 1 under the model
+    same_order: Floats | None  # (P) share of steps from shared item to shared item that both took in the same direction
+    least: int
+    level: float
+    kind: str = field(default="polars", repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        if not self.one.size:
+            return f"Whether judges copy cannot be told: no two of them share {self.least} items."
+        looked = f"of {self.one.size:,} pairs with {self.least} shared items or more"
+        named = np.flatnonzero(self.flagged)
+        if not named.size:
+            return f"No pair of judges agrees more than the model allows, {looked}."
+        pairs = [f"{quote(self.judges[int(self.one[p])])} and {quote(self.judges[int(self.other[p])])}" for p in named]
+        shown = "; ".join(pairs[:3]) + (f"; and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
+        return (
+            f"{named.size:,} {looked} agree more than the model allows: {shown} (at most {self.level:.0%} of those "
+            "named are expected to be named wrongly)."
+        )
+
+    def table(self) -> Any:
+        """Return a frame with a row a pair."""
+        columns = {
+            "judge": self.judges.gather(self.one),
+            "other": self.judges.gather(self.other),
+            "shared": self.shared,
+            "agreed": self.found.agreed,
+            "expected": self.found.expected,
+            "wrong": self.found.wrong,
+            "expected_wrong": self.found.expected_wrong,
+            "copied": self.found.copied,
+            "identical": self.found.agreed == self.shared,
+            "p_model": self.found.p,
+            "p": self.p,
+            "rate": self.rate,
+            "flagged": self.flagged,
+        }
+        return frame(columns | ({} if self.same_order is None else {"same_order": self.same_order}), self.kind)
+
+
+def collusion(
+    fit: Fit,
+    judgments: Judgments,
+    *,
+    least: int = LEAST,
+    level: float = LEVEL,
+    control: str = "bh",
+    order: Any = None,
+) -> Collusion:
+    """Find pairs of judges, of ``least`` shared items or more, who agree more than the model allows."""
+    if least < 1:
+        raise UsageError(f"least {least!r} is not a whole number of at least 1")
+    if not 0 < level < 1:
+        raise UsageError(f"level {level!r} is not between 0 and 1")
+    if control not in CONTROLS:
+        raise UsageError(f"control {control!r} is not one of {quoted(CONTROLS)}")
+    times, seen = times_of(judgments, order), seen_by(fit, judgments)
+    pairs = met(seen.block, least)
+    found = agreement(seen.block, seen.votes, pairs, seen.prior, COPYING)
+    p, centre, spread = against_crowd(found.p)
+    rate = adjusted(p, control)
+    first = np.lexsort((-found.copied, p))
+    steps = None if times is None else _same_order(pairs, times)
+    return Collusion(
+        fit.judge_names,
+        pairs.one[first],
+        pairs.other[first],
+        np.diff(pairs.start)[first],
+        Agreement(*(column[first] for column in found)),
+        p[first],
+        rate[first],
+        rate[first] <= level,
+        centre,
+        spread,
+        None if steps is None else steps[first],
+        least,
+        level,
+        judgments.kind,
+    )
+
+
+def against_crowd(p: Floats) -> tuple[Floats, float, float]:
+    """Return p-values against how the crowd's pairs lie by themselves, and where and how widely that is."""
+    if p.size < ENOUGH:
+        return p, 0.0, 1.0
+    z = norm.isf(np.clip(p, SMALLEST, 1 - 1e-15))
+    low, middle, high = np.quantile(z, (0.25, 0.5, 0.75))
+    centre, spread = max(float(middle), 0.0), max(float(high - low) / QUARTERS, 1.0)
+    return norm.sf((z - centre) / spread), centre, spread
+
+
+def _same_order(pairs: Met, times: Times) -> Floats:
+    """Return the share of steps between shared items that both judges took in the same direction, .5 by chance."""
+    size = np.diff(pairs.start)
+    pair = np.repeat(np.arange(size.size), size)
+    order = np.lexsort((times.value[pairs.left], pair))
+    other = times.value[pairs.right[order]]
+    same = pair[1:] == pair[:-1]
+    forward = np.bincount(pair[1:][same & (np.diff(other) > 0)], minlength=size.size)
+    return np.asarray(forward / np.maximum(size - 1, 1))

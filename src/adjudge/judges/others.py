@@ -1,0 +1,52 @@
+"""A fit's judgments, ready to ask what the other judges say of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.judgments.table import Judgments
+from adjudge.kernels.block import Block
+from adjudge.kernels.others import Votes, votes, without_her
+from adjudge.models.base import Params
+from adjudge.models.fitted import as_fitted
+from adjudge.models.record import Fit
+
+STEADY = 2.0  # judgments of an average judge that are added to each row of a judge's matrix, so that no chance is 0
+
+
+class Seen(NamedTuple):
+    """Judgments in the codes of a fit, and what all judges and each of them alone say of an item's truth."""
+
+    block: Block
+    judge: Codes  # (N)
+    confusion: Floats  # (J, K, K) of the fit, drawn a little to that of an average judge
+    prior: Floats  # (J, K, K) what was added to the counts for that
+    votes: Votes
+
+    def others(self) -> Floats:
+        """Return p(truth | what the other judges said, gold) for each judgment (N, K)."""
+        return without_her(self.block, self.votes)
+
+
+def seen_by(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> Seen:
+    """Return the judgments as a fit has seen them; ``judged`` (J) is on how many judgments each matrix rests."""
+    block = as_fitted(fit, judgments)
+    prevalence = by_label(fit.params)
+    common = prevalence.mean(axis=0)
+    number = fit.judged.astype(float) if judged is None else judged
+    weight = number[:, None, None] * common[None, :, None]  # (J, K, 1) judgments that each row rests on
+    usual = np.maximum(fit.params.population, 1e-6)
+    prior = STEADY * usual / usual.sum(axis=1, keepdims=True)
+    confusion = (weight * fit.params.confusion + prior) / (weight + STEADY)
+    judge = (block.cell // block.labels).astype(np.int64)
+    each = np.broadcast_to(prior, confusion.shape).copy()
+    return Seen(block, judge, confusion, each, votes(block, prevalence, confusion))
+
+
+def by_label(params: Params) -> Floats:
+    """Return the prevalence of labels (T, K), where labels come in several kinds that of all kinds together."""
+    T, K = params.prevalence.shape[0], params.population.shape[1]
+    return np.asarray(params.prevalence.reshape(T, K, -1).sum(axis=2))

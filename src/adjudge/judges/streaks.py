@@ -1,0 +1,110 @@
+"""Judges who say the same for too long: their longest streak of one label, against what their items would make one say.
+
+Each label is expected with chance sum_z q_n(z) theta[z, k], where q_n is what the other judges say of the item. Theta
+is first that of an average judge, then her own: a streak that only the first finds too long shows that she leans to a
+label; one that the second finds too long as well is beyond her habits, as of someone who stopped looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Codes, Flags, Floats
+from adjudge.errors import UsageError, quote
+from adjudge.judges.discoveries import adjusted
+from adjudge.judges.others import seen_by
+from adjudge.judges.times import WITHOUT, series, times_of
+from adjudge.judgments.table import Judgments
+from adjudge.judgments.write import frame
+from adjudge.kernels.streaks import longest, streak_tail
+from adjudge.models.record import Fit
+
+if TYPE_CHECKING:
+    from adjudge.judgments.table import Names
+
+LEVEL = 0.05  # expected share of judges named wrongly
+FEWEST = 5  # judgments below which there are no streaks to speak of
+
+
+@dataclass(frozen=True, eq=False)
+class Streaks:
+    """The longest streak of one label of each judge."""
+
+    judges: Names  # (J)
+    judged: Codes  # (J)
+    label: tuple[Any, ...]  # (J) of the streak
+    length: Codes  # (J)
+    since: tuple[str, ...]  # (J) when it began
+    p: Floats  # (J) the chance of one as long, of an average judge on her items
+    p_own: Floats  # (J) and of herself
+    flagged: Flags  # (J)
+    beyond: Flags  # (J) flagged, and longer than how she usually judges explains
+    kind: str = field(default="polars", repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        if not self.flagged.any():
+            return "No judge says the same for longer than her items explain."
+        worst = int(np.argmin(np.where(self.flagged, self.p_own, 2.0)))
+        return (
+            f"{self.flagged.sum():,} judges say the same for longer than their items explain, {self.beyond.sum():,} of "
+            f"them for longer than their own habits do; such as {quote(self.judges[worst])}, "
+            f"{self.length[worst]:,} times {quote(self.label[worst])}."
+        )
+
+    def table(self) -> Any:
+        """Return a frame with a row a judge, the most surprising first."""
+        order = np.lexsort((self.p_own, self.p, ~self.flagged, ~self.beyond))
+        columns = {
+            "judge": self.judges.to_list(),
+            "judgments": self.judged.tolist(),
+            "label": list(self.label),
+            "streak": self.length.tolist(),
+            "since": list(self.since),
+            "p": self.p.tolist(),
+            "p_own": self.p_own.tolist(),
+            "flagged": self.flagged.tolist(),
+            "beyond_habit": self.beyond.tolist(),
+        }
+        return frame({name: [column[j] for j in order] for name, column in columns.items()}, self.kind)
+
+
+def streaks(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any = None) -> Streaks:
+    """Find judges whose longest streak of one label is too long, in order of time or in an ``order`` (N) given."""
+    times = times_of(judgments, order)
+    if times is None:
+        raise UsageError(f"streaks are not defined because {WITHOUT}: name their column (time=...) or give an order")
+    if not 0 < level < 1:
+        raise UsageError(f"level {level!r} is not between 0 and 1")
+    seen = seen_by(fit, judgments)
+    others, J, usual = seen.others(), len(fit.judge_names), seen.prior[0] / seen.prior[0].sum(axis=1, keepdims=True)
+    row, start = series(seen.judge, times, J)
+    length, p, p_own = np.zeros(J, np.int64), np.ones(J), np.ones(J)
+    labels: list[Any] = []
+    since: list[str] = []
+    for j in range(J):
+        own = row[start[j] : start[j + 1]]
+        said = seen.block.label[own].astype(np.int64)
+        length[j], first = longest(said)
+        labels.append(fit.scale.labels[int(said[first])] if own.size else None)
+        since.append(times.shown(int(own[first])) if own.size else "")
+        if own.size >= FEWEST:
+            p[j] = streak_tail(others[own] @ usual, int(length[j]))
+            p_own[j] = streak_tail(others[own] @ seen.confusion[j], int(length[j]))
+    flagged, beyond = adjusted(p) <= level, adjusted(p_own) <= level
+    return Streaks(
+        fit.judge_names,
+        fit.judged,
+        tuple(labels),
+        length,
+        tuple(since),
+        p,
+        p_own,
+        flagged | beyond,
+        beyond,
+        judgments.kind,
+    )

@@ -1,0 +1,107 @@
+"""When judgments were made: numbers, dates, or an order that is given."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import InputError, UsageError, quote
+from adjudge.judgments.table import Judgments
+
+DAY = 86_400.0  # seconds
+EXPECTED = "neither a number nor a date such as 2026-05-01 or 2026-05-01T09:30"
+WITHOUT = "the judgments have no times"
+
+
+class UnreadableTimeError(InputError):
+    """A time that is none, and what was written there."""
+
+    def __init__(self, text: object, where: str, row: int | None = None, source: str | None = None) -> None:
+        super().__init__(f"time {quote(text)}{where} is {EXPECTED}", source, row)
+        self.text = text
+
+
+class Times(NamedTuple):
+    """When each judgment was made (N); dates are seconds since 1970."""
+
+    value: Floats
+    dates: bool
+
+    def shown(self, place: int) -> str:
+        """Return a time as people write it."""
+        if not self.dates:
+            return f"{self.value[place]:g}"
+        moment = datetime.fromtimestamp(float(self.value[place]), UTC)
+        midnight = (moment.hour, moment.minute, moment.second) == (0, 0, 0)
+        return moment.strftime("%Y-%m-%d" if midnight else "%Y-%m-%d %H:%M:%S")
+
+
+def times_of(judgments: Judgments, order: Any = None) -> Times | None:
+    """Return when each judgment was made, None if that is not known; ``order`` (N) stands instead of times."""
+    if order is not None:
+        return Times(_order(order, len(judgments)), False)
+    if judgments.time is None:
+        return None
+    return _parsed(judgments, judgments.time)
+
+
+def series(judge: Codes, times: Times, judges: int) -> tuple[Codes, Codes]:
+    """Return the judgments judge after judge, each in order of time (N), and where each judge's begin (J + 1)."""
+    order = np.lexsort((times.value, judge))
+    return order, np.r_[0, np.bincount(judge, minlength=judges).cumsum()]
+
+
+def _order(order: Any, count: int) -> Floats:
+    """Return an order that was given as numbers."""
+    value = np.asarray(order)
+    if value.shape != (count,) or value.dtype.kind not in "iuf" or not np.isfinite(value).all():
+        raise UsageError(f"order must hold {count:,} numbers, one a judgment in the order of the table")
+    return value.astype(float)
+
+
+def _parsed(judgments: Judgments, time: pl.Series) -> Times:
+    """Return a column of times as numbers, refusing the first that is none."""
+    if time.dtype.is_temporal() and time.dtype != pl.Duration and time.dtype != pl.Time:
+        seconds = time.cast(pl.Datetime("us")).dt.timestamp("us").cast(pl.Float64) / 1e6
+        return Times(_whole(judgments, time, seconds), True)
+    if time.dtype.is_numeric():
+        return Times(_whole(judgments, time, time.cast(pl.Float64)), False)
+    text = time.cast(pl.String, strict=False).str.strip_chars()
+    numbers = text.cast(pl.Float64, strict=False)
+    if numbers.null_count() < len(numbers) and _number(text[0]):
+        return Times(_whole(judgments, text, numbers), False)
+    moments = pl.Series([None if one is None else _moment(one) for one in text.to_list()], dtype=pl.Float64)
+    return Times(_whole(judgments, text, moments), True)
+
+
+def _number(text: str | None) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text or "")
+    except ValueError:
+        return False
+    return True
+
+
+def _moment(text: str) -> float | None:
+    """Return a date as seconds since 1970, None if it is none; without a zone it is taken for UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _whole(judgments: Judgments, given: pl.Series, found: pl.Series) -> Floats:
+    """Return times as numbers; refuse the first that is missing or not a number."""
+    value = found.fill_null(np.nan).to_numpy().astype(float)
+    wrong = np.flatnonzero(~np.isfinite(value))
+    if wrong.size:
+        n = int(wrong[0])
+        who, what = judgments.judges[int(judgments.judge[n])], judgments.items[int(judgments.item()[n])]
+        raise UnreadableTimeError("" if given[n] is None else given[n], f" of judge {quote(who)} on item {quote(what)}")
+    return value
