@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import beta, norm
 
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quote
@@ -33,7 +33,7 @@ class ControlChart:
     since: tuple[str, ...]  # (B) the time of the batch's first judgment
     size: Codes  # (B) judgments
     right: Floats  # (B) expected share of right labels, as the other judges tell
-    level: Floats  # (B) what is compared with: the judge's own share over all batches, or the crowd's
+    level: Floats  # (B) what is compared with: the share expected on these items of the judge herself, or of the crowd
     limits: Floats  # (B, 4) -3, -2, +2 and +3 standard errors from the level
     flags: tuple[str, ...]  # (B) which rule the batch breaks, nothing where it breaks none
     kind: str = field(default="polars", repr=False)
@@ -77,11 +77,15 @@ def control_chart(
 ) -> ControlChart:
     """Hold each judge's batches, of so many judgments or of a ``"day"``, against her own level or the ``"crowd"``'s.
 
-    The limits are those of a p-chart, from the binomial itself and not its normal likeness: shares beyond which chance
-    goes as seldom as beyond 2 and 3 standard errors. Right labels are not seen but expected, which varies less than
-    what is seen, so the limits are rather too wide. A batch is flagged if it is beyond 3 standard errors ("beyond 3"),
-    if it is the second of three beyond 2 on one side ("two beyond 2"), and if it is the eighth in a row, or later, on
-    one side ("eight in a row"). A last batch of less than half the size joins the one before.
+    What is right is not seen: it is the chance of her label as the other judges tell. On each item that has a mean and
+    a variance under her matrix (or an average judge's), so a batch has a level of its own, higher on items of which the
+    others are sure, and limits that go with it: those of the Beta distribution with that mean and variance, beyond
+    which it goes as seldom as a normal one beyond 2 and 3 standard errors. Levels are moved by as much as all of a
+    judge's work (or the crowd's) is off.
+
+    A batch is flagged if it is beyond 3 standard errors ("beyond 3"), if it is the second of three beyond 2 on one side
+    ("two beyond 2"), and if it is the eighth in a row, or later, on one side ("eight in a row"). Of 100 batches of a
+    judge who is as ever, expect one or two. A last batch of less than half the size joins the one before.
     """
     times = times_of(judgments, order)
     if times is None:
@@ -89,23 +93,35 @@ def control_chart(
     if against not in ("judge", "crowd"):
         raise UsageError(f"against {against!r} is not one of 'judge', 'crowd'")
     seen = seen_by(fit, judgments)
-    right = np.take_along_axis(seen.others(), seen.block.label[:, None].astype(np.int64), axis=1)[:, 0]
-    row, start = series(seen.judge, times, len(fit.judge_names))
+    others, J = seen.others(), len(fit.judge_names)
+    right = np.take_along_axis(others, seen.block.label[:, None].astype(np.int64), axis=1)[:, 0]
+    usual = seen.prior[0] / seen.prior[0].sum(axis=1, keepdims=True)
+    matrix = seen.confusion[seen.judge] if against == "judge" else np.broadcast_to(usual, (right.size, *usual.shape))
+    chance = np.einsum("nz,nzk->nk", others, matrix)  # (N, K) of each label
+    mean = (chance * others).sum(axis=1)
+    variance = np.maximum((chance * others**2).sum(axis=1) - mean**2, 0.0)
+    group = seen.judge if against == "judge" else np.zeros_like(seen.judge)
+    off = np.bincount(group, weights=right - mean, minlength=J) / np.maximum(np.bincount(group, minlength=J), 1)
+    row, start = series(seen.judge, times, J)
     number = _batches(times, row, start, batch)
-    key = np.flatnonzero(np.r_[True, (np.diff(number) != 0) | (np.diff(seen.judge[row]) != 0)]) if row.size else row
+    key = np.flatnonzero(np.r_[True, (np.diff(number) != 0) | (np.diff(seen.judge[row]) != 0)])
     judge, size = seen.judge[row[key]], np.diff(np.r_[key, row.size])
-    share = np.add.reduceat(right[row], key) / size if key.size else np.empty(0)
-    total = np.bincount(seen.judge, minlength=len(fit.judge_names))
-    own = np.bincount(seen.judge, weights=right, minlength=total.size) / np.maximum(total, 1)
-    level = own[judge] if against == "judge" else np.full(judge.size, right.mean() if right.size else 0.0)
-    tails = norm.cdf((-3.0, -2.0, 2.0, 3.0))
-    limits = binom.ppf(tails[None, :], size[:, None], level[:, None]) / size[:, None]
-    first = np.r_[0, np.flatnonzero(np.diff(judge)) + 1] if judge.size else np.empty(0, np.int64)
+    share, level, spread = (np.add.reduceat(each[row], key) / size for each in (right, mean + off[group], variance))
+    limits = _limits(level, spread / size)
+    first = np.r_[0, np.flatnonzero(np.diff(judge)) + 1]
     count = np.diff(np.r_[first, judge.size]).astype(np.int64)
     place = np.arange(judge.size) - np.repeat(first, count)
     flags = _flags(share, level, limits, place)
     since = tuple(times.shown(int(n)) for n in row[key])
     return ControlChart(fit.judge_names, judge, place, since, size, share, level, limits, flags, judgments.kind)
+
+
+def _limits(level: Floats, variance: Floats) -> Floats:
+    """Return the limits (B, 4) of Beta distributions with these means and variances."""
+    mean = np.clip(level, 1e-6, 1 - 1e-6)
+    count = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-3, 1e9)
+    tails = norm.cdf((-3.0, -2.0, 2.0, 3.0))
+    return np.asarray(beta.ppf(tails[None, :], (mean * count)[:, None], ((1 - mean) * count)[:, None]))
 
 
 def _batches(times: Times, row: Codes, start: Codes, batch: int | str) -> Codes:

@@ -2,9 +2,8 @@
 
 Judges who err on their own agree because they see the same truth. The test of ``kernels.pairs`` asks for each pair what
 agreement is left over, with both judges' votes taken out of the consensus they are held against. p-values hold under
-the model. Where the model is only nearly right (items that are hard for all, say), all pairs agree a little too much:
-so, where there are pairs enough, the middle half of all pairs says how far and how widely they lie by themselves
-(Efron 2004), and a pair must stand out from that; never is it made easier to stand out than under the model.
+the model. Where that is only nearly right (items that are hard for all, say), all pairs agree a little too much, so a
+pair must stand out from the others (``discoveries``).
 
 Pairs are named by Benjamini and Hochberg's rule. Tests of pairs that share a judge are not independent, but what makes
 one of them large (her matrix taken too well) makes the others large, the case the rule allows for; in simulated crowds
@@ -17,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.judges.discoveries import CONTROLS, adjusted
+from adjudge.judges.discoveries import CONTROLS, adjusted, against_crowd
 from adjudge.judges.others import seen_by
 from adjudge.judges.times import Times, times_of
 from adjudge.judgments.table import Judgments
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
 LEAST = 8  # shared items below which a pair is not looked at
 COPYING = 0.7  # the share of copied labels that the test is best against; it has power against others
 LEVEL = 0.05  # expected share of pairs named wrongly
-ENOUGH = 100  # pairs from which on the crowd says how far pairs lie by themselves
-QUARTERS = 1.349  # standard deviations between the quartiles of a normal distribution
-SMALLEST = 1e-300  # p-values below are all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,16 +129,6 @@ def collusion(
         level,
         judgments.kind,
     )
-
-
-def against_crowd(p: Floats) -> tuple[Floats, float, float]:
-    """Return p-values against how the crowd's pairs lie by themselves, and where and how widely that is."""
-    if p.size < ENOUGH:
-        return p, 0.0, 1.0
-    z = norm.isf(np.clip(p, SMALLEST, 1 - 1e-15))
-    low, middle, high = np.quantile(z, (0.25, 0.5, 0.75))
-    centre, spread = max(float(middle), 0.0), max(float(high - low) / QUARTERS, 1.0)
-    return norm.sf((z - centre) / spread), centre, spread
 
 
 def _same_order(pairs: Met, times: Times) -> Floats:

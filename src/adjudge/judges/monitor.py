@@ -16,7 +16,7 @@ from scipy.stats import beta, norm
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote
-from adjudge.judges.discoveries import adjusted
+from adjudge.judges.discoveries import SMALLEST, adjusted, against_crowd
 from adjudge.judges.drift import Grid, Quality
 from adjudge.judges.others import STEADY, by_label, seen_by
 from adjudge.judges.times import DAY, WITHOUT, times_of
@@ -24,6 +24,7 @@ from adjudge.judgments.gold import places, read_gold
 from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
+from adjudge.kernels.pairs import tail
 from adjudge.models.predict import predict
 from adjudge.models.record import Fit
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 INTERVAL = (0.05, 0.95)
 LEVEL = 0.05  # expected share of judges named wrongly
+SHIFTED = 1.0  # standard errors by which a whole crowd is worse than was believed, enough to say so
 PERIODS = 4  # where it is not said how many
 
 
@@ -137,8 +139,9 @@ class NewWork:
     agreement: Floats  # (J) mean chance that her label is the truth, as the others tell
     expected: Floats  # (J) the same, from what was believed
     z: Floats  # (J) how far below expectation, in standard errors: negative is worse; 0 where nothing was believed
-    p: Floats  # (J) the chance of new work as bad, by one who did not change; 1 where nothing was believed
-    flagged: Flags  # (J) worse than believed
+    p: Floats  # (J) the chance of new work as bad, by one no worse than the crowd became; 1 where nothing was believed
+    flagged: Flags  # (J) worse than believed, and than the crowd as a whole became
+    centre: float  # how far the crowd as a whole is below what was believed, in standard errors; 0 if it is not
     kind: str = field(default="polars", repr=False)
 
     @property
@@ -147,6 +150,8 @@ class NewWork:
         strangers = int(self.new.sum())
         met = self.new.size - strangers
         more = f"; {strangers:,} judges are new" if strangers else ""
+        if self.centre > SHIFTED:
+            more += f"; half of all judges are {self.centre:.1f} standard errors or more below what was believed"
         names = [quote(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
         if not names:
             return f"No judge's new work is worse than the earlier fit believed, of {met:,} it had met{more}."
@@ -181,8 +186,9 @@ def new_work(known: Fit, data: Any, *, level: float = LEVEL) -> NewWork:
     """Score new judgments in "memory" mode: say whether each judge is as good as an earlier fit believed.
 
     The statistic is the sum over her new judgments of q_n(y_n), the chance that her label is the truth as the others
-    tell. Under her earlier matrix it has a mean and a variance; to that comes what is not known of the matrix, from the
-    fit's draws or, without, from how many judgments it rests on. Judges are named by Benjamini and Hochberg's rule.
+    tell. Under her earlier matrix the sum has a known distribution; what is not known of the matrix widens it, by the
+    fit's draws or, without, by how few judgments it rests on. Judges are named by Benjamini and Hochberg's rule, if
+    they stand out from the crowd.
     """
     if not 0 < level < 1:
         raise UsageError(f"level {level!r} is not between 0 and 1")
@@ -200,17 +206,22 @@ def new_work(known: Fit, data: Any, *, level: float = LEVEL) -> NewWork:
     summed = [np.bincount(seen.judge, weights=each, minlength=J) for each in (agree, mean, variance)]
     pull = np.zeros((J, *known.params.population.shape))  # how the expected sum moves with each cell of a matrix
     np.add.at(pull, seen.judge, others[:, :, None] * others[:, None, :])
-    unsure = np.where(met, _unsure(known, place, pull, seen.confusion, number), 0.0)
-    spread = np.sqrt(summed[2] + unsure)
-    z = np.divide(summed[0] - summed[1], spread, out=np.zeros(J), where=met & (spread > 0))
-    p = np.where(met & (spread > 0), norm.cdf(z), 1.0)
     size = np.bincount(seen.judge, minlength=J)
-    right = np.einsum("nz,nzz->n", others, seen.confusion[seen.judge])
+    rests = number * _sharpness(others, seen.judge, size)
+    unsure = np.where(met, _unsure(known, place, pull, seen.confusion, rests), 0.0)
     rows = [np.flatnonzero(seen.judge == j) for j in range(J)]
+    tails = [tail(chance[own], -others[own], -float(summed[0][j])) for j, own in enumerate(rows)]
+    certain = -norm.isf(np.clip(tails, SMALLEST, 1 - 1e-15))  # where the sum lies if the matrix were known
+    share = np.divide(summed[2], summed[2] + unsure, out=np.zeros(J), where=summed[2] > 0)
+    z = np.where(met, certain * np.sqrt(share), 0.0)
+    p = np.where(met, norm.cdf(z), 1.0)
+    right = np.einsum("nz,nzz->n", others, seen.confusion[seen.judge])
     crowd = known.params.population
     quality = [_quality(others[own], label[own], seen.confusion[j], crowd) for j, own in enumerate(rows)]
     flagged = np.zeros(J, bool)
-    flagged[met] = adjusted(p[met]) <= level
+    own, centre, _ = against_crowd(p[met])
+    p[met] = own
+    flagged[met] = adjusted(own) <= level
     many = np.maximum(size, 1)
     believed = np.bincount(seen.judge, weights=right, minlength=J) / many
     return NewWork(
@@ -224,6 +235,7 @@ def new_work(known: Fit, data: Any, *, level: float = LEVEL) -> NewWork:
         z,
         p,
         flagged,
+        centre,
         judgments.kind,
     )
 
@@ -234,6 +246,16 @@ def _quality(others: Floats, label: Codes, confusion: Floats, crowd: Floats) -> 
         return None
     grid = Grid.of(confusion, crowd, others)
     return grid.quality(grid.along(others, label)[-1])
+
+
+def _sharpness(others: Floats, judge: Codes, size: Codes) -> Floats:
+    """Return how much the others know of each judge's items (J): 1 if the truth, 0 if nothing.
+
+    A judgment of an item whose truth is half known teaches so much less of the judge.
+    """
+    K = others.shape[1]
+    known = ((others**2).sum(axis=1) - 1 / K) / (1 - 1 / K)
+    return np.asarray(np.bincount(judge, weights=known, minlength=size.size) / np.maximum(size, 1))
 
 
 def _unsure(known: Fit, place: Codes, pull: Floats, confusion: Floats, number: Floats) -> Floats:
