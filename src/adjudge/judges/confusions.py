@@ -129,7 +129,8 @@ def _examples(fit: Fit, evidence: Evidence, shown: Floats, likely: Floats) -> tu
 def _sentence(found: Confusion) -> str:
     """Return a confusion in a sentence, with what to do about it."""
     many = f"{found.labels:,.0f} label{'' if round(found.labels) == 1 else 's'}"
-    cost = f"{quote(found.truth)} called {quote(found.said)} costs {many}, {part(found.share)} of all errors"
+    share = f"{part(found.share)} of all errors".replace("nearly all of", "nearly")
+    cost = f"{quote(found.truth)} called {quote(found.said)} costs {many}, {share}"
     if not found.judges:
         return f"{cost}; no judge surely does it often."
     one = found.judges == 1
