@@ -156,7 +156,9 @@ def _chains(fit: Fit) -> Any:
             strokeDash=alt.StrokeDash("chain:N"),
         )
     )
-    told = f"Chains of what mixes worst, {worst}: R-hat {float(r_hat(chains)):.3f} (1.01 at most is good)"
+    value = float(r_hat(chains))
+    known = "not defined because nothing moves" if np.isnan(value) else f"{value:.3f} (1.01 at most is good)"
+    told = f"Chains of what mixes worst, {worst}: R-hat {known}"
     return chart.properties(width=WIDE, height=SIDE * 0.6, title=told)
 
 

@@ -41,11 +41,10 @@ def lines(card: Card, names: Sequence[str]) -> list[tuple[str, str]]:
         if estimate is not None:
             told.append((words, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"))
         else:
-            told.append((words, f"not defined because {card.reasons.get(name, 'nothing tells it')}"))
+            told.append((words, card.reasons[name]))
     bias = (f"{quote(name)} {part.value:+.2f}" for name, part in zip(names, card.bias, strict=True))
     told += [("gives more often than true", ", ".join(bias))]
-    pace = "not defined because the judgments have no times" if card.seconds is None else f"{card.seconds:.0f} s"
-    pace = f"not defined because {card.reasons['seconds']}" if "seconds" in card.reasons else pace
+    pace = card.reasons["seconds"] if card.seconds is None else f"{card.seconds:.0f} s"
     chances = f"no better than chance {card.p_chance:.0%}, adversarial {card.p_adversarial:.0%}"
     return [*told, ("time for a judgment", pace), ("probably", chances)]
 

@@ -1,0 +1,55 @@
+"""A fit with all that can be said of it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.report.case import case_of
+
+ROWS = {
+    "item": ["a", "a", "a", "b", "b", "c"],
+    "judge": ["x", "y", "z", "x", "y", "x"],
+    "label": ["no", "no", "yes", "yes", "no", "yes"],
+}
+
+
+@pytest.fixture
+def case():
+    """Return the case of a vote on three items."""
+    judgments = adjudge.read(pl.DataFrame(ROWS))
+    return case_of(adjudge.fit(judgments, "majority"), judgments)
+
+
+def test_votes_are_in_the_order_of_the_fit(case):
+    """Of an item nobody judged there are none."""
+    np.testing.assert_allclose(case.votes, [[2 / 3, 1 / 3], [0.5, 0.5], [0, 1]])
+    gold = pl.DataFrame({"item": ["d", "a"], "label": ["no", "yes"]})
+    with pytest.warns(adjudge.AdjudgeWarning, match="nobody judged gold item"):
+        fit = adjudge.fit(case.judgments, "dawid-skene", gold)
+    votes = case_of(fit, case.judgments).votes
+    assert np.isnan(votes[fit.items.to_list().index("d")]).all()
+    np.testing.assert_allclose(votes[fit.items.to_list().index("a")], [2 / 3, 1 / 3])
+
+
+def test_a_vote_overrules_no_vote(case):
+    """And a tie is none; a fit that was told otherwise does."""
+    assert case.overruled.tolist() == [False, False, False]
+    told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
+    assert case_of(told, case.judgments).overruled.tolist()[0] is True
+
+
+def test_truths_are_known_from_a_table_or_from_gold(case):
+    """From gold, with what the crowd would say had it not been told; otherwise not at all."""
+    assert case.checked is None
+    truth = pl.DataFrame({"item": ["c", "a"], "label": ["yes", "yes"]})
+    codes, shares = case_of(case.fit, case.judgments, truth).checked
+    assert codes.tolist() == [1, 1]
+    np.testing.assert_allclose(shares, case.fit.posterior[[0, 2]])
+    crowd = adjudge.simulate("dawid-skene", items=80, judges=6, labels=2, per_item=4, gold=10)
+    gold = pl.DataFrame({"item": list(crowd.gold), "label": list(crowd.gold.values())})
+    fit = adjudge.fit(crowd.judgments, "dawid-skene", gold)
+    codes, shares = case_of(fit, crowd.judgments).checked
+    assert codes.size == 10
+    assert ((shares > 0) & (shares < 1)).any()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)

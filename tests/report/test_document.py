@@ -1,0 +1,104 @@
+"""The page, as a file: what a browser makes of it is tested in tests/browser."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.report.case import case_of
+from adjudge.report.document import SECTIONS, document
+from adjudge.report.gallery import FIGURES
+
+VOID = {"meta", "input"}
+
+
+class Nested(HTMLParser):
+    """Holds that every element is closed in its turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attributes):
+        """Open an element."""
+        self.ids += [value for name, value in attributes if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Close the last one that was opened."""
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def page(relevance):
+    """Return the page of a sampled fit."""
+    return document(case_of(relevance.fits["gold apart"], relevance.crowd.judgments), "A <title>")
+
+
+def test_it_is_well_formed_and_every_name_is_unique(page):
+    """Elements nest, and links have one place to go to."""
+    reader = Nested()
+    reader.feed(page)
+    assert reader.open == []
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert set(SECTIONS) <= set(reader.ids)
+    targets = set(re.findall(r'href="#([^"]+)"', page))
+    assert targets <= set(reader.ids)
+
+
+def test_all_figures_are_there_or_say_why(page):
+    """None is blank."""
+    for figure in FIGURES:
+        assert figure.heading in page
+    assert page.count("<figure") + page.count("Not defined because") == len(FIGURES)
+
+
+def test_nothing_is_fetched_and_only_its_own_script_runs(page):
+    """No address of anything elsewhere; the policy knows the script by what it holds."""
+    assert not re.search(r'(src|href)="(?!#)', page.replace("xmlns:xlink", ""))
+    script = re.search(r"<script>(.*)</script>", page, re.DOTALL)[1]
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page.replace("&#x27;", "'")
+    assert "A &lt;title&gt;" in page
+
+
+def test_names_of_judges_items_and_labels_are_texts():
+    """A judge who is called a script is not run."""
+    rows = {
+        "item": ["<b>a</b>", "b", "b"],
+        "judge": ["<script>alert(1)</script>", "y&z", "x"],
+        "label": ['"u"', "v", "v"],
+    }
+    judgments = adjudge.read(pl.DataFrame(rows))
+    text = document(case_of(adjudge.fit(judgments, "dawid-skene"), judgments))
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "<b>a</b>" not in text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"item": ["a", "b"], "judge": ["x", "y"], "label": ["u", "u"]},
+        {"item": ["a"], "judge": ["x"], "label": ["u"]},
+        {"item": ["a", "b", "b"], "judge": ["x", "y", "x"], "label": ["u", "v", "v"], "topic": [1, 1, 1]},
+    ],
+)
+def test_poor_crowds_have_a_page_too(rows):
+    """One label, one judgment, one topic: no nan, no crash."""
+    judgments = adjudge.read(pl.DataFrame(rows))
+    for model in ("majority", "dawid-skene"):
+        text = document(case_of(adjudge.fit(judgments, model), judgments))
+        assert "nan" not in re.findall(r"[a-z]+", re.sub(r"<script>.*</script>", "", text.lower(), flags=re.DOTALL))
+
+
+def test_what_takes_long_is_told(relevance):
+    """Each figure by name."""
+    told = []
+    document(case_of(relevance.fits["unsupervised"], relevance.crowd.judgments), told=told.append)
+    assert "drawing votes" in told

@@ -1,0 +1,25 @@
+"""How charts become files."""
+
+from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, pixels, plotted, rendered, svg
+
+
+def chart():
+    """Return a chart of two points."""
+    alt, _ = drawing()
+    return plotted(alt, [{"x": 1 / 3, "y": "a"}, {"x": 2, "y": "b"}]).mark_circle().encode(x="x:Q", y="y:N")
+
+
+def test_numbers_are_rounded_and_texts_left():
+    """What a picture cannot show only makes a file larger."""
+    assert [point["x"] for point in chart().to_dict()["data"]["values"]] == [0.3333, 2]
+
+
+def test_files_are_of_their_kind():
+    """An SVG of known ink, on white or on nothing; a PNG."""
+    _, convert = drawing()
+    text = svg(chart())
+    assert text.startswith("<svg")
+    assert INK in text
+    assert FAINT in text
+    assert CLEAR in rendered(chart(), convert, CLEAR)
+    assert pixels(chart(), convert)[:8] == b"\x89PNG\r\n\x1a\n"

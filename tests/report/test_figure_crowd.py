@@ -1,0 +1,55 @@
+"""Figures of a crowd."""
+
+import numpy as np
+import pytest
+
+import adjudge
+from adjudge.report.case import case_of
+from adjudge.report.figure_crowd import MOST_ITEMS, MOST_JUDGES, average, average_confusion, ratings, voted
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Return the case of a crowd whose matrices are known well."""
+    judgments = adjudge.simulate("dawid-skene", seed=2, items=2_000, judges=8, labels=3, per_item=5).judgments
+    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+
+
+def test_the_average_counts_judges_by_their_judgments(case):
+    """It is close to that of the matrices, weighed so, and within its interval; rows sum to one."""
+    mean, low, high = average(case)
+    weight = case.fit.judged / case.fit.judged.sum()
+    np.testing.assert_allclose(mean, np.einsum("j,jkl->kl", weight, case.fit.params.confusion), atol=0.01)
+    np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-6)
+    assert ((low < mean) & (mean < high)).all()
+
+
+def test_draws_give_the_average_its_interval(relevance):
+    """Means of draws, and nine tenths of them inside."""
+    fit = relevance.fits["unsupervised"]
+    mean, low, high = average(case_of(fit, relevance.crowd.judgments))
+    assert ((low <= mean) & (mean <= high)).all()
+    theta = np.einsum("j,cdjkl->cdkl", fit.judged / fit.judged.sum(), fit.draws.confusion)
+    np.testing.assert_allclose(mean, theta.mean(axis=(0, 1)))
+
+
+def test_the_commonest_confusion_is_told(case):
+    """In the title of the matrix."""
+    mean, _, _ = average(case)
+    wrong = mean * (1 - np.eye(3))
+    assert f"{wrong.max():.0%}" in average_confusion(case).to_dict()["title"]
+
+
+def test_ratings_show_the_busy_and_what_they_share(case):
+    """As many as can be seen, judges and items in places of their own."""
+    cells = ratings(case).to_dict()["data"]["values"]
+    assert {cell["judge"] for cell in cells} == set(range(min(8, MOST_JUDGES)))
+    assert {cell["item"] for cell in cells} == set(range(MOST_ITEMS))
+    assert {cell["label"] for cell in cells} <= set(case.fit.scale.names)
+
+
+def test_votes_of_more_labels_are_those_for_the_answer(case):
+    """Not of one label, which would mean little."""
+    shown = voted(case).to_dict()
+    title = shown["layer"][0]["encoding"]["x"]["title"]
+    assert title == "share of votes for the answer"

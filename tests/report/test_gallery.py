@@ -1,0 +1,98 @@
+"""Every figure of a report, of fits of all kinds."""
+
+import warnings
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import UsageError
+from adjudge.report.case import case_of
+from adjudge.report.drawing import svg
+from adjudge.report.gallery import FIGURES, chart, figure_files, figure_named
+
+NAMES = [figure.name for figure in FIGURES]
+
+
+@pytest.fixture(scope="module")
+def sampled(relevance):
+    """Return the case of a sampled fit with topics and gold."""
+    return case_of(relevance.fits["gold apart"], relevance.crowd.judgments)
+
+
+@pytest.fixture(scope="module")
+def climbed():
+    """Return the case of a climbed fit of five labels, without topics or gold."""
+    judgments = adjudge.simulate("ordinal", seed=1, items=40, judges=6, labels=5, per_item=4).judgments
+    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_of_a_sampled_fit_are_drawn(sampled, name):
+    """Each has a title that says what to see, and words at its axes."""
+    drawn = chart(name, sampled)
+    words = [element.text for element in ElementTree.fromstring(svg(drawn)).iter() if element.text]
+    assert any(len(word) > 20 for word in words)
+    assert "nan" not in " ".join(words).lower().split()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("sixteen", "the fit has no draws"),
+        ("populations", "the fit has no draws"),
+        ("calibration", "the truth of no item is known"),
+        ("prevalence", "the judgments name no topics"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(climbed, name, reason):
+    """In one line, with what to do."""
+    with pytest.raises(UsageError, match=f"figure '{name}' is not defined because {reason}"):
+        chart(name, climbed)
+
+
+@pytest.mark.parametrize(
+    "name", ["votes", "certainty", "judges", "informedness", "confusion", "ratings", "convergence"]
+)
+def test_figures_of_a_climbed_fit_of_five_labels(climbed, name):
+    """They need neither draws nor two labels."""
+    assert svg(chart(name, climbed)).startswith("<svg")
+
+
+def test_reasons_of_other_fits(climbed, sampled):
+    """Five labels that are sampled, a model without populations, a vote, gold that nobody judged."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # chains this short have not converged
+        run = adjudge.Run(2, 5, 8)
+        five = adjudge.fit(climbed.judgments, "hybrid-confusion", run=run)
+        two = adjudge.fit(sampled.judgments, "hybrid-confusion", run=run)
+    vote = adjudge.fit(climbed.judgments, "majority")
+    reasons = {
+        "it shows sensitivity and specificity, which are of two labels": ("sixteen", case_of(five, climbed.judgments)),
+        "the model has no population of judges": ("populations", case_of(two, sampled.judgments)),
+        "'majority' takes no steps that could converge": ("convergence", case_of(vote, climbed.judgments)),
+    }
+    for reason, (name, case) in reasons.items():
+        assert reason in figure_named(name).lacks(case)
+
+
+def test_an_unknown_figure_is_refused_with_those_there_are(climbed):
+    """So that one can be chosen."""
+    with pytest.raises(UsageError, match="figure 'pie' is not one of 'votes', 'certainty'"):
+        chart("pie", climbed)
+
+
+def test_files_of_all_figures_that_there_are(climbed):
+    """An SVG and a PNG each; what takes long is told."""
+    told = []
+    written = figure_files(climbed, told.append)
+    assert set(written) == {f"{line.split()[1]}.{kind}" for line in told for kind in ("svg", "png")}
+    assert "calibration.svg" not in written
+
+
+def test_topics_by_prevalence_without_draws():
+    """The share among a topic's items, whose truths are uncertain; one topic is enough."""
+    rows = {"item": ["a", "b", "b"], "judge": ["x", "y", "x"], "label": ["u", "v", "v"], "topic": [1, 1, 1]}
+    judgments = adjudge.read(pl.DataFrame(rows))
+    assert svg(chart("prevalence", case_of(adjudge.fit(judgments, "majority"), judgments))).startswith("<svg")

@@ -1,0 +1,43 @@
+"""Judges on the page."""
+
+import re
+
+import pytest
+
+import adjudge
+from adjudge.report import judge_section as section
+from adjudge.report.case import case_of
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Return the case of a crowd of three labels."""
+    judgments = adjudge.simulate("dawid-skene", seed=2, items=100, judges=8, labels=3, per_item=5).judgments
+    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+
+
+def test_every_judge_has_a_row_and_a_card(case):
+    """The row links to the card."""
+    text = section.judge_section(case)
+    for place, card in enumerate(case.cards):
+        assert f'<a href="#judge-{place}">{card.judge}</a>' in text
+        assert f'id="judge-{place}"' in text
+    assert text.count("<article") == 8
+
+
+def test_of_very_many_judges_the_busiest_have_a_card(case, monkeypatch):
+    """And the page says so."""
+    monkeypatch.setattr(section, "MOST_CARDS", 3)
+    text = section.judge_section(case)
+    assert text.count("<article") == 3
+    assert "The 3 busiest of 8 judges have a card." in text
+    busiest = sorted(range(8), key=lambda j: -case.cards[j].judgments)[:3]
+    assert {int(place) for place in re.findall(r'id="judge-(\d+)"', text)} == set(busiest)
+
+
+def test_what_is_not_defined_says_why(case):
+    """Sensitivity of three labels, and times that were not given."""
+    told = dict(section.lines(case.cards[0], case.fit.scale.names))
+    assert told["sensitivity"] == "not defined because it is of two labels, and there are 3"
+    assert told["time for a judgment"].startswith("not defined because")
+    assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", told["chance of being right"])

@@ -1,0 +1,68 @@
+"""A fit in words."""
+
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.report.case import case_of
+from adjudge.report.summary import actions, opening
+
+
+def case_with(spoil, gold=None):
+    """Return the case of a crowd of seven, the last of whom does otherwise."""
+    drawn = adjudge.simulate("dawid-skene", seed=3, items=300, judges=7, labels=2, per_item=7)
+    table = pl.DataFrame(
+        {
+            "item": drawn.judgments.items.gather(drawn.judgments.item()),
+            "judge": drawn.judgments.judges.gather(drawn.judgments.judge),
+            "label": drawn.judgments.label.astype(int),
+            "truth": drawn.truth[drawn.judgments.item()],
+        }
+    )
+    last = drawn.judgments.judges[-1]
+    said = pl.when(pl.col("judge") == last).then(spoil).otherwise(pl.col("label"))
+    judgments = adjudge.read(table.with_columns(label=said).drop("truth"))
+    return case_of(adjudge.fit(judgments, "dawid-skene", gold), judgments), str(last)
+
+
+def test_what_there_is_is_counted():
+    """Judgments, items, judges and labels; how sure the answers are; the vote."""
+    case, _ = case_with(pl.col("label"))
+    first, sure, vote = opening(case)
+    assert first == "2,100 judgments of 300 items by 7 judges; labels '0', '1'."
+    assert "at least 95% sure" in sure
+    assert vote.startswith("On ")
+
+
+def test_a_judge_who_says_the_opposite_is_named():
+    """With what to ask."""
+    case, last = case_with(1 - pl.col("truth"))
+    (line,) = (line for line in actions(case) if "opposite" in line)
+    assert f"'{last}'" in line
+    assert line.endswith("of the work) probably say the opposite of the truth: ask whether they mix up the labels.")
+
+
+def test_a_judge_at_chance_is_named():
+    """Who says the same of everything tells nothing."""
+    case, last = case_with(pl.lit(1))
+    (line,) = (line for line in actions(case) if "no better than chance" in line)
+    assert f"'{last}'" in line
+
+
+def test_gold_that_the_crowd_contradicts_is_told():
+    """And where more judgments would tell most."""
+    case, _ = case_with(pl.col("label"))
+    sure = int(case.fit.posterior.max(axis=1).argmax())
+    wrong = {"item": [case.fit.items[sure]], "label": [1 - int(case.fit.label[sure])]}
+    case, _ = case_with(pl.col("label"), pl.DataFrame(wrong))
+    told = " ".join(actions(case))
+    assert f"gold of 1 item ('{case.fit.items[sure]}')" in told
+    assert "If there is money for more judgments" in told
+
+
+def test_a_fit_that_did_not_come_to_rest_says_beware():
+    """Before anything else is believed."""
+    judgments = adjudge.simulate("dawid-skene", items=50, judges=5, labels=2, per_item=5).judgments
+    with pytest.warns(adjudge.AdjudgeWarning):
+        fit = adjudge.fit(judgments, "hybrid-confusion", run=adjudge.Run(2, 2, 6))
+    assert opening(case_of(fit, judgments))[-1].startswith("Beware: the inference has not come to rest")
