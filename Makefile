@@ -26,7 +26,7 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@echo
 	@echo "Files: $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
 
-test: .venv/.tools ## run every test
+test: .venv/.tools .venv/.browser ## run every test
 	$(BIN)/pytest -n 2
 
 check: .venv/.tools ## format, lint, types, import contracts, docs in step with the code
@@ -61,6 +61,14 @@ clean: ## remove the environment and what the demo wrote
 
 .venv/.installed: .venv/.python pyproject.toml constraints.txt
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+# Chromium, for the tests of pages: the system's, which only root can install. Without it these tests are skipped.
+.venv/.browser: .venv/.python
+	@if ! command -v chromium chromium-browser google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Chromium (once)"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	fi
 	@touch $@
 
 .venv/.tools: .venv/.installed
