@@ -62,11 +62,11 @@ class Collusion:
         looked = f"of {self.one.size:,} pairs with {self.least} shared items or more"
         named = np.flatnonzero(self.flagged)
         if not named.size:
-            return f"No pair of judges agrees more than the model allows, {looked}."
+            return f"No pair of judges agreed more than the model allows, {looked}."
         pairs = [f"{quote(self.judges[int(self.one[p])])} and {quote(self.judges[int(self.other[p])])}" for p in named]
         shown = "; ".join(pairs[:3]) + (f"; and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
         return (
-            f"{named.size:,} {looked} agree more than the model allows: {shown} (at most {self.level:.0%} of those "
+            f"{named.size:,} {looked} agreed more than the model allows: {shown} (at most {self.level:.0%} of those "
             "named are expected to be named wrongly)."
         )
 
