@@ -86,13 +86,20 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     name = sources.display_name(data)
     if format in (None, "parquet") and os.path.isfile(data) and sources.bytes_of(data, len(PARQUET)) == PARQUET:
         return _parquet(Path(data), name)
-    content = _unpacked(sources.bytes_of(data), name).removeprefix(BOM)
-    if not content or content.isspace():
-        raise InputError("the file is empty", name)
+    content = content_of(data)
     kind = format or _kind(data, content)
     if kind not in READERS:
         raise UsageError(f"format {kind!r} is not one of {quoted(READERS, most=99)}")
     return READERS[kind](content, name)
+
+
+def content_of(path: Place) -> bytes:
+    """Return what a file or standard input holds, unpacked and without a byte order mark; an empty one is refused."""
+    name = sources.display_name(path)
+    content = _unpacked(sources.bytes_of(path), name).removeprefix(BOM)
+    if not content or content.isspace():
+        raise InputError("the file is empty", name)
+    return content
 
 
 def _refuse_options(*given: object) -> None:
