@@ -77,6 +77,7 @@ CASES = {
     ),
     "excellent": ({"right": Estimate(0.97, 0.96, 0.98)}, "Very reliable."),
     "reliable": ({}, "Reliable."),
+    "promising": ({"right": Estimate(0.9, 0.75, 0.98), "judgments": 12}, "Reliable so far (12 judgments)."),
     "wide": ({"right": Estimate(0.7, 0.5, 0.9)}, "Better than guessing; more judgments will tell how much."),
     "even": ({"right": Estimate(0.75, 0.7, 0.79)}, "Right on about three in four items; no one confusion stands out."),
 }

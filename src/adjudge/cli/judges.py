@@ -121,10 +121,9 @@ def _show_cards(screen: Console, chosen: Sequence[Card], sort: str, rows: int) -
     """Print the judges: all or, of many, the first and the last."""
     from adjudge.cli.show import table
 
-    lines = [_line(card) for card in chosen]
+    lines, some = [_line(card) for card in chosen], ""
     if len(lines) > 2 * rows:
-        lines = [*lines[:rows], ("...",) * len(HEAD), *lines[-rows:]]
-    some = "" if len(lines) == len(chosen) else f"the first and last {rows} of "
+        lines, some = [*lines[:rows], ("...",) * len(HEAD), *lines[-rows:]], f"the first and last {rows} of "
     screen.print(table(f"Judges by {sort}: {some}{len(chosen):,}", HEAD, lines, WHOLE))
 
 

@@ -25,6 +25,7 @@ PLAIN = 0.25  # the rate from which on it does so however common it is among jud
 BEYOND = 1.25  # times the rate of the typical judge, from which on a rarer one does
 LEANING = 0.25  # places on the scale, at the near end of the interval, that deserve a word
 GOOD, EXCELLENT = 0.8, 0.95  # chances of being right, of a judge at the low end of the interval
+SO_FAR, PROMISING = 0.85, 0.6  # chances of being right, expected and at the low end, that are good for a beginning
 WIDE = 0.3  # an interval of the chance of being right that leaves it open
 NAMED = 2  # confusions in a sentence
 
@@ -195,6 +196,11 @@ RULES = (
     Rule("confusing", lambda seen: bool(_patterns(seen)), "Calls {confusions}{otherwise}."),
     Rule("excellent", lambda seen: seen.right.low >= EXCELLENT, "Very reliable."),
     Rule("reliable", lambda seen: seen.right.low >= GOOD, "Reliable."),
+    Rule(
+        "promising",
+        lambda seen: seen.right.low >= PROMISING and seen.right.value >= SO_FAR,
+        "Reliable so far ({n} judgments).",
+    ),
     Rule(
         "wide",
         lambda seen: seen.right.high - seen.right.low > WIDE,
