@@ -65,10 +65,11 @@ clean: ## remove the environment and what the demo wrote
 
 # Chromium, for the tests of pages: the system's, which only root can install. Without it these tests are skipped.
 .venv/.browser: .venv/.python
-	@if ! command -v chromium chromium-browser google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing Chromium (once)"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	fi
+	else echo "no Chromium: tests in a browser are skipped"; fi
 	@touch $@
 
 .venv/.tools: .venv/.installed
