@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
     from adjudge.judges.cards import Card, Cards, cards
+    from adjudge.judges.chart import ControlChart, control_chart
+    from adjudge.judges.collusion import Collusion, collusion
     from adjudge.judges.confusions import Confusions, confusions
+    from adjudge.judges.drift import Drift, drift
     from adjudge.judges.items import SecondLooks, second_looks
+    from adjudge.judges.monitor import Monitored, NewWork, monitored, new_work
+    from adjudge.judges.streaks import Streaks, streaks
     from adjudge.judgments.datasets import dataset
     from adjudge.judgments.read import read
     from adjudge.judgments.scale import Scale
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
     from adjudge.models.saved import load
+    from adjudge.score.agreement import Agreement, agreement
     from adjudge.score.compare import Comparison, compare
     from adjudge.score.labels import Scores, scores
 
@@ -39,6 +45,11 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.judges.cards": ("Card", "Cards", "cards"),
     "adjudge.judges.confusions": ("Confusions", "confusions"),
     "adjudge.judges.items": ("SecondLooks", "second_looks"),
+    "adjudge.judges.chart": ("ControlChart", "control_chart"),
+    "adjudge.judges.collusion": ("Collusion", "collusion"),
+    "adjudge.judges.drift": ("Drift", "drift"),
+    "adjudge.judges.monitor": ("Monitored", "NewWork", "monitored", "new_work"),
+    "adjudge.judges.streaks": ("Streaks", "streaks"),
     "adjudge.judgments.datasets": ("dataset",),
     "adjudge.judgments.read": ("read",),
     "adjudge.judgments.scale": ("Scale",),
@@ -55,6 +66,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
     "adjudge.models.saved": ("load",),
+    "adjudge.score.agreement": ("Agreement", "agreement"),
     "adjudge.score.compare": ("Comparison", "compare"),
     "adjudge.score.labels": ("Scores", "scores"),
 }
@@ -64,17 +76,23 @@ __all__ = [
     "MODELS",
     "AdjudgeError",
     "AdjudgeWarning",
+    "Agreement",
     "Card",
     "Cards",
     "Choice",
+    "Collusion",
     "Comparison",
     "Confusions",
+    "ControlChart",
     "Draws",
+    "Drift",
     "Fit",
     "HeldOut",
     "InputError",
     "Judgments",
     "MissingExtra",
+    "Monitored",
+    "NewWork",
     "Params",
     "Prior",
     "Ranking",
@@ -82,21 +100,29 @@ __all__ = [
     "Scale",
     "Scores",
     "SecondLooks",
+    "Streaks",
     "UsageError",
+    "agreement",
     "cards",
     "choose",
+    "collusion",
     "compare",
     "confusions",
+    "control_chart",
     "dataset",
+    "drift",
     "fit",
     "held_out",
     "load",
+    "monitored",
+    "new_work",
     "predict",
     "rank",
     "read",
     "scores",
     "second_looks",
     "simulate",
+    "streaks",
 ]
 
 

@@ -11,7 +11,7 @@ from adjudge.errors import UsageError
 from adjudge.judgments.datasets import dataset
 from adjudge.judgments.read import read
 from adjudge.score import cohen, coincidence
-from adjudge.score.agreement import Agreement, agreement
+from adjudge.score.agreement import Agreement, agreement, by_topic
 
 NAMES = ["raw_agreement", "alpha_nominal", "alpha_ordinal", "alpha_interval", "fleiss_kappa", "cohen_kappa"]
 
@@ -219,7 +219,13 @@ def test_the_sentence_says_what_it_is_good_for(right: float, rule: str) -> None:
     """By the published rules of thumb."""
     found = agreement(crowd(500, 6, right=right), draws=1)
     assert found.sentence.startswith("two judges agree on ")
-    assert found.sentence.endswith(f", alpha {found.values['alpha_nominal']:.3f}: {rule}")
+    assert found.sentence.endswith(f", alpha_nominal is {found.values['alpha_nominal']:.3f}: {rule}")
+
+
+def test_the_sentence_knows_an_order() -> None:
+    """Anaesthetists are rarely far apart: by the order of labels they agree well enough."""
+    found = agreement(dataset("anesthesia"))
+    assert ", alpha_ordinal is 0.792: enough for tentative conclusions" in found.sentence
 
 
 def test_columns_are_rows_by_name() -> None:
@@ -251,6 +257,29 @@ def test_many_judges_cost_nothing() -> None:
     found = agreement(table)
     assert time.process_time() - began < 10
     assert found.values["alpha_nominal"] == pytest.approx(0, abs=0.01)
+
+
+def test_topics_are_measured_apart() -> None:
+    """Each as if there were no other; an item without a topic is in none."""
+    easy, hard = crowd(30, 8, right=0.9), crowd(20, 9, right=0.4).with_columns(pl.col("item") + 100)
+    alone = pl.DataFrame({"item": [999], "judge": [0], "label": [1]})
+    parts = [
+        easy.with_columns(topic=pl.lit("a")),
+        hard.with_columns(topic=pl.lit("b")),
+        alone.with_columns(topic=pl.lit("c")),
+    ]
+    found = by_topic(pl.concat(parts))
+    assert list(found) == ["a", "b", "c"]
+    assert found["a"].values == pytest.approx(agreement(easy).values)
+    assert found["b"].rows == agreement(hard).rows
+    assert (found["b"].items, found["b"].alone, found["b"].pairs) == (20, 0, agreement(hard).pairs)
+    assert found["c"].sentence == "not defined because there is a single judge"
+
+
+def test_topics_must_be_there() -> None:
+    """Or the way to name them is said."""
+    with pytest.raises(UsageError, match=r"^the judgments have no topics: name their column with --topic"):
+        by_topic(crowd(5, 0))
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

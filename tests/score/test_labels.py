@@ -103,7 +103,7 @@ def test_calibration_is_among_the_measures_of_probabilities() -> None:
     answers = probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4])
     found = scores(answers, GOLD)
     assert found.values["ece"] == pytest.approx(0.3)
-    assert found.notes["ece"] == "of the probability of 'yes', in 10 bins of equal width"
+    assert found.notes["ece"] == "of 'yes', 10 bins of equal width"
     assert scores(answers, GOLD, positive="no").values["ece"] == pytest.approx(0.3)
 
 
@@ -112,7 +112,7 @@ def test_calibration_of_more_labels_is_of_the_most_likely() -> None:
     answers = pl.DataFrame({"item": ["x", "y"], "label": ["a", "b"], "p_a": [0.5, 0.1], "p_b": [0.3, 0.8]})
     found = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
     assert found.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
-    assert found.notes["ece"] == "of the probability of the most likely label, in 10 bins of equal width"
+    assert found.notes["ece"] == "of the likeliest label, 10 bins of equal width"
 
 
 def graded(labels: list[int], truth: list[int]) -> Scores:

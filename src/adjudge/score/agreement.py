@@ -22,12 +22,12 @@ the same for fewer items and tells the spread as well for more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Flags, Floats, frozen
 from adjudge.errors import UsageError, quote
 from adjudge.judgments.read import read
 from adjudge.judgments.scale import Scale
@@ -116,15 +116,17 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """The agreement in plain words."""
-        raw, alpha = self.values["raw_agreement"], self.values["alpha_nominal"]
+        """The agreement in plain words, by the alpha that knows the order of labels where there is one."""
+        raw, ordered = self.values["raw_agreement"], self.values["alpha_ordinal"]
+        name = "alpha_nominal" if ordered is None else "alpha_ordinal"
+        alpha = self.values[name]
         if raw is None:
             return self.rows[0].note
         said = f"two judges agree on {100 * raw:.0f} % of what both judged"
         if alpha is None:
             return f"{said}; beyond chance: {self.rows[1].note}"
         rule = next(rule for least, rule in RULES if alpha >= least)
-        return f"{said}, alpha {alpha:.3f}: {rule}"
+        return f"{said}, {name} is {alpha:.3f}: {rule}"
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the measures as named columns, a row each."""
@@ -151,7 +153,7 @@ def agreement(
     return Agreement(
         items=int(given.voters.size),
         alone=given.alone,
-        judges=len(table.judges),
+        judges=int(np.unique(table.judge).size),
         judgments=len(table),
         repeats=given.repeats,
         rows=tuple(_undefined(table) if found is None else _rows(table, given, found, rng, draws, level)),
@@ -159,9 +161,26 @@ def agreement(
     )
 
 
+def by_topic(judgments: Any, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0) -> dict[Any, Agreement]:
+    """Return how much judges agree on the items of each topic, by its name; items without a topic are left out."""
+    table = read(judgments)
+    if table.topics is None or table.topic is None:
+        raise UsageError("the judgments have no topics: name their column with --topic (topic=... in Python)")
+    parts = {name: _of_topic(table, table.topic == t) for t, name in enumerate(table.topics)}
+    return {name: agreement(part, draws=draws, level=level, seed=seed) for name, part in parts.items()}
+
+
+def _of_topic(table: Judgments, chosen: Flags) -> Judgments:
+    """Return the judgments of some items (I) alone."""
+    part = table.take(np.flatnonzero(chosen[table.item()]))
+    start = np.r_[0, np.cumsum(np.diff(part.start)[chosen])].astype(np.int64)
+    items = table.items.gather(np.flatnonzero(chosen))
+    return replace(part, items=items, start=frozen(start), topics=None, topic=None)
+
+
 def _undefined(table: Judgments) -> list[Row]:
     """Return the measures, none of which is defined."""
-    reason = SINGLE if len(table.judges) < 2 else APART
+    reason = SINGLE if np.unique(table.judge).size < 2 else APART
     return [Row(measure, None, None, None, f"not defined because {reason}") for measure in (*MEASURES, COHEN)]
 
 

@@ -253,8 +253,8 @@ def _calibration_row(scored: Scored, probability: Floats) -> Row:
     """Return the distance between what is said and what is so, averaged over bins."""
     given, k = scored.response(probability), scored.positive
     error = curve.expected_error(given, curve.by_width(given.probability, curve.BINS))
-    what = "the most likely label" if k is None else quote(scored.scale.names[k])
-    return _row("ece", error, curve.EMPTY, f"of the probability of {what}, in {curve.BINS} bins of equal width")
+    what = "the likeliest label" if k is None else quote(scored.scale.names[k])
+    return _row("ece", error, curve.EMPTY, f"of {what}, {curve.BINS} bins of equal width")
 
 
 def _binary_rows(outcome: Flags, response: Floats, fractional: Floats, k: int, name: str) -> list[Row]:
