@@ -63,7 +63,7 @@ def test_one_card_has_everything(run, fitted):
     assert "chance of being right      0." in answer.out
     assert "not defined because the judgments have no times" in answer.out
     assert "How often each truth (rows) is given each label (columns)" in answer.out
-    assert "more often than true" in answer.out
+    assert "more than true" in answer.out
 
 
 def test_one_card_of_two_labels_with_topics(run, labels):

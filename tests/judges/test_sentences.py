@@ -26,6 +26,7 @@ def seen(**other):
         met=np.array([100.0, 100, 100]),
         right=Estimate(0.9, 0.87, 0.93),
         informedness=Estimate(0.85, 0.8, 0.9),
+        p_chance=0.0,
         p_adversarial=0.0,
         cell=GOOD,
         low=about(GOOD),
@@ -65,6 +66,10 @@ CASES = {
     "weak": (
         {"informedness": Estimate(0.15, 0.05, 0.25)},
         "Hardly better than guessing: knowing the label tells little.",
+    ),
+    "no better": (
+        {"p_chance": 0.97, "informedness": Estimate(-0.3, -0.6, -0.02)},
+        "No better than guessing, and perhaps worse.",
     ),
     "open": (
         {"informedness": Estimate(0.3, -0.1, 0.7), "judgments": 1_200},
@@ -127,6 +132,12 @@ def test_a_judge_of_one_label_on_items_that_all_have_it_is_not_accused():
     """Who met no other truth cannot have said another label rightly."""
     honest = seen(said=np.array([0.0, 0, 300]), met=np.array([1.0, 1, 298]))
     assert rule_of(honest).name != "one answer"
+
+
+@pytest.mark.parametrize("name", ["opposite", "worse", "no better"])
+def test_nobody_is_accused_on_few_judgments(name):
+    """However sure a model may be of them."""
+    assert rule_of(seen(**{**CASES[name][0], "judgments": 9})).name == "open"
 
 
 def test_only_what_the_interval_supports_is_notable():

@@ -130,7 +130,7 @@ def _show_cards(screen: Console, chosen: Sequence[Card], sort: str, rows: int) -
 def _line(card: Card) -> tuple[Any, ...]:
     """Return a judge as a row of the table."""
     numbers = card.informedness.value, card.bits.value, card.p_chance
-    return (_name(card.judge), card.judgments, _interval(card.right), *numbers, card.sentence)
+    return (_name(card.judge), card.judgments, _interval(card.right, "-"), *numbers, card.sentence)
 
 
 def _show_card(screen: Console, card: Card, known: Cards) -> None:
@@ -166,15 +166,8 @@ def _show_card(screen: Console, card: Card, known: Cards) -> None:
             f"\nThe matrix of {len(names)} labels is too large for a screen: fit.confusion in Python holds it."
         )
         return
-    ends = card.confusion_low, card.confusion_high
-    cells = [
-        (
-            names[k],
-            *(f"{card.confusion[k, y]:.2f} ({ends[0][k, y]:.2f}-{ends[1][k, y]:.2f})" for y in range(len(names))),
-        )
-        for k in range(len(names))
-    ]
-    bias = ("more often than true", *(f"{each.value:+.2f} ({each.low:+.2f} to {each.high:+.2f})" for each in card.bias))
+    cells = [(name, *(_interval(card.cell(k, y), "-") for y in range(len(names)))) for k, name in enumerate(names)]
+    bias = ("more than true", *(_interval(each, sign="+") for each in card.bias))
     screen.print()
     screen.print(table("How often each truth (rows) is given each label (columns)", ("truth", *names), [*cells, bias]))
 
@@ -200,9 +193,12 @@ def _name(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
-def _interval(estimate: Estimate | Agreement | None) -> str:
+def _interval(estimate: Estimate | Agreement | None, to: str = " to ", sign: str = "") -> str:
     """Return an estimate as people read it."""
-    return "-" if estimate is None else f"{estimate.value:.2f} ({estimate.low:.2f}-{estimate.high:.2f})"
+    if estimate is None:
+        return "-"
+    value, low, high = (round(number, 2) + 0.0 for number in estimate[:3])  # there is no -0.00
+    return f"{value:{sign}.2f} ({low:.2f}{to}{high:.2f})"
 
 
 def _number(value: float | None) -> str:

@@ -62,6 +62,11 @@ class Card:
     sentence: str
     reasons: Mapping[str, str] = field(default_factory=dict)
 
+    def cell(self, truth: int, label: int) -> Estimate:
+        """Return how often she gives a label to items of a truth, both by their place on the scale."""
+        parts = (self.confusion, self.confusion_low, self.confusion_high)
+        return Estimate(*(float(part[truth, label]) for part in parts))
+
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the card as a row of named values; the labels' names are those of the scale."""
         row: dict[str, Any] = {"judge": self.judge, "judgments": self.judgments, "items": self.items}
@@ -184,7 +189,7 @@ def _card(name: str, j: int, fit: Fit, facts: _Facts) -> Card:
         bias=tuple(map(_estimate, found.bias[:, j].T)),
         shift=seen.shift,
         seconds=facts.seconds[j],
-        p_chance=float(found.p_chance[j]),
+        p_chance=seen.p_chance,
         p_adversarial=seen.p_adversarial,
         sentence=sentence(seen),
         reasons=_reasons(j, fit, facts),
@@ -202,6 +207,7 @@ def _seen(j: int, fit: Fit, facts: _Facts) -> Seen:
         met=facts.met[j],
         right=_estimate(found.right[:, j]),
         informedness=_estimate(found.informedness[:, j]),
+        p_chance=float(found.p_chance[j]),
         p_adversarial=float(found.p_adversarial[j]),
         cell=found.cell[0, j],
         low=found.cell[1, j],

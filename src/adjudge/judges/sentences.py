@@ -16,9 +16,10 @@ from adjudge.errors import quote
 from adjudge.judges.evidence import Estimate
 
 FEW = 5  # judgments below which nothing is said of a judge
+ACCUSED = 10  # judgments below which nothing bad is
 MET = 3.0  # items of a truth that a judge must have met before anything is said of how she labels it
 SURE = 0.95  # the probability from which on something is said of her
-BLIND = 0.2  # informedness that she may at most have and still be said to answer at random
+BLIND = 0.2  # informedness, either way, that she may at most have and still be said to answer at random
 WEAK = 0.3  # the same for hardly better
 NOTABLE = 0.1  # the least rate of a confusion, at the low end of its interval, that deserves a word
 PLAIN = 0.25  # the rate from which on it does so however common it is among judges
@@ -30,7 +31,8 @@ WIDE = 0.3  # an interval of the chance of being right that leaves it open
 NAMED = 2  # confusions in a sentence
 
 FRACTIONS = (  # a share, how many of things it is, and which part of a whole
-    (0.02, "very few", "hardly any"),
+    (0.01, "very few", "hardly any"),
+    (1 / 30, "one in thirty", "a thirtieth"),
     (1 / 20, "one in twenty", "a twentieth"),
     (1 / 10, "one in ten", "a tenth"),
     (1 / 7, "one in seven", "a seventh"),
@@ -58,6 +60,7 @@ class Seen(NamedTuple):
     met: Floats  # (K) truths of the items, expected
     right: Estimate
     informedness: Estimate
+    p_chance: float
     p_adversarial: float
     cell: Floats  # (K, K) the matrix
     low: Floats  # (K, K) the low ends of its intervals
@@ -123,6 +126,11 @@ def _always_one(seen: Seen) -> bool:
     return bool(seen.said.sum() - seen.said[given] == 0 and seen.met.sum() - seen.met[given] >= MET)
 
 
+def _surely(seen: Seen, probability: float) -> bool:
+    """Whether something bad is sure enough, and rests on enough, to be said."""
+    return probability >= SURE and seen.judgments >= ACCUSED
+
+
 def _leans(seen: Seen) -> bool:
     """Whether labels are surely too high, or too low."""
     return seen.shift is not None and (seen.shift.low > LEANING or seen.shift.high < -LEANING)
@@ -173,17 +181,17 @@ RULES = (
     Rule("one answer", _always_one, "Always says {label}."),
     Rule(
         "opposite",
-        lambda seen: seen.p_adversarial >= SURE and seen.right.high < 0.5,
+        lambda seen: _surely(seen, seen.p_adversarial) and seen.right.high < 0.5,
         "Says the opposite of the truth more often than not; check whether the labels were swapped.",
     ),
     Rule(
         "worse",
-        lambda seen: seen.p_adversarial >= SURE,
+        lambda seen: _surely(seen, seen.p_adversarial),
         "Wrong more often than a blind guess would be; check whether labels were swapped.",
     ),
     Rule(
         "random",
-        lambda seen: seen.informedness.low <= 0 and seen.informedness.high < BLIND,
+        lambda seen: -BLIND < seen.informedness.low <= 0 and seen.informedness.high < BLIND,
         "Answers at random: knowing the label tells nothing.",
     ),
     Rule(
@@ -191,6 +199,7 @@ RULES = (
         lambda seen: seen.informedness.low > 0 and seen.informedness.high < WEAK,
         "Hardly better than guessing: knowing the label tells little.",
     ),
+    Rule("no better", lambda seen: _surely(seen, seen.p_chance), "No better than guessing, and perhaps worse."),
     Rule("open", lambda seen: seen.informedness.low <= 0, "Cannot be told from guessing yet ({n} judgments)."),
     Rule("leaning", _leans, "Rates {levels} too {way} on average."),
     Rule("confusing", lambda seen: bool(_patterns(seen)), "Calls {confusions}{otherwise}."),
