@@ -1,5 +1,7 @@
 """Confusions across judges."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -41,10 +43,24 @@ def test_what_a_confusion_costs_is_counted():
 
 def test_one_judge_is_no_matter_for_the_guidelines():
     """A word with her may do more."""
-    (first,) = confusions(*crowd_of(1, 7))
-    assert first.sentence.endswith("1 of 8 judges does it: a word with this judge may help most.")
+    (first,) = confusions(*crowd_of(1, 1))
+    assert first.sentence.endswith("1 of 2 judges does it: a word with 'muddled0' may help most.")
     (first,) = confusions(*crowd_of(2, 12))
     assert first.sentence.endswith("2 of 14 judges do it: a word with these judges may help most.")
+
+
+def test_a_confusion_that_is_mostly_one_judges_names_her():
+    """Revising guidelines for all would not reach her."""
+    (first,) = confusions(*crowd_of(4, 4))
+    assert (first.chief, first.chief_share) == ("muddled0", 0.25)
+    fit, judgments = crowd_of(3, 6)
+    busy = judgments.judges.to_list().index("muddled1")
+    weight = np.where(judgments.judge == busy, 8.0, 1.0)
+    (first,) = confusions(
+        adjudge.fit(replace(judgments, weight=weight), gold=fit.gold), replace(judgments, weight=weight)
+    )
+    assert (first.chief, first.chief_share) == ("muddled1", 0.8)
+    assert first.sentence.endswith("3 of 9 judges do it, but four fifths of these labels are those of 'muddled1'.")
 
 
 def test_a_confusion_that_no_judge_surely_makes_is_no_ones():
@@ -88,7 +104,7 @@ def test_a_crowd_without_errors_has_no_confusions():
     found = confusions(fit, judgments)
     assert len(found) == 0
     assert found.errors == 0
-    assert found.table().columns == ["truth", "said", "labels", "share", "judges", "of", "rate", "items", "sentence"]
+    assert found.table().columns == [*vars(confusions(*crowd_of(1, 1))[0])]
     assert found.table().height == 0
 
 

@@ -19,6 +19,7 @@ from adjudge.judges.sentences import MET, NOTABLE, part
 from adjudge.models.record import Fit
 
 MANY = 0.2  # of the judges who met a truth, from which on a confusion is a matter of the guidelines
+MOSTLY = 0.5  # of the labels that a confusion costs, from which on it is one judge's
 LIKELY = 0.5  # the probability of a truth that an item must have to be an example of its confusion
 LEAST = 0.5  # labels that a confusion must cost to be one
 EXAMPLES = 3  # items that show a confusion best
@@ -35,6 +36,8 @@ class Confusion:
     judges: int  # who surely do it in a tenth of cases or more
     of: int  # judges who have met the truth
     rate: float  # how often the typical judge does it
+    chief: str  # the judge, of these if there are any, whom it costs most labels
+    chief_share: float  # of the labels it costs, how many are hers
     items: tuple[str, ...]  # that show it best
     sentence: str = ""
 
@@ -73,6 +76,8 @@ SCHEMA: dict[str, Any] = {
     "judges": pl.Int64,
     "of": pl.Int64,
     "rate": pl.Float64,
+    "chief": pl.String,
+    "chief_share": pl.Float64,
     "items": pl.String,
     "sentence": pl.String,
 }
@@ -91,21 +96,24 @@ def confusions(fit: Fit, judgments: Any, *, most: int = 10, low: Floats | None =
     cost = evidence.tally.sum(axis=0) * ~np.eye(len(fit.scale), dtype=bool)  # (K, K)
     errors, typical = float(cost.sum()), typical_matrix(evidence)
     met = evidence.tally.sum(axis=2) >= MET  # (J, K)
-    notable = ((ends >= NOTABLE) & met[:, :, None]).sum(axis=0)  # (K, K) judges
+    notable = (ends >= NOTABLE) & met[:, :, None]  # (J, K, K)
     given, found = _given(evidence), []
     for cell in np.argsort(-cost, axis=None, kind="stable")[:most].tolist():
         k, other = divmod(cell, len(fit.scale))
         if cost[k, other] < LEAST:
             break
-        likely = evidence.posterior[:, k]
+        likely, who = evidence.posterior[:, k], notable[:, k, other]
+        own = evidence.tally[:, k, other] * (who if who.any() else 1)
         bare = Confusion(
             truth=fit.scale.names[k],
             said=fit.scale.names[other],
             labels=float(cost[k, other]),
             share=float(cost[k, other]) / errors,
-            judges=int(notable[k, other]),
+            judges=int(who.sum()),
             of=int(met[:, k].sum()),
             rate=float(typical[k, other]),
+            chief=str(fit.judge_names[int(own.argmax())]),
+            chief_share=float(own.max() / cost[k, other]),
             items=_examples(fit, evidence, given[:, other] * likely, likely),
         )
         found.append(replace(bare, sentence=_sentence(bare)))
@@ -133,8 +141,11 @@ def _sentence(found: Confusion) -> str:
     cost = f"{quote(found.truth)} called {quote(found.said)} costs {many}, {share}"
     if not found.judges:
         return f"{cost}; no judge surely does it often."
-    one = found.judges == 1
-    who = f"{found.judges:,} of {found.of:,} judges {'does' if one else 'do'} it"
-    if one or found.judges < MANY * found.of:
-        return f"{cost}; {who}: a word with {'this judge' if one else 'these judges'} may help most."
+    who = f"{found.judges:,} of {found.of:,} judges {'does' if found.judges == 1 else 'do'} it"
+    if found.judges == 1:
+        return f"{cost}; {who}: a word with {quote(found.chief)} may help most."
+    if found.chief_share > MOSTLY and found.of > 2:
+        return f"{cost}; {who}, but {part(found.chief_share)} of these labels are those of {quote(found.chief)}."
+    if found.judges < MANY * found.of:
+        return f"{cost}; {who}: a word with these judges may help most."
     return f"{cost}; {who}: say in the guidelines what tells them apart."
