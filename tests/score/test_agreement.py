@@ -204,7 +204,9 @@ def test_a_sample_of_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cohen, "MOST", 9)
     none = agreement(given).rows[-1]
     assert none.value is None
-    assert none.note == "not defined because every item has too many votes to go through pair by pair (more than 9)"
+    assert (
+        none.note == "not defined because every item has too many votes to go through pair by pair (more than 9 pairs)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,23 @@ from typing import Annotated
 import typer
 
 from adjudge import __version__
-from adjudge.cli import check, compare, datasets, draws, fit, judges, models, predict, rank, report, score, simulate, study
+from adjudge.cli import (
+    agreement,
+    check,
+    compare,
+    datasets,
+    draws,
+    fit,
+    judges,
+    models,
+    monitor,
+    predict,
+    rank,
+    report,
+    score,
+    simulate,
+    study,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -16,7 +32,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-COMMANDS = (fit.fit, predict.predict, check.check, judges.judges, score.score, compare.compare, rank.rank, report.report, draws.draws)
+COMMANDS = (
+    fit.fit,
+    predict.predict,
+    check.check,
+    judges.judges,
+    monitor.monitor,
+    agreement.agreement,
+    score.score,
+    compare.compare,
+    rank.rank,
+    report.report,
+    draws.draws,
+)
 LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)

@@ -54,6 +54,7 @@ Measured: TypeAlias = Callable[[Sums, Floats], float | None]
 
 LEVEL = 0.9
 PAIRS = 10
+DIGITS = 12  # beyond which a pair's kappa is rounding
 RULES = (  # what an alpha is good for (Krippendorff 2004, section 11.4.2)
     (0.8, "enough to rely on a single judgment, by Krippendorff's rule of 0.8"),
     (0.667, "enough for tentative conclusions, by Krippendorff's rule of 0.667"),
@@ -231,9 +232,8 @@ def _notes(scale: Scale, whole: Sums, found: Kappas, given: Votes) -> dict[str, 
 def _cohen_note(found: Kappas, given: Votes) -> str:
     """Return which pairs of judges the mean is of."""
     if not found.seen:
-        return (
-            f"not defined because every item has too many votes to go through pair by pair (more than {cohen.MOST:,})"
-        )
+        most = f"more than {cohen.MOST:,} pairs"
+        return f"not defined because every item has too many votes to go through pair by pair ({most})"
     if found.mean is None:
         return "not defined because every two judges gave one and the same label to all that both judged"
     note = f"mean of {found.kappa.size - found.undefined:,} pairs of judges, weighted by shared items"
@@ -253,7 +253,7 @@ def _pairs(table: Judgments, found: Kappas, most: int) -> list[Pair]:
             table.judges[int(second[p])],
             round(found.shared[p]),
             float(found.agreement[p]),
-            None if np.isnan(found.kappa[p]) else float(found.kappa[p]),
+            None if np.isnan(found.kappa[p]) else round(float(found.kappa[p]), DIGITS) + 0.0,  # never -0.000
         )
         for p in np.argsort(-np.rint(found.shared), kind="stable")[:most].tolist()
     ]

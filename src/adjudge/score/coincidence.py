@@ -154,10 +154,11 @@ def coincidences(given: Votes, group: Codes, G: int, K: int) -> Floats:
     order = np.argsort(of, kind="stable")
     rows = csr_array((share, (row, label)), shape=(of.size, K))[order]
     edge = np.searchsorted(of[order], np.arange(G + 1))
+    weighed = rows.multiply(weight[order, None]).tocsr()
     met = np.empty((G, K, K))
     for g in range(G):
-        part = rows[edge[g] : edge[g + 1]].toarray()  # (items of the group, K)
-        met[g] = (part * weight[order[edge[g] : edge[g + 1]], None]).T @ part
+        part = slice(edge[g], edge[g + 1])  # of items are few of many labels: products are sparse, too
+        met[g] = (weighed[part].T @ rows[part]).toarray()
     return met
 
 
