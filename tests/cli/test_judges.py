@@ -1,7 +1,10 @@
 """``adjudge judges``."""
 
+import doctest
 import io
 import json
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -142,3 +145,16 @@ def test_names_are_no_commands_to_the_screen(run, tmp_path):
         assert answer.code == 0
         assert "\x1b" not in answer.out
         assert "[red]eve" in answer.out
+
+
+def test_the_page_shows_what_the_commands_print(run):
+    """Every command of docs/judge-card.md, one after the other; three dots stand for what is left out."""
+    page = (Path(__file__).parents[2] / "docs/judge-card.md").read_text()
+    told = [part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]]
+    assert len(told) == 5
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for part in told:
+        command, _, shown = part.partition("\n")
+        answer = run(*command.split())
+        assert answer.code == 0
+        assert doctest.OutputChecker().check_output(shown, answer.out, flags), answer.out

@@ -98,6 +98,14 @@ def test_what_cards_know_need_not_be_drawn_again():
     assert confusions(fit, crowd.judgments, low=low).table().equals(confusions(fit, crowd.judgments).table())
 
 
+def test_ends_of_other_judges_are_refused():
+    """They would be taken for these judges'."""
+    with pytest.raises(
+        adjudge.UsageError, match=r"low has the shape \(2, 3, 3\), and the judges' matrices \(4, 3, 3\)"
+    ):
+        confusions(*crowd_of(2, 2), low=np.zeros((2, 3, 3)))
+
+
 def test_a_crowd_without_errors_has_no_confusions():
     """Nor a table with rows, but its columns."""
     fit, judgments = crowd_of(0, 3)

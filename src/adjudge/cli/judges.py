@@ -129,7 +129,7 @@ def _show_cards(screen: Console, chosen: Sequence[Card], sort: str, rows: int) -
 
 def _line(card: Card) -> tuple[Any, ...]:
     """Return a judge as a row of the table."""
-    numbers = card.informedness.value, card.bits.value, card.p_chance
+    numbers = round(card.informedness.value, 3) + 0.0, card.bits.value, card.p_chance  # there is no -0.000
     return (_name(card.judge), card.judgments, _interval(card.right, "-"), *numbers, card.sentence)
 
 

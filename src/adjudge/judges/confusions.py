@@ -92,6 +92,8 @@ def confusions(fit: Fit, judgments: Any, *, most: int = 10, low: Floats | None =
     if most < 1:
         raise UsageError(f"most {most} is not a number of at least 1")
     evidence = gathered(fit, judgments)
+    if low is not None and low.shape != evidence.tally.shape:
+        raise UsageError(f"low has the shape {low.shape}, and the judges' matrices {evidence.tally.shape}")
     ends = told(fit, evidence, seed).cell[1] if low is None else low
     cost = evidence.tally.sum(axis=0) * ~np.eye(len(fit.scale), dtype=bool)  # (K, K)
     errors, typical = float(cost.sum()), typical_matrix(evidence)
