@@ -21,6 +21,20 @@ def test_a_plain_table_is_scored(run, tmp_path):
     assert "0.500" in run("score", "a.csv", "gold.csv").out
 
 
+def test_a_table_of_labels_in_an_order_is_scored(run, tmp_path):
+    """Numbers by their own order, other labels by the one that is given."""
+    (tmp_path / "a.csv").write_text("item,label\nx,low\ny,high\n")
+    (tmp_path / "gold.csv").write_text("item,label\nx,low\ny,mid\n")
+    assert "mae" not in run("score", "a.csv", "gold.csv").out
+    answer = run("score", "a.csv", "gold.csv", "--ordinal", "--labels", "low,mid,high")
+    assert answer.code == 0
+    assert [line.split()[:2] for line in answer.out.splitlines() if line.startswith("mae")] == [["mae", "0.500"]]
+    assert "quadratic_kappa" in answer.out
+    refusal = run("score", "a.csv", "gold.csv", "--ordinal")
+    assert refusal.code == 2
+    assert refusal.err.startswith("adjudge: the order of the labels 'high', 'low', 'mid' is not known: give it")
+
+
 def test_a_missing_gold_file_is_said(run, tmp_path):
     """One line, exit code 1."""
     (tmp_path / "a.csv").write_text("item,label\nx,1\n")

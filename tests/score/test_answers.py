@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from adjudge.errors import InputError
+from adjudge.errors import InputError, UsageError
 from adjudge.judgments.read import read
 from adjudge.models.fit import fit
 from adjudge.score.labels import Scores, scores
@@ -234,3 +234,40 @@ def test_a_folder_that_is_no_fit_is_refused(tmp_path: Path) -> None:
     """Any other folder is told from a saved fit."""
     with pytest.raises(InputError, match="is not a saved fit"):
         scores(tmp_path, GOLD)
+
+
+def test_an_order_that_is_given_is_kept() -> None:
+    """Answers, truths and probabilities move with their labels; one that nobody used has probability 0."""
+    columns = {"item": ["a", "b"], "label": ["low", "high"], "p_low": [0.9, 0.2], "p_high": [0.1, 0.8]}
+    gold, order = {"a": "low", "b": "low"}, ["low", "mid", "high"]
+    plain, found = scores(pl.DataFrame(columns), gold), scores(pl.DataFrame(columns), gold, labels=order, ordinal=True)
+    assert found.labels == ("low", "mid", "high")
+    assert found.confusion.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert found.values["mae"] == 1
+    assert found.values["brier"] == pytest.approx(plain.values["brier"])
+    assert found.values["log_loss"] == pytest.approx(plain.values["log_loss"])
+    assert "mae" not in scores(pl.DataFrame(columns), gold, labels=order).values
+
+
+def test_numbers_have_an_order_of_their_own() -> None:
+    """It is enough to say that it means something; a fit that knows stays as it is."""
+    assert scores({"a": 10, "b": 2}, {"a": 2, "b": 2}, ordinal=True).values["mae"] == 4
+    consensus = fit(
+        read(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "label": [1, 1]}), ordinal=True), "majority"
+    )
+    assert scores(consensus, {"a": 1}).values == scores(consensus, {"a": 1}, ordinal=True).values
+
+
+def test_told_truths_move_with_their_labels() -> None:
+    """What a fit had been told is still counted, and what it had not is not."""
+    told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
+    gold = {"d1": "no", "d3": "yes"}
+    assert scores(told, gold, labels=["yes", "no"]).known == scores(told, gold).known == 1
+
+
+def test_an_order_must_be_known_and_whole() -> None:
+    """Text has none of its own, and labels that are there must be named."""
+    with pytest.raises(UsageError, match=r"^the order of the labels 'no', 'yes' is not known: give it, lowest first"):
+        scores(ANSWERS, GOLD, ordinal=True)
+    with pytest.raises(UsageError, match=r"^labels 'yes', 'maybe' lack 'no': name all that answers and gold hold$"):
+        scores(ANSWERS, GOLD, labels=["yes", "maybe"])

@@ -29,8 +29,13 @@ def score(
     ] = BOUND,
     item: o.ItemColumn = None,
     label: o.LabelColumn = None,
+    labels: o.Labels = None,
+    ordinal: o.Ordinal = False,
 ) -> None:
     """Score labels, and probabilities where there are any, against gold.
+
+    Labels in an order are also scored by how far off they are: a fit knows that there is one, of a table
+    --ordinal says so.
 
     \b
     $ adjudge simulate liu-wang --out crowd/
@@ -40,4 +45,14 @@ def score(
     from adjudge.cli.show import show_scores
     from adjudge.score.labels import scores
 
-    show_scores(scores(answers, gold, positive=positive, bound=bound, item=item, label=label))
+    found = scores(
+        answers,
+        gold,
+        positive=positive,
+        bound=bound,
+        item=item,
+        label=label,
+        labels=o.label_list(labels),
+        ordinal=ordinal,
+    )
+    show_scores(found)

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
-from adjudge.errors import quote, quoted
+from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.encode import Coded, code_columns, scale_codes
 from adjudge.judgments.gold import GOLD, UNKNOWN, gold_source, gold_table, places
-from adjudge.judgments.scale import Scale, scale_of
+from adjudge.judgments.scale import Label, Scale, given_scale, scale_of
 from adjudge.models.record import Fit
 from adjudge.models.saved import load
 
@@ -64,6 +64,26 @@ def matched(answers: Any, gold: Any, named: Mapping[str, str | None]) -> Matched
     items, truth = gold_table(source, given.scale, item=roles["item"], label=roles["label"])
     place = _places(source, items, given)  # (I) of the gold items among the answers
     return Matched(given, truth[place >= 0], place[place >= 0], int((place < 0).sum()))
+
+
+def ordered(found: Matched, labels: Sequence[Label] | None, ordinal: bool) -> Matched:
+    """Return the same on a scale that is given, in order, or whose numeric order is said to mean something."""
+    given, old = found.answers, found.answers.scale
+    if labels is None and (old.ordinal or not ordinal):
+        return found
+    order = scale_of(old.labels, ordinal).labels if labels is None else labels
+    new = given_scale(order, ordinal or old.ordinal, old.labels[0])
+    place = new.places(old.labels)
+    strange = [label for label, k in zip(old.labels, place, strict=True) if k is None]
+    if strange:
+        raise UsageError(f"labels {quoted(new.names)} lack {quoted(strange)}: name all that answers and gold hold")
+    to = np.array([*place, -1], np.int64)  # what is not known stays -1
+    probability = None if given.probability is None else np.zeros((len(given.items), len(new)))
+    if probability is not None:
+        probability[:, to[:-1]] = given.probability
+    told = None if given.told is None else to[given.told]
+    answers = given._replace(scale=new, label=to[given.label], probability=probability, told=told)
+    return found._replace(answers=answers, truth=to[found.truth])
 
 
 def _fit_of(answers: Any) -> Any:

@@ -13,9 +13,9 @@ from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.scale import Label, Scale
 from adjudge.score import calibration as curve
 from adjudge.score import confusion as matrix
-from adjudge.score import ordinal
+from adjudge.score import ordinal as distances
 from adjudge.score import probabilities as losses
-from adjudge.score.answers import PREFIX, Answers, matched
+from adjudge.score.answers import PREFIX, Answers, matched, ordered
 from adjudge.score.probabilities import BOUND
 
 
@@ -38,9 +38,9 @@ SQUARED: Mapping[str, Callable[[losses.Outcomes, Floats], float | None]] = {
     "rmse": losses.root_mean_squared_error,
 }
 ORDERED: Mapping[str, Callable[[matrix.Matrix, Floats], float | None]] = {  # of labels in an order
-    "mae": ordinal.mean_absolute_error,
-    "label_rmse": ordinal.root_mean_squared_error,
-    "quadratic_kappa": ordinal.quadratic_kappa,
+    "mae": distances.mean_absolute_error,
+    "label_rmse": distances.root_mean_squared_error,
+    "quadratic_kappa": distances.quadratic_kappa,
 }
 EVERY = ("log_loss", "brier", "ece")  # measure of probabilities; with more than two labels, also:
 MANY = ("rmse",)
@@ -121,17 +121,21 @@ def scores(
     bound: float = BOUND,
     item: str | None = None,
     label: str | None = None,
+    labels: Sequence[Label] | None = None,
+    ordinal: bool = False,
 ) -> Scores:
     """Hold answers against gold.
 
     ``answers`` is a fit, the folder of a saved one, or a table (path, frame, mapping) with the columns item and
     label and, for log loss and squared errors, ``p_<label>``. ``gold`` is a table too. ``item`` and ``label`` name
     columns whose names are not usual, in whichever of the tables has them. With two labels, precision and recall
-    speak of the last one unless ``positive`` names the other.
+    speak of the last one unless ``positive`` names the other. ``labels`` are all there are, in order; ``ordinal`` says
+    that their order, or that of numbers, means something, which a fit of labels in an order knows.
     """
     if not 0 < bound < 0.5:
         raise UsageError(f"bound {bound} is not a number above 0 and below 0.5")
-    given, truth, place, missing = matched(answers, gold, {"item": item, "label": label})
+    found = matched(answers, gold, {"item": item, "label": label})
+    given, truth, place, missing = ordered(found, labels, ordinal)
     scored = _scored(given, truth, place, _positive(given.scale, positive), bound)
     return _scores(scored, missing)
 
