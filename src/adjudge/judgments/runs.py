@@ -69,15 +69,15 @@ def read_run(data: Any, name: str | None = None) -> System:
 
 def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
     """Read several runs, each under a name of its own: a mapping's keys, or else what the files are called."""
-    named = data.items() if isinstance(data, Mapping) else ((None, one) for one in data)
-    systems = [read_run(one, name) for name, one in named]
+    if isinstance(data, Mapping):
+        systems = [read_run(one, name) for name, one in data.items()]
+    else:
+        systems = [read_run(one) for one in data]
+        if len({system.name for system in systems}) < len(systems):  # a/bm25.run and b/bm25.run
+            systems = [_called(system, one) for system, one in zip(systems, data, strict=True)]
     if not systems:
         raise UsageError("there is no run: give at least one")
     names = [system.name for system in systems]
-    if len(set(names)) < len(names) and not isinstance(data, Mapping):  # a/bm25.run and b/bm25.run
-        named = zip(systems, data, strict=True)
-        systems = [System(str(one), run.table) if isinstance(one, str | os.PathLike) else run for run, one in named]
-        names = [system.name for system in systems]
     twice = [name for n, name in enumerate(names) if name in names[:n]]
     if twice:
         raise UsageError(f"two runs are called {quote(twice[0])}: give every run once, under a name of its own")
@@ -112,6 +112,11 @@ def run_text(system: System) -> str:
         for rank, (document, score) in enumerate(part.select("document", "score").iter_rows(), 1)
     ]
     return "".join(rows)
+
+
+def _called(system: System, data: Any) -> System:
+    """Return a system called by its whole path, where it has one."""
+    return System(str(data), system.table) if isinstance(data, str | os.PathLike) else system
 
 
 def _stem(path: Path) -> str:

@@ -1,0 +1,417 @@
+"""``evaluate``: search systems compared where labels are uncertain, and which documents would settle it.
+
+A measure's mean over topics is uncertain for two reasons. The labels may be wrong: L, drawn from the posterior of a
+fit. And other topics would give other numbers: W, how often each of the T topics counts in a bootstrap over them. Both
+are independent, so the variance of the mean M(L, W) falls into three parts that add up (law of total variance; Sobol):
+
+    labels    Var_L( E_W[M | L] )    what would remain if there were endless topics such as these
+    topics    Var_W( E_L[M | W] )    what would remain if all labels were known
+    both      the rest               labels that matter more in some topics than in others
+
+With x_tl the measure of topic t under labels l, E_W[M | L] is the mean of x over t, and a bootstrap of T topics has the
+variance of x over t divided by T, so that nothing but the labels need be drawn. The chance that one system is better
+than another is the share of draws of L, or of L and W together, in which its mean is higher.
+
+A document decides by what its label does to the difference of two systems. In draws of all other labels its own is set
+to each label in turn: that moves the expected difference by so much. The difference itself being about normal, this
+moves the chance that the first system is better; documents are ranked by how far it moves on average over what the
+label may turn out to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.judgments.runs import System, read_runs
+from adjudge.models.record import Fit
+from adjudge.models.saved import load
+from adjudge.score.ranking import LEVEL, USUAL, Measure, values, without_relevant
+from adjudge.score.ranking import measures as measures_named
+from adjudge.score.uncertain import Labelled, kept_draws, labelled, worth_of
+
+DRAWS = 1_000
+BUDGET = 10
+INTERVAL = (0.05, 0.95)
+SAME = 1e-12  # differences below this are of rounding
+CERTAIN = 1 - 1e-4  # chance of a label beyond which there is nothing to ask about
+WORK = 2_000_000_000  # labels looked at, at most, to find the documents that decide
+FEWEST = 8  # draws for that, at least
+ONE_TOPIC = "what topics add is not defined because there is one topic only"
+NO_PAIR = "which documents decide is not defined because there is one run only"
+
+
+class Parts(NamedTuple):
+    """The variance of a mean over topics, by where it comes from."""
+
+    labels: float
+    topics: float
+    both: float
+
+    @property
+    def shares(self) -> tuple[float, float, float] | None:
+        """The parts as shares of the whole, None where nothing varies."""
+        whole = sum(self)
+        return (self.labels / whole, self.topics / whole, self.both / whole) if whole > SAME**2 else None
+
+
+class Span(NamedTuple):
+    """The ends of a 90 % interval."""
+
+    low: float
+    high: float
+
+
+class SystemScore(NamedTuple):
+    """A run's mean of a measure over topics, and how uncertain it is."""
+
+    run: str
+    measure: str
+    value: float  # expected over the labels
+    labels: Span  # the topics as they are, the labels uncertain
+    topics: Span | None  # the labels averaged over, the topics drawn anew
+    both: Span  # labels and topics
+    parts: Parts
+
+
+class SystemPair(NamedTuple):
+    """Two runs by one measure."""
+
+    measure: str
+    first: str
+    second: str
+    difference: float  # above 0, the first is better
+    span: Span  # over labels and topics
+    better: float  # chance that the first is better than the second, over labels and topics
+    tied: float  # chance that they are the same
+    better_labels: float  # the same over the labels alone
+    tied_labels: float
+    parts: Parts
+
+
+class Deciding(NamedTuple):
+    """A document whose label would move the chance that the first run is better."""
+
+    topic: str
+    document: str
+    judged: bool
+    chance: float  # that it is relevant
+    first_rank: int | None  # where the first run has it
+    second_rank: int | None
+    effect: float  # of the highest grade instead of the lowest, on the difference of the means
+    moves: float  # the chance that the first is better, by so much, on average over what the label may be
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Search systems under uncertain labels."""
+
+    runs: tuple[str, ...]  # (R)
+    measures: tuple[str, ...]  # (M)
+    topics: tuple[str, ...]  # (T)
+    draws: int  # of the labels
+    joint: bool  # whether labels were drawn together, from draws that the fit kept
+    scores: tuple[SystemScore, ...]  # runs by measures
+    pairs: tuple[SystemPair, ...]
+    asked: tuple[str, str, str] | None  # the measure and the two runs that the documents decide between
+    deciding: tuple[Deciding, ...]  # those that move it most first
+    notes: tuple[str, ...]
+    value: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0, 0, 0)))  # (R, M, T, S)
+
+    def __repr__(self) -> str:
+        shown = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
+        return f"Evaluation({len(self.topics):,} topics, {self.draws:,} draws: {', '.join(shown[:4])})"
+
+    def score_rows(self) -> list[dict[str, Any]]:
+        """Return the runs as rows of a table."""
+        return [
+            {
+                "run": one.run,
+                "measure": one.measure,
+                "value": one.value,
+                **_ends("labels", one.labels),
+                **_ends("topics", one.topics),
+                **_ends("", one.both),
+                **_shares(one.parts),
+            }
+            for one in self.scores
+        ]
+
+    def pair_rows(self) -> list[dict[str, Any]]:
+        """Return the pairs of runs as rows of a table."""
+        return [
+            {
+                "measure": one.measure,
+                "first": one.first,
+                "second": one.second,
+                "difference": one.difference,
+                **_ends("", one.span),
+                "better": one.better,
+                "tied": one.tied,
+                "better_labels": one.better_labels,
+                "tied_labels": one.tied_labels,
+                **_shares(one.parts),
+            }
+            for one in self.pairs
+        ]
+
+    def deciding_rows(self) -> list[dict[str, Any]]:
+        """Return the documents that decide as rows of a table."""
+        return [one._asdict() for one in self.deciding]
+
+
+def evaluate(
+    runs: Mapping[str, Any] | Sequence[Any],
+    fit: Fit | str | Path,
+    measures: str | Sequence[str] = USUAL,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    budget: int = BUDGET,
+    unjudged: str = "zero",
+    level: float = LEVEL,
+    complete: bool = False,
+    pair: tuple[str, str] | None = None,
+) -> Evaluation:
+    """Evaluate runs (files, frames or {topic: {document: score}}) by what a fit holds likely of the documents.
+
+    ``unjudged`` documents have grade zero, or a label drawn by its prevalence in the topic. Topics are those of the fit
+    that a run has, with ``complete`` all; a run without a topic has 0 there. ``budget`` documents are named that would
+    decide between the two best runs by the first measure, or between a ``pair``.
+    """
+    for name, number in (("draws", draws), ("budget", budget + 1)):
+        if number < 1:
+            raise UsageError(f"{name} {number - (name == 'budget')} is not {int(name == 'draws')} or more")
+    asked, systems = measures_named(measures), read_runs(runs)
+    fitted = fit if isinstance(fit, Fit) else load(fit)
+    worth = _worth(fitted, level)
+    topics = list(labelled(fitted, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
+    value = np.stack([values(one.pool.orders, one.code, worth, asked, level) for one in topics], axis=2)
+    names = [system.name for system in systems]
+    better = _between(names, value[:, 0].mean(axis=(1, 2)), pair)
+    deciding = [] if better is None else _deciding(topics, worth, asked[0], level, better, value, unjudged)
+    weight = _resampled(len(topics), value.shape[3], seed)
+    return Evaluation(
+        tuple(names),
+        tuple(one.name for one in asked),
+        tuple(one.pool.topic for one in topics),
+        value.shape[3],
+        kept_draws(fitted, draws) is not None,
+        tuple(_scores(names, asked, value, weight)),
+        tuple(_pairs(names, asked, value, weight)),
+        None if better is None else (asked[0].name, names[better[0]], names[better[1]]),
+        tuple(sorted(deciding, key=lambda one: -one.moves)[:budget]),
+        tuple(_notes(fitted, systems, topics, worth, level, unjudged, draws)),
+        value,
+    )
+
+
+def variance_parts(x: Floats) -> Parts:
+    """Return where the variance of the mean over topics comes from, of a measure by topic and draw (T, S)."""
+    T = x.shape[0]
+    labels, topics = float(x.mean(axis=0).var()), float(x.mean(axis=1).var()) / T
+    given_labels = float(x.var(axis=0).mean()) / T  # E_L[ Var_W(M | L) ]
+    return Parts(labels, topics, max(0.0, given_labels - topics))
+
+
+def _worth(fit: Fit, level: float) -> Floats:
+    """Return the grades of the labels, refusing a level that none reaches."""
+    if max(fit.scale.values) < level:
+        grades = ", ".join(f"{value:g}" for value in fit.scale.values)
+        raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {grades}")
+    return worth_of(fit)
+
+
+def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -> tuple[int, int] | None:
+    """Return the two runs that are to be decided between, None where there is one only."""
+    if pair is None:
+        best = np.argsort(-mean, kind="stable")
+        return (int(best[0]), int(best[1])) if best.size > 1 else None
+    unknown = [name for name in pair if name not in names]
+    if unknown or pair[0] == pair[1]:
+        which = quote(unknown[0]) if unknown else f"{quote(pair[0])} twice"
+        raise UsageError(f"the pair names {which}: give two of the runs {quoted(names)}")
+    return names.index(pair[0]), names.index(pair[1])
+
+
+def _resampled(topics: int, draws: int, seed: int) -> Floats:
+    """Return what share each topic has in a bootstrap over topics (T, S), one for each draw of the labels."""
+    rng = np.random.default_rng([seed, 1])  # a stream apart from that of the labels
+    count = rng.multinomial(topics, np.full(topics, 1 / topics), size=draws)
+    return np.ascontiguousarray(count.T) / topics
+
+
+def _span(drawn: Floats) -> Span:
+    """Return the interval of draws (S)."""
+    low, high = np.quantile(drawn, INTERVAL)
+    return Span(float(low), float(high))
+
+
+def _scores(names: Sequence[str], asked: Sequence[Measure], value: Floats, weight: Floats) -> Iterator[SystemScore]:
+    """Yield every run by every measure."""
+    for r, run in enumerate(names):
+        for m, measure in enumerate(asked):
+            x = value[r, m]  # (T, S)
+            topics = _span(x.mean(axis=1) @ weight) if x.shape[0] > 1 else None
+            both = _span((x * weight).sum(axis=0))
+            mean = float(x.mean())
+            yield SystemScore(run, measure.name, mean, _span(x.mean(axis=0)), topics, both, variance_parts(x))
+
+
+def _pairs(names: Sequence[str], asked: Sequence[Measure], value: Floats, weight: Floats) -> Iterator[SystemPair]:
+    """Yield every two runs by every measure."""
+    for m, measure in enumerate(asked):
+        for a, b in combinations(range(len(names)), 2):
+            x = value[a, m] - value[b, m]  # (T, S)
+            labels, both = x.mean(axis=0), (x * weight).sum(axis=0)
+            mean, parts = float(x.mean()), variance_parts(x)
+            chances = (*_better(both), *_better(labels))
+            yield SystemPair(measure.name, names[a], names[b], mean, _span(both), *chances, parts)
+
+
+def _better(difference: Floats) -> tuple[float, float]:
+    """Return the share of draws (S) in which a difference is above 0, and in which it is 0."""
+    return float((difference > SAME).mean()), float((abs(difference) <= SAME).mean())
+
+
+def _deciding(
+    topics: Sequence[Labelled],
+    worth: Floats,
+    measure: Measure,
+    level: float,
+    between: tuple[int, int],
+    value: Floats,
+    unjudged: str,
+) -> list[Deciding]:
+    """Return every document whose label is uncertain, with how far knowing it would move the decision."""
+    asked = [_askable(one, between) for one in topics]
+    K, T = worth.size - 1, len(topics)
+    looked = sum(which.size * one.code.shape[0] for which, one in zip(asked, topics, strict=True)) * K * 3
+    draws = int(np.clip(WORK // max(looked, 1), FEWEST, value.shape[3]))
+    difference = (value[between[0], 0] - value[between[1], 0]).mean(axis=0)  # (S)
+    mean, variance = float(difference.mean()), float(difference.var())
+    found = []
+    for which, one in zip(asked, topics, strict=True):
+        orders = [one.pool.orders[r] for r in between]
+        effect = _effects(which, one.pool.judged, orders, one.code[:, :draws], worth, measure, level) / T  # (Q, K + 1)
+        assumed = (which >= one.pool.judged) & (unjudged == "zero")
+        moves = _moves(effect, one.chance[which], assumed, mean, variance)
+        swing = effect[:, np.argmax(worth[:K])] - effect[:, np.argmin(worth[:K])]
+        relevance = one.chance[which] @ (worth[:K] >= level)
+        ranks = [{int(d): n for n, d in enumerate(order, 1)} for order in orders]
+        for q, d in enumerate(which.tolist()):
+            numbers = float(relevance[q]), ranks[0].get(d), ranks[1].get(d), float(swing[q]), float(moves[q])
+            found.append(Deciding(one.pool.topic, one.pool.documents[d], d < one.pool.judged, *numbers))
+    return found
+
+
+def _askable(one: Labelled, between: tuple[int, int]) -> Codes:
+    """Return the documents of a topic whose label is not certain; of those nobody judged, what the two runs return."""
+    uncertain = one.chance.max(axis=1) < CERTAIN
+    returned = np.zeros(uncertain.size, bool)
+    for r in between:
+        returned[one.pool.orders[r]] = True
+    returned[: one.pool.judged] = True
+    return np.flatnonzero(uncertain & returned)
+
+
+def _effects(
+    which: Codes, judged: int, orders: Sequence[Codes], code: Codes, worth: Floats, measure: Measure, level: float
+) -> Floats:
+    """Return the expected difference of two runs in a topic with each of these documents given each label (Q, K + 1).
+
+    The last column is of grade 0, which a document has that nobody judged, and of these only.
+    """
+    given, found = code.copy(), np.zeros((which.size, worth.size))
+    for q, d in enumerate(which):
+        for k in range(worth.size if d >= judged else worth.size - 1):
+            given[d] = k
+            first, second = values(orders, given, worth, [measure], level)[:, 0]
+            found[q, k] = (first - second).mean()
+        given[d] = code[d]
+    return found
+
+
+def _moves(effect: Floats, chance: Floats, assumed: Any, mean: float, variance: float) -> Floats:
+    """Return how far the chance that the difference is above 0 moves, expected over each document's label (Q).
+
+    A label that was drawn is part of the variance, and its mean of the mean; one that was assumed is part of neither.
+    """
+    K = chance.shape[1]
+    shift = effect[:, :K] - np.where(assumed, effect[:, K], (chance * effect[:, :K]).sum(axis=1))[:, None]  # (Q, K)
+    own = np.where(assumed, 0.0, (chance * shift**2).sum(axis=1))
+    known = _above(mean + shift, np.maximum(variance - own, 0.0)[:, None])  # (Q, K)
+    before = np.where(assumed, _above(np.array(mean), np.array(variance)), (chance * known).sum(axis=1))
+    moves: Floats = (chance * abs(known - before[:, None])).sum(axis=1)
+    return moves
+
+
+def _above(mean: Floats, variance: Floats) -> Floats:
+    """Return the chance that a normal variable is above 0; without variance it is or is not, or half where it is 0."""
+    spread = np.sqrt(np.broadcast_to(variance, mean.shape))
+    certain = np.where(mean > SAME, 1.0, np.where(mean < -SAME, 0.0, 0.5))
+    chance: Floats = np.where(spread > SAME, ndtr(mean / np.maximum(spread, SAME)), certain)
+    return chance
+
+
+def _ends(name: str, span: Span | None) -> dict[str, float | None]:
+    """Return an interval as two columns."""
+    before = f"{name}_" if name else ""
+    return {f"{before}low": None if span is None else span.low, f"{before}high": None if span is None else span.high}
+
+
+def _shares(parts: Parts) -> dict[str, float | None]:
+    """Return the parts of a variance as columns of shares."""
+    shares = parts.shares or (None, None, None)
+    return dict(zip(("share_labels", "share_topics", "share_both"), shares, strict=True))
+
+
+def _notes(
+    fit: Fit,
+    systems: Sequence[System],
+    topics: Sequence[Labelled],
+    worth: Floats,
+    level: float,
+    unjudged: str,
+    draws: int,
+) -> Iterator[str]:
+    """Yield what must be said with the result."""
+    kept = kept_draws(fit, draws)
+    if kept is None:
+        yield "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
+    elif kept.size < draws:
+        yield f"the fit kept {kept.size:,} draws, fewer than the {draws:,} asked for: all are used"
+    if min(fit.scale.values) >= level:
+        yield f"every label is relevant at level {level:g}: only nDCG tells them apart"
+    for r, system in enumerate(systems):
+        sizes = [(one.pool.orders[r].size, int((one.pool.orders[r] >= one.pool.judged).sum())) for one in topics]
+        returned, strange = (sum(column) for column in zip(*sizes, strict=True))
+        absent = sum(size == 0 for size, _ in sizes)
+        if strange:
+            how = "grade 0" if unjudged == "zero" else "labels by their topic's prevalence"
+            yield f"{system.name}: nobody judged {strange:,} of {returned:,} documents, which have {how}"
+        if absent:
+            yield f"{system.name} returns nothing for {absent:,} of {len(topics):,} topics, which count as 0"
+        strangers = len(system.ranked) - (len(topics) - absent)
+        if strangers:
+            yield f"{system.name} has {strangers:,} topics that the fit does not know, which are left out"
+    barren = {one.pool.topic: float(without_relevant(one.code, worth, level).mean()) for one in topics}
+    worst = max(barren, key=lambda topic: barren[topic])
+    if barren[worst] > 0:
+        count = sum(share > 0 for share in barren.values())
+        yield (
+            f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic {quote(worst)} in "
+            f"{barren[worst]:.0%}): what is not defined there counts as 0, as in trec_eval"
+        )
+    if len(topics) == 1:
+        yield ONE_TOPIC
+    if len(systems) == 1:
+        yield NO_PAIR
