@@ -55,7 +55,7 @@ CASES = {
     "alone": ({"others": 0}, "Nobody else judged these items: nothing to hold the labels against."),
     "one answer": ({"said": np.array([0.0, 0, 300])}, "Always says 'Good'."),
     "opposite": (
-        {"p_adversarial": 0.99, "right": Estimate(0.2, 0.15, 0.25), "informedness": Estimate(-0.4, -0.5, -0.3)},
+        {**TWO, "p_adversarial": 0.99, "right": Estimate(0.2, 0.15, 0.25), "informedness": Estimate(-0.4, -0.5, -0.3)},
         "Says the opposite of the truth more often than not; check whether the labels were swapped.",
     ),
     "worse": (
@@ -132,6 +132,12 @@ def test_a_judge_of_one_label_on_items_that_all_have_it_is_not_accused():
     """Who met no other truth cannot have said another label rightly."""
     honest = seen(said=np.array([0.0, 0, 300]), met=np.array([1.0, 1, 298]))
     assert rule_of(honest).name != "one answer"
+
+
+def test_three_labels_have_no_opposite():
+    """Then the judge is only worse than a guess."""
+    told = {name: value for name, value in CASES["opposite"][0].items() if name not in TWO}
+    assert rule_of(seen(**told)).name == "worse"
 
 
 @pytest.mark.parametrize("name", ["opposite", "worse", "no better"])

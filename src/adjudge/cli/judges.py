@@ -74,6 +74,7 @@ def judges(
     $ adjudge judges fit/ --format csv > cards.csv
     """
     from adjudge.cli.kept import kept_judgments
+    from adjudge.cli.output import refuse_late_surprises
     from adjudge.cli.show import console
     from adjudge.errors import UsageError, quoted
     from adjudge.judges.cards import cards
@@ -86,6 +87,7 @@ def judges(
         raise UsageError(f"sort {sort!r} is not one of {quoted(SORTS)}")
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
+    refuse_late_surprises(None, format, (judgments,))
     found = load(fit)
     given = kept_judgments(fit, found, judgments, replace(reading, judge=judge_column))
     if items and format is not None:

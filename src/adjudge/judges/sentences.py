@@ -181,7 +181,7 @@ RULES = (
     Rule("one answer", _always_one, "Always says {label}."),
     Rule(
         "opposite",
-        lambda seen: _surely(seen, seen.p_adversarial) and seen.right.high < 0.5,
+        lambda seen: len(seen.names) == 2 and _surely(seen, seen.p_adversarial) and seen.right.high < 0.5,
         "Says the opposite of the truth more often than not; check whether the labels were swapped.",
     ),
     Rule(
