@@ -71,7 +71,7 @@ def judges(
     $ adjudge fit crowd/labels.csv --gold crowd/gold.csv --out fit/
     $ adjudge judges fit/ --items --rows 3
     $ adjudge judges fit/ --judge j2
-    $ adjudge judges fit/ --format csv > cards.csv
+    $ adjudge judges fit/ --format csv
     """
     from adjudge.cli.kept import kept_judgments
     from adjudge.cli.output import refuse_late_surprises
