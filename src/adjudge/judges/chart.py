@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adjudge.judgments.table import Names
 
 BATCH = 25  # judgments in a batch
+SLACK = 1e-5  # shares that differ by less are the same: of judges who are certain nothing else is left
 ROW = 8  # batches in a row on one side of the level that are no accident
 
 
@@ -119,7 +120,7 @@ def control_chart(
 def _limits(level: Floats, variance: Floats) -> Floats:
     """Return the limits (B, 4) of Beta distributions with these means and variances."""
     mean = np.clip(level, 1e-6, 1 - 1e-6)
-    count = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-3, 1e9)
+    count = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-3, 1e9)  # 0 of one certain toss
     tails = norm.cdf((-3.0, -2.0, 2.0, 3.0))
     return np.asarray(beta.ppf(tails[None, :], (mean * count)[:, None], ((1 - mean) * count)[:, None]))
 
@@ -142,13 +143,14 @@ def _batches(times: Times, row: Codes, start: Codes, batch: int | str) -> Codes:
 
 def _flags(right: Floats, level: Floats, limits: Floats, place: Codes) -> tuple[str, ...]:
     """Return which rule each batch breaks, the strictest of them."""
-    side = np.sign(right - level).astype(int)
-    far = np.where(right < limits[:, 1], -1, np.where(right > limits[:, 2], 1, 0))
+    side = np.sign(np.where(np.abs(right - level) <= SLACK, 0.0, right - level)).astype(int)
+    low_3, low_2, high_2, high_3 = (limits + SLACK * np.array([-1, -1, 1, 1])).T
+    far = np.where(right < low_2, -1, np.where(right > high_2, 1, 0))
     flags = []
     for b, (alike, at) in enumerate(zip(side.tolist(), place.tolist(), strict=True)):
         recent = far[b - min(at, 2) : b + 1]
         run = side[b - min(at, ROW - 1) : b + 1]
-        if right[b] < limits[b, 0] or right[b] > limits[b, 3]:
+        if right[b] < low_3[b] or right[b] > high_3[b]:
             flags.append("beyond 3")
         elif far[b] and (recent == far[b]).sum() >= 2:
             flags.append("two beyond 2")

@@ -51,7 +51,7 @@ class Streaks:
             return "No judge said the same for longer than her items explain."
         worst = int(np.argmin(np.where(self.flagged, self.p_own, 2.0)))
         return (
-            f"{self.flagged.sum():,} of {self.flagged.size:,} judges said the same for longer than their items explain, "
+            f"{self.flagged.sum():,} of {self.judged.size:,} judges said the same for longer than their items explain, "
             f"{self.beyond.sum():,} of them for longer than their own habits do; such as {quote(self.judges[worst])}, "
             f"{self.length[worst]:,} times {quote(self.label[worst])}."
         )

@@ -201,7 +201,7 @@ def _test(
             for k in range(K):
                 matrix[k] = np.maximum(matrix[k], 0.0)
                 matrix[k] /= matrix[k].sum()
-        size = start[p + 1] - start[p]
+        size, seen = start[p + 1] - start[p], 1.0
         for v in range(start[p], start[p + 1]):
             n, m, i, r = left[v], right[v], item[v], v - start[p]
             for k in range(K):
@@ -225,12 +225,14 @@ def _test(
             out[0, p] += same
             out[2, p] += 1 - q[label[n]] if same else 0.0
             out[4, p] += value[r, said]
+            seen *= chance[r, said]
             if not same:
                 ratio[r, 0] = 0.0  # from here on only the ratio of what was said is needed
             else:
                 ratio[r, 0] = ratio[r, said]
         found = _tail(chance, value, size, out[4, p])
-        out[7, p], out[5, p], out[6, p] = found
+        out[5, p], out[6, p] = found[1], found[2]
+        out[7, p] = max(found[0], seen)  # of few items, what was seen is itself not that unlikely
         out[8, p] = _most_likely(ratio, size)
 
 
@@ -302,8 +304,7 @@ def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float
     u = t * np.sqrt(curve)
     if abs(r) < NEAR or u * r <= 0:
         skew = third / (variance * spread)
-        z = (total - mean) / spread
-        return min(max(_above(z) + skew * (z * z - 1) * _density(z) / 6, 0.0), 1.0), mean, spread
+        return _above((total - mean) / spread + skew / 6), mean, spread  # the limit of what follows
     return _above(r + np.log(u / r) / r), mean, spread
 
 
@@ -333,9 +334,3 @@ def _cumulant(chance: Floats, value: Floats, size: int, t: float) -> tuple[float
 def _above(z: float) -> float:
     """Return the normal chance of more than z."""
     return 0.5 * math.erfc(z / math.sqrt(2.0))
-
-
-@compiled
-def _density(z: float) -> float:
-    """Return the normal density at z."""
-    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)

@@ -1,0 +1,71 @@
+"""Times as numbers and dates, and what is refused."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import InputError, UsageError
+from adjudge.judges.times import UnreadableTimeError, series, times_of
+
+
+def judged(times):
+    """Return three judgments at these times."""
+    return adjudge.read(pl.DataFrame({"item": ["a", "b", "c"], "judge": "ann", "label": [0, 1, 0], "time": times}))
+
+
+@pytest.mark.parametrize("times", [[3, 1, 2], ["3", " 1 ", "2"], [3.0, 1.0, 2.0]])
+def test_numbers_are_numbers(times):
+    """Also where they are text."""
+    found = times_of(judged(times))
+    assert found.value.tolist() == [3, 1, 2]
+    assert not found.dates
+    assert found.shown(0) == "3"
+
+
+def test_dates_are_seconds():
+    """With a zone or without, with an hour or without; a column of dates is none of text."""
+    found = times_of(judged(["1970-01-02", "1970-01-01T01:00:00+01:00", "1970-01-01 00:01:30"]))
+    assert found.value.tolist() == [86_400, 0, 90]
+    assert [found.shown(n) for n in range(3)] == ["1970-01-02", "1970-01-01", "1970-01-01 00:01:30"]
+    column = pl.Series(["1970-01-02", "1970-01-01", "1970-01-03"]).str.to_date()
+    assert times_of(judged(column)).value.tolist() == [86_400, 0, 2 * 86_400]
+
+
+@pytest.mark.parametrize(
+    ("times", "text"), [(["1", "yesterday", "2"], "yesterday"), (["2026-01-01", "soon", "2026-01-02"], "soon")]
+)
+def test_what_is_no_time_is_refused(times, text):
+    """With whose it is."""
+    with pytest.raises(UnreadableTimeError) as refused:
+        times_of(judged(times))
+    assert str(refused.value) == (
+        f"time '{text}' of judge 'ann' on item 'b' is neither a number nor a date such as 2026-05-01 or "
+        "2026-05-01T09:30"
+    )
+    assert isinstance(refused.value, InputError)
+
+
+@pytest.mark.parametrize("times", [[1.0, None, 2.0], ["1", None, "2"], [1.0, float("nan"), 2.0]])
+def test_a_missing_time_is_refused(times):
+    """Rather than put anywhere in the series."""
+    with pytest.raises(UnreadableTimeError, match="of judge 'ann' on item 'b' is neither a number nor a date"):
+        times_of(judged(times))
+
+
+def test_an_order_stands_instead_of_times():
+    """One number a judgment; without either there is nothing to say."""
+    assert times_of(judged(["x", "y", "z"]), [2, 0, 1]).value.tolist() == [2, 0, 1]
+    untimed = adjudge.read(pl.DataFrame({"item": ["a"], "judge": ["ann"], "label": [0]}))
+    assert times_of(untimed) is None
+    for wrong in ([1, 2], [1, 2, float("nan")], ["a", "b", "c"]):
+        with pytest.raises(UsageError, match="order must hold 3 numbers, one a judgment in the order of the table"):
+            times_of(judged([1, 2, 3]), wrong)
+
+
+def test_series_are_in_order_of_time():
+    """Judge after judge."""
+    times = times_of(judged([3, 1, 2]))
+    row, start = series(np.array([0, 1, 0]), times, 3)
+    assert row.tolist() == [2, 0, 1]
+    assert start.tolist() == [0, 2, 3, 3]
