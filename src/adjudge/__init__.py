@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
     from adjudge.models.saved import load
+    from adjudge.report.case import Case, case_of
+    from adjudge.report.document import document
+    from adjudge.report.gallery import chart
     from adjudge.score.agreement import Agreement, agreement
     from adjudge.score.compare import Comparison, compare
     from adjudge.score.labels import Scores, scores
@@ -66,6 +69,9 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
     "adjudge.models.saved": ("load",),
+    "adjudge.report.case": ("Case", "case_of"),
+    "adjudge.report.document": ("document",),
+    "adjudge.report.gallery": ("chart",),
     "adjudge.score.agreement": ("Agreement", "agreement"),
     "adjudge.score.compare": ("Comparison", "compare"),
     "adjudge.score.labels": ("Scores", "scores"),
@@ -79,6 +85,7 @@ __all__ = [
     "Agreement",
     "Card",
     "Cards",
+    "Case",
     "Choice",
     "Collusion",
     "Comparison",
@@ -104,12 +111,15 @@ __all__ = [
     "UsageError",
     "agreement",
     "cards",
+    "case_of",
+    "chart",
     "choose",
     "collusion",
     "compare",
     "confusions",
     "control_chart",
     "dataset",
+    "document",
     "drift",
     "fit",
     "held_out",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.judges.cards import cards
+from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
+from adjudge.judges.drift import drift
 from adjudge.judges.items import second_looks
 from adjudge.judgments.gold import places, read_gold
 from adjudge.kernels.truth import truth_posterior, vote_shares
@@ -18,7 +20,9 @@ from adjudge.models.fitted import as_fitted
 
 if TYPE_CHECKING:
     from adjudge.judges.cards import Cards
+    from adjudge.judges.collusion import Collusion
     from adjudge.judges.confusions import Confusions
+    from adjudge.judges.drift import Drift
     from adjudge.judges.items import SecondLooks
     from adjudge.judgments.table import Judgments
     from adjudge.kernels.block import Block
@@ -29,11 +33,12 @@ MOST_ITEMS = 50  # to look at, for each reason
 
 def case_of(fit: Fit, judgments: Judgments, truth: Any = None, seed: int = 0) -> Case:
     """Return a case; ``truth`` is a table of (item, label) that the fit was not told."""
+    own = replace(judgments, kind="polars")  # whatever kind of frame it came from
     if truth is None:
-        return Case(fit, judgments, None, seed)
+        return Case(fit, own, None, seed)
     known, code = read_gold(truth, judgments)
     where = places(fit.items, known.items)
-    return Case(fit, judgments, frozen(np.where(where >= 0, code[where], -1)), seed)
+    return Case(fit, own, frozen(np.where(where >= 0, code[where], -1)), seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +98,16 @@ class Case:
         shares = self.of_fit(alone)[chosen]
         met = ~np.isnan(shares[:, 0])
         return self.fit.gold[chosen][met], shares[met]
+
+    @cached_property
+    def pairs(self) -> Collusion:
+        """What pairs of judges share, and who agree too much."""
+        return collusion(self.fit, self.judgments)
+
+    @cached_property
+    def changes(self) -> Drift | None:
+        """Which judges changed, where times are known."""
+        return None if self.judgments.time is None else drift(self.fit, self.judgments)
 
     @cached_property
     def confusions(self) -> Confusions:

@@ -11,23 +11,31 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from adjudge.report.case import Case
+from adjudge.report.case import MOST_ITEMS, Case
 from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, rendered
 from adjudge.report.gallery import FIGURES, Figure
 from adjudge.report.html import Markup, element, joined, sortable_head
 from adjudge.report.judge_section import judge_section
 from adjudge.report.summary import actions, opening
 
+if TYPE_CHECKING:
+    from adjudge.judges.collusion import Collusion
+    from adjudge.judges.drift import Drift
+
+PAIR_COLUMNS = ("judge", "other", "shared", "agreed", "expected", "wrong", "expected_wrong", "copied", "rate")
+SPANS = ("before", "before_low", "before_high", "after", "after_low", "after_high")
+CHANGE_COLUMNS = ("judge", "judgments", "p_changed", "time", *SPANS)
 LONG = 24  # letters of a text that is a sentence rather than a name
 NARROW = 480  # pixels of a figure that a phone can show
 SECTIONS = {
     "summary": "Summary",
     "figures": "Figures",
     "judges": "Judges",
+    "watch": "To watch",
     "guidelines": "Guidelines",
     "items": "Items",
 }
@@ -63,6 +71,8 @@ def _parts(case: Case, told: Told) -> Iterator[tuple[str, Markup]]:
     yield "figures", joined(*drawn)
     told("writing the page")
     yield "judges", judge_section(case)
+    told("looking for pairs and changes")
+    yield "watch", _watch(case)
     yield "guidelines", _guidelines(case)
     looks = case.looks._asdict().items()
     yield "items", joined(*(_table(each.title, each.table(), f"looks-{why}") for why, each in looks))
@@ -116,6 +126,23 @@ def _inline(figure: Figure, svg: str) -> Markup:
     for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
         own = own.replace(colour, variable)
     return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{figure.heading}" ', 1))
+
+
+def _watch(case: Case) -> Markup:
+    """Return judges who agree too much, and those who changed."""
+    pairs, changes = case.pairs, case.changes
+    together = _table("Judges who agree too much", _flagged(pairs, PAIR_COLUMNS), "pairs")
+    if changes is None:
+        lacking = "Not defined because the judgments have no times."
+        return joined(element("p", pairs.sentence), together, element("p", lacking, class_="soft", id="changes"))
+    apart = _table("Judges who changed", _flagged(changes, CHANGE_COLUMNS), "changes")
+    return joined(element("p", pairs.sentence), together, element("p", changes.sentence), apart)
+
+
+def _flagged(found: Collusion | Drift, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows that stand out, as many as can be looked at, and what is to be seen of them."""
+    table: pl.DataFrame = found.table()
+    return table.filter(pl.col("flagged")).select(columns).head(MOST_ITEMS)
 
 
 def _guidelines(case: Case) -> Markup:

@@ -44,7 +44,7 @@ def opening(case: Case) -> list[str]:
 
 def actions(case: Case) -> list[str]:
     """Return what is to be done, what is most worth doing first."""
-    return [*_judges(case), *_guidelines(case), *_items(case)]
+    return [*_judges(case), *_watch(case), *_guidelines(case), *_items(case)]
 
 
 def _judges(case: Case) -> list[str]:
@@ -67,6 +67,16 @@ def _judges(case: Case) -> list[str]:
                 f"{_many(len(cards), 'judge')} of {FEW} judgments or more ({names}{more}; {work / total:.0%} of the "
                 f"work) {what}."
             )
+    return lines
+
+
+def _watch(case: Case) -> list[str]:
+    """Return what is to be asked of judges who copy or changed."""
+    lines = []
+    if case.pairs.flagged.any():
+        lines.append(f"{case.pairs.sentence} Look whether one copies from the other.")
+    if case.changes is not None and case.changes.flagged.any():
+        lines.append(f"{case.changes.sentence} Ask what happened then.")
     return lines
 
 
