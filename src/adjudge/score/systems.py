@@ -13,9 +13,9 @@ variance of x over t divided by T, so that nothing but the labels need be drawn.
 than another is the share of draws of L, or of L and W together, in which its mean is higher.
 
 A document decides by what its label does to the difference of two systems. In draws of all other labels its own is set
-to each label in turn: that moves the expected difference by so much. The difference itself being about normal, this
-moves the chance that the first system is better; documents are ranked by how far it moves on average over what the
-label may turn out to be.
+to each label in turn, and the draws in which the first system is better are counted. Documents are ranked by how far
+this chance moves, on average over what the label may turn out to be. Where there are too many documents to do so in all
+draws, a part of them gives the expected difference with each label, and the chance follows as if it were normal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.runs import System, read_runs
 from adjudge.models.record import Fit
@@ -43,7 +43,7 @@ BUDGET = 10
 INTERVAL = (0.05, 0.95)
 SAME = 1e-12  # differences below this are of rounding
 CERTAIN = 1 - 1e-4  # chance of a label beyond which there is nothing to ask about
-WORK = 2_000_000_000  # labels looked at, at most, to find the documents that decide
+WORK = 1_000_000_000  # labels looked at, at most, to find the documents that decide
 FEWEST = 8  # draws for that, at least
 ONE_TOPIC = "what topics add is not defined because there is one topic only"
 NO_PAIR = "which documents decide is not defined because there is one run only"
@@ -208,7 +208,7 @@ def evaluate(
         tuple(_scores(names, asked, value, weight)),
         tuple(_pairs(names, asked, value, weight)),
         None if better is None else (asked[0].name, names[better[0]], names[better[1]]),
-        tuple(sorted(deciding, key=lambda one: -one.moves)[:budget]),
+        tuple(sorted(deciding, key=_weight)[:budget]),
         tuple(_notes(fitted, systems, topics, worth, level, unjudged, draws)),
         value,
     )
@@ -296,14 +296,15 @@ def _deciding(
     K, T = worth.size - 1, len(topics)
     looked = sum(which.size * one.code.shape[0] for which, one in zip(asked, topics, strict=True)) * K * 3
     draws = int(np.clip(WORK // max(looked, 1), FEWEST, value.shape[3]))
-    difference = (value[between[0], 0] - value[between[1], 0]).mean(axis=0)  # (S)
-    mean, variance = float(difference.mean()), float(difference.var())
+    apart = value[between[0], 0] - value[between[1], 0]  # (T, S)
     found = []
-    for which, one in zip(asked, topics, strict=True):
+    for t, (which, one) in enumerate(zip(asked, topics, strict=True)):
         orders = [one.pool.orders[r] for r in between]
-        effect = _effects(which, one.pool.judged, orders, one.code[:, :draws], worth, measure, level) / T  # (Q, K + 1)
+        given = _given(which, one.pool.judged, orders, one.code[:, :draws], worth, measure, level)  # (Q, K + 1, S')
+        shift = (given - apart[t, :draws]) / T
+        effect = shift.mean(axis=2)
         assumed = (which >= one.pool.judged) & (unjudged == "zero")
-        moves = _moves(effect, one.chance[which], assumed, mean, variance)
+        moves = _moves(shift, one.chance[which], assumed, apart.mean(axis=0))
         swing = effect[:, np.argmax(worth[:K])] - effect[:, np.argmin(worth[:K])]
         relevance = one.chance[which] @ (worth[:K] >= level)
         ranks = [{int(d): n for n, d in enumerate(order, 1)} for order in orders]
@@ -311,6 +312,11 @@ def _deciding(
             numbers = float(relevance[q]), ranks[0].get(d), ranks[1].get(d), float(swing[q]), float(moves[q])
             found.append(Deciding(one.pool.topic, one.pool.documents[d], d < one.pool.judged, *numbers))
     return found
+
+
+def _weight(one: Deciding) -> tuple[float, float]:
+    """Return what documents are sorted by: how far they move the chance, then how far the difference."""
+    return -one.moves, -abs(one.effect) * one.chance * (1 - one.chance)
 
 
 def _askable(one: Labelled, between: tuple[int, int]) -> Codes:
@@ -323,33 +329,40 @@ def _askable(one: Labelled, between: tuple[int, int]) -> Codes:
     return np.flatnonzero(uncertain & returned)
 
 
-def _effects(
+def _given(
     which: Codes, judged: int, orders: Sequence[Codes], code: Codes, worth: Floats, measure: Measure, level: float
 ) -> Floats:
-    """Return the expected difference of two runs in a topic with each of these documents given each label (Q, K + 1).
+    """Return the difference of two runs in a topic with each of these documents given each label (Q, K + 1, S').
 
-    The last column is of grade 0, which a document has that nobody judged, and of these only.
+    The last label is grade 0 of a document that nobody judged, and is given to these only.
     """
-    given, found = code.copy(), np.zeros((which.size, worth.size))
+    given, found = code.copy(), np.zeros((which.size, worth.size, code.shape[1]))
     for q, d in enumerate(which):
         for k in range(worth.size if d >= judged else worth.size - 1):
             given[d] = k
             first, second = values(orders, given, worth, [measure], level)[:, 0]
-            found[q, k] = (first - second).mean()
+            found[q, k] = first - second
         given[d] = code[d]
     return found
 
 
-def _moves(effect: Floats, chance: Floats, assumed: Any, mean: float, variance: float) -> Floats:
-    """Return how far the chance that the difference is above 0 moves, expected over each document's label (Q).
+def _moves(shift: Floats, chance: Floats, assumed: Flags, difference: Floats) -> Floats:
+    """Return how far the chance that the difference (S) is above 0 moves, expected over each document's label (Q).
 
-    A label that was drawn is part of the variance, and its mean of the mean; one that was assumed is part of neither.
+    ``shift`` (Q, K + 1, S') is what each label does to the difference, in all draws or in the first of them.
     """
-    K = chance.shape[1]
-    shift = effect[:, :K] - np.where(assumed, effect[:, K], (chance * effect[:, :K]).sum(axis=1))[:, None]  # (Q, K)
-    own = np.where(assumed, 0.0, (chance * shift**2).sum(axis=1))
-    known = _above(mean + shift, np.maximum(variance - own, 0.0)[:, None])  # (Q, K)
-    before = np.where(assumed, _above(np.array(mean), np.array(variance)), (chance * known).sum(axis=1))
+    K, all_drawn = chance.shape[1], shift.shape[2] == difference.size
+    if all_drawn:
+        known = (difference + shift[:, :K] > SAME).mean(axis=2)  # (Q, K)
+        now = float((difference > SAME).mean())
+    else:
+        effect = shift[:, :K].mean(axis=2)
+        effect -= np.where(assumed, 0.0, (chance * effect).sum(axis=1))[:, None]  # what is drawn is in the mean already
+        own = np.where(assumed, 0.0, (chance * effect**2).sum(axis=1))  # and in the variance
+        mean, variance = difference.mean(), difference.var()
+        known = _above(mean + effect, np.maximum(variance - own, 0.0)[:, None])
+        now = float(_above(np.array(mean), np.array(variance)))
+    before = np.where(assumed, now, (chance * known).sum(axis=1))
     moves: Floats = (chance * abs(known - before[:, None])).sum(axis=1)
     return moves
 
