@@ -24,7 +24,11 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --model majority --format csv > $(DEMO)/vote.csv
 	@$(BIN)/adjudge score $(DEMO)/vote.csv $(DEMO)/crowd/truth.csv
 	@echo
-	@echo "Files: $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
+	@echo "Who these judges are, and a page on all of it:"
+	@$(BIN)/adjudge judges $(DEMO)/fit --sort judgments --rows 3
+	@$(BIN)/adjudge report $(DEMO)/fit --truth $(DEMO)/crowd/truth.csv --out $(DEMO)/report.html
+	@echo
+	@echo "Files: $(DEMO)/report.html, $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
 
 test: .venv/.tools .venv/.browser ## run every test
 	$(BIN)/pytest -n 2
@@ -60,7 +64,7 @@ clean: ## remove the environment and what the demo wrote
 	@touch $@
 
 .venv/.installed: .venv/.python pyproject.toml constraints.txt
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report]'
 	@touch $@
 
 # Chromium, for the tests of pages: the system's, which only root can install. Without it these tests are skipped.
