@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from adjudge.score.agreement import Agreement, agreement
     from adjudge.score.compare import Comparison, compare
     from adjudge.score.labels import Scores, scores
+    from adjudge.score.runs import RunScores, score_runs
+    from adjudge.score.systems import Evaluation, evaluate
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
@@ -75,6 +77,8 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.score.agreement": ("Agreement", "agreement"),
     "adjudge.score.compare": ("Comparison", "compare"),
     "adjudge.score.labels": ("Scores", "scores"),
+    "adjudge.score.runs": ("RunScores", "score_runs"),
+    "adjudge.score.systems": ("Evaluation", "evaluate"),
 }
 
 __version__ = "0.1.0"
@@ -93,6 +97,7 @@ __all__ = [
     "ControlChart",
     "Draws",
     "Drift",
+    "Evaluation",
     "Fit",
     "HeldOut",
     "InputError",
@@ -104,6 +109,7 @@ __all__ = [
     "Prior",
     "Ranking",
     "Run",
+    "RunScores",
     "Scale",
     "Scores",
     "SecondLooks",
@@ -121,6 +127,7 @@ __all__ = [
     "dataset",
     "document",
     "drift",
+    "evaluate",
     "fit",
     "held_out",
     "load",
@@ -129,6 +136,7 @@ __all__ = [
     "predict",
     "rank",
     "read",
+    "score_runs",
     "scores",
     "second_looks",
     "simulate",

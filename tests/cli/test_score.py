@@ -46,6 +46,58 @@ def test_a_missing_gold_file_is_said(run, tmp_path):
 def test_the_bound_is_the_one_of_the_room(run):
     """Said twice so that help needs no heavy import, and held together here."""
     from adjudge.cli import score
-    from adjudge.score import probabilities
+    from adjudge.score import probabilities, ranking
 
     assert score.BOUND == probabilities.BOUND
+    assert ",".join(ranking.USUAL) == score.MEASURES
+
+
+RUN = "1 Q0 d1 1 1 a\n1 Q0 d2 2 1 a\n1 Q0 d3 3 1 a\n1 Q0 d4 4 .5 a\n1 Q0 d5 5 .5 a\n2 Q0 d1 1 1 a\n"
+QRELS = "1 0 d1 0\n1 0 d2 1\n1 0 d3 0\n1 0 d4 1\n1 0 d5 2\n2 0 d1 0\n3 0 d1 1\n"
+
+
+def test_a_run_is_scored(run, tmp_path):
+    """Told by its six fields; the numbers are trec_eval's."""
+    (tmp_path / "a.run").write_text(RUN)
+    (tmp_path / "truth.qrels").write_text(QRELS)
+    answer = run("score", "a.run", "truth.qrels", "--measures", "map,ndcg@3", "--per-topic")
+    assert (answer.code, answer.err) == (0, "")
+    assert "not defined because topic 2 has no relevant document; 0 as in trec_eval" in " ".join(answer.out.split())
+    assert "Runs on 2 topics" in answer.out
+    for value in ("0.533", "0.267", "0.202", "0.101"):
+        assert value in answer.out
+    assert "note: no run has 1 of 3 topics with grades, which are left out" in answer.out
+    complete = run("score", "a.run", "truth.qrels", "--measures", "map", "--complete", "--format", "csv")
+    assert complete.out.splitlines()[0] == "run,measure,value,low,high,topics,note"
+    assert complete.out.splitlines()[1].startswith("a,MAP,0.1777777")
+    assert "adjudge: warning: a returns nothing for 1 of 3 topics, which count as 0" in complete.err
+
+
+def test_runs_are_compared(run, tmp_path):
+    """Several runs: their differences with p, and what nobody judged."""
+    (tmp_path / "a.run").write_text(RUN)
+    (tmp_path / "b.run").write_text(RUN.replace("d4", "new"))
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    answer = run("score", "a.run", "b.run", "qrels.txt")
+    assert "Differences, p by sign flips with Holm's correction" in answer.out
+    assert "note: nobody judged 16.7% of what b returns, which has grade 0" in answer.out
+
+
+def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
+    """Options of runs without one, several tables, unknown names."""
+    (tmp_path / "a.csv").write_text("item,label\nx,1\n")
+    (tmp_path / "a.run").write_text(RUN)
+    (tmp_path / "q.qrels").write_text(QRELS)
+    for arguments, code, said in (
+        (["a.csv", "a.csv", "--per-topic"], 2, "a.csv is not a run, and options of runs are for runs"),
+        (["a.csv", "a.csv", "a.csv"], 2, "several answers are for adjudge compare: here is room for one"),
+        (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
+        (["a.run", "q.qrels", "--measures", "ERR"], 2, "there is no measure 'ERR': known are MAP"),
+        (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv, row 1: 1 fields, expected 6: topic, Q0, document"),
+        (["a.run", "a.run"], 1, "a.run, row 1: 6 fields, expected 4: topic, iteration, document, label"),
+        (["-", "-", "--measures", "MAP"], 2, "only one table can come from standard input"),
+    ):
+        answer = run("score", *arguments)
+        assert (answer.code, answer.out) == (code, "")
+        assert answer.err.startswith(f"adjudge: {said}"), answer.err
+        assert answer.err.count("\n") == 1

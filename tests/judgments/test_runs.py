@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from adjudge.errors import InputError, UsageError
-from adjudge.judgments.runs import is_run, read_grades, read_run, read_runs, run_text
+from adjudge.judgments.runs import example, is_run, read_grades, read_run, read_runs, run_text
 
 LINES = "1 Q0 d1 1 1.0 tag\n1 Q0 d2 2 1.0 tag\n\n2\tQ0  d1 1 -3e-1 tag\n"
 
@@ -152,3 +152,14 @@ def test_what_is_no_run(tmp_path):
     (tmp_path / "a.csv").write_text("item,label\nx,1\n")
     (tmp_path / "b.txt").write_text("one two three four five six\n")
     assert not any(is_run(path) for path in (tmp_path, tmp_path / "a.csv", tmp_path / "b.txt", tmp_path / "none"))
+
+
+def test_the_example_is_what_it_says(tmp_path):
+    """Judgments, two runs and qrels, each readable, the same every time."""
+    files = example()
+    assert files == example()
+    assert list(files) == ["labels.csv", "bm25.run", "dense.run", "truth.qrels"]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert [is_run(tmp_path / name) for name in files] == [False, True, True, False]
+    assert len(read_grades(tmp_path / "truth.qrels")) == len(read_run(tmp_path / "bm25.run").ranked) == 10

@@ -21,8 +21,8 @@ import polars as pl
 
 from adjudge.errors import InputError, UsageError, quote
 from adjudge.judgments.columns import find_columns
-from adjudge.judgments.read import PACKED, SUFFIXES, content_of, open_source
-from adjudge.judgments.source import Source, display_name, from_frame, text_of
+from adjudge.judgments.read import PACKED, PARQUET, SUFFIXES, content_of, open_source
+from adjudge.judgments.source import Source, bytes_of, display_name, from_frame, text_of
 from adjudge.judgments.trec import QRELS, document_of
 
 RUN = ("topic", "Q0", "document", "rank", "score", "tag")
@@ -46,7 +46,7 @@ class System:
 
 def is_run(path: str | os.PathLike[str]) -> bool:
     """Whether a file looks like a run: six fields in its first line, of which the fifth is a number."""
-    if not os.path.isfile(path):
+    if not os.path.isfile(path) or bytes_of(path, len(PARQUET)) == PARQUET:
         return False
     first = content_of(path).lstrip().split(b"\n", 1)[0].split()
     try:
@@ -112,6 +112,28 @@ def run_text(system: System) -> str:
         for rank, (document, score) in enumerate(part.select("document", "score").iter_rows(), 1)
     ]
     return "".join(rows)
+
+
+def example(seed: int = 0) -> dict[str, str]:
+    """Return small files to try: judgments, two runs, and the truth as qrels; ten topics of twelve documents."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((10, 12)) < 0.4
+    said = truth[:, :, None] ^ (rng.random((10, 12, 3)) < [0.1, 0.2, 0.35])  # by judges who err so often
+    named = [(str(t + 1), f"d{d + 1}", t, d) for t in range(10) for d in range(12)]
+    lines = [
+        f"{topic}_{document},{topic},{judge},{int(said[t, d, j])}\n"
+        for topic, document, t, d in named
+        for j, judge in enumerate(("ann", "bob", "cy"))
+    ]
+    files = {"labels.csv": "item,topic,judge,label\n" + "".join(lines)}
+    for name, noise in (("bm25", 1.0), ("dense", 0.8)):
+        score = (truth + rng.normal(0, noise, truth.shape)).round(4)
+        run: dict[str, dict[str, float]] = {}
+        for topic, document, t, d in named:
+            run.setdefault(topic, {})[document] = float(score[t, d])
+        files[f"{name}.run"] = run_text(read_run(run, name))
+    qrels = [f"{topic} 0 {document} {int(truth[t, d])}\n" for topic, document, t, d in named]
+    return {**files, "truth.qrels": "".join(qrels)}
 
 
 def _called(system: System, data: Any) -> System:

@@ -130,6 +130,18 @@ class Evaluation:
         shown = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
         return f"Evaluation({len(self.topics):,} topics, {self.draws:,} draws: {', '.join(shown[:4])})"
 
+    @staticmethod
+    def columns() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the columns of runs, of pairs and of documents."""
+        ends, shares = ("low", "high"), ("share_labels", "share_topics", "share_both")
+        apart = tuple(f"{name}_{end}" for name in ("labels", "topics") for end in ends)
+        chances = ("better", "tied", "better_labels", "tied_labels")
+        return (
+            ("run", "measure", "value", *apart, *ends, *shares),
+            ("measure", "first", "second", "difference", *ends, *chances, *shares),
+            Deciding._fields,
+        )
+
     def score_rows(self) -> list[dict[str, Any]]:
         """Return the runs as rows of a table."""
         return [

@@ -1,0 +1,100 @@
+"""``adjudge evaluate``."""
+
+import json
+
+import pytest
+
+from adjudge.cli.evaluate import MEASURES
+from adjudge.judgments.runs import example
+from adjudge.score.ranking import USUAL
+
+QUICK = ("--draws", "100", "--fit", "fit")
+
+
+@pytest.fixture
+def search(run, tmp_path):
+    """Return the command line in a folder with two runs and a fit."""
+    for name, text in example().items():
+        (tmp_path / name).write_text(text)
+    assert run("fit", "labels.csv", "--model", "dawid-skene", "--out", "fit").code == 0
+    return run
+
+
+def test_systems_are_shown_with_what_decides(search):
+    """Three tables and the notes; runs are named with --runs, without it, or both."""
+    answer = search("evaluate", "--runs", "bm25.run", "dense.run", *QUICK)
+    assert (answer.code, answer.err) == (0, "")
+    assert "Systems on 10 topics, 100 draws of the labels; 90 % intervals" in answer.out
+    assert "Chance that the first is better (and that both are the same)" in answer.out
+    assert "Labels that would move P(dense is better than bm25) by MAP most" in answer.out
+    assert "note: labels are drawn item by item from the posterior: joint draws need a fit" in answer.out
+    assert search("evaluate", "bm25.run", "dense.run", *QUICK).out == answer.out
+    assert search("evaluate", "--runs", "bm25.run", "--runs", "dense.run", *QUICK).out == answer.out
+
+
+def test_kept_truths_are_drawn_together(search):
+    """A sampled fit with its truths needs no such note."""
+    sampled = ("--model", "hierarchical", "--keep-truths", "--warmup", "50", "--draws", "50", "--out", "kept")
+    assert search("fit", "labels.csv", *sampled).code == 0
+    answer = search("evaluate", "bm25.run", "dense.run", "--fit", "kept", "--draws", "100")
+    assert answer.code == 0
+    assert "item by item" not in answer.out
+
+
+def test_machines_get_a_table(search):
+    """Systems, pairs or documents; notes are for people."""
+    answer = search("evaluate", "bm25.run", "dense.run", *QUICK, "--format", "csv")
+    assert answer.out.splitlines()[0] == (
+        "run,measure,value,labels_low,labels_high,topics_low,topics_high,low,high,share_labels,share_topics,share_both"
+    )
+    assert len(answer.out.splitlines()) == 7
+    assert "adjudge: warning: labels are drawn item by item" in answer.err
+    pairs = search("evaluate", "bm25.run", "dense.run", *QUICK, "--format", "jsonl", "--table", "pairs").out
+    assert {row["first"] for row in map(json.loads, pairs.splitlines())} == {"bm25"}
+    some = search(
+        *("evaluate", "bm25.run", "dense.run", *QUICK, "--format", "csv", "--table", "documents"),
+        *("--budget", "3", "--pair", "bm25,dense", "--measures", "P@5"),
+    )
+    assert some.out.splitlines()[0] == "topic,document,judged,chance,first_rank,second_rank,effect,moves"
+    assert len(some.out.splitlines()) == 4
+
+
+def test_all_tables_are_written(search, tmp_path):
+    """To a folder, whole; one run has no pairs and no documents, but their columns."""
+    answer = search("evaluate", "bm25.run", *QUICK, "--out", "found")
+    assert "wrote systems.csv, pairs.csv, documents.csv to found" in answer.out
+    assert "note: which documents decide is not defined because there is one run only" in answer.out
+    assert (tmp_path / "found" / "pairs.csv").read_text().startswith("measure,first,second,difference,low,high,better")
+    assert len((tmp_path / "found" / "documents.csv").read_text().splitlines()) == 1
+    none = search("evaluate", "bm25.run", "dense.run", *QUICK, "--budget", "0").out
+    assert "no label is left to be asked that could decide between dense and bm25 by MAP" in none
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--fit", "fit"], 2, "there is no run: give at least one"),
+        (["bm25.run", "--fit", "nothing"], 1, "nothing: is not a saved fit: fit.json is missing"),
+        (["nothing.run", "--fit", "fit"], 1, "nothing.run: there is no such file"),
+        (["truth.qrels", "--fit", "fit"], 1, "truth.qrels, row 1: 4 fields, expected 6: topic, Q0, document, rank,"),
+        (["bm25.run", "bm25.run", "--fit", "fit"], 2, "two runs are called 'bm25.run': give every run once, under a"),
+        (["bm25.run", "--fit", "fit", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
+        (["bm25.run", "--fit", "fit", "--table", "x"], 2, "table 'x' is not one of 'systems', 'pairs', 'documents'"),
+        (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a is not two runs: name them as A,B"),
+        (["bm25.run", "--fit", "fit", "--unjudged", "x"], 2, "unjudged 'x' is not one of 'zero', 'prevalence'"),
+        (["bm25.run", "--fit", "fit", "--out", "bm25.run"], 2, "--out bm25.run is a file: name a folder"),
+        (["bm25.run", "--fit", "fit", "--level", "9"], 2, "no label is relevant at level 9: the grades of the fit are"),
+        (["-", "-", "--fit", "fit"], 2, "only one table can come from standard input"),
+    ],
+)
+def test_what_is_wrong_is_one_line(search, arguments, code, said):
+    """No traceback for bad input, and the exit codes of the other commands."""
+    answer = search("evaluate", *arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith(f"adjudge: {said}"), answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_the_usual_measures_are_those_of_the_room():
+    """Said twice so that help needs no heavy import, and held together here."""
+    assert ",".join(USUAL) == MEASURES
