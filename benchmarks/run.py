@@ -15,6 +15,7 @@ from pathlib import Path
 import acceleration
 import bayes
 import choosing
+import diagnostics
 import em_step
 import glad
 import models
@@ -48,6 +49,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "bayes": ("Sampling, beside JAGS, NumPyro and nutpie", f" ({machine()}). JAGS takes its time.", bayes.measure),
     "published": ("Published figures and ours", ".", published.measure),
     "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
+    "diagnostics": (
+        "Who changed, who copied, and how often that is said wrongly",
+        f". {' '.join(diagnostics.__doc__.split(chr(10) * 2)[1].split())}",
+        diagnostics.measure,
+    ),
 }
 
 

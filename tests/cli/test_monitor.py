@@ -53,7 +53,7 @@ def test_the_gold_of_a_fit_is_used(run):
 def test_every_section_is_for_machines(run, fitted, section):
     """As CSV and as JSON lines, the same rows."""
     more = ("--gold", "crowd/gold.csv", "--new", "crowd/labels.csv", "--show", section)
-    table, lines = (run("monitor", "fit", *more, "--format", format) for format in ("csv", "jsonl"))
+    table, lines = (run("monitor", "fit", *more, "--format", kind) for kind in ("csv", "jsonl"))
     assert table.code == lines.code == 0
     rows = [json.loads(line) for line in lines.out.splitlines()]
     assert table.out.splitlines()[0] == ",".join(rows[0])

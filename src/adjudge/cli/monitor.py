@@ -163,8 +163,8 @@ def monitor(
     gold       quality on items whose truth is known, period by period; needs --gold, or a fit with gold
     new        each judge's new work beside what the fit believes of her; needs --new
 
-    A judge is held against what the others say of an item, her own votes left out. Whoever is named is named so
-    that, of all who are, at most one in twenty is expected to be named wrongly.
+    A judge is held against what the others say of an item, her own votes left out. Of all who are named, at
+    most one in twenty is expected to be named wrongly; of those who changed, one in ten.
 
     \b
     $ adjudge simulate drifting --size items=600 --size judges=15 --size labels=2 --out crowd/

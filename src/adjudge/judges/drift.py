@@ -39,7 +39,7 @@ SPREAD, ALIKE = 0.8, 0.7  # of logits in a crowd: their standard deviation, and 
 NODES = 18  # of the grid, each way, with two labels; twice as many where there is one accuracy
 PLACES = 32  # at which two changes are tried
 INTERVAL = (0.05, 0.95)
-FALSE = 0.05  # expected share of judges who did not change among those who are said to have
+LEVEL = 0.1  # expected share of judges who did not change among those who are said to have
 TINY = 1e-300  # stands for zero where a logarithm is taken
 
 
@@ -76,6 +76,7 @@ class Drift:
     changes: tuple[Change | None, ...]  # (J), None where there are too few judgments
     flagged: Flags  # (J) said to have changed
     time: tuple[str | None, ...]  # (J) of the first judgment after the change
+    level: float = LEVEL
     kind: str = field(default="polars", repr=False)
 
     @property
@@ -90,7 +91,7 @@ class Drift:
             return f"No judge is found to have changed, of {sum(told):,}{few}."
         shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return (
-            f"{len(names):,} of {sum(told):,} judges changed: {shown} (at most {FALSE:.0%} of those named are "
+            f"{len(names):,} of {sum(told):,} judges changed: {shown} (at most {self.level:.0%} of those named are "
             f"expected to be named wrongly){few}."
         )
 
@@ -120,12 +121,14 @@ class Drift:
         return columns
 
 
-def drift(fit: Fit, judgments: Judgments, *, order: Any = None) -> Drift:
+def drift(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any = None) -> Drift:
     """Find judges who changed, in the order of the judgments' times or in an ``order`` (N) that is given.
 
     Those are named whose chances of no change are together smallest, as many as keep the expected share of judges
-    named wrongly at 5 % (Müller et al. 2004).
+    named wrongly at a ``level`` (Müller et al. 2004).
     """
+    if not 0 < level < 1:
+        raise UsageError(f"level {level!r} is not between 0 and 1")
     times = times_of(judgments, order)
     if times is None:
         raise UsageError(f"drift is not defined because {WITHOUT}: name their column (time=...) or give an order")
@@ -140,8 +143,8 @@ def drift(fit: Fit, judgments: Judgments, *, order: Any = None) -> Drift:
         found = None if grid is None else change_points(others[own], seen.block.label[own], grid)
         changes.append(found)
         moments.append(None if found is None else times.shown(int(own[found.place])))
-    flagged = _named(np.array([1.0 if c is None else c.probability[0] for c in changes]))
-    return Drift(fit.judge_names, fit.judged, tuple(changes), flagged, tuple(moments), judgments.kind)
+    flagged = _named(np.array([1.0 if c is None else c.probability[0] for c in changes]), level)
+    return Drift(fit.judge_names, fit.judged, tuple(changes), flagged, tuple(moments), level, judgments.kind)
 
 
 class Grid(NamedTuple):
@@ -256,10 +259,10 @@ def _ends(place: Codes, logs: Floats) -> tuple[int, int, int]:
     return int(low), int(middle), int(high)
 
 
-def _named(unchanged: Floats) -> Flags:
-    """Return who is said to have changed: as many as keep the mean chance that they did not at ``FALSE``."""
+def _named(unchanged: Floats, level: float) -> Flags:
+    """Return who is said to have changed: as many as keep the mean chance that they did not at a level."""
     order = np.argsort(unchanged, kind="stable")
     wrongly = unchanged[order].cumsum() / np.arange(1, order.size + 1)
     flagged = np.zeros(order.size, bool)
-    flagged[order[: int((wrongly <= FALSE).sum())]] = True
+    flagged[order[: int((wrongly <= level).sum())]] = True
     return flagged
