@@ -66,8 +66,16 @@ def test_all_tables_are_written(search, tmp_path):
     assert "note: which documents decide is not defined because there is one run only" in answer.out
     assert (tmp_path / "found" / "pairs.csv").read_text().startswith("measure,first,second,difference,low,high,better")
     assert len((tmp_path / "found" / "documents.csv").read_text().splitlines()) == 1
-    none = search("evaluate", "bm25.run", "dense.run", *QUICK, "--budget", "0").out
-    assert "no label is left to be asked that could decide between dense and bm25 by MAP" in none
+    assert "Labels that would move" not in search("evaluate", "bm25.run", "dense.run", *QUICK, "--budget", "0").out
+
+
+def test_nothing_to_ask_is_said(search, tmp_path):
+    """Where all labels are certain."""
+    rows = [line.split(",") for line in example()["labels.csv"].splitlines()]
+    (tmp_path / "sure.csv").write_text("".join(f"{i},{t},{j},{v}\n" for i, t, j, v in rows if j in ("judge", "ann")))
+    assert search("fit", "sure.csv", "--model", "majority", "--out", "sure").code == 0
+    answer = search("evaluate", "bm25.run", "dense.run", "--fit", "sure", "--draws", "20")
+    assert "no label is left to be asked that could decide between dense and bm25 by MAP" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -83,6 +91,7 @@ def test_all_tables_are_written(search, tmp_path):
         (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a is not two runs: name them as A,B"),
         (["bm25.run", "--fit", "fit", "--unjudged", "x"], 2, "unjudged 'x' is not one of 'zero', 'prevalence'"),
         (["bm25.run", "--fit", "fit", "--out", "bm25.run"], 2, "--out bm25.run is a file: name a folder"),
+        (["bm25.run", "--fit", "fit", "--level", "nan"], 2, "level nan is not a grade above 0, which a document has"),
         (["bm25.run", "--fit", "fit", "--level", "9"], 2, "no label is relevant at level 9: the grades of the fit are"),
         (["-", "-", "--fit", "fit"], 2, "only one table can come from standard input"),
     ],

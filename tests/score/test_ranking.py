@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjudge.errors import UsageError
-from adjudge.score.ranking import KINDS, WHOLE, measure, measures, pooled, values, without_relevant
+from adjudge.score.ranking import KINDS, WHOLE, checked, measure, measures, pooled, values, without_relevant
 
 GRADES = {"d1": 0, "d2": 1, "d3": 0, "d4": 1, "d5": 2}
 
@@ -84,3 +84,11 @@ def test_draws_without_a_relevant_document_are_known():
     code = np.array([[0, 1, 2]], np.uint16)
     assert without_relevant(code, np.arange(3.0)).tolist() == [True, False, False]
     assert without_relevant(code, np.arange(3.0), 2).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("level", [0, -1, float("nan"), float("inf")])
+def test_a_level_is_above_what_nobody_judged(level):
+    """Else a document without a judgment would be relevant."""
+    assert checked(2) == 2
+    with pytest.raises(UsageError, match=r"level .* is not a grade above 0, which a document has that nobody judged"):
+        checked(level)

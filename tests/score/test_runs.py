@@ -77,5 +77,7 @@ def test_strangers_are_refused():
         score_runs({"a": {"q7": {"d": 1}}}, GRADES)
     what = "a: no topic of this run has grades: its topics are such as 'q7', those with grades such as '1'"
     assert str(refused.value) == what
+    with pytest.raises(UsageError, match="level 0 is not a grade above 0"):
+        score_runs({"a": RUN}, GRADES, level=0)
     with pytest.raises(UsageError, match="draws 0 is not 1 or more"):
         score_runs({"a": RUN}, GRADES, draws=0)

@@ -86,6 +86,13 @@ def measures(names: str | Sequence[str]) -> list[Measure]:
     return list({found.name: found for found in map(measure, listed)}.values())
 
 
+def checked(level: float) -> float:
+    """Return the grade from which a document is relevant, refusing one that documents nobody judged would reach."""
+    if not 0 < level < np.inf:
+        raise UsageError(f"level {level:g} is not a grade above 0, which a document has that nobody judged")
+    return level
+
+
 def pooled(topic: str, known: Mapping[str, int], judged: Sequence[str], runs: Sequence[Sequence[str]]) -> Pool:
     """Return a topic's documents and the order of every run; ``known`` is where each judged document stands."""
     place, documents = dict(known), list(judged)

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Flags, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import InputError, UsageError, quote
 from adjudge.judgments.runs import System, read_grades, read_runs
 from adjudge.score.bootstrap import DRAWS
 from adjudge.score.paired import holm, sign_flips
-from adjudge.score.ranking import LEVEL, USUAL, measures, pooled, values, without_relevant
+from adjudge.score.ranking import LEVEL, USUAL, Pool, checked, pooled, values, without_relevant
+from adjudge.score.ranking import measures as measures_named
 
 INTERVAL = (0.05, 0.95)
 ONE_TOPIC = "its interval is not defined because there is one topic only"
@@ -111,25 +112,18 @@ def score_runs(
 
     A document is relevant where its grade is at least ``level``. ``draws`` are of topics, for intervals and tests.
     """
-    asked = _measures(measures)
+    asked = measures_named(measures)
     if draws < 1:
         raise UsageError(f"draws {draws} is not 1 or more")
     systems, known = read_runs(runs), read_grades(grades)
-    topics = [topic for topic in known if complete or any(topic in system.ranked for system in systems)]
     _refuse_strangers(systems, known)
-    worth = np.unique([0.0, *(grade for held in known.values() for grade in held.values())])
-    value = np.zeros((len(systems), len(asked), len(topics)))
-    none, strange, returned, barren = int(np.searchsorted(worth, 0)), np.zeros(len(systems)), np.zeros(len(systems)), []
-    for t, topic in enumerate(topics):
-        judged = known[topic]
-        place = {document: d for d, document in enumerate(judged)}
-        pool = pooled(topic, place, list(judged), [system.ranked.get(topic, []) for system in systems])
-        code = np.full((len(pool.documents), 1), none, np.uint16)
-        code[: pool.judged, 0] = np.searchsorted(worth, list(judged.values()))
-        value[:, :, t] = values(pool.orders, code, worth, asked, level)[:, :, 0]
-        barren += [topic] if without_relevant(code, worth, level)[0] else []
-        strange += [(order >= pool.judged).sum() for order in pool.orders]
-        returned += [order.size for order in pool.orders]
+    topics = [topic for topic in known if complete or any(topic in system.ranked for system in systems)]
+    graded = [_graded(topic, known, systems) for topic in topics]
+    worth = _worth(known)
+    codes = [_codes(pool, known[pool.topic], worth) for pool in graded]
+    both = list(zip(graded, codes, strict=True))
+    value = np.concatenate([values(pool.orders, code, worth, asked, checked(level)) for pool, code in both], axis=2)
+    barren = [pool.topic for pool, code in both if without_relevant(code, worth, level)[0]]
     seen = np.array([[complete or topic in system.ranked for topic in topics] for system in systems])
     names, named = [system.name for system in systems], [one.name for one in asked]
     return RunScores(
@@ -141,13 +135,36 @@ def score_runs(
         tuple(_scores(names, named, value, seen, draws, seed)),
         tuple(_pairs(names, named, value, seen, draws, seed)),
         tuple(barren),
-        strange / np.maximum(returned, 1),
+        _unjudged(graded),
         tuple(_notes(systems, topics, barren, seen, complete, len(known))),
         frozenset(one.name for one in asked if one.kind.needs_relevant),
     )
 
 
-_measures = measures  # the name is an argument's too
+def _graded(topic: str, known: Mapping[str, Mapping[str, float]], systems: Sequence[System]) -> Pool:
+    """Return a topic's documents, those with grades first."""
+    place = {document: d for d, document in enumerate(known[topic])}
+    return pooled(topic, place, list(known[topic]), [system.ranked.get(topic, []) for system in systems])
+
+
+def _worth(known: Mapping[str, Mapping[str, float]]) -> Floats:
+    """Return all grades there are, and 0 (K)."""
+    return np.unique([0.0, *(grade for held in known.values() for grade in held.values())])
+
+
+def _codes(pool: Pool, grades: Mapping[str, float], worth: Floats) -> Codes:
+    """Return the grade of every document as a code, in what is one draw (D, 1)."""
+    grade = np.zeros(len(pool.documents))
+    grade[: pool.judged] = list(grades.values())
+    return np.searchsorted(worth, grade).astype(np.uint16)[:, None]
+
+
+def _unjudged(pools: Sequence[Pool]) -> Floats:
+    """Return the share of what each run returns that nobody judged (R)."""
+    strange = np.array([[(order >= pool.judged).sum() for order in pool.orders] for pool in pools])
+    returned = np.array([[order.size for order in pool.orders] for pool in pools])
+    share: Floats = strange.sum(axis=0) / np.maximum(returned.sum(axis=0), 1)
+    return share
 
 
 def topic_means(value: Floats, draws: int, seed: int) -> Floats:

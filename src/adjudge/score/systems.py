@@ -34,7 +34,7 @@ from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.runs import System, read_runs
 from adjudge.models.record import Fit
 from adjudge.models.saved import load
-from adjudge.score.ranking import LEVEL, USUAL, Measure, values, without_relevant
+from adjudge.score.ranking import LEVEL, USUAL, Measure, checked, values, without_relevant
 from adjudge.score.ranking import measures as measures_named
 from adjudge.score.uncertain import Labelled, kept_draws, labelled, worth_of
 
@@ -208,8 +208,8 @@ def evaluate(
     topics = list(labelled(fitted, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
     value = np.stack([values(one.pool.orders, one.code, worth, asked, level) for one in topics], axis=2)
     names = [system.name for system in systems]
-    better = _between(names, value[:, 0].mean(axis=(1, 2)), pair)
-    deciding = [] if better is None else _deciding(topics, worth, asked[0], level, better, value, unjudged)
+    between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
+    deciding = [] if between is None else _deciding(topics, worth, asked[0], level, between, value, unjudged)
     weight = _resampled(len(topics), value.shape[3], seed)
     return Evaluation(
         tuple(names),
@@ -219,7 +219,7 @@ def evaluate(
         kept_draws(fitted, draws) is not None,
         tuple(_scores(names, asked, value, weight)),
         tuple(_pairs(names, asked, value, weight)),
-        None if better is None else (asked[0].name, names[better[0]], names[better[1]]),
+        None if between is None else (asked[0].name, names[between[0]], names[between[1]]),
         tuple(sorted(deciding, key=_weight)[:budget]),
         tuple(_notes(fitted, systems, topics, worth, level, unjudged, draws)),
         value,
@@ -236,7 +236,7 @@ def variance_parts(x: Floats) -> Parts:
 
 def _worth(fit: Fit, level: float) -> Floats:
     """Return the grades of the labels, refusing a level that none reaches."""
-    if max(fit.scale.values) < level:
+    if max(fit.scale.values) < checked(level):
         grades = ", ".join(f"{value:g}" for value in fit.scale.values)
         raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {grades}")
     return worth_of(fit)
