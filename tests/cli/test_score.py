@@ -67,6 +67,8 @@ def test_a_run_is_scored(run, tmp_path):
     for value in ("0.533", "0.267", "0.202", "0.101"):
         assert value in answer.out
     assert "note: no run has 1 of 3 topics with grades, which are left out" in answer.out
+    expected = run("score", "a.run", "truth.qrels", "--measures", "rr", "--ties", "expected", "--format", "csv").out
+    assert expected.splitlines()[1].startswith("a,MRR,0.30555")
     complete = run("score", "a.run", "truth.qrels", "--measures", "map", "--complete", "--format", "csv")
     assert complete.out.splitlines()[0] == "run,measure,value,low,high,topics,note"
     assert complete.out.splitlines()[1].startswith("a,MAP,0.1777777")

@@ -41,6 +41,12 @@ def test_scores_are_compared_as_32_bit_floats():
     assert dict(run.table.select("document", "score").iter_rows()) == scores
 
 
+def test_ties_are_known():
+    """Where each group of equal 32-bit scores ends."""
+    run = read_run({"1": {"a": 1 - 1e-9, "b": 1 - 1e-8, "c": 0.5}, "2": {"x": -0.0, "y": 0.0}})
+    assert {topic: ends.tolist() for topic, ends in run.ties.items()} == {"1": [2, 3], "2": [2]}
+
+
 @pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
 def test_a_frame_is_read(frame):
     """With columns topic, document and score; numbers may name topics."""

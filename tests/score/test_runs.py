@@ -81,3 +81,16 @@ def test_strangers_are_refused():
         score_runs({"a": RUN}, GRADES, level=0)
     with pytest.raises(UsageError, match="draws 0 is not 1 or more"):
         score_runs({"a": RUN}, GRADES, draws=0)
+
+
+def test_measures_may_be_expected_over_ties():
+    """The oracle's five documents, three and two of them tied: RR is 1 / 1, 1 / 2 or 1 / 3 with the same chance."""
+    found = score_runs({"a": {"1": RUN["1"]}}, GRADES, "MRR,P@1,P@4", ties="expected")
+    assert found.value[0, :, 0] == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 4])
+    plain = {"1": {"d1": 5, "d2": 4, "d3": 3}}
+    each = [
+        score_runs({"a": plain, "b": {"2": {"d1": 1}}}, GRADES, "MAP,nDCG", ties=ties) for ties in ("name", "expected")
+    ]
+    np.testing.assert_allclose(each[0].value, each[1].value)
+    with pytest.raises(UsageError, match="ties 'coin' is not one of 'name', 'expected'"):
+        score_runs({"a": RUN}, GRADES, ties="coin")

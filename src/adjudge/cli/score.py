@@ -33,6 +33,12 @@ class Ranking:
     level: Annotated[
         float, typer.Option(metavar="GRADE", help="Of runs: the grade from which a document is relevant.")
     ] = 1.0
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW", help="Of runs: equal scores by document name (trec_eval's way), or expected over all orders."
+        ),
+    ] = "name"
     draws: Annotated[
         int, typer.Option(min=1, metavar="NUMBER", help="Of runs: draws of topics, for intervals and tests.")
     ] = 1_000
@@ -126,6 +132,7 @@ def _score_runs(runs: list[str], grades: str, ranking: Ranking) -> None:
         ranking.measures or MEASURES,
         level=ranking.level,
         complete=ranking.complete,
+        ties=ranking.ties,
         draws=ranking.draws,
         seed=ranking.seed,
     )

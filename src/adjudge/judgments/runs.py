@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from adjudge.arrays import Codes, Floats
 from adjudge.errors import InputError, UsageError, quote
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.read import PACKED, PARQUET, SUFFIXES, content_of, open_source
@@ -42,6 +44,16 @@ class System:
         """The documents of every topic, best first."""
         groups = self.table.group_by("topic", maintain_order=True).agg("document")
         return dict(zip(groups["topic"].to_list(), groups["document"].to_list(), strict=True))
+
+    @cached_property
+    def ties(self) -> dict[str, Codes]:
+        """Where, among the documents of every topic, each group of equal scores ends."""
+        groups = self.table.group_by("topic", maintain_order=True).agg("score")
+        found = {}
+        for topic, scores in zip(groups["topic"].to_list(), groups["score"].to_list(), strict=True):
+            single = _single(np.array(scores))
+            found[topic] = np.r_[np.flatnonzero(single[1:] != single[:-1]) + 1, single.size]
+        return found
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
@@ -188,10 +200,16 @@ def _ranked(source: Source) -> pl.DataFrame:
         raise source.wrong(f"there is no column {quote(missing[0])}: a run has topic, document and score")
     table = _table(source, COLUMNS, "score")
     _refuse_twice(source, table)
-    with np.errstate(over="ignore"):  # beyond the largest 32-bit float all is infinite
-        single = table["score"].to_numpy().astype(np.float32) + np.float32(0)  # -0 is 0
-    order = table.with_columns(single=single).sort("single", "document", descending=True, maintain_order=True)
+    order = table.with_columns(single=_single(table["score"].to_numpy())).sort(
+        "single", "document", descending=True, maintain_order=True
+    )
     return order.sort("topic", maintain_order=True).drop("single")
+
+
+def _single(score: Floats) -> NDArray[np.float32]:
+    """Return scores as 32-bit floats, which are what is compared."""
+    with np.errstate(over="ignore"):  # beyond the largest 32-bit float all is infinite
+        return score.astype(np.float32) + np.float32(0)  # -0 is 0
 
 
 def _table(source: Source, columns: Sequence[str], value: str) -> pl.DataFrame:

@@ -16,8 +16,10 @@ import numpy as np
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote
 from adjudge.kernels import ranking as kernels
+from adjudge.kernels import ties
 
 Kernel: TypeAlias = Callable[[Codes, Codes, Floats, Codes, float, int], Floats]
+Expected: TypeAlias = Callable[[Codes, Codes, Codes, Floats, Codes, float, int], Floats]  # over the orders of ties
 
 WHOLE = 2**31 - 1  # a cutoff beyond every ranking
 LEVEL = 1.0  # the grade from which a document is relevant
@@ -29,6 +31,7 @@ class Kind(NamedTuple):
 
     name: str
     kernel: Kernel
+    expected: Expected
     summary: str
     cut: bool = False  # whether it has no meaning without a cutoff
     needs_relevant: bool = True  # whether it is not defined of a topic without a relevant document
@@ -37,11 +40,25 @@ class Kind(NamedTuple):
 KINDS: Mapping[str, Kind] = {
     kind.name.lower(): kind
     for kind in (
-        Kind("MAP", kernels.average_precision, "mean over topics of average precision"),
-        Kind("MRR", kernels.reciprocal_rank, "mean of one over the first relevant document's rank"),
-        Kind("nDCG", kernels.normalised_gain, "grades discounted by log2(rank + 1), as a share of the best order's"),
-        Kind("P", kernels.precision, "share of relevant documents among the first", cut=True, needs_relevant=False),
-        Kind("R", kernels.recall, "share of the relevant documents found among the first", cut=True),
+        Kind("MAP", kernels.average_precision, ties.average_precision, "mean over topics of average precision"),
+        Kind(
+            "MRR", kernels.reciprocal_rank, ties.reciprocal_rank, "mean of one over the first relevant document's rank"
+        ),
+        Kind(
+            "nDCG",
+            kernels.normalised_gain,
+            ties.normalised_gain,
+            "grades discounted by log2(rank + 1), as a share of the best order's",
+        ),
+        Kind(
+            "P",
+            kernels.precision,
+            ties.precision,
+            "share of relevant documents among the first",
+            cut=True,
+            needs_relevant=False,
+        ),
+        Kind("R", kernels.recall, ties.recall, "share of the relevant documents found among the first", cut=True),
     )
 }
 ALSO = {"ap": "map", "rr": "mrr", "ndcg_cut": "ndcg", "recip_rank": "mrr", "recall": "r", "precision": "p"}
@@ -109,14 +126,25 @@ def pooled(topic: str, known: Mapping[str, int], judged: Sequence[str], runs: Se
 
 
 def values(
-    orders: Sequence[Codes], code: Codes, worth: Floats, asked: Sequence[Measure], level: float = LEVEL
+    orders: Sequence[Codes],
+    code: Codes,
+    worth: Floats,
+    asked: Sequence[Measure],
+    level: float = LEVEL,
+    ends: Sequence[Codes] | None = None,
 ) -> Floats:
-    """Return every run's value of every measure in every draw (R, M, S), of labels ``code`` (D, S) of one topic."""
+    """Return every run's value of every measure in every draw (R, M, S), of labels ``code`` (D, S) of one topic.
+
+    Where each run's ties end is given for values that are expected over the orders of tied documents.
+    """
     count = kernels.held(code, worth.size)
     found = np.zeros((len(orders), len(asked), code.shape[1]))
     for r, order in enumerate(orders):
         for m, one in enumerate(asked):
-            found[r, m] = one.kind.kernel(code, order, worth, count, level, one.cut)
+            if ends is None:
+                found[r, m] = one.kind.kernel(code, order, worth, count, level, one.cut)
+            else:
+                found[r, m] = one.kind.expected(code, order, ends[r], worth, count, level, one.cut)
     return found
 
 

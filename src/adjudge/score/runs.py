@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.errors import InputError, UsageError, quote
+from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.judgments.runs import System, read_grades, read_runs
 from adjudge.score.bootstrap import DRAWS
 from adjudge.score.paired import holm, sign_flips
@@ -25,6 +25,7 @@ from adjudge.score.ranking import measures as measures_named
 
 INTERVAL = (0.05, 0.95)
 ONE_TOPIC = "its interval is not defined because there is one topic only"
+TIES = ("name", "expected")
 CHUNK = 256  # resamples of topics held at once
 
 
@@ -105,16 +106,20 @@ def score_runs(
     *,
     level: float = LEVEL,
     complete: bool = False,
+    ties: str = "name",
     draws: int = DRAWS,
     seed: int = 0,
 ) -> RunScores:
     """Score runs (files, frames or {topic: {document: score}}) by the grades of documents.
 
-    A document is relevant where its grade is at least ``level``. ``draws`` are of topics, for intervals and tests.
+    A document is relevant where its grade is at least ``level``. Tied documents are ordered by ``name``, as in
+    trec_eval, or measures are ``expected`` over all their orders. ``draws`` are of topics, for intervals and tests.
     """
     asked = measures_named(measures)
     if draws < 1:
         raise UsageError(f"draws {draws} is not 1 or more")
+    if ties not in TIES:
+        raise UsageError(f"ties {ties!r} is not one of {quoted(TIES)}")
     systems, known = read_runs(runs), read_grades(grades)
     _refuse_strangers(systems, known)
     topics = [topic for topic in known if complete or any(topic in system.ranked for system in systems)]
@@ -122,7 +127,11 @@ def score_runs(
     worth = _worth(known)
     codes = [_codes(pool, known[pool.topic], worth) for pool in graded]
     both = list(zip(graded, codes, strict=True))
-    value = np.concatenate([values(pool.orders, code, worth, asked, checked(level)) for pool, code in both], axis=2)
+    ends = [_ends(pool, systems) if ties == "expected" else None for pool in graded]
+    found = [
+        values(pool.orders, code, worth, asked, checked(level), e) for (pool, code), e in zip(both, ends, strict=True)
+    ]
+    value = np.concatenate(found, axis=2)
     barren = [pool.topic for pool, code in both if without_relevant(code, worth, level)[0]]
     seen = np.array([[complete or topic in system.ranked for topic in topics] for system in systems])
     names, named = [system.name for system in systems], [one.name for one in asked]
@@ -145,6 +154,11 @@ def _graded(topic: str, known: Mapping[str, Mapping[str, float]], systems: Seque
     """Return a topic's documents, those with grades first."""
     place = {document: d for d, document in enumerate(known[topic])}
     return pooled(topic, place, list(known[topic]), [system.ranked.get(topic, []) for system in systems])
+
+
+def _ends(pool: Pool, systems: Sequence[System]) -> list[Codes]:
+    """Return where the ties of every run end in a topic, nowhere where it returns nothing."""
+    return [system.ties.get(pool.topic, np.empty(0, np.int64)) for system in systems]
 
 
 def _worth(known: Mapping[str, Mapping[str, float]]) -> Floats:
