@@ -1,9 +1,11 @@
 """A fit's judgments, ready to leave votes out."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import adjudge
+from adjudge.errors import UsageError
 from adjudge.judges.others import by_label, seen_by
 from adjudge.models.registry import MODELS
 
@@ -32,3 +34,21 @@ def test_a_judge_of_few_judgments_is_nearly_average():
     np.testing.assert_allclose(
         seen_by(fit, CROWD.judgments, np.full(6, 1e9)).confusion, fit.params.confusion, atol=1e-6
     )
+
+
+def test_a_vote_is_looked_at_through_matrices():
+    """Those of hybrid-confusion, gold included: a vote's own matrices know nothing of how good the others are."""
+    gold = {"i1": "0", "i2": "1"}
+    vote = adjudge.fit(CROWD.judgments, "majority", gold=gold)
+    other = adjudge.fit(CROWD.judgments, "hybrid-confusion", inference="map", gold=gold)
+    seen, wanted = seen_by(vote, CROWD.judgments), seen_by(other, CROWD.judgments)
+    np.testing.assert_allclose(seen.others(), wanted.others())
+    np.testing.assert_array_equal(seen.block.gold[:2], [0, 1])
+    np.testing.assert_array_equal(seen.others()[0], [1, 0])
+
+
+def test_one_label_says_nothing():
+    """Whoever can say one thing only is like everybody else."""
+    judgments = adjudge.read(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "label": ["yes", "yes"]}))
+    with pytest.raises(UsageError, match="judges cannot be told from each other: all they can say is 'yes'"):
+        seen_by(adjudge.fit(judgments, "dawid-skene"), judgments)

@@ -61,7 +61,7 @@ def test_one_who_always_says_the_same_has_a_habit():
 def test_few_judgments_say_nothing():
     """Every chance is one, and nobody is named."""
     rows = [("a", "x", 0, 1), ("a", "y", 0, 2), ("b", "x", 0, 3)]
-    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"))
+    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
     found = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
     assert found.p.tolist() == [1, 1]
     assert found.sentence == "No judge said the same for longer than her items explain."

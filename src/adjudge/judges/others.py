@@ -1,19 +1,29 @@
-"""A fit's judgments, ready to ask what the other judges say of each."""
+"""A fit's judgments, ready to ask what the other judges say of each.
+
+Votes can be left out where an item's truth follows from judges' matrices by Bayes' rule. A fit whose model has another
+rule (a vote, a degree, the hardness of items) is looked at through ``hybrid-confusion``, fitted to the same judgments.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.errors import UsageError, quoted
+from adjudge.judgments.gold import places
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
 from adjudge.kernels.others import Votes, votes, without_her
-from adjudge.models.base import Params
+from adjudge.models.base import Params, likely_truths
+from adjudge.models.fit import fit as infer
 from adjudge.models.fitted import as_fitted
 from adjudge.models.record import Fit
+from adjudge.models.registry import model_named
 
+INSTEAD = "hybrid-confusion"  # of models without Bayes' rule
 STEADY = 2.0  # judgments of an average judge that are added to each row of a judge's matrix, so that no chance is 0
 
 
@@ -32,8 +42,12 @@ class Seen(NamedTuple):
 
 
 def seen_by(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> Seen:
-    """Return the judgments as a fit has seen them; ``judged`` (J) is on how many judgments each matrix rests."""
+    """Return the judgments as a fit has seen them; ``judged`` (J) is on how many other judgments each matrix rests."""
+    if len(fit.scale) < 2:
+        raise UsageError(f"judges cannot be told from each other: all they can say is {quoted(fit.scale.names)}")
     block = as_fitted(fit, judgments)
+    if judged is None and model_named(fit.model).posterior is not likely_truths:
+        fit = _by_matrices(fit, judgments)
     prevalence = by_label(fit.params)
     common = prevalence.mean(axis=0)
     number = fit.judged.astype(float) if judged is None else judged
@@ -44,6 +58,16 @@ def seen_by(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> See
     judge = (block.cell // block.labels).astype(np.int64)
     each = np.broadcast_to(prior, confusion.shape).copy()
     return Seen(block, judge, confusion, each, votes(block, prevalence, confusion))
+
+
+def _by_matrices(fit: Fit, judgments: Judgments) -> Fit:
+    """Return a fit of the same judgments whose judges have matrices, in the same codes and with the same gold."""
+    gold = fit.gold[places(judgments.items, fit.items)] if fit.gold is not None else np.full(len(judgments.items), -1)
+    known = {judgments.items[i]: fit.scale.labels[int(gold[i])] for i in np.flatnonzero(gold >= 0).tolist()}
+    instead = infer(judgments, INSTEAD, inference="map", gold=known or None)
+    place = places(fit.judge_names, instead.judge_names)
+    params = instead.params._replace(confusion=instead.params.confusion[place])
+    return replace(fit, params=params)
 
 
 def by_label(params: Params) -> Floats:
