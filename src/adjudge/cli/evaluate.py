@@ -32,7 +32,7 @@ def _example(folder: str | None) -> None:
 def evaluate(
     fit: Annotated[str, typer.Option("--fit", metavar="FOLDER", help="A saved fit of judgments with topics.")],
     more: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN...", help="Runs: topic Q0 document rank score tag.")
+        list[str] | None, typer.Argument(metavar="RUN", help="Runs: topic Q0 document rank score tag.")
     ] = None,
     runs: Annotated[
         list[str] | None, typer.Option("--runs", metavar="RUN...", help="Runs, here or without --runs.")

@@ -53,7 +53,7 @@ def score(
     answers: Annotated[
         list[str],
         typer.Argument(
-            metavar="ANSWERS...",
+            metavar="ANSWERS",
             help="A saved fit, or a table of item, label and, where known, p_<label>; or runs of search systems.",
         ),
     ],

@@ -199,9 +199,9 @@ def evaluate(
     that a run has, with ``complete`` all; a run without a topic has 0 there. ``budget`` documents are named that would
     decide between the two best runs by the first measure, or between a ``pair``.
     """
-    for name, number in (("draws", draws), ("budget", budget + 1)):
-        if number < 1:
-            raise UsageError(f"{name} {number - (name == 'budget')} is not {int(name == 'draws')} or more")
+    for name, number, least in (("draws", draws, 1), ("budget", budget, 0)):
+        if number < least:
+            raise UsageError(f"{name} {number} is not {least} or more")
     asked, systems = measures_named(measures), read_runs(runs)
     fitted = fit if isinstance(fit, Fit) else load(fit)
     worth = _worth(fitted, level)
