@@ -6,7 +6,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.judges.others import by_label, seen_by
+from adjudge.judges.others import by_label, right_by, seen_by
 from adjudge.models.registry import MODELS
 
 CROWD = adjudge.simulate("ordinal", 3, items=80, judges=6, labels=2)
@@ -52,3 +52,15 @@ def test_one_label_says_nothing():
     judgments = adjudge.read(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "label": ["yes", "yes"]}))
     with pytest.raises(UsageError, match="judges cannot be told from each other: all they can say is 'yes'"):
         seen_by(adjudge.fit(judgments, "dawid-skene"), judgments)
+
+
+def test_what_is_right_is_expected_by_a_matrix():
+    """A label's chance of being the truth, its mean and variance over what she may say."""
+    others, matrix = np.array([[0.9, 0.1]]), np.array([[[0.8, 0.2], [0.3, 0.7]]])
+    right = right_by(others, np.array([1]), matrix)
+    chance = np.array([0.9 * 0.8 + 0.1 * 0.3, 0.9 * 0.2 + 0.1 * 0.7])
+    mean = chance @ others[0]
+    assert right.told.tolist() == [0.1]
+    np.testing.assert_allclose(right.chance[0], chance)
+    np.testing.assert_allclose(right.mean, mean)
+    np.testing.assert_allclose(right.variance, chance @ (others[0] - mean) ** 2)

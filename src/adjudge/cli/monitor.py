@@ -85,9 +85,8 @@ def _new(asked: Asked) -> Any:
     """Score new work."""
     from adjudge.judges.monitor import new_work
 
-    assert asked.new is not None
     scale = asked.fit.scale
-    return new_work(asked.fit, asked.reading.read(asked.new, labels=scale.labels, ordinal=scale.ordinal))
+    return new_work(asked.fit, asked.reading.read(str(asked.new), labels=scale.labels, ordinal=scale.ordinal))
 
 
 SECTIONS: Mapping[str, Section] = {

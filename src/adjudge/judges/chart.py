@@ -10,7 +10,7 @@ from scipy.stats import beta, norm
 
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quote
-from adjudge.judges.others import seen_by
+from adjudge.judges.others import right_by, seen_by
 from adjudge.judges.times import DAY, WITHOUT, Times, series, times_of
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
@@ -95,12 +95,8 @@ def control_chart(
         raise UsageError(f"against {against!r} is not one of 'judge', 'crowd'")
     seen = seen_by(fit, judgments)
     others, J = seen.others(), len(fit.judge_names)
-    right = np.take_along_axis(others, seen.block.label[:, None].astype(np.int64), axis=1)[:, 0]
-    usual = seen.prior[0] / seen.prior[0].sum(axis=1, keepdims=True)
-    matrix = seen.confusion[seen.judge] if against == "judge" else np.broadcast_to(usual, (right.size, *usual.shape))
-    chance = np.einsum("nz,nzk->nk", others, matrix)  # (N, K) of each label
-    mean = (chance * others).sum(axis=1)
-    variance = np.maximum((chance * others**2).sum(axis=1) - mean**2, 0.0)
+    own = seen.confusion if against == "judge" else np.broadcast_to(seen.usual, seen.confusion.shape)
+    right, mean, variance, _ = right_by(others, seen.block.label, own[seen.judge])
     group = seen.judge if against == "judge" else np.zeros_like(seen.judge)
     off = np.bincount(group, weights=right - mean, minlength=J) / np.maximum(np.bincount(group, minlength=J), 1)
     row, start = series(seen.judge, times, J)

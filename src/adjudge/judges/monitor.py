@@ -18,7 +18,7 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote
 from adjudge.judges.discoveries import SMALLEST, adjusted, against_crowd
 from adjudge.judges.drift import Grid, Quality
-from adjudge.judges.others import STEADY, by_label, seen_by
+from adjudge.judges.others import STEADY, by_label, right_by, seen_by
 from adjudge.judges.times import DAY, WITHOUT, times_of
 from adjudge.judgments.gold import places, read_gold
 from adjudge.judgments.read import read
@@ -199,24 +199,19 @@ def new_work(known: Fit, data: Any, *, level: float = LEVEL) -> NewWork:
     place, J = places(judgments.judges, known.judge_names), len(judgments.judges)
     met, number = place >= 0, np.where(place >= 0, known.judged[place], 0).astype(float)
     seen = seen_by(there, judgments, number)
-    others, label = seen.others(), seen.block.label.astype(np.int64)
-    chance = np.einsum("nz,nzk->nk", others, seen.confusion[seen.judge])  # (N, K) of each label, as was believed
-    mean = (chance * others).sum(axis=1)
-    variance = np.maximum((chance * others**2).sum(axis=1) - mean**2, 0.0)
-    agree = np.take_along_axis(others, label[:, None], axis=1)[:, 0]
-    summed = [np.bincount(seen.judge, weights=each, minlength=J) for each in (agree, mean, variance)]
-    pull = np.zeros((J, *known.params.population.shape))  # how the expected sum moves with each cell of a matrix
-    np.add.at(pull, seen.judge, others[:, :, None] * others[:, None, :])
+    others, label = seen.others(), seen.block.label
+    right = right_by(others, label, seen.confusion[seen.judge])
+    told, mean, variance = (np.bincount(seen.judge, weights=each, minlength=J) for each in right[:3])
     size = np.bincount(seen.judge, minlength=J)
-    rests = number * _sharpness(others, seen.judge, size)
-    unsure = np.where(met, _unsure(known, place, pull, seen.confusion, rests), 0.0)
-    rows = [np.flatnonzero(seen.judge == j) for j in range(J)]
-    tails = [tail(chance[own], -others[own], -float(summed[0][j])) for j, own in enumerate(rows)]
+    rows = np.split(np.argsort(seen.judge, kind="stable"), size.cumsum()[:-1])
+    pull = np.stack([others[own].T @ others[own] for own in rows])  # (J, K, K) how the mean moves with each cell
+    unsure = _unsure(known, place, pull, seen.confusion, number * _sharpness(others, seen.judge, size))
+    tails = [tail(right.chance[own], -others[own], -float(told[j])) for j, own in enumerate(rows)]
     certain = -norm.isf(np.clip(tails, SMALLEST, 1 - 1e-15))  # where the sum lies if the matrix were known
-    share = np.divide(summed[2], summed[2] + unsure, out=np.zeros(J), where=summed[2] > 0)
-    z = np.where(met, certain * np.sqrt(share), 0.0)
+    z = np.where(
+        met, certain * np.sqrt(np.divide(variance, variance + unsure, out=np.zeros(J), where=variance > 0)), 0.0
+    )
     p = np.where(met, norm.cdf(z), 1.0)
-    right = np.einsum("nz,nzz->n", others, seen.confusion[seen.judge])
     crowd = known.params.population
     quality = [_quality(others[own], label[own], seen.confusion[j], crowd) for j, own in enumerate(rows)]
     flagged = np.zeros(J, bool)
@@ -224,15 +219,16 @@ def new_work(known: Fit, data: Any, *, level: float = LEVEL) -> NewWork:
     p[met] = own
     flagged[met] = adjusted(own) <= level
     many = np.maximum(size, 1)
-    believed = np.bincount(seen.judge, weights=right, minlength=J) / many
+    able = np.einsum("nz,nzz->n", others, seen.confusion[seen.judge])  # (N) her chance of being right
+    believed = np.bincount(seen.judge, weights=able, minlength=J) / many
     return NewWork(
         judgments.judges,
         size,
         ~met,
         believed,
         tuple(quality),
-        summed[0] / many,
-        summed[1] / many,
+        told / many,
+        mean / many,
         z,
         p,
         flagged,

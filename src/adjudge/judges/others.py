@@ -36,9 +36,32 @@ class Seen(NamedTuple):
     prior: Floats  # (J, K, K) what was added to the counts for that
     votes: Votes
 
+    @property
+    def usual(self) -> Floats:
+        """The matrix of an average judge (K, K)."""
+        matrix: Floats = self.prior[0] / self.prior[0].sum(axis=1, keepdims=True)
+        return matrix
+
     def others(self) -> Floats:
         """Return p(truth | what the other judges said, gold) for each judgment (N, K)."""
         return without_her(self.block, self.votes)
+
+
+class Right(NamedTuple):
+    """How likely each judgment is right as the others tell, and how likely it would be by a matrix."""
+
+    told: Floats  # (N) q_n(y_n), the chance of the label that was given
+    mean: Floats  # (N) of q_n(y), where y is said with the chances of the matrix
+    variance: Floats  # (N)
+    chance: Floats  # (N, K) that each label is said
+
+
+def right_by(others: Floats, label: Codes, matrix: Floats) -> Right:
+    """Return how likely labels (N) are right where the others say (N, K), beside what matrices (N, K, K) expect."""
+    told = np.take_along_axis(others, label[:, None].astype(np.int64), axis=1)[:, 0]
+    chance = np.einsum("nz,nzk->nk", others, matrix)
+    mean = (chance * others).sum(axis=1)
+    return Right(told, mean, np.maximum((chance * others**2).sum(axis=1) - mean**2, 0.0), chance)
 
 
 def seen_by(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> Seen:

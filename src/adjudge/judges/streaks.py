@@ -81,7 +81,7 @@ def streaks(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any 
     if not 0 < level < 1:
         raise UsageError(f"level {level!r} is not between 0 and 1")
     seen = seen_by(fit, judgments)
-    others, J, usual = seen.others(), len(fit.judge_names), seen.prior[0] / seen.prior[0].sum(axis=1, keepdims=True)
+    others, J = seen.others(), len(fit.judge_names)
     row, start = series(seen.judge, times, J)
     length, p, p_own = np.zeros(J, np.int64), np.ones(J), np.ones(J)
     labels: list[Any] = []
@@ -93,7 +93,7 @@ def streaks(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any 
         labels.append(fit.scale.labels[int(said[first])] if own.size else None)
         since.append(times.shown(int(own[first])) if own.size else "")
         if own.size >= FEWEST:
-            p[j] = streak_tail(others[own] @ usual, int(length[j]))
+            p[j] = streak_tail(others[own] @ seen.usual, int(length[j]))
             p_own[j] = streak_tail(others[own] @ seen.confusion[j], int(length[j]))
     flagged, beyond = adjusted(p) <= level, adjusted(p_own) <= level
     return Streaks(
