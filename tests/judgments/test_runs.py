@@ -67,6 +67,7 @@ def test_what_is_written_is_read(tmp_path):
     [
         ("1 Q0 d1 1 1.0\n", "row 1: 5 fields, expected 6: topic, Q0, document, rank, score, tag"),
         (LINES + "1 Q0 d3 1 1 a b\n", "row 5: 7 fields, expected 6: topic, Q0, document, rank, score, tag"),
+        ("1 Q0 d1 1 1.0\x1ftag\n", "row 1: 5 fields, expected 6: topic, Q0, document, rank, score, tag"),
         (LINES + "1 Q0 d3 1 high a\n", "row 5: score 'high' is not a number"),
         (LINES + "1 Q0 d3 1 nan a\n", "row 5: score 'nan' is not a number"),
         (LINES + "2 Q0 d1 9 1 a\n", "row 5: document 'd1' of topic '2' is in row 4 already: keep one of them"),

@@ -178,8 +178,8 @@ def _lines(path: str | os.PathLike[str], fields: Sequence[str]) -> Source:
     table.columns = list(fields)
     wrong = table[fields[0]].is_null().arg_true()
     if len(wrong):
-        line = lines[int(row[wrong[0]])]
-        what = f"{len(line.split())} fields, expected {len(fields)}: {', '.join(fields)}"
+        width = lines.gather(row[[wrong[0]]]).str.count_matches(r"\S+")[0]
+        what = f"{width} fields, expected {len(fields)}: {', '.join(fields)}"
         raise InputError(what, name, int(row[wrong[0]]) + 1)
     return Source(name, tuple(fields), table.get_column, lambda position: int(row[position]) + 1, text=True)
 
