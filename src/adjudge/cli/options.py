@@ -26,7 +26,9 @@ Table: TypeAlias = Annotated[
 KeptTable: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--judgments", metavar="TABLE", help="The judgments that were fitted, where they do not lie in the fit's folder."
+        "--judgments",
+        metavar="TABLE",
+        help="The judgments that were fitted, where they do not lie in the fit's folder.",
     ),
 ]
 ItemColumn: TypeAlias = Annotated[str | None, typer.Option("--item", metavar="COLUMN", help="The column of items.")]

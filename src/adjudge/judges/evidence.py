@@ -19,6 +19,7 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
 from adjudge.kernels.conjugate import dirichlet_rows
+from adjudge.kernels.others import votes, without_her
 from adjudge.kernels.truth import count
 from adjudge.models.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.models.assign import winners
@@ -182,22 +183,10 @@ class Others(NamedTuple):
 
 
 def others(evidence: Evidence) -> Others:
-    """Return what everyone but the judge herself says of her items.
-
-    An item's logs are a sum over its judgments, so that what it is without one judge is a difference: one pass.
-    """
-    block, item, weight = evidence.block, evidence.item, evidence.weight
-    I, K = block.topic.size, block.labels  # noqa: E741
-    _, pair = np.unique(item.astype(np.int64) * block.judges + evidence.judge, return_inverse=True)  # who said it twice
-    logs = np.log(np.maximum(evidence.matrix, LEAST)).transpose(0, 2, 1).reshape(-1, K)  # (J K, K) by cell and truth
-    prior = np.log(np.maximum(evidence.prior, LEAST))[block.topic]
-    left = np.empty((block.cell.size, K))
-    for k in range(K):
-        said = weight * logs[block.cell, k]
-        left[:, k] = (prior[:, k] + np.bincount(item, said, I))[item] - np.bincount(pair, said)[pair]
-    gold = block.gold[item]
-    left[(gold >= 0)[:, None] & (np.arange(K) != gold[:, None])] = -np.inf
-    left = np.exp(left - left.max(axis=1, keepdims=True))
-    own, given = np.bincount(pair)[pair], np.diff(block.start)[item]
-    truth: Codes = left.argmax(axis=1)
-    return Others(truth, left.max(axis=1) / left.sum(axis=1), (given > own) | (gold >= 0))
+    """Return what everyone but the judge herself says of her items."""
+    block = evidence.block
+    left = without_her(block, votes(block, evidence.prior, evidence.matrix))  # (N, K)
+    pair = evidence.item.astype(np.int64) * block.judges + evidence.judge
+    _, met, times = np.unique(pair, return_inverse=True, return_counts=True)  # who said it twice
+    given, told = np.diff(block.start)[evidence.item], block.gold[evidence.item] >= 0
+    return Others(left.argmax(axis=1), left.max(axis=1), (given > times[met]) | told)

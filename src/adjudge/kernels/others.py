@@ -27,7 +27,7 @@ class Votes(NamedTuple):
 
 def votes(block: Block, prevalence: Floats, confusion: Floats) -> Votes:
     """Return the logs of items and of each judge's part in them, under (T, K) and (J, K, K)."""
-    whole, own = np.empty((block.topic.size, block.labels)), np.zeros((block.label.size, block.labels))
+    whole, own = np.empty((block.topic.size, block.labels)), np.empty((block.label.size, block.labels))
     log_prior = np.log(np.maximum(prevalence, FLOOR))
     log_chance = np.log(np.maximum(confusion, FLOOR)).transpose(0, 2, 1).reshape(-1, block.labels)  # (J * K, K)
     _add_up(block.start, block.cell, block.topic, block.gold, block.weight, log_prior, log_chance, whole, own)
@@ -59,8 +59,9 @@ def _add_up(
     whole: Floats,
     own: Floats,
 ) -> None:
-    """Fill in the logs of items and of judges' parts in them."""
+    """Fill in the logs of items and of judges' parts in them: a judge may have said several things of one item."""
     K = whole.shape[1]
+    said = np.zeros((log_chance.shape[0] // K, K))  # (J, K) by each judge of this item
     for i in range(topic.size):
         t = topic[i] if log_prior.shape[0] > 1 else 0
         for k in range(K):
@@ -69,7 +70,10 @@ def _add_up(
             times = weight[n] if weight.size else 1.0
             for k in range(K):
                 whole[i, k] += times * log_chance[cell[n], k]
-            for m in range(start[i], start[i + 1]):
-                if cell[m] // K == cell[n] // K:
-                    for k in range(K):
-                        own[m, k] += times * log_chance[cell[n], k]
+                said[cell[n] // K, k] += times * log_chance[cell[n], k]
+        for n in range(start[i], start[i + 1]):
+            for k in range(K):
+                own[n, k] = said[cell[n] // K, k]
+        for n in range(start[i], start[i + 1]):
+            for k in range(K):
+                said[cell[n] // K, k] = 0.0
