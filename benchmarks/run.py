@@ -21,6 +21,7 @@ import glad
 import models
 import published
 import reading
+import reporting
 import scaling
 import simulation
 import starting
@@ -49,6 +50,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "bayes": ("Sampling, beside JAGS, NumPyro and nutpie", f" ({machine()}). JAGS takes its time.", bayes.measure),
     "published": ("Published figures and ours", ".", published.measure),
     "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
+    "reporting": ("What a lead reads, measured", f" ({machine()}).", reporting.measure),
     "diagnostics": (
         "Who changed, who copied, and how often that is said wrongly",
         f". {' '.join(diagnostics.__doc__.split(chr(10) * 2)[1].split())}",

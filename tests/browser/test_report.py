@@ -1,5 +1,8 @@
 """The report in a real browser: nothing is fetched, nothing fails, figures are drawn, tables sort and are searched."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 import adjudge
@@ -17,7 +20,8 @@ def file(tmp_path_factory):
     crowd = adjudge.simulate("carpenter", 3, **sizes)
     fit = adjudge.fit(crowd.judgments, "hierarchical", crowd.gold, run=adjudge.Run(3, 500, 500), seed=1)
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(document(case_of(fit, crowd.judgments)), encoding="utf-8")
+    timed = replace(crowd.judgments, time=pl.Series(range(len(crowd.judgments))))
+    path.write_text(document(case_of(fit, timed)), encoding="utf-8")
     return path
 
 

@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -103,3 +104,17 @@ def test_what_takes_long_is_told(relevance):
     told = []
     document(case_of(relevance.fits["unsupervised"], relevance.crowd.judgments), told=told.append)
     assert "drawing votes" in told
+
+
+def test_times_and_an_earlier_fit_fill_what_is_to_be_watched():
+    """Changes and new work are told where they can be, and why not where they cannot."""
+    judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
+    fit = adjudge.fit(judgments, "dawid-skene")
+    told = document(case_of(fit, judgments, earlier=fit))
+    watched = told[told.index('id="watch"') : told.index('id="guidelines"')]
+    assert "Not defined" not in watched
+    assert "earlier fit believed" in watched
+    bare = document(case_of(fit, replace(judgments, time=None)))
+    watched = bare[bare.index('id="watch"') : bare.index('id="guidelines"')]
+    assert "Not defined because the judgments have no times." in watched
+    assert "Not defined because there is no earlier fit (give --earlier)." in watched

@@ -1,6 +1,7 @@
 """Every figure of a report, of fits of all kinds."""
 
 import warnings
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import polars as pl
@@ -17,8 +18,10 @@ NAMES = [figure.name for figure in FIGURES]
 
 @pytest.fixture(scope="module")
 def sampled(relevance):
-    """Return the case of a sampled fit with topics and gold."""
-    return case_of(relevance.fits["gold apart"], relevance.crowd.judgments)
+    """Return the case of a sampled fit with topics, gold and times."""
+    judgments = relevance.crowd.judgments
+    timed = replace(judgments, time=pl.Series(range(len(judgments))))
+    return case_of(relevance.fits["gold apart"], timed)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,7 @@ def test_figures_of_a_sampled_fit_are_drawn(sampled, name):
         ("populations", "the fit has no draws"),
         ("calibration", "the truth of no item is known"),
         ("prevalence", "the judgments name no topics"),
+        ("control", "the judgments have no times"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(climbed, name, reason):

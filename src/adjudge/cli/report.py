@@ -26,6 +26,12 @@ def report(
             "--truth", metavar="TABLE", help="A table of (item, label) not told to the fit, to hold it against."
         ),
     ] = None,
+    earlier: Annotated[
+        str | None,
+        typer.Option(
+            "--earlier", metavar="FIT", help="An earlier fit of the same judges: are they as good as they were?"
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="What the page is called.")] = None,
     figures: Annotated[
         str | None, typer.Option("--figures", metavar="FOLDER", help="Write every figure here, as SVG and PNG.")
@@ -54,7 +60,8 @@ def report(
     from adjudge.report.gallery import figure_files
 
     found = load(fit)
-    case = case_of(found, kept_judgments(fit, found, judgments, reading), truth, seed)
+    before = None if earlier is None else load(earlier)
+    case = case_of(found, kept_judgments(fit, found, judgments, reading), truth, seed=seed, earlier=before)
     place = out or os.path.join(fit, FILE)
     with Doing() as doing:
         page = document(case, title or os.path.basename(os.path.normpath(fit)), doing)

@@ -10,20 +10,24 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.judges.cards import cards
+from adjudge.judges.chart import control_chart
 from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
 from adjudge.judges.drift import drift
 from adjudge.judges.items import second_looks
+from adjudge.judges.monitor import new_work
 from adjudge.judgments.gold import places, read_gold
 from adjudge.kernels.truth import truth_posterior, vote_shares
 from adjudge.models.fitted import as_fitted
 
 if TYPE_CHECKING:
     from adjudge.judges.cards import Cards
+    from adjudge.judges.chart import ControlChart
     from adjudge.judges.collusion import Collusion
     from adjudge.judges.confusions import Confusions
     from adjudge.judges.drift import Drift
     from adjudge.judges.items import SecondLooks
+    from adjudge.judges.monitor import NewWork
     from adjudge.judgments.table import Judgments
     from adjudge.kernels.block import Block
     from adjudge.models.record import Fit
@@ -31,14 +35,14 @@ if TYPE_CHECKING:
 MOST_ITEMS = 50  # to look at, for each reason
 
 
-def case_of(fit: Fit, judgments: Judgments, truth: Any = None, seed: int = 0) -> Case:
+def case_of(fit: Fit, judgments: Judgments, truth: Any = None, *, seed: int = 0, earlier: Fit | None = None) -> Case:
     """Return a case; ``truth`` is a table of (item, label) that the fit was not told."""
     own = replace(judgments, kind="polars")  # whatever kind of frame it came from
     if truth is None:
-        return Case(fit, own, None, seed)
+        return Case(fit, own, None, seed, earlier)
     known, code = read_gold(truth, judgments)
     where = places(fit.items, known.items)
-    return Case(fit, own, frozen(np.where(where >= 0, code[where], -1)), seed)
+    return Case(fit, own, frozen(np.where(where >= 0, code[where], -1)), seed, earlier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,7 @@ class Case:
     judgments: Judgments
     truth: Codes | None = None  # (I) known to us and not told to the fit, -1 where it is not known
     seed: int = 0
+    earlier: Fit | None = None  # of the same judges at work before
 
     @cached_property
     def block(self) -> Block:
@@ -99,15 +104,35 @@ class Case:
         met = ~np.isnan(shares[:, 0])
         return self.fit.gold[chosen][met], shares[met]
 
+    @property
+    def untold(self) -> str:
+        """Why judges cannot be told apart, nothing where they can."""
+        return "" if len(self.fit.scale) > 1 else "there is one label only"
+
+    @property
+    def untimed(self) -> str:
+        """Why nothing can be said of changes, nothing where it can."""
+        return self.untold or ("the judgments have no times" if self.judgments.time is None else "")
+
     @cached_property
-    def pairs(self) -> Collusion:
+    def pairs(self) -> Collusion | None:
         """What pairs of judges share, and who agree too much."""
-        return collusion(self.fit, self.judgments)
+        return None if self.untold else collusion(self.fit, self.judgments)
 
     @cached_property
     def changes(self) -> Drift | None:
         """Which judges changed, where times are known."""
-        return None if self.judgments.time is None else drift(self.fit, self.judgments)
+        return None if self.untimed else drift(self.fit, self.judgments)
+
+    @cached_property
+    def chart(self) -> ControlChart | None:
+        """How each judge's batches compare with her level, where times are known."""
+        return None if self.untimed else control_chart(self.fit, self.judgments)
+
+    @cached_property
+    def new_work(self) -> NewWork | None:
+        """What the judges did, beside what an earlier fit believed of them."""
+        return None if self.untold or self.earlier is None else new_work(self.earlier, self.judgments)
 
     @cached_property
     def confusions(self) -> Confusions:

@@ -25,9 +25,13 @@ from adjudge.report.summary import actions, opening
 if TYPE_CHECKING:
     from adjudge.judges.collusion import Collusion
     from adjudge.judges.drift import Drift
+    from adjudge.judges.monitor import NewWork
+
+    Watched: TypeAlias = Collusion | Drift | NewWork
 
 PAIR_COLUMNS = ("judge", "other", "shared", "agreed", "expected", "wrong", "expected_wrong", "copied", "rate")
 SPANS = ("before", "before_low", "before_high", "after", "after_low", "after_high")
+WORK_COLUMNS = ("judge", "judgments", "believed", "quality", "low", "high", "z", "p")
 CHANGE_COLUMNS = ("judge", "judgments", "p_changed", "time", *SPANS)
 LONG = 24  # letters of a text that is a sentence rather than a name
 NARROW = 480  # pixels of a figure that a phone can show
@@ -129,17 +133,27 @@ def _inline(figure: Figure, svg: str) -> Markup:
 
 
 def _watch(case: Case) -> Markup:
-    """Return judges who agree too much, and those who changed."""
-    pairs, changes = case.pairs, case.changes
-    together = _table("Judges who agree too much", _flagged(pairs, PAIR_COLUMNS), "pairs")
-    if changes is None:
-        lacking = "Not defined because the judgments have no times."
-        return joined(element("p", pairs.sentence), together, element("p", lacking, class_="soft", id="changes"))
-    apart = _table("Judges who changed", _flagged(changes, CHANGE_COLUMNS), "changes")
-    return joined(element("p", pairs.sentence), together, element("p", changes.sentence), apart)
+    """Return judges who agree too much, who changed, and who are worse than they were."""
+    asked: dict[str, tuple[str, Watched | None, Sequence[str], str]] = {
+        "pairs": ("Judges who agree too much", case.pairs, PAIR_COLUMNS, case.untold),
+        "changes": ("Judges who changed", case.changes, CHANGE_COLUMNS, case.untimed),
+        "work": (
+            "Beside what was believed",
+            case.new_work,
+            WORK_COLUMNS,
+            case.untold or "there is no earlier fit (give --earlier)",
+        ),
+    }
+    parts = []
+    for name, (title, found, columns, lacking) in asked.items():
+        said = f"Not defined because {lacking}." if found is None else found.sentence
+        parts.append(joined(element("h3", title), element("p", said, class_="soft" if found is None else None)))
+        if found is not None and found.flagged.any():
+            parts.append(_table("", _flagged(found, columns), name))
+    return joined(*parts)
 
 
-def _flagged(found: Collusion | Drift, columns: Sequence[str]) -> pl.DataFrame:
+def _flagged(found: Watched, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows that stand out, as many as can be looked at, and what is to be seen of them."""
     table: pl.DataFrame = found.table()
     return table.filter(pl.col("flagged")).select(columns).head(MOST_ITEMS)
@@ -158,7 +172,8 @@ def _table(title: str, table: pl.DataFrame, name: str) -> Markup:
     head = element("tr", *(sortable_head(name, number=table[name].dtype.is_numeric()) for name in table.columns))
     rows = (element("tr", *(_cell(value) for value in row)) for row in table.iter_rows())
     whole = element("table", element("thead", head), element("tbody", *rows), class_="sortable", id=name)
-    return joined(element("h3", title), element("div", whole, class_="scroll tall", tabindex=0))
+    heading = element("h3", title) if title else ""
+    return joined(heading, element("div", whole, class_="scroll tall", tabindex=0))
 
 
 def _cell(value: Any) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.report import figure_crowd, figure_relevance, figure_trust
+from adjudge.report import figure_control, figure_crowd, figure_relevance, figure_trust
 from adjudge.report.drawing import FILES, drawing
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def climbed_or_drawn(case: Case) -> str:
     if case.fit.draws is not None or len(case.fit.evidence) > 1:
         return ""
     return f"'{case.fit.model}' takes no steps that could converge"
+
+
+def times_known(case: Case) -> str:
+    """Return why nothing can be said of changes."""
+    return case.untimed
 
 
 def topics_known(case: Case) -> str:
@@ -138,6 +143,13 @@ FIGURES = tuple(
             "On the dashed line, of items said to be 80 % sure 80 % are right.",
             figure_trust.calibrated,
             truths_known,
+        ),
+        (
+            "control",
+            "Control charts",
+            "Batches of a judge's work in order of time: outside the band, more than chance is at work.",
+            figure_control.controlled,
+            times_known,
         ),
         (
             "prevalence",

@@ -73,10 +73,12 @@ def _judges(case: Case) -> list[str]:
 def _watch(case: Case) -> list[str]:
     """Return what is to be asked of judges who copy or changed."""
     lines = []
-    if case.pairs.flagged.any():
+    if case.pairs is not None and case.pairs.flagged.any():
         lines.append(f"{case.pairs.sentence} Look whether one copies from the other.")
     if case.changes is not None and case.changes.flagged.any():
         lines.append(f"{case.changes.sentence} Ask what happened then.")
+    if case.new_work is not None and case.new_work.flagged.any():
+        lines.append(case.new_work.sentence)
     return lines
 
 
