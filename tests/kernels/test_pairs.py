@@ -4,8 +4,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
+import adjudge
 from adjudge.kernels.block import Block
 from adjudge.kernels.others import votes
 from adjudge.kernels.pairs import agreement, met, tail
@@ -97,6 +98,51 @@ def test_the_tail_is_smooth_at_the_mean():
     assert tail(np.ones((3, 1)), np.ones((3, 1)), 2.0) == 1  # what cannot vary
 
 
+@pytest.mark.parametrize(("size", "right"), [(8, 0.8), (20, 0.9), (50, 0.9), (100, 0.8), (1_000, 0.95)])
+def test_on_a_lattice_the_tail_is_that_of_a_binomial(size, right):
+    """Where the others are certain the sum counts right labels: every count has a chance that must not be halved."""
+    chance, value = np.tile([right, 1 - right], (size, 1)), np.tile([0.0, 1.0], (size, 1))
+    wrong = np.arange(1, size)
+    exact = binom.sf(wrong - 1, size, 1 - right)
+    wrong, exact = wrong[exact > 1e-12], exact[exact > 1e-12]
+    np.testing.assert_allclose([tail(chance, value, float(count)) for count in wrong], exact, rtol=0.06)
+    common = exact > 1e-3
+    np.testing.assert_allclose([tail(chance, value, float(count)) for count in wrong[common]], exact[common], rtol=0.03)
+    scaled = [tail(chance, 0.3 * value - 1, 0.3 * count - size) for count in wrong]
+    np.testing.assert_allclose(scaled, [tail(chance, value, float(count)) for count in wrong], rtol=1e-6)
+
+
+def test_a_blurred_lattice_counts_as_one_until_it_is_none():
+    """Others who are nearly certain make what is reached no less likely; with steps of all sizes the tail is smooth."""
+    rng, size = np.random.default_rng(4), 40
+    chance = np.tile([0.9, 0.1], (size, 1))
+    nearly = np.stack([np.zeros(size), rng.uniform(0.995, 1, size)], axis=1)
+    for count in (5, 8, 10):
+        low = np.sort(nearly[:, 1])[:count].sum()  # the least sum of so many
+        assert tail(chance, nearly, low) == pytest.approx(binom.sf(count - 1, size, 0.1), rel=0.03)
+    anyhow = np.stack([np.zeros(size), rng.uniform(0.1, 1, size)], axis=1)
+    sums = (anyhow[:, 1] * (rng.random((200_000, size)) < 0.1)).sum(axis=1)
+    for at in (2.0, 4.0, 5.0):
+        assert tail(chance, anyhow, at) == pytest.approx((sums >= at).mean(), rel=0.06)
+
+
+def test_as_many_agree_on_what_is_wrong_as_are_expected_to():
+    """Where nobody copies: wrong, expected and true counts of 40 crowds agree within their Monte Carlo error."""
+    counts = []
+    for seed in range(40):
+        drawn = adjudge.simulate("dawid-skene", seed, items=300, judges=10, labels=2, per_item=3, accuracy=0.75)
+        block = drawn.judgments.block()
+        pairs, seen = met(block), votes(block, drawn.prevalence, drawn.confusion)
+        found = agreement(block, seen, pairs, 1e9 * drawn.confusion, 0.7)
+        said, other = block.label[pairs.left], block.label[pairs.right]
+        truth = ((said == other) & (said != drawn.truth[pairs.item])).sum()
+        counts.append((found.wrong.sum(), found.expected_wrong.sum(), truth))
+    wrong, expected, true = np.array(counts).T
+    for one, two in ((wrong, expected), (wrong, true), (expected, true)):
+        assert abs((one - two).mean()) < 3 * (one - two).std() / np.sqrt(len(counts))
+        assert one.mean() == pytest.approx(two.mean(), rel=0.05)
+
+
 def test_the_test_is_what_it_says():
     """One pair's sums, with both judges out of the truths and each out of the other's matrix."""
     rng, copying = np.random.default_rng(3), 0.7
@@ -129,7 +175,7 @@ def test_the_test_is_what_it_says():
             both, mean = q @ (hers * his), q @ (hers + his) / 2
             k, same = block.label[pairs.left[v]], block.label[pairs.left[v]] == block.label[pairs.right[v]]
             agreed, expected = agreed + same, expected + both.sum()
-            wrong += (1 - q[k]) * same
+            wrong += (1 - q[k] * hers[k, k] * his[k, k] / both[k]) * same
             expected_wrong += (both - q * np.diagonal(hers * his)).sum()
             score += np.log(1 - copying + copying * mean[k] / both[k]) if same else np.log(1 - copying)
         wanted = (agreed, expected, wrong, expected_wrong, score)

@@ -9,7 +9,10 @@ the mean of the two, since it is not known who copies. What the other judges of 
 
 The sum of x over the items of a pair is the best test there is of c against none (Neyman and Pearson): to agree on what
 most would call wrong counts most. Its distribution under no copying is a sum of independent variables, each with K + 1
-values. The tail is found by saddlepoint (Lugannani and Rice 1980, in Barndorff-Nielsen's form).
+values. The tail is found by saddlepoint (Lugannani and Rice 1980, in Barndorff-Nielsen's form). Where all steps are
+equal the sum lies on a lattice, of which a smooth tail counts only half of the point reached: u = t sqrt(K'') becomes
+(1 - exp(-t h)) / h sqrt(K''), h the step (Daniels 1987). A lattice that is blurred, because the steps differ a little,
+counts as much less as its characteristic function at 2 pi / h is below 1.
 
 Copying distorts the consensus, so both judges' votes are left out of q, and each one's matrix is counted anew with the
 votes of the other left out of the truths of the items they share.
@@ -48,8 +51,8 @@ class Agreement(NamedTuple):
 
     agreed: Floats  # items on which both gave the same label
     expected: Floats  # the same, expected of judges on their own
-    wrong: Floats  # items on which both gave the same wrong label, as far as the others tell
-    expected_wrong: Floats
+    wrong: Floats  # items on which both gave the same wrong label, as far as the others and their agreement tell
+    expected_wrong: Floats  # the same, expected of judges on their own
     score: Floats  # the sum of x
     mean: Floats  # its mean without copying
     deviation: Floats  # its standard deviation without copying
@@ -208,7 +211,7 @@ def _test(
                 q[k] = whole[i, k] - own[n, k] - own[m, k]
             _likely(q)
             apart, same = 1.0, label[n] == label[m]
-            for k in range(K):
+            for k in range(K):  # if both say k, they are right with chance right_both / both
                 both, either, right_both = 0.0, 0.0, q[k] * hers[k, k] * his[k, k]
                 for z in range(K):
                     both += q[z] * hers[z, k] * his[z, k]
@@ -219,11 +222,12 @@ def _test(
                 apart -= both
                 out[1, p] += both
                 out[3, p] += both - right_both
+                if same and k == label[n] and both > 0:
+                    out[2, p] += 1 - right_both / both
             chance[r, K] = max(apart, 0.0)
             value[r, K] = np.log(1 - copying)
             said = label[n] if same else K
             out[0, p] += same
-            out[2, p] += 1 - q[label[n]] if same else 0.0
             out[4, p] += value[r, said]
             seen *= chance[r, said]
             if not same:
@@ -254,7 +258,7 @@ def _most_likely(ratio: Floats, size: int) -> float:
 @compiled
 def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float, float, float]:
     """Return p(sum >= total), the mean and the standard deviation of the sum of the first ``size`` variables."""
-    mean, variance, third, most, least, at_most = 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+    mean, variance, third, most, least, at_most, steps = 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0
     for r in range(size):
         top, bottom, at_top = -np.inf, np.inf, 0.0
         centre = 0.0
@@ -275,6 +279,7 @@ def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float
             away = value[r, k] - centre
             variance += chance[r, k] * away * away
             third += chance[r, k] * away * away * away
+            steps += chance[r, k] * away * away * (top - bottom)
     spread = np.sqrt(variance)
     slack = 1e-9 * max(abs(most), abs(least), 1.0)
     if total >= most - slack:
@@ -300,12 +305,29 @@ def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float
         logs, slope, curve = _cumulant(chance, value, size, t)
         if moved <= 1e-10 * (1 + abs(t)):
             break
+    step = steps / variance  # of a lattice, if there is one: the mean, what varies most counting most
+    step *= _sharpness(chance, value, size, step)
     r = np.sign(t) * np.sqrt(max(2 * (t * total - logs), 0.0))
-    u = t * np.sqrt(curve)
+    u = (-np.expm1(-t * step) / step if step > 0 else t) * np.sqrt(curve)
     if abs(r) < NEAR or u * r <= 0:
         skew = third / (variance * spread)
-        return _above((total - mean) / spread + skew / 6), mean, spread  # the limit of what follows
+        z = (total - mean - step / 2) / spread + skew / 6  # the limit of what follows
+        return _above(z), mean, spread
     return _above(r + np.log(u / r) / r), mean, spread
+
+
+@compiled
+def _sharpness(chance: Floats, value: Floats, size: int, step: float) -> float:
+    """Return how nearly the sum lies on a lattice of such a step: |E exp(2 pi i sum / step)|, 1 if exactly."""
+    sharp = 1.0
+    for r in range(size):
+        across, up = 0.0, 0.0
+        for k in range(value.shape[1]):
+            angle = 2 * math.pi * (value[r, k] - value[r, 0]) / step
+            across += chance[r, k] * math.cos(angle)
+            up += chance[r, k] * math.sin(angle)
+        sharp *= math.hypot(across, up)
+    return min(sharp, 1.0)
 
 
 @compiled
