@@ -21,7 +21,7 @@ def file(tmp_path_factory):
     fit = adjudge.fit(crowd.judgments, "hierarchical", crowd.gold, run=adjudge.Run(3, 500, 500), seed=1)
     path = tmp_path_factory.mktemp("report") / "report.html"
     timed = replace(crowd.judgments, time=pl.Series(range(len(crowd.judgments))))
-    path.write_text(document(case_of(fit, timed)), encoding="utf-8")
+    path.write_text(document(case_of(fit, timed, crowd.truths)), encoding="utf-8")
     return path
 
 

@@ -81,7 +81,7 @@ def test_gold_that_the_crowd_contradicts_is_found():
     assert (doubt.item, doubt.label, doubt.given) == ("i1", "1", "1 1 1 1 1")
     assert doubt.value == pytest.approx(doubt.probability)
     assert doubt.probability > 0.9
-    assert doubt.reason == f"gold says '0', the crowd '1' with {doubt.probability:.2f}: the gold may be wrong"
+    assert doubt.reason == f"gold says '0', the crowd alone '1' with {doubt.probability:.2f}: look at both"
 
 
 @pytest.mark.parametrize("seed", range(3))

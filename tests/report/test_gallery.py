@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -21,7 +22,8 @@ def sampled(relevance):
     """Return the case of a sampled fit with topics, gold and times."""
     judgments = relevance.crowd.judgments
     timed = replace(judgments, time=pl.Series(range(len(judgments))))
-    return case_of(relevance.fits["gold apart"], timed)
+    truth = pl.DataFrame({"item": judgments.items, "label": np.arange(len(judgments.items)) % 2})
+    return case_of(relevance.fits["gold apart"], timed, truth)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_figures_of_a_sampled_fit_are_drawn(sampled, name):
     [
         ("sixteen", "the fit has no draws"),
         ("populations", "the fit has no draws"),
-        ("calibration", "the truth of no item is known"),
+        ("calibration", "no truth is known that was not told to the fit"),
         ("prevalence", "the judgments name no topics"),
         ("control", "the judgments have no times"),
     ],

@@ -25,7 +25,10 @@ CLEAR = 0.8  # the probability of a truth from which on the others are said to t
 
 
 class Agreement(NamedTuple):
-    """How often a judge says what all others say, with its 90 % interval, and on how many of her items they tell."""
+    """How often a judge says what is clear without her, with its 90 % interval, and on how many of her items it is.
+
+    Clear it is by the other judges, by how common the truths are, and by gold where that was told.
+    """
 
     value: float
     low: float
@@ -126,9 +129,8 @@ class Cards(Sequence[Card]):
 def cards(fit: Fit, judgments: Any, *, seed: int = 0) -> Cards:
     """Return a card for every judge, from a fit and the judgments it was made from.
 
-    Intervals hold nine tenths of the draws of a sampled fit. Any other fit knows no draws: the rows of a judge's
-    matrix are drawn from Dirichlet(1/K + expected counts), a thousand times by ``seed``. These intervals are given the
-    fit's posterior of truths, and so a little too narrow where that is itself learned from few judgments.
+    Intervals hold nine tenths of the draws of a sampled fit. For any other fit truths and matrices are drawn by a short
+    run of Gibbs sampling from where it is, by ``seed`` (see ``judges.evidence``).
     """
     evidence = gathered(fit, judgments)
     facts = _facts(fit, evidence, told(fit, evidence, seed))

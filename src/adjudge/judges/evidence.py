@@ -1,13 +1,15 @@
 """What a fit knows of its judges' matrices, beside the judgments it was made from: what everything here is drawn from.
 
-A sampled fit has draws of the matrices. For any other fit they are drawn here, given its posterior of truths: the rows
-of a judge's matrix from Dirichlet(1/K + expected counts), so that each row begins with one judgment's worth of no
-opinion (Perks 1947; with two labels it is Jeffreys' prior). Such intervals take the truths for as sure as the fit does.
+A sampled fit has draws of the matrices. For any other fit they are drawn here, by Gibbs sampling from where the fit is:
+truths given matrices, matrices given truths, every row from Dirichlet(1/K + counts), so that each begins with one
+judgment's worth of no opinion (Perks 1947; with two labels it is Jeffreys' prior). Matrices drawn given the posterior
+of the fit alone would be far too sure of themselves: a judge's own labels had a part in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +20,23 @@ from adjudge.judgments.gold import places
 from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
-from adjudge.kernels.conjugate import dirichlet_rows
 from adjudge.kernels.others import votes, without_her
 from adjudge.kernels.truth import count
 from adjudge.models.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.models.assign import winners
-from adjudge.models.chains import Draws
+from adjudge.models.chains import Draws, Run, State, sample
 from adjudge.models.fitted import as_fitted
+from adjudge.models.gibbs import with_priors
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 
-DRAWS = 1_000  # of each matrix, where the fit has none
+CHAINS, WARMUP, DRAWS, FEWEST = (
+    2,
+    200,
+    500,
+    100,
+)  # of a run from a fit that has no draws: of each chain, at most, at least
+KEPT = 1 << 24  # cells of matrices that a chain may keep
 AT_ONCE = 1 << 22  # cells of drawn matrices that are in memory at a time
 LEAST = 1e-12  # stands for zero where a logarithm is taken
 
@@ -150,28 +158,29 @@ def _summed(drawn: Floats) -> Floats:
 
 def _drawn(fit: Fit, evidence: Evidence, seed: int) -> Iterator[tuple[slice, Draws, Floats]]:
     """Yield the draws of some judges at a time, and how many items each of their topics has (T)."""
-    J, K = len(fit.judge_names), len(fit.scale)
-    each = DRAWS if fit.draws is None else fit.draws.kappa.shape[0] * fit.draws.prevalence.shape[1]
-    step = max(1, AT_ONCE // (each * K * K))
-    rng = np.random.Generator(np.random.SFC64(seed))
-    everywhere = evidence.common * len(fit.items) + 1 / K
-    prevalence = dirichlet_rows(np.tile(everywhere, (DRAWS, 1)), rng)[None, :, None]  # (1, S, 1, K)
+    draws, J, K = matrices(fit, evidence, seed), len(fit.judge_names), len(fit.scale)
+    step = max(1, AT_ONCE // (draws.confusion.shape[0] * draws.confusion.shape[1] * K * K))
     for first in range(0, J, step):
         group = slice(first, min(first + step, J))
-        if fit.draws is not None:
-            yield group, fit.draws._replace(confusion=fit.draws.confusion[:, :, group]), _items(fit)
-            continue
-        pseudo = np.repeat(evidence.tally[group, None] + 1 / K, DRAWS, axis=1)  # judge by judge: groups do not matter
-        rows = dirichlet_rows(pseudo, rng).swapaxes(0, 1)[None]  # (1, S, J, K, K)
-        none = np.empty((1, DRAWS, 0))
-        yield group, Draws(prevalence, rows, none[..., None], none, np.empty((1, 0, K)), True), np.ones(1)
+        yield group, draws._replace(confusion=draws.confusion[:, :, group]), _items(fit, draws.prevalence.shape[2])
 
 
-def _items(fit: Fit) -> Floats:
-    """Return how many items each row of a sampled fit's prevalence has (T)."""
-    T = fit.params.prevalence.shape[0]
-    topic = fit.topic if T > 1 and fit.topic is not None else np.zeros(len(fit.items), np.int32)
-    return np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
+def matrices(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
+    """Return draws of the judges' matrices: those of the fit or, of one that has none, a short run from where it is."""
+    if fit.draws is not None:
+        return fit.draws
+    K = evidence.block.labels
+    many = max(FEWEST, min(DRAWS, KEPT // max(evidence.matrix.size, 1)))
+    start = State(evidence.prior, evidence.matrix, np.empty((0, K)), np.empty(0))
+    step, run = with_priors(evidence.block, np.full((K, K), 1 / K), np.full(K, 1 / K)), Run(CHAINS, WARMUP, many)
+    with ThreadPoolExecutor(CHAINS) as pool:
+        return sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
+
+
+def _items(fit: Fit, topics: int) -> Floats:
+    """Return how many items each row of prevalence has (T)."""
+    topic = fit.topic if topics > 1 and fit.topic is not None else np.zeros(len(fit.items), np.int32)
+    return np.bincount(np.where(topic < 0, topics - 1, topic), minlength=topics).astype(float)
 
 
 class Others(NamedTuple):

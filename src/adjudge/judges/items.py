@@ -3,7 +3,8 @@
 - uncertain: the truth is least sure, by the entropy of its posterior;
 - contested: its labels surprise most, given how good their judges are, in bits above what labels of such judges do on
   average: sum_n sum_k p(k) (-log2 theta_nk(y_n) - H(theta_nk));
-- gold: the crowd, not told the gold, is sure of another label;
+- gold: what the crowd says of the item, by itself, is another label. How often gold is right does not enter: where gold
+  is mostly right, most of these are errors of the crowd, and the list is where to look first;
 - helpful: one more judgment by a typical judge tells most: the mutual information of truth and label, which is
   H(p theta) - sum_k p(k) H(theta_k).
 """
@@ -37,7 +38,7 @@ class Look(NamedTuple):
     probability: float
     judgments: int
     given: str  # the labels it was given, in short
-    value: float  # in bits; of doubtful gold, the probability that it is wrong
+    value: float  # in bits; of doubtful gold, what the crowd alone gives another label
     reason: str
 
 
@@ -149,7 +150,7 @@ def _contested(shown: _Shown, evidence: Evidence) -> Looks:
 
 
 def _doubtful_gold(shown: _Shown, evidence: Evidence) -> Looks:
-    """Return the gold items of which the crowd, not told the gold, is sure of another label."""
+    """Return the gold items of which the crowd alone, by matrices that gold helped learn, is sure of another label."""
     block, place = evidence.block, evidence.place
     untold, _ = truth_posterior(block._replace(gold=np.full_like(block.gold, -1)), evidence.prior, evidence.matrix)
     p, gold, every = np.zeros((shown.items, block.labels)), np.full(shown.items, -1), np.arange(shown.items)
@@ -160,7 +161,7 @@ def _doubtful_gold(shown: _Shown, evidence: Evidence) -> Looks:
 
     def reason(i: int) -> str:
         said, told = shown.names[int(label[i])], shown.names[int(gold[i])]
-        return f"gold says {told}, the crowd {said} with {chance[i]:.2f}: the gold may be wrong"
+        return f"gold says {told}, the crowd alone {said} with {chance[i]:.2f}: look at both"
 
     return shown.looks("Whose gold the crowd contradicts", doubt, ELSEWHERE, reason, label, chance)
 

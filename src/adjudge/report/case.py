@@ -14,10 +14,11 @@ from adjudge.judges.chart import control_chart
 from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
 from adjudge.judges.drift import drift
+from adjudge.judges.evidence import gathered, matrices
 from adjudge.judges.items import second_looks
 from adjudge.judges.monitor import new_work
 from adjudge.judgments.gold import places, read_gold
-from adjudge.kernels.truth import truth_posterior, vote_shares
+from adjudge.kernels.truth import vote_shares
 from adjudge.models.fitted import as_fitted
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from adjudge.judges.monitor import NewWork
     from adjudge.judgments.table import Judgments
     from adjudge.kernels.block import Block
+    from adjudge.models.chains import Draws
     from adjudge.models.record import Fit
 
 MOST_ITEMS = 50  # to look at, for each reason
@@ -66,6 +68,11 @@ class Case:
         return cards(self.fit, self.judgments, seed=self.seed)
 
     @cached_property
+    def matrices(self) -> Draws:
+        """Draws of the judges' matrices."""
+        return matrices(self.fit, gathered(self.fit, self.judgments), self.seed)
+
+    @cached_property
     def votes(self) -> Floats:
         """Shares of votes (I, K), items in the order of the fit."""
         return self.of_fit(vote_shares(self.block._replace(gold=np.full_like(self.block.gold, -1))))
@@ -87,22 +94,11 @@ class Case:
 
     @cached_property
     def checked(self) -> tuple[Codes, Floats] | None:
-        """Truths that are known and what the crowd alone says of these items (I', K): of gold, had it not been told."""
-        if self.truth is not None and (self.truth >= 0).any():
-            chosen = np.flatnonzero(self.truth >= 0)
-            return self.truth[chosen], self.fit.posterior[chosen]
-        if self.fit.gold is None or not (self.fit.gold >= 0).any():
+        """Truths that are known and were not told to the fit, and what it says of these items (I', K)."""
+        if self.truth is None:
             return None
-        block, params = self.block, self.fit.params
-        if params.confusion.shape[1:] != (block.labels, block.labels) or params.prevalence.shape[1] != block.labels:
-            return None
-        alone, _ = truth_posterior(
-            block._replace(gold=np.full_like(block.gold, -1)), params.prevalence, params.confusion
-        )
-        chosen = np.flatnonzero(self.fit.gold >= 0)
-        shares = self.of_fit(alone)[chosen]
-        met = ~np.isnan(shares[:, 0])
-        return self.fit.gold[chosen][met], shares[met]
+        chosen = np.flatnonzero((self.truth >= 0) & (True if self.fit.gold is None else self.fit.gold < 0))
+        return self.truth[chosen], self.fit.posterior[chosen]
 
     @property
     def untold(self) -> str:

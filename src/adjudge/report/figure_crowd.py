@@ -11,6 +11,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.errors import quote
 from adjudge.report.drawing import COLOURS, INK, drawing, plotted
 from adjudge.report.figure_relevance import SIDE, rates, votes
+from adjudge.report.summary import FEW
 
 if TYPE_CHECKING:
     from adjudge.report.case import Case
@@ -35,8 +36,9 @@ def voted(case: Case) -> Any:
 
 def skilled(case: Case) -> Any:
     """Return figure 2 of paper 000: judges by specificity and sensitivity; of more labels, by informedness."""
-    lost = sum(card.p_chance > 0.5 for card in case.cards)
-    title = f"{lost:,} of {len(case.cards):,} judges are probably no better than chance"
+    known = [card for card in case.cards if card.judgments >= FEW]
+    lost = sum(card.p_chance > 0.5 for card in known)
+    title = f"{lost:,} of {len(known):,} judges with {FEW} judgments or more are probably no better than chance"
     if len(case.fit.scale) == 2 and case.fit.params.confusion.shape[1:] == (2, 2):
         return rates(case.fit, f"{title} (the line)")
     return by_work(case, title)
@@ -64,8 +66,8 @@ def ranked(case: Case) -> Any:
     y = alt.Y("low:Q", title="informedness, 90 % interval")
     lines = base.mark_rule(opacity=0.4, color=COLOURS[0]).encode(y=y, y2="high:Q")
     dots = base.mark_circle(size=14, color=COLOURS[1], opacity=1).encode(y="value:Q")
-    sure = sum(card.informedness.low > 0 for card in order)
-    title = f"Of {len(order):,} judges {sure:,} are surely better than chance (the line)"
+    better = sum(card.informedness.low > 0 for card in order)
+    title = f"The intervals of {better:,} of {len(order):,} judges lie above chance (the line)"
     return alt.layer(_level(alt, 0), lines, dots).properties(width=WIDE, height=SIDE * 0.7, title=title)
 
 
@@ -100,14 +102,10 @@ def average_confusion(case: Case) -> Any:
 def average(case: Case) -> tuple[Floats, Floats, Floats]:
     """Return the mean of all judges' matrices, every judge counted by her judgments, and the ends of its interval."""
     weight = case.fit.judged / max(case.fit.judged.sum(), 1)  # (J)
-    if case.fit.draws is not None:
-        theta = case.fit.draws.confusion  # (C, D, J, K, K)
-        drawn = np.tensordot(theta, weight, axes=(2, 0)).reshape(-1, *theta.shape[3:])  # (S, K, K)
-        low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
-        return drawn.mean(axis=0), low, high
-    parts = [[getattr(card, name) for card in case.cards] for name in ("confusion", "confusion_low", "confusion_high")]
-    mean, low, high = (np.einsum("j,jkl->kl", weight, np.array(part)) for part in parts)
-    return mean, low, high
+    theta = case.matrices.confusion  # (C, D, J, K, K)
+    drawn = np.tensordot(theta, weight, axes=(2, 0)).reshape(-1, *theta.shape[3:])  # (S, K, K)
+    low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
+    return drawn.mean(axis=0), low, high
 
 
 def ratings(case: Case) -> Any:

@@ -51,9 +51,9 @@ def populations_drawn(case: Case) -> str:
 
 def truths_known(case: Case) -> str:
     """Return why calibration cannot be told."""
-    if case.checked is None:
-        return "the truth of no item is known (give --gold to `adjudge fit`, or --truth here)"
-    return "" if case.checked[0].size else "no item with a known truth was judged"
+    if case.checked is not None and case.checked[0].size:
+        return ""
+    return "no truth is known that was not told to the fit (give --truth)"
 
 
 def climbed_or_drawn(case: Case) -> str:

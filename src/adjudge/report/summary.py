@@ -95,7 +95,7 @@ def _items(case: Case) -> list[str]:
         if len(case.looks.gold) == MOST_ITEMS:
             more = " or more"
         lines.append(
-            f"The crowd is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} ({names}"
+            f"The crowd alone is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} ({names}"
             f"{' and more' if len(case.looks.gold) > NAMED else ''}): look whether the gold is right."
         )
     if case.looks.helpful:
