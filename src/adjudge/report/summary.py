@@ -94,9 +94,10 @@ def _items(case: Case) -> list[str]:
         names, more = quoted(look.item for look in case.looks.gold[:NAMED]), ""
         if len(case.looks.gold) == MOST_ITEMS:
             more = " or more"
+        also = " and more" if len(case.looks.gold) > NAMED else ""
         lines.append(
-            f"The crowd alone is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} ({names}"
-            f"{' and more' if len(case.looks.gold) > NAMED else ''}): look whether the gold is right."
+            f"The crowd alone is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} "
+            f"({names}{also}): look whether the gold is right."
         )
     if case.looks.helpful:
         names = quoted(look.item for look in case.looks.helpful[:NAMED])
