@@ -6,7 +6,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.judges.chart import _flags, _limits, control_chart
+from adjudge.judges.chart import _edges, _flags, _limits, control_chart
 
 SIZES = {"items": 1_000, "judges": 20, "labels": 3, "per_item": 5}
 
@@ -111,3 +111,49 @@ def test_what_cannot_be_is_refused(crowd):
     untimed = adjudge.simulate("dawid-skene", 1, items=50, judges=5, labels=2).judgments
     with pytest.raises(UsageError, match="a control chart is not defined because the judgments have no times"):
         control_chart(adjudge.fit(untimed, "dawid-skene"), untimed)
+
+
+def test_batches_end_where_time_goes_on():
+    """Of so many judgments where all times differ, a short rest with the one before; of more where times are equal."""
+    for size in range(1, 90):
+        rest = max((size + 12) // 25, 1)
+        assert _edges(np.arange(float(size)), 25) == [25 * number for number in range(rest)]
+    assert _edges(np.repeat([1.0, 2.0, 3.0, 4.0], [10, 20, 30, 14]), 25) == [0, 30, 60]
+    assert _edges(np.repeat([1.0, 2.0, 3.0, 4.0], [10, 20, 30, 12]), 25) == [0, 30]
+    assert _edges(np.ones(80), 25) == [0]
+
+
+def part_weak(times, order):
+    """Return a fit and judgments in which one of four judges is wrong in the second half, rows in an order."""
+    rows = [
+        (f"i{n:03}", judge, (n % 2) ^ (judge == "x" and n >= 100), times(n)) for n in range(200) for judge in "wxyz"
+    ]
+    rows = [rows[at] for at in np.random.default_rng(order).permutation(800)] if order else rows
+    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
+    return adjudge.fit(judgments, "dawid-skene"), judgments
+
+
+def test_the_order_of_rows_says_nothing():
+    """Batches of judgments with equal times are the same of rows that are shuffled."""
+    tables = [control_chart(*part_weak(lambda n: n // 20, order)).table().sort("judge", "batch") for order in (0, 1, 2)]
+    for table in tables[1:]:
+        assert table.select("judge", "batch", "since", "judgments", "flag").equals(
+            tables[0].select("judge", "batch", "since", "judgments", "flag")
+        )
+        np.testing.assert_allclose(table["right"], tables[0]["right"], atol=1e-6)
+    assert tables[0]["judgments"].to_list() == [40] * 20
+    assert set(tables[0].filter(pl.col("flag") != "")["judge"]) == {"x"}
+
+
+def test_of_one_time_nothing_can_be_said():
+    """There is one batch a judge, and the sentence tells."""
+    for order in (0, 1):
+        chart = control_chart(*part_weak(lambda _: "2026-05-01", order))
+        assert chart.size.tolist() == [200] * 4
+        assert chart.sentence == "Whether judges changed cannot be told: all judgments of each have one time."
+    rows = [(f"i{n}", judge, n % 2, n if judge == "x" else 0) for n in range(30) for judge in "xyz"]
+    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"))
+    assert control_chart(adjudge.fit(judgments, "dawid-skene"), judgments, batch=10).sentence == (
+        "All of 5 batches of 3 judges are within their limits; 2 have judgments of one time only, so whether they "
+        "changed cannot be told."
+    )

@@ -118,3 +118,36 @@ def test_what_cannot_be_is_refused():
         collusion(fit, crowd.judgments, level=1.5)
     with pytest.raises(UsageError, match="control 'holm' is not one of 'bh', 'by'"):
         collusion(fit, crowd.judgments, control="holm")
+
+
+def timed(order, when):
+    """Return 40 items judged by four at times ``when(n, judge)``, rows in an order, and how each pair went along."""
+    rng = np.random.default_rng(8)
+    rows = [
+        (f"i{n:03}", judge, int(rng.random() < 0.8) ^ (n % 2), float(when(n, judge)))
+        for n in range(40)
+        for judge in "wxyz"
+    ]
+    rows = [rows[at] for at in np.random.default_rng(order).permutation(160)] if order else rows
+    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
+    table = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table()
+    return {frozenset((row["judge"], row["other"])): row["same_order"] for row in table.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize("ties", [1, 4, 20])
+def test_the_order_of_rows_is_no_order_of_work(ties):
+    """What share of steps two took in the same direction is the same of rows that are shuffled, ties or none."""
+    moment = {judge: np.random.default_rng(seed).permutation(40) // ties for seed, judge in enumerate("wxyz")}
+    found = [timed(order, lambda n, judge: moment[judge][n]) for order in range(4)]
+    for other in found[1:]:
+        assert other == pytest.approx(found[0])
+    assert all(0 < share < 1 for share in found[0].values())
+
+
+def test_steps_between_equal_times_do_not_count():
+    """All at one time is no order; a day's work in any order, day after day, is the same order."""
+    assert set(timed(0, lambda n, _: 1).values()) == {None}
+    assert set(timed(1, lambda n, _: n // 10).values()) == {1.0}
+    away = timed(1, lambda n, judge: -(n // 10) if judge == "w" else n // 7)
+    assert {share for pair, share in away.items() if "w" in pair} == {0.0}
+    assert {share for pair, share in away.items() if "w" not in pair} == {1.0}

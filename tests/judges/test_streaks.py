@@ -6,7 +6,8 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.judges.streaks import streaks
+from adjudge.judges.streaks import _certain, streaks
+from adjudge.kernels.streaks import longest
 
 
 def crowd(seed, lazy=0):
@@ -77,3 +78,35 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(UsageError, match="streaks are not defined because the judgments have no times: name their col"):
         streaks(fit, untimed)
     assert streaks(fit, untimed, order=np.arange(250)).length.min() >= 1
+
+
+def sorted_by_label(order, times):
+    """Return a fit and judgments of 60 items by four judges, a file sorted by label, its rows then in an order."""
+    rng = np.random.default_rng(3)
+    rows = [(f"i{n:03}", judge, (n % 2) ^ int(rng.random() < 0.15), times(n)) for n in range(60) for judge in "wxyz"]
+    rows.sort(key=lambda row: row[2])
+    rows = [rows[at] for at in np.random.default_rng(order).permutation(240)] if order else rows
+    judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
+    return adjudge.fit(judgments, "dawid-skene"), judgments
+
+
+@pytest.mark.parametrize("parts", [60, 10, 1])
+def test_the_order_of_rows_says_nothing(parts):
+    """A file sorted by label has no streaks for that; what is found is the same of rows that are shuffled."""
+    found = [streaks(*sorted_by_label(order, lambda n: n * parts // 60)) for order in (0, 1, 2)]
+    tables = [each.table().sort("judge") for each in found]
+    assert not tables[0]["flagged"].any()
+    for table in tables[1:]:
+        assert table.select("judge", "label", "streak", "since").equals(
+            tables[0].select("judge", "label", "streak", "since")
+        )
+        np.testing.assert_allclose(table["p"], tables[0]["p"], atol=1e-6)
+    once = "; 4 have judgments of one time only, in which no streak is seen unless they are all alike" * (parts == 1)
+    assert found[0].sentence == f"No judge said the same for longer than her items explain{once}."
+
+
+def test_a_streak_goes_through_one_time_if_all_are_alike():
+    """It is so long in whatever order; where they are not, it ends."""
+    assert longest(_certain(np.array([0, 1, 1, 1, 1, 0, 1]), np.array([1, 2, 2, 3, 3, 4, 4]))) == (4, 1)
+    assert longest(_certain(np.array([0, 0, 1, 1, 1]), np.ones(5)))[0] == 1
+    assert longest(_certain(np.empty(0, np.int64), np.empty(0))) == (0, 0)

@@ -6,7 +6,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import InputError, UsageError
-from adjudge.judges.times import UnreadableTimeError, series, times_of
+from adjudge.judges.times import UnreadableTimeError, at_once, series, steps, times_of
 
 
 def judged(times):
@@ -69,3 +69,21 @@ def test_series_are_in_order_of_time():
     row, start = series(np.array([0, 1, 0]), times, 3)
     assert row.tolist() == [2, 0, 1]
     assert start.tolist() == [0, 2, 3, 3]
+
+
+def test_a_tie_says_how_judgments_of_one_time_stand():
+    """Otherwise they stand as in the table."""
+    judge, times = np.array([0, 0, 0]), times_of(judged([2, 1, 1]))
+    assert series(judge, times, 1)[0].tolist() == [1, 2, 0]
+    assert series(judge, times, 1, np.array([[0.0], [2.0], [1.0]]))[0].tolist() == [2, 1, 0]
+
+
+def test_steps_are_where_time_goes_on():
+    """Between judgments of one time there is none."""
+    assert steps(np.array([1.0, 1.0, 2.0, 2.0, 5.0])).tolist() == [2, 4]
+    assert steps(np.ones(3)).size == steps(np.empty(0)).size == 0
+
+
+def test_judges_of_one_time_are_counted():
+    """Who has one judgment is none of them."""
+    assert at_once(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), np.array([0, 2, 4, 5, 5])) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import beta, norm
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quote
 from adjudge.judges.others import right_by, seen_by
-from adjudge.judges.times import DAY, WITHOUT, Times, series, times_of
+from adjudge.judges.times import DAY, WITHOUT, Times, at_once, series, steps, times_of
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.models.record import Fit
@@ -37,6 +38,7 @@ class ControlChart:
     level: Floats  # (B) what is compared with: the share expected on these items of the judge herself, or of the crowd
     limits: Floats  # (B, 4) -3, -2, +2 and +3 standard errors from the level
     flags: tuple[str, ...]  # (B) which rule the batch breaks, nothing where it breaks none
+    at_once: int = 0  # judges of several judgments, all of one time
     kind: str = field(default="polars", repr=False)
 
     @property
@@ -44,11 +46,16 @@ class ControlChart:
         """What was found, for people."""
         broken = np.array([bool(flag) for flag in self.flags], bool)
         names = [str(self.judges[int(j)]) for j in np.unique(self.judge[broken])]
-        whole = f"{len(self.flags):,} batches of {np.unique(self.judge).size:,} judges"
+        many = np.unique(self.judge).size
+        whole = f"{len(self.flags):,} batches of {many:,} judges"
+        once = f"; {self.at_once:,} have judgments of one time only, so whether they changed cannot be told"
+        unsaid = once * (self.at_once > 0)
+        if not names and self.at_once == many:
+            return "Whether judges changed cannot be told: all judgments of each have one time."
         if not names:
-            return f"All of {whole} are within their limits."
+            return f"All of {whole} are within their limits{unsaid}."
         shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-        return f"{broken.sum():,} of {whole} are out of control, of {len(names):,} judges: {shown}."
+        return f"{broken.sum():,} of {whole} are out of control, of {len(names):,} judges: {shown}{unsaid}."
 
     def table(self) -> Any:
         """Return a frame with a row a batch."""
@@ -86,7 +93,8 @@ def control_chart(
 
     A batch is flagged if it is beyond 3 standard errors ("beyond 3"), if it is the second of three beyond 2 on one side
     ("two beyond 2"), and if it is the eighth in a row, or later, on one side ("eight in a row"). Of 100 batches of a
-    judge who is as ever, expect one or two. A last batch of less than half the size joins the one before.
+    judge who is as ever, expect one or two. A last batch of less than half the size joins the one before. Judgments of
+    the same time have no order, so they are in one batch, however many.
     """
     times = times_of(judgments, order)
     if times is None:
@@ -110,7 +118,8 @@ def control_chart(
     place = np.arange(judge.size) - np.repeat(first, count)
     flags = _flags(share, level, limits, place)
     since = tuple(times.shown(int(n)) for n in row[key])
-    return ControlChart(fit.judge_names, judge, place, since, size, share, level, limits, flags, judgments.kind)
+    once = at_once(times.value[row], start)
+    return ControlChart(fit.judge_names, judge, place, since, size, share, level, limits, flags, once, judgments.kind)
 
 
 def _limits(level: Floats, variance: Floats) -> Floats:
@@ -131,10 +140,19 @@ def _batches(times: Times, row: Codes, start: Codes, batch: int | str) -> Codes:
         return np.asarray(np.floor(times.value[row] / DAY), np.int64)
     if isinstance(batch, str) or batch < 1:
         raise UsageError(f"batch {batch!r} is neither a whole number of at least 1 nor 'day'")
-    size = np.diff(start)
-    place = np.arange(row.size) - np.repeat(start[:-1], size)
-    last = np.maximum((size + batch // 2) // batch, 1) - 1  # a short rest joins the batch before
-    return np.asarray(np.minimum(place // batch, np.repeat(last, size)))
+    begins = np.zeros(row.size, np.int64)
+    for first, end in pairwise(start.tolist()):
+        begins[[first + place for place in _edges(times.value[row[first:end]], batch)[1:]]] = 1
+    return begins.cumsum()
+
+
+def _edges(time: Floats, batch: int) -> list[int]:
+    """Return where the batches of a series begin: of so many judgments, or more until time goes on."""
+    place, edges = steps(time), [0]
+    while (at := int(np.searchsorted(place, edges[-1] + batch))) < place.size:
+        edges.append(int(place[at]))
+    short = time.size - edges[-1] < batch - batch // 2  # such a rest joins the batch before
+    return edges[:-1] if short and len(edges) > 1 else edges
 
 
 def _flags(right: Floats, level: Floats, limits: Floats, place: Codes) -> tuple[str, ...]:

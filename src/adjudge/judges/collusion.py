@@ -49,7 +49,8 @@ class Collusion:
     flagged: Flags  # (P)
     centre: float  # where the crowd's pairs lie by themselves, in standard deviations, 0 under the model
     spread: float  # and how widely, 1 under the model
-    same_order: Floats | None  # (P) share of steps from shared item to shared item that both took in the same direction
+    same_order: Floats | None  # (P) share of steps from shared item to shared item that both took in the same
+    # direction, nan if there is none
     least: int
     level: float
     kind: str = field(default="polars", repr=False)
@@ -72,7 +73,7 @@ class Collusion:
 
     def table(self) -> Any:
         """Return a frame with a row a pair."""
-        columns = {
+        columns: dict[str, Any] = {
             "judge": self.judges.gather(self.one),
             "other": self.judges.gather(self.other),
             "shared": self.shared,
@@ -87,7 +88,9 @@ class Collusion:
             "rate": self.rate,
             "flagged": self.flagged,
         }
-        return frame(columns | ({} if self.same_order is None else {"same_order": self.same_order}), self.kind)
+        if self.same_order is not None:
+            columns["same_order"] = [None if np.isnan(share) else share for share in self.same_order.tolist()]
+        return frame(columns, self.kind)
 
 
 def collusion(
@@ -132,11 +135,32 @@ def collusion(
 
 
 def _same_order(pairs: Met, times: Times) -> Floats:
-    """Return the share of steps between shared items that both judges took in the same direction, .5 by chance."""
-    size = np.diff(pairs.start)
-    pair = np.repeat(np.arange(size.size), size)
-    order = np.lexsort((times.value[pairs.left], pair))
-    other = times.value[pairs.right[order]]
-    same = pair[1:] == pair[:-1]
-    forward = np.bincount(pair[1:][same & (np.diff(other) > 0)], minlength=size.size)
-    return np.asarray(forward / np.maximum(size - 1, 1))
+    """Return the share of steps between shared items that both judges took in the same direction, .5 by chance.
+
+    The steps are those of the one and those of the other. Steps between equal times do not count; where several items
+    have one time, a step to the next time is one from each of them to each of those, in equal parts.
+    """
+    left, right = times.value[pairs.left], times.value[pairs.right]
+    pair = np.repeat(np.arange(pairs.one.size), np.diff(pairs.start))
+    same, taken = (one + two for one, two in zip(_taken(pair, left, right), _taken(pair, right, left), strict=True))
+    return np.asarray(np.divide(same, taken, out=np.full(pairs.one.size, np.nan), where=taken > 0))
+
+
+def _taken(pair: Codes, own: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return how many steps of one judge's the other took in the same direction, and how many in any (P)."""
+    P, rank = int(pair.max(initial=-1)) + 1, np.unique(other, return_inverse=True)[1]
+    order = np.lexsort((rank, own, pair))
+    pair, own, rank = pair[order], own[order], rank[order]
+    first = np.r_[True, (np.diff(pair) != 0) | (np.diff(own) != 0)][: pair.size]
+    group, start = first.cumsum() - 1, np.flatnonzero(first)  # judgments of one time, and where they begin
+    size = np.diff(np.r_[start, pair.size])
+    wide = int(rank.max(initial=0)) + 1
+    key = group * wide + rank
+    to = np.flatnonzero((group > 0) & (pair[start[group] - 1] == pair))  # those with a time before
+    before = group[to] - 1
+    below = np.searchsorted(key, key[to] - wide) - start[before]
+    above = start[group[to]] - np.searchsorted(key, key[to] - wide, side="right")
+    weight = 1 / (size[before] * size[group[to]])
+    same: Floats = np.bincount(pair[to], weights=weight * below, minlength=P).astype(float)
+    taken: Floats = np.bincount(pair[to], weights=weight * (below + above), minlength=P).astype(float)
+    return same, taken

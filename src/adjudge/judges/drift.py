@@ -6,7 +6,8 @@ Theta is not known: with two labels all pairs of sensitivity and specificity on 
 judge who becomes lenient is found though her accuracy stays; with more labels all accuracies, her errors spread as in
 the whole series. Before anything is seen, a stretch is like another judge of this crowd: logits are normal around those
 of the crowd's mean judge. Sums along the series give every stretch its chance, and so every number and place of
-changes: none, one or two, exactly but for the grid (two changes are tried at some places only).
+changes: none, one or two, exactly but for the grid (two changes are tried at some places only). A change lies where
+time goes on: what is between two judgments of the same time is not known.
 
 A change says that her labels began to differ from what the others make of the items. That may be she; it may be that
 she was given other items, on which all judges err more.
@@ -24,7 +25,7 @@ from scipy.special import logsumexp
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote
 from adjudge.judges.others import seen_by
-from adjudge.judges.times import WITHOUT, series, times_of
+from adjudge.judges.times import WITHOUT, series, steps, times_of
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.models.record import Fit
@@ -73,7 +74,7 @@ class Drift:
 
     judges: Names  # (J)
     judged: Codes  # (J)
-    changes: tuple[Change | None, ...]  # (J), None where there are too few judgments
+    changes: tuple[Change | None, ...]  # (J), None where there are too few judgments, or nearly all have one time
     flagged: Flags  # (J) said to have changed
     time: tuple[str | None, ...]  # (J) of the first judgment after the change
     level: float = LEVEL
@@ -82,17 +83,22 @@ class Drift:
     @property
     def sentence(self) -> str:
         """What was found, for people."""
-        told = [change is not None for change in self.changes]
-        if not any(told):
-            return f"Whether judges changed cannot be told: none has {FEWEST} judgments."
-        few = f"; of {len(told) - sum(told):,} with fewer than {FEWEST} judgments nothing is said" * (not all(told))
+        told = np.array([change is not None for change in self.changes], bool)
+        short = self.judged < FEWEST
+        few, at_once = int((~told & short).sum()), int((~told & ~short).sum())
+        if not told.any():
+            once = f"the judgments of {at_once:,} (nearly) all have one time" + ", the others have too few" * (few > 0)
+            why = once if at_once else f"none has {FEWEST} judgments"
+            return f"Whether judges changed cannot be told: {why}."
+        unsaid = f"; of {few:,} with fewer than {FEWEST} judgments nothing is said" * (few > 0)
+        unsaid += f"; of {at_once:,} whose judgments (nearly) all have one time nothing can be said" * (at_once > 0)
         names = [str(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
         if not names:
-            return f"No judge is found to have changed, of {sum(told):,}{few}."
+            return f"No judge is found to have changed, of {told.sum():,}{unsaid}."
         shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return (
-            f"{len(names):,} of {sum(told):,} judges changed: {shown} (at most {self.level:.0%} of those named are "
-            f"expected to be named wrongly){few}."
+            f"{len(names):,} of {told.sum():,} judges changed: {shown} (about {self.level:.0%} of those named are "
+            f"expected to be named wrongly){unsaid}."
         )
 
     def table(self) -> Any:
@@ -139,8 +145,11 @@ def drift(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any = 
     moments: list[str | None] = []
     for j in range(J):
         own = row[start[j] : start[j + 1]]
-        grid = Grid.of(seen.confusion[j], crowd, others[own]) if own.size >= FEWEST else None
-        found = None if grid is None else change_points(others[own], seen.block.label[own], grid)
+        place = _places(times.value[own]) if own.size >= FEWEST else np.empty(0, np.int64)
+        found = None
+        if place.size:
+            grid = Grid.of(seen.confusion[j], crowd, others[own])
+            found = change_points(others[own], seen.block.label[own], grid, place)
         changes.append(found)
         moments.append(None if found is None else times.shown(int(own[found.place])))
     flagged = _named(np.array([1.0 if c is None else c.probability[0] for c in changes]), level)
@@ -197,10 +206,10 @@ class Grid(NamedTuple):
         return Quality(float(weight @ self.right), float(low), float(high))
 
 
-def change_points(others: Floats, label: Codes, grid: Grid) -> Change:
-    """Return what a series says of changes: p(truth | others) (n, K) and labels (n)."""
+def change_points(others: Floats, label: Codes, grid: Grid, place: Codes | None = None) -> Change:
+    """Return what a series says of changes, at any ``place`` or at these: p(truth | others) (n, K) and labels (n)."""
     run, n = grid.along(others, label), label.size
-    place = np.arange(SHORTEST, n - SHORTEST + 1)
+    place = _places(np.arange(float(n))) if place is None else place
     one = grid.chance(run[place]) + grid.chance(run[-1] - run[place])
     pairs, two = _two_changes(run, place, grid)
     found = np.array([float(grid.chance(run[-1])), _mean(one), _mean(two)])
@@ -211,6 +220,12 @@ def change_points(others: Floats, label: Codes, grid: Grid) -> Change:
         first, last, (low, at, high) = _larger(run, pairs, two, grid)
     before, after = grid.quality(run[at] - run[first]), grid.quality(run[last] - run[at])
     return Change((none, once, twice), at, low, high, before, after)
+
+
+def _places(time: Floats) -> Codes:
+    """Return where a series with these times may change: where time goes on, with enough before and after."""
+    place = steps(time)
+    return place[(place >= SHORTEST) & (place <= time.size - SHORTEST)]
 
 
 def _row(right: Floats) -> Floats:
@@ -248,7 +263,8 @@ def _larger(run: Floats, pairs: Codes, two: Floats, grid: Grid) -> tuple[int, in
     places = np.unique(pairs[:, which])
     logs = np.array([logsumexp(two[pairs[:, which] == one]) for one in places])
     low, at, high = _ends(places, logs)
-    at = min(max(at, cuts[which] + 1), cuts[which + 2] - 1)  # within the stretch, wherever its median is
+    inside = places[(places > cuts[which]) & (places < cuts[which + 2])]
+    at = int(inside[np.argmin(np.abs(inside - at))])  # within the stretch, wherever its median is
     return cuts[which], cuts[which + 2], (min(low, at), at, max(high, at))
 
 

@@ -3,6 +3,9 @@
 Each label is expected with chance sum_z q_n(z) theta[z, k], where q_n is what the other judges say of the item. Theta
 is first that of an average judge, then her own: a streak that only the first finds too long shows that she leans to a
 label; one that the second finds too long as well is beyond her habits, as of someone who stopped looking.
+
+In which order judgments of the same time were made is not known. A streak goes through them only if they are all alike:
+it is at least so long, whatever the order.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote
 from adjudge.judges.discoveries import adjusted
 from adjudge.judges.others import seen_by
-from adjudge.judges.times import WITHOUT, series, times_of
+from adjudge.judges.times import WITHOUT, at_once, series, steps, times_of
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.kernels.streaks import longest, streak_tail
@@ -42,18 +45,23 @@ class Streaks:
     p_own: Floats  # (J) and of herself
     flagged: Flags  # (J)
     beyond: Flags  # (J) flagged, and longer than how she usually judges explains
+    at_once: int = 0  # judges of several judgments, all of one time
     kind: str = field(default="polars", repr=False)
 
     @property
     def sentence(self) -> str:
         """What was found, for people."""
+        once = (
+            f"; {self.at_once:,} have judgments of one time only, in which no streak is seen unless they are all alike"
+        )
+        unsaid = once * (self.at_once > 0)
         if not self.flagged.any():
-            return "No judge said the same for longer than her items explain."
+            return f"No judge said the same for longer than her items explain{unsaid}."
         worst = int(np.argmin(np.where(self.flagged, self.p_own, 2.0)))
         return (
             f"{self.flagged.sum():,} of {self.judged.size:,} judges said the same for longer than their items explain, "
             f"{self.beyond.sum():,} of them for longer than their own habits do; such as {quote(self.judges[worst])}, "
-            f"{self.length[worst]:,} times {quote(self.label[worst])}."
+            f"{self.length[worst]:,} times {quote(self.label[worst])}{unsaid}."
         )
 
     def table(self) -> Any:
@@ -82,14 +90,15 @@ def streaks(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any 
         raise UsageError(f"level {level!r} is not between 0 and 1")
     seen = seen_by(fit, judgments)
     others, J = seen.others(), len(fit.judge_names)
-    row, start = series(seen.judge, times, J)
+    tie = np.column_stack([seen.block.label, others.round(9)])  # like beside like, where streaks are likeliest
+    row, start = series(seen.judge, times, J, tie)
     length, p, p_own = np.zeros(J, np.int64), np.ones(J), np.ones(J)
     labels: list[Any] = []
     since: list[str] = []
     for j in range(J):
         own = row[start[j] : start[j + 1]]
         said = seen.block.label[own].astype(np.int64)
-        length[j], first = longest(said)
+        length[j], first = longest(_certain(said, times.value[own]))
         labels.append(fit.scale.labels[int(said[first])] if own.size else None)
         since.append(times.shown(int(own[first])) if own.size else "")
         if own.size >= FEWEST:
@@ -106,5 +115,15 @@ def streaks(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any 
         p_own,
         flagged | beyond,
         beyond,
+        at_once(times.value[row], start),
         judgments.kind,
     )
+
+
+def _certain(label: Codes, time: Floats) -> Codes:
+    """Return labels (n), all different where those of one time are not all alike: which follows which is not known."""
+    if not label.size:
+        return label
+    first = np.r_[0, steps(time)]
+    alike = np.minimum.reduceat(label, first) == np.maximum.reduceat(label, first)
+    return np.where(np.repeat(alike, np.diff(np.r_[first, label.size])), label, -1 - np.arange(label.size))

@@ -49,10 +49,24 @@ def times_of(judgments: Judgments, order: Any = None) -> Times | None:
     return _parsed(judgments, judgments.time)
 
 
-def series(judge: Codes, times: Times, judges: int) -> tuple[Codes, Codes]:
-    """Return the judgments judge after judge, each in order of time (N), and where each judge's begin (J + 1)."""
-    order = np.lexsort((times.value, judge))
+def series(judge: Codes, times: Times, judges: int, tie: Floats | None = None) -> tuple[Codes, Codes]:
+    """Return the judgments judge after judge, each in order of time (N), and where each judge's begin (J + 1).
+
+    Judgments of the same time stand as in the table, which means nothing (see ``steps``), or by a ``tie`` (N, C).
+    """
+    order = np.lexsort((*(() if tie is None else tie.T), times.value, judge))
     return order, np.r_[0, np.bincount(judge, minlength=judges).cumsum()]
+
+
+def steps(value: Floats) -> Codes:
+    """Return the places of a series (n), in order of time, at which time goes on; what has one time has no order."""
+    return np.flatnonzero(np.diff(value) > 0) + 1
+
+
+def at_once(value: Floats, start: Codes) -> int:
+    """Return how many judges have several judgments, all of one time; times (N) as by ``series``."""
+    several = np.flatnonzero(np.diff(start) > 1)
+    return int((value[start[several]] == value[start[several + 1] - 1]).sum())
 
 
 def _order(order: Any, count: int) -> Floats:
