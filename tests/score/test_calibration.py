@@ -115,7 +115,12 @@ def test_weights_count_items_more_often() -> None:
 
 @pytest.mark.parametrize(
     ("said", "right", "verdict"),
-    [(0.9, 82, "too sure"), (0.7, 90, "not sure enough"), (0.8, 80, "as sure as it should be")],
+    [
+        (0.9, 82, "too sure"),
+        (0.7, 90, "not sure enough"),
+        (0.8, 80, "too few to tell whether it is as sure as it should be"),
+        (0.99, 99, "as sure as it should be"),
+    ],
 )
 def test_the_sentence_says_how_sure_the_answers_are(said: float, right: int, verdict: str) -> None:
     """Beside how often they are right; of two labels the likelier counts, whichever it is."""
@@ -123,6 +128,44 @@ def test_the_sentence_says_how_sure_the_answers_are(said: float, right: int, ver
     sentence = f"says {100 * said:.0f} % and is right in {right} % of 100 items: {verdict}"
     assert calibration(truth, np.full(100, said)).sentence == sentence
     assert calibration(~truth, np.full(100, 1 - said)).sentence == sentence
+
+
+def test_few_items_show_nothing() -> None:
+    """4 of 5 right at 94 % is what chance does, and so would be much that is not as it should be."""
+    found = calibration(np.arange(5) < 4, np.full(5, 0.94))
+    told = "says 94 % and is right in 80 % of 5 items: too few to tell whether it is as sure as it should be"
+    assert found.sentence == told
+
+
+def test_errors_that_cancel_are_said() -> None:
+    """Said 99 % and 90 % came true, said 60 % and 69 % did: the means agree, the bins do not."""
+    truth, p = np.r_[np.arange(1_000) < 900, np.arange(1_000) < 690], np.repeat([0.99, 0.6], 1_000)
+    found = calibration(truth, p)
+    assert found.ece == pytest.approx(0.09)
+    said = "says 80 % and is right in 80 % of 2,000 items: right on average, but "
+    assert found.sentence == f"{said}too sure at 99 %, of which 90 % came true"
+    assert calibration(~truth, 1 - p).sentence == f"{said}too sure at 1 %, of which 10 % came true"
+    more = np.column_stack([p, (1 - p) / 2, (1 - p) / 2])
+    assert calibration(np.where(truth, 0, 1), more).sentence == found.sentence
+
+
+def test_errors_that_cancel_between_two_labels_are_said() -> None:
+    """As sure of either label, right in 99 % of one and 81 % of the other; also where none of a bin came true."""
+    truth, p = np.r_[np.arange(500) < 495, np.arange(500) < 95], np.repeat([0.9, 0.1], 500)
+    assert calibration(truth, p).sentence.endswith("but not sure enough at 90 %, of which 99 % came true")
+    some = calibration(np.r_[np.zeros(40), np.arange(60) < 56], np.repeat([0.4, 0.75], [40, 60]))
+    assert some.sentence.endswith("items: not sure enough")
+    none = calibration(np.r_[np.zeros(40), np.arange(60) < 33], np.repeat([0.4, 0.75], [40, 60]))
+    assert none.sentence.endswith("items: not sure enough at 40 %, of which 0 % came true")
+
+
+def test_true_probabilities_are_seldom_blamed() -> None:
+    """Where outcomes are drawn from what is said, about one in ten or fewer sentences find fault, for each way."""
+    verdicts = [calibration(*random_outcomes(seed, 1_000)).sentence for seed in range(200)]
+    fault = [sum(what in verdict for verdict in verdicts) / 200 for what in (" but ", ": too sure", ": not sure")]
+    assert fault[0] <= 0.15
+    assert fault[1] + fault[2] <= 0.15
+    assert sum(verdict.endswith(": as sure as it should be") for verdict in verdicts) >= 150
 
 
 def test_an_even_chance_is_half_right() -> None:

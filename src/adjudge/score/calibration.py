@@ -5,6 +5,9 @@ items that turned out so. The expected calibration error is the distance of the 
 ECE = sum_b n_b / n |observed_b - predicted_b| (Naeini, Cooper & Hauskrecht 2015). With two labels the probability is
 that of the second, with more that of the most likely one, so that observed is the share of right answers (Guo et al.
 2017).
+
+The sentence says "as sure as it should be" only where items are enough to have shown otherwise, and where neither the
+mean nor a bin of a tenth is further off than chance goes nine times in ten, all bins taken together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import bdtr, ndtr
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.errors import UsageError, quoted
 
 BINS = 10
 Z = 1.6448536269514722  # a normal deviate is within this of 0 nine times in ten
+NARROW = 0.05  # half an interval, within which a share is known well enough to speak of it
 NEAR = 0.01  # a difference nobody needs to act on, however many items show it
 EMPTY = "no item has both a truth and a probability"
 
@@ -81,7 +86,7 @@ def calibration(truth: Outcomes, probability: Floats, bins: int = BINS, how: str
         ece=expected_error(given, place),
         confidence=confidence,
         right=right,
-        sentence=_sentence(confidence, right, given.probability.size),
+        sentence=_sentence(confidence, right, given),
     )
 
 
@@ -146,12 +151,44 @@ def _sureness(likelier: Response) -> tuple[float | None, float | None]:
     return float(likelier.probability.mean()), float(np.mean(likelier.outcome))
 
 
-def _sentence(confidence: float | None, right: float | None, items: int) -> str:
+def _sentence(confidence: float | None, right: float | None, given: Response) -> str:
     """Return how sure the answers are beside how often they are right."""
     if confidence is None or right is None:
         return f"not defined because {EMPTY}"
-    low, high = wilson(np.array(right), np.array(items))
-    verdict = "as sure as it should be"
-    if abs(confidence - right) > NEAR and not low <= confidence <= high:
-        verdict = "too sure" if confidence > right else "not sure enough"
+    items = given.probability.size
+    verdict = _verdict(confidence, right, given)
     return f"says {100 * confidence:.0f} % and is right in {100 * right:.0f} % of {items:,} items: {verdict}"
+
+
+def _verdict(confidence: float, right: float, given: Response) -> str:
+    """Return what has been shown: of all items, of those in a bin, or nothing yet."""
+    low, high = wilson(np.array(right), np.array(given.probability.size))
+    if abs(confidence - right) > NEAR and not low <= confidence <= high:
+        return "too sure" if confidence > right else "not sure enough"
+    narrow, off = high - low < 2 * NARROW, _furthest_off(given)
+    if off is not None:
+        return f"right on average, but {off}" if narrow else off
+    return "as sure as it should be" if narrow else "too few to tell whether it is as sure as it should be"
+
+
+def _furthest_off(given: Response) -> str | None:
+    """Return the bin that costs most of those whose share chance does not explain, None where it explains all.
+
+    A bin's count is taken as binomial at its mean probability, which varies a little more than it does.
+    """
+    place = by_width(given.probability, BINS)
+    count = np.bincount(place)
+    filled = count > 0
+    count = count[filled]
+    predicted, observed = (np.bincount(place, part)[filled] / count for part in given[::-1])
+    times = np.rint(observed * count)
+    fewer, more = bdtr(times, count, predicted), bdtr(count - times, count, 1 - predicted)
+    chance = 2 * np.minimum(fewer, more)  # of a count as far off
+    gap = abs(predicted - observed)
+    off = (chance < 2 * ndtr(-Z) / count.size) & (gap > NEAR)
+    if not off.any():
+        return None
+    b = int(np.argmax(np.where(off, count * gap, 0.0)))
+    sure = (predicted[b] > observed[b]) == (predicted[b] > 0.5)
+    how = "too sure" if sure else "not sure enough"
+    return f"{how} at {100 * predicted[b]:.0f} %, of which {100 * observed[b]:.0f} % came true"
