@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.errors import InputError, UsageError
 from adjudge.score.paired import holm
-from adjudge.score.runs import score_runs, topic_means
+from adjudge.score.runs import score_runs
 
 GRADES = {"1": {"d1": 0, "d2": 1, "d3": 0, "d4": 1, "d5": 2}, "2": {"d1": 1, "d2": 0}, "3": {"d1": 0}}
 RUN = {"1": {"d1": 1, "d2": 1, "d3": 1, "d4": 0.5, "d5": 0.5}, "2": {"d1": 2, "d2": 1}}
@@ -40,15 +40,23 @@ def test_what_is_left_out_is_said():
 
 
 def test_intervals_are_quantiles_of_topics_drawn_anew():
-    """Two topics with 0 and 1: both ends are reached, and the mean of means is the mean."""
+    """Forty topics with 0 or 1: about those of the normal distribution."""
     grades = {str(t): {"x": t % 2} for t in range(40)}
     score = score_runs({"a": {topic: {"x": 1} for topic in grades}}, grades, "P@1", draws=4_000).scores[0]
     assert score.value == 0.5
     assert score.low == pytest.approx(0.5 - 1.645 * 0.5 / 40**0.5, abs=0.03)
     assert score.high == pytest.approx(0.5 + 1.645 * 0.5 / 40**0.5, abs=0.03)
-    means = topic_means(np.array([[0.0], [1.0]]), 2_000, seed=1)
-    assert means.mean() == pytest.approx(0.5, abs=0.04)
-    assert means.var() == pytest.approx(0.125, abs=0.02)
+
+
+def test_intervals_of_few_topics_are_as_wide_as_they_must_be():
+    """Of 5 topics about those of Student's t, and never beyond what a measure can be."""
+    grades = {str(t): {f"d{n}": int(n <= t) for n in range(10)} for t in range(2, 7)}
+    runs = {"a": {topic: {f"d{n}": -n for n in range(10)} for topic in grades}}
+    score = score_runs(runs, grades, "P@10", draws=4_000).scores[0]
+    reach = 2.132 * np.std([0.3, 0.4, 0.5, 0.6, 0.7], ddof=1) / 5**0.5
+    assert (score.low, score.high) == pytest.approx((0.5 - reach, 0.5 + reach), abs=0.03)
+    wide = score_runs({"a": {"1": {"x": 1}, "2": {"x": 1}}}, {"1": {"x": 0}, "2": {"x": 1}}, "P@1").scores[0]
+    assert (wide.low, wide.high) == (0, 1)
 
 
 def test_pairs_are_tested_with_sign_flips():

@@ -82,7 +82,8 @@ def score(
     --ordinal says so.
 
     A file whose lines are "topic Q0 document rank score tag" is a run. Numbers are trec_eval's, with 90 % intervals
-    (bootstrap over topics), and of several runs p of every difference (sign flips, Holm's correction).
+    (bootstrap over topics, widened where they are few), and of several runs p of every difference (sign flips,
+    Holm's correction).
 
     \b
     $ adjudge simulate liu-wang --out crowd/

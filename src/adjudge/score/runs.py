@@ -2,8 +2,9 @@
 
 Topics are those that are in the grades and in a run, as in trec_eval; with ``complete`` (its -c) a run has 0 for topics
 of the grades that it leaves out. Topics are what the next evaluation would draw anew, so intervals are of the bootstrap
-over them, and two runs are compared on the topics that both have, each topic's difference being of either sign with the
-same chance where they are equally good (Fisher's randomisation), with Holm's correction for the number of pairs.
+over them, widened for how few they are (``score.topics``), and two runs are compared on the topics that both have, each
+topic's difference being of either sign with the same chance where they are equally good (Fisher's randomisation), with
+Holm's correction for the number of pairs.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ from adjudge.score.bootstrap import DRAWS
 from adjudge.score.paired import holm, sign_flips
 from adjudge.score.ranking import LEVEL, USUAL, Pool, checked, pooled, values, without_relevant
 from adjudge.score.ranking import measures as measures_named
+from adjudge.score.topics import INTERVAL, topic_deviations
 
-INTERVAL = (0.05, 0.95)
 ONE_TOPIC = "its interval is not defined because there is one topic only"
 TIES = ("name", "expected")
-CHUNK = 256  # resamples of topics held at once
 
 
 class RunScore(NamedTuple):
@@ -181,16 +181,6 @@ def _unjudged(pools: Sequence[Pool]) -> Floats:
     return share
 
 
-def topic_means(value: Floats, draws: int, seed: int) -> Floats:
-    """Return means over topics drawn with replacement (draws, C), of values by topic (T, C)."""
-    rng, T = np.random.default_rng(seed), value.shape[0]
-    found = np.empty((draws, value.shape[1]))
-    for begin in range(0, draws, CHUNK):
-        size = min(CHUNK, draws - begin)
-        found[begin : begin + size] = rng.multinomial(T, np.full(T, 1 / T), size=size) @ value / T
-    return found
-
-
 def _refuse_strangers(systems: Sequence[System], known: Mapping[str, Any]) -> None:
     """Refuse a run of which no topic has grades."""
     for system in systems:
@@ -208,10 +198,12 @@ def _scores(
     for r, run in enumerate(names):
         own = value[r][:, seen[r]]  # (M, T')
         T = own.shape[1]
-        low, high = np.quantile(topic_means(own.T, draws, seed), INTERVAL, axis=0)
+        mean = own.mean(axis=1)
+        apart = topic_deviations(own.T, draws, np.random.default_rng(seed))
+        low, high = np.clip(mean + np.quantile(apart, INTERVAL, axis=0), 0.0, 1.0)  # as measures are
         for m, measure in enumerate(named):
-            mean = RunScore(run, measure, float(own[m].mean()), None, None, T, ONE_TOPIC)
-            found.append(mean if T == 1 else mean._replace(low=float(low[m]), high=float(high[m]), note=""))
+            one = RunScore(run, measure, float(mean[m]), None, None, T, ONE_TOPIC)
+            found.append(one if T == 1 else one._replace(low=float(low[m]), high=float(high[m]), note=""))
     return found
 
 
