@@ -25,6 +25,7 @@ def test_systems_are_shown_with_what_decides(search):
     answer = search("evaluate", "--runs", "bm25.run", "dense.run", *QUICK)
     assert (answer.code, answer.err) == (0, "")
     assert "Systems on 10 topics, 100 draws of the labels; 90 % intervals" in answer.out
+    assert "variance: labels, topics" in " ".join(answer.out.split())
     assert "Chance that the first is better (and that both are the same)" in answer.out
     assert "Labels that would move P(dense is better than bm25) by MAP most" in answer.out
     assert "note: labels are drawn item by item from the posterior: joint draws need a fit" in answer.out
@@ -45,7 +46,7 @@ def test_machines_get_a_table(search):
     """Systems, pairs or documents; notes are for people."""
     answer = search("evaluate", "bm25.run", "dense.run", *QUICK, "--format", "csv")
     assert answer.out.splitlines()[0] == (
-        "run,measure,value,labels_low,labels_high,topics_low,topics_high,low,high,share_labels,share_topics,share_both"
+        "run,measure,value,labels_low,labels_high,topics_low,topics_high,low,high,share_labels,share_topics"
     )
     assert len(answer.out.splitlines()) == 7
     assert "adjudge: warning: labels are drawn item by item" in answer.err

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from adjudge.score.systems import Evaluation, Parts, Span
 
 MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.score.ranking has it; a test holds them together
+VARIANCE = "variance: labels, topics"
 TABLES = ("systems", "pairs", "documents")
 
 
@@ -74,7 +75,8 @@ def evaluate(
     """Compare search systems where labels are uncertain, and name the documents whose labels would decide.
 
     Labels are drawn from the posterior of a fit: together where it kept its truths (adjudge fit --keep-truths), else
-    item by item. Intervals hold 90 % of the draws: of the labels, of the topics (bootstrap), and of both.
+    item by item. Intervals hold 90 % of the draws: of the labels on these topics, of the topics with labels as expected
+    (bootstrap, widened where topics are few), and of both added.
 
     \b
     $ adjudge evaluate --example search/
@@ -160,14 +162,14 @@ def _show(found: Evaluation) -> None:
 
     screen = console()
     title = f"Systems on {len(found.topics):,} topics, {found.draws:,} draws of the labels; 90 % intervals"
-    head = ("run", "measure", "value", "labels", "topics", "both", "variance: labels, topics, both")
+    head = ("run", "measure", "value", "labels", "topics", "both", VARIANCE)
     rows = [
         (one.run, one.measure, one.value, _span(one.labels), _span(one.topics), _span(one.both), _parts(one.parts))
         for one in found.scores
     ]
     screen.print(table(title, head, rows))
     if found.pairs:
-        columns = ("measure", "first", "second", "difference", "both", "better", "by labels", "variance: labels, ...")
+        columns = ("measure", "first", "second", "difference", "both", "better", "by labels", VARIANCE)
         pairs = [
             (
                 *(one.measure, one.first, one.second, one.difference, _span(one.span)),

@@ -1,16 +1,18 @@
 """``evaluate``: search systems compared where labels are uncertain, and which documents would settle it.
 
-A measure's mean over topics is uncertain for two reasons. The labels may be wrong: L, drawn from the posterior of a
-fit. And other topics would give other numbers: W, how often each of the T topics counts in a bootstrap over them. Both
-are independent, so the variance of the mean M(L, W) falls into three parts that add up (law of total variance; Sobol):
+What is asked for is a measure's mean over all topics such as these T. It is uncertain for two reasons. With x_t the
+measure of topic t under labels L, drawn from the posterior of a fit:
 
-    labels    Var_L( E_W[M | L] )    what would remain if there were endless topics such as these
-    topics    Var_W( E_L[M | W] )    what would remain if all labels were known
-    both      the rest               labels that matter more in some topics than in others
+    labels    Var_L( mean_t x_t )              the labels may be wrong, and these T topics score otherwise than thought
+    topics    Var_t( E_L[x_t] ) / (T - 1)      other topics would give other numbers, the labels as expected
 
-With x_tl the measure of topic t under labels l, E_W[M | L] is the mean of x over t, and a bootstrap of T topics has the
-variance of x over t divided by T, so that nothing but the labels need be drawn. The chance that one system is better
-than another is the share of draws of L, or of L and W together, in which its mean is higher.
+The two add up. A draw is the mean of these topics under drawn labels, plus how far the mean of their expected values
+moves in a bootstrap over topics (``score.topics``); intervals, and the chance that one system is better than another,
+are of such draws. Topics are not drawn anew under drawn labels: between topics these spread by what labels add, which
+would then count once more. What labels add to one topic alone may still be in both parts, so that intervals are rather
+too wide; they are too narrow where a model draws topics together towards a mean learnt from them. What no interval here
+knows of is that a posterior which does not see the runs also draws their difference towards 0, the more the less sure
+the labels are (docs/decisions.md has figures).
 
 A document decides by what its label does to the difference of two systems. In draws of all other labels its own is set
 to each label in turn, and the draws in which the first system is better are counted. Documents are ranked by how far
@@ -36,11 +38,11 @@ from adjudge.models.record import Fit
 from adjudge.models.saved import load
 from adjudge.score.ranking import LEVEL, USUAL, Measure, checked, values, without_relevant
 from adjudge.score.ranking import measures as measures_named
+from adjudge.score.topics import INTERVAL, topic_deviations
 from adjudge.score.uncertain import Labelled, kept_draws, labelled, worth_of
 
 DRAWS = 1_000
 BUDGET = 10
-INTERVAL = (0.05, 0.95)
 SAME = 1e-12  # differences below this are of rounding
 CERTAIN = 1 - 1e-4  # chance of a label beyond which there is nothing to ask about
 WORK = 1_000_000_000  # labels looked at, at most, to find the documents that decide
@@ -54,13 +56,12 @@ class Parts(NamedTuple):
 
     labels: float
     topics: float
-    both: float
 
     @property
-    def shares(self) -> tuple[float, float, float] | None:
+    def shares(self) -> tuple[float, float] | None:
         """The parts as shares of the whole, None where nothing varies."""
         whole = sum(self)
-        return (self.labels / whole, self.topics / whole, self.both / whole) if whole > SAME**2 else None
+        return (self.labels / whole, self.topics / whole) if whole > SAME**2 else None
 
 
 class Span(NamedTuple):
@@ -133,7 +134,7 @@ class Evaluation:
     @staticmethod
     def columns() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Return the names of the columns of runs, of pairs and of documents."""
-        ends, shares = ("low", "high"), ("share_labels", "share_topics", "share_both")
+        ends, shares = ("low", "high"), ("share_labels", "share_topics")
         apart = tuple(f"{name}_{end}" for name in ("labels", "topics") for end in ends)
         chances = ("better", "tied", "better_labels", "tied_labels")
         return (
@@ -210,15 +211,15 @@ def evaluate(
     names = [system.name for system in systems]
     between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
     deciding = [] if between is None else _deciding(topics, worth, asked[0], level, between, value, unjudged)
-    weight = _resampled(len(topics), value.shape[3], seed)
+    moved = _moved(value, seed)
     return Evaluation(
         tuple(names),
         tuple(one.name for one in asked),
         tuple(one.pool.topic for one in topics),
         value.shape[3],
         kept_draws(fitted, draws) is not None,
-        tuple(_scores(names, asked, value, weight)),
-        tuple(_pairs(names, asked, value, weight)),
+        tuple(_scores(names, asked, value, moved)),
+        tuple(_pairs(names, asked, value, moved)),
         None if between is None else (asked[0].name, names[between[0]], names[between[1]]),
         tuple(sorted(deciding, key=_weight)[:budget]),
         tuple(_notes(fitted, systems, topics, worth, level, unjudged, draws)),
@@ -228,10 +229,9 @@ def evaluate(
 
 def variance_parts(x: Floats) -> Parts:
     """Return where the variance of the mean over topics comes from, of a measure by topic and draw (T, S)."""
-    T = x.shape[0]
-    labels, topics = float(x.mean(axis=0).var()), float(x.mean(axis=1).var()) / T
-    given_labels = float(x.var(axis=0).mean()) / T  # E_L[ Var_W(M | L) ]
-    return Parts(labels, topics, max(0.0, given_labels - topics))
+    expected = x.mean(axis=1)  # (T)
+    topics = expected.var() / (expected.size - 1) if expected.size > 1 else 0.0
+    return Parts(float(x.mean(axis=0).var()), float(topics))
 
 
 def _worth(fit: Fit, level: float) -> Floats:
@@ -254,39 +254,41 @@ def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -
     return names.index(pair[0]), names.index(pair[1])
 
 
-def _resampled(topics: int, draws: int, seed: int) -> Floats:
-    """Return what share each topic has in a bootstrap over topics (T, S), one for each draw of the labels."""
+def _moved(value: Floats, seed: int) -> Floats:
+    """Return how far means over topics move in a bootstrap of expected values (R, M, S), the same topics for all."""
+    R, M, T, S = value.shape
     rng = np.random.default_rng([seed, 1])  # a stream apart from that of the labels
-    count = rng.multinomial(topics, np.full(topics, 1 / topics), size=draws)
-    return np.ascontiguousarray(count.T) / topics
+    expected = value.mean(axis=3).reshape(R * M, T)
+    return np.ascontiguousarray(topic_deviations(expected.T, S, rng).T).reshape(R, M, S)
 
 
-def _span(drawn: Floats) -> Span:
-    """Return the interval of draws (S)."""
-    low, high = np.quantile(drawn, INTERVAL)
+def _span(drawn: Floats, least: float = 0.0) -> Span:
+    """Return the interval of draws (S) of what lies between ``least`` and 1."""
+    low, high = np.clip(np.quantile(drawn, INTERVAL), least, 1.0)
     return Span(float(low), float(high))
 
 
-def _scores(names: Sequence[str], asked: Sequence[Measure], value: Floats, weight: Floats) -> Iterator[SystemScore]:
+def _scores(names: Sequence[str], asked: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemScore]:
     """Yield every run by every measure."""
     for r, run in enumerate(names):
         for m, measure in enumerate(asked):
-            x = value[r, m]  # (T, S)
-            topics = _span(x.mean(axis=1) @ weight) if x.shape[0] > 1 else None
-            both = _span((x * weight).sum(axis=0))
-            mean = float(x.mean())
-            yield SystemScore(run, measure.name, mean, _span(x.mean(axis=0)), topics, both, variance_parts(x))
+            x, by_topics = value[r, m], moved[r, m]  # (T, S), (S)
+            mean, by_labels = float(x.mean()), x.mean(axis=0)
+            topics = _span(mean + by_topics) if x.shape[0] > 1 else None
+            spans = _span(by_labels), topics, _span(by_labels + by_topics)
+            yield SystemScore(run, measure.name, mean, *spans, variance_parts(x))
 
 
-def _pairs(names: Sequence[str], asked: Sequence[Measure], value: Floats, weight: Floats) -> Iterator[SystemPair]:
+def _pairs(names: Sequence[str], asked: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemPair]:
     """Yield every two runs by every measure."""
     for m, measure in enumerate(asked):
         for a, b in combinations(range(len(names)), 2):
             x = value[a, m] - value[b, m]  # (T, S)
-            labels, both = x.mean(axis=0), (x * weight).sum(axis=0)
+            labels = x.mean(axis=0)
+            both = labels + (moved[a, m] - moved[b, m])
             mean, parts = float(x.mean()), variance_parts(x)
             chances = (*_better(both), *_better(labels))
-            yield SystemPair(measure.name, names[a], names[b], mean, _span(both), *chances, parts)
+            yield SystemPair(measure.name, names[a], names[b], mean, _span(both, -1.0), *chances, parts)
 
 
 def _better(difference: Floats) -> tuple[float, float]:
@@ -395,8 +397,8 @@ def _ends(name: str, span: Span | None) -> dict[str, float | None]:
 
 def _shares(parts: Parts) -> dict[str, float | None]:
     """Return the parts of a variance as columns of shares."""
-    shares = parts.shares or (None, None, None)
-    return dict(zip(("share_labels", "share_topics", "share_both"), shares, strict=True))
+    shares = parts.shares or (None, None)
+    return dict(zip(("share_labels", "share_topics"), shares, strict=True))
 
 
 def _notes(
