@@ -274,7 +274,11 @@ def honest() -> Claim:
         size = ", ".join(f"{name} {value:g}" for name, value in sizes.items()) or "762 judges, 89,624 judgments"
         chances = (f"{100 * np.mean(small):.1f} %", f"{100 * np.mean(smaller):.2f} %")
         rows.append(said((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
-    how = "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named."
+    how = (
+        "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named. Shares "
+        "are below 5 % where pairs share few items: sums of few labels take few values, and p counts all of the value "
+        "that was reached."
+    )
     head = (
         "crowd",
         "crowds",
@@ -337,7 +341,16 @@ def real() -> Claim:
         counts = (f"{row['agreed']:.0f} ({row['expected']:.0f})", f"{row['wrong']:.0f} ({row['expected_wrong']:.0f})")
         last = (f"{row['copied']:.2f}", f"{row['rate']:.1g}", "yes" if row["flagged"] else "no")
         rows.append((row["judge"], row["other"], str(row["shared"]), *counts, *last))
-    head = ("judge", "other", "shared", "agreed (expected)", "on a wrong label", "share copied", "rate", "named")
+    head = (
+        "judge",
+        "other",
+        "shared",
+        "agreed (expected)",
+        "on a wrong label (expected)",
+        "share copied",
+        "rate",
+        "named",
+    )
     return Claim("On real judgments", how, head, rows)
 
 
