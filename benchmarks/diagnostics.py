@@ -275,9 +275,9 @@ def honest() -> Claim:
         chances = (f"{100 * np.mean(small):.1f} %", f"{100 * np.mean(smaller):.2f} %")
         rows.append(said((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
     how = (
-        "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named. Shares "
-        "are below 5 % where pairs share few items: sums of few labels take few values, and p counts all of the value "
-        "that was reached."
+        "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named. p "
+        "counts all of the value that was reached, so where sums of few labels take few values, fewer than 5 % are "
+        "below .05; how much of what is missing that explains was not measured."
     )
     head = (
         "crowd",
