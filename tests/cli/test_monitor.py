@@ -36,7 +36,7 @@ def test_what_cannot_be_shown_says_why(run, labels):
     answer = run("monitor", "fit")
     assert answer.code == 0
     for title in ("Changes", "Control charts", "Streaks"):
-        assert f"{title}: not shown because the judgments have no times (name their column with --time)." in answer.out
+        assert f"{title}: not shown because the judgments have no times (give --judgments and --time)." in answer.out
     assert "Gold: not shown because no truth is known (give --gold)." in answer.out
     assert "New work: not shown because there is none (give --new)." in answer.out
     assert "Pairs: " in answer.out

@@ -6,7 +6,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import InputError, UsageError
-from adjudge.judges.times import UnreadableTimeError, at_once, series, steps, times_of
+from adjudge.judges.times import UnreadableTimeError, at_once, series, steps, times_if_any, times_of, untimed
 
 
 def judged(times):
@@ -87,3 +87,15 @@ def test_steps_are_where_time_goes_on():
 def test_judges_of_one_time_are_counted():
     """Who has one judgment is none of them."""
     assert at_once(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), np.array([0, 2, 4, 5, 5])) == 1
+
+
+def test_why_nothing_can_be_said_of_time():
+    """No times, none but empty ones, and one that cannot be read; otherwise nothing."""
+    rows = {"item": ["a", "b"], "judge": ["x", "x"], "label": [0, 1]}
+    times = {"": ["2026-05-01", "2026-05-02"], "the judgments have no times": [None, None], "?": ["1", "soon"]}
+    for reason, time in times.items():
+        table = adjudge.read(pl.DataFrame(rows | {"time": pl.Series(time, dtype=pl.String)}))
+        found = untimed(table)
+        assert (found == reason) if "?" not in reason else found.startswith("not all times can be read: ")
+        assert (times_if_any(table) is None) == bool(reason)
+    assert untimed(adjudge.read(pl.DataFrame(rows))) == "the judgments have no times"

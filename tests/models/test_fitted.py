@@ -42,7 +42,7 @@ def test_what_the_fit_never_met_is_refused(fit):
 def test_a_part_of_the_judgments_is_refused(fit):
     """The fit knows how much each judge said."""
     part = pl.DataFrame({**ROWS, "label": [0, 0, 1, 1, 0, 1]}).head(5)
-    with pytest.raises(adjudge.UsageError, match="it has 6, and of other judges; these are 5"):
+    with pytest.raises(adjudge.UsageError, match="it has 6 and these are 5, or not as many of each judge"):
         as_fitted(fit, adjudge.read(part, labels=fit.scale.labels))
 
 

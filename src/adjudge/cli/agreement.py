@@ -30,7 +30,7 @@ def agreement(
         typer.Option("--format", metavar="FORMAT", help="Print the measures for machines: csv, jsonl or parquet."),
     ] = None,
     reading: o.Reading = o.USUAL,
-    draws: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Draws of items, for the intervals.")] = 1_000,
+    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Draws of items, for the intervals.")] = 1_000,
     seed: o.Seed = 0,
     rows: o.Rows = 10,
 ) -> None:

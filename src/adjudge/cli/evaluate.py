@@ -41,7 +41,7 @@ def evaluate(
     measures: Annotated[
         str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k, R@k for any k.")
     ] = MEASURES,
-    draws: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Draws of the labels.")] = 1_000,
+    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Draws of the labels.")] = 1_000,
     seed: o.Seed = 0,
     budget: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="How many documents to name that would decide.")

@@ -43,7 +43,9 @@ class Section:
 
 def _untimed(asked: Asked) -> str:
     """Say that there are no times."""
-    return "the judgments have no times (name their column with --time)" if asked.judgments.time is None else ""
+    from adjudge.judges.times import WITHOUT, untimed
+
+    return f"{WITHOUT} (give --judgments and --time)" if untimed(asked.judgments) == WITHOUT else ""
 
 
 def _drift(asked: Asked) -> Any:

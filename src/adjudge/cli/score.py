@@ -40,7 +40,7 @@ class Ranking:
         ),
     ] = "name"
     draws: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Of runs: draws of topics, for intervals and tests.")
+        int, typer.Option(min=20, metavar="NUMBER", help="Of runs: draws of topics, for intervals and tests.")
     ] = 1_000
     seed: o.Seed = 0
     format: Annotated[

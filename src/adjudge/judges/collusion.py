@@ -21,7 +21,7 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.judges.discoveries import CONTROLS, adjusted, against_crowd
 from adjudge.judges.others import seen_by
-from adjudge.judges.times import Times, times_of
+from adjudge.judges.times import Times, times_if_any
 from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.kernels.pairs import Agreement, Met, agreement, met
@@ -109,7 +109,7 @@ def collusion(
         raise UsageError(f"level {level!r} is not between 0 and 1")
     if control not in CONTROLS:
         raise UsageError(f"control {control!r} is not one of {quoted(CONTROLS)}")
-    times, seen = times_of(judgments, order), seen_by(fit, judgments)
+    times, seen = times_if_any(judgments, order), seen_by(fit, judgments)
     pairs = met(seen.block, least)
     found = agreement(seen.block, seen.votes, pairs, seen.prior, COPYING)
     p, centre, spread = against_crowd(found.p)

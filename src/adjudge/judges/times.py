@@ -49,6 +49,22 @@ def times_of(judgments: Judgments, order: Any = None) -> Times | None:
     return _parsed(judgments, judgments.time)
 
 
+def untimed(judgments: Judgments) -> str:
+    """Return why nothing can be said of time, an empty text where it can."""
+    if judgments.time is None or judgments.time.null_count() == len(judgments):
+        return WITHOUT
+    try:
+        times_of(judgments)
+    except InputError as error:
+        return f"not all times can be read: {error}"
+    return ""
+
+
+def times_if_any(judgments: Judgments, order: Any = None) -> Times | None:
+    """Return when each judgment was made, None also where that cannot be read."""
+    return None if order is None and untimed(judgments) else times_of(judgments, order)
+
+
 def series(judge: Codes, times: Times, judges: int, tie: Floats | None = None) -> tuple[Codes, Codes]:
     """Return the judgments judge after judge, each in order of time (N), and where each judge's begin (J + 1).
 

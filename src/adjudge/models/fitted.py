@@ -25,8 +25,8 @@ def as_fitted(fit: Fit, judgments: Judgments) -> Block:
     said = np.bincount(judge[judgments.judge], minlength=len(fit.judge_names))
     if (said != fit.judged).any():
         raise UsageError(
-            f"the fit was not made from these judgments: it has {fit.judged.sum():,}, and of other judges; "
-            f"these are {said.sum():,}"
+            f"the fit was not made from these judgments: it has {fit.judged.sum():,} and these are {said.sum():,}, "
+            "or not as many of each judge"
         )
     gold = None if fit.gold is None else fit.gold[item]
     own = replace(judgments, judges=fit.judge_names, judge=frozen(judge[judgments.judge]))

@@ -17,6 +17,7 @@ from adjudge.judges.drift import drift
 from adjudge.judges.evidence import gathered, matrices
 from adjudge.judges.items import second_looks
 from adjudge.judges.monitor import new_work
+from adjudge.judges.times import untimed
 from adjudge.judgments.gold import places, read_gold
 from adjudge.kernels.truth import vote_shares
 from adjudge.models.fitted import as_fitted
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from adjudge.models.chains import Draws
     from adjudge.models.record import Fit
 
+EVEN = 1e-9  # probabilities that differ by less are the same
 MOST_ITEMS = 50  # to look at, for each reason
 
 
@@ -86,10 +88,12 @@ class Case:
 
     @property
     def overruled(self) -> Flags:
-        """Items with a vote that is not tied, and a consensus that is another (I)."""
-        most = np.nan_to_num(self.votes).max(axis=1)
-        leads = (np.nan_to_num(self.votes) == most[:, None]).sum(axis=1) == 1
-        against: Flags = leads & (np.nan_to_num(self.votes).argmax(axis=1) != self.fit.label)
+        """Items whose vote is not tied, and of which judges, and not gold, make another label more likely (I)."""
+        votes, every = np.nan_to_num(self.votes), np.arange(self.fit.label.size)
+        leads = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        gain = self.fit.posterior[every, self.fit.label] - self.fit.posterior[every, votes.argmax(axis=1)]
+        told = np.zeros(every.size, bool) if self.fit.gold is None else self.fit.gold >= 0
+        against: Flags = leads & (gain > EVEN) & ~told
         return against
 
     @cached_property
@@ -107,8 +111,8 @@ class Case:
 
     @property
     def untimed(self) -> str:
-        """Why nothing can be said of changes, nothing where it can."""
-        return self.untold or ("the judgments have no times" if self.judgments.time is None else "")
+        """Why nothing can be said of changes, an empty text where it can."""
+        return self.untold or untimed(self.judgments)
 
     @cached_property
     def pairs(self) -> Collusion | None:

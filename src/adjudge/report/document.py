@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PAIR_COLUMNS = ("judge", "other", "shared", "agreed", "expected", "wrong", "expected_wrong", "copied", "rate")
 SPANS = ("before", "before_low", "before_high", "after", "after_low", "after_high")
+CONFUSION_COLUMNS = ("truth", "said", "labels", "share", "items", "sentence")
 WORK_COLUMNS = ("judge", "judgments", "believed", "quality", "low", "high", "z", "p")
 CHANGE_COLUMNS = ("judge", "judgments", "p_changed", "time", *SPANS)
 LONG = 24  # letters of a text that is a sentence rather than a name
@@ -162,14 +163,19 @@ def _flagged(found: Watched, columns: Sequence[str]) -> pl.DataFrame:
 def _guidelines(case: Case) -> Markup:
     """Return the confusions of all judges together."""
     wrong = f"About {case.confusions.errors:,.0f} of {len(case.judgments):,} labels are wrong."
-    return joined(element("p", wrong), _table("What is taken for what", case.confusions.table(), "confusions"))
+    return joined(
+        element("p", wrong),
+        _table("What is taken for what", case.confusions.table().select(CONFUSION_COLUMNS), "confusions"),
+    )
 
 
 def _table(title: str, table: pl.DataFrame, name: str) -> Markup:
     """Return a table under its title; of no rows, a word."""
     if not table.height:
         return joined(element("h3", title), element("p", "None.", class_="soft", id=name))
-    head = element("tr", *(sortable_head(name, number=table[name].dtype.is_numeric()) for name in table.columns))
+    head = element(
+        "tr", *(sortable_head(name.replace("_", " "), number=table[name].dtype.is_numeric()) for name in table.columns)
+    )
     rows = (element("tr", *(_cell(value) for value in row)) for row in table.iter_rows())
     whole = element("table", element("thead", head), element("tbody", *rows), class_="sortable", id=name)
     heading = element("h3", title) if title else ""

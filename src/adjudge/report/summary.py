@@ -8,15 +8,14 @@ import numpy as np
 
 from adjudge.errors import quoted
 from adjudge.report.case import MOST_ITEMS
+from adjudge.score.agreement import agreement
 
 if TYPE_CHECKING:
     from adjudge.report.case import Case
 
-SURE, LOST, OPPOSED = (
-    0.95,
-    0.5,
-    0.5,
-)  # chances from which an item is sure, and a judge is at chance or against the truth
+SURE = 0.95  # the chance from which an answer is sure
+LITTLE = 0.2  # informedness that a judge is worth little below, at the high end of the interval
+FEWEST = 100  # draws for the agreement, whose intervals are not told
 FEW = 10  # judgments below which a judge is not spoken of
 NAMED = 5  # judges or items, at most, that are named in a line
 COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is told, and how many are
@@ -37,6 +36,13 @@ def opening(case: Case) -> list[str]:
         )
         against = int(case.overruled.sum())
         lines.append(f"On {_many(against, 'item')} ({against / chance.size:.1%}) the consensus overrules the vote.")
+    if case.checked is not None and case.checked[0].size:
+        truth, posterior = case.checked
+        right = float((posterior.argmax(axis=1) == truth).mean())
+        lines.append(f"Held against {_many(truth.size, 'truth')} that the fit was not told, {right:.1%} are right.")
+    if len(fit.scale) > 1:
+        told = agreement(judgments, draws=FEWEST).sentence
+        lines.append(f"{told[:1].upper()}{told[1:]}.")
     if not fit.converged:
         lines.append(f"Beware: the inference has not come to rest ({fit.stopped}); what follows is provisional.")
     return lines
@@ -51,12 +57,12 @@ def _judges(case: Case) -> list[str]:
     """Return what is to be done about judges."""
     known = [card for card in case.cards if card.judgments >= FEW]
     total = max(len(case.judgments), 1)
-    opposed = [card for card in known if card.p_adversarial > OPPOSED]
-    lost = [card for card in known if card.p_chance > LOST and card not in opposed]
+    opposed = [card for card in known if card.informedness.high < 0]
+    lost = [card for card in known if card.informedness.high < LITTLE and card not in opposed]
     lines = []
     for cards, what in (
-        (opposed, "probably say the opposite of the truth: ask whether they mix up the labels"),
-        (lost, "are probably no better than chance: train them, or let them go"),
+        (opposed, "say the opposite of the truth more often than chance would: ask whether they mix up the labels"),
+        (lost, "are hardly better than chance at best: train them, or let them go"),
     ):
         if cards:
             busiest = sorted(cards, key=lambda card: -card.judgments)

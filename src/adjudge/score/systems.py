@@ -378,7 +378,7 @@ def _moves(shift: Floats, chance: Floats, assumed: Flags, difference: Floats) ->
         now = float(_above(np.array(mean), np.array(variance)))
     before = np.where(assumed, now, (chance * known).sum(axis=1))
     moves: Floats = (chance * abs(known - before[:, None])).sum(axis=1)
-    return moves
+    return np.where(moves < SAME, 0.0, moves)
 
 
 def _above(mean: Floats, variance: Floats) -> Floats:
