@@ -51,7 +51,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def fitted(folder: Path) -> Any:
     """Fit the data of paper 000 as a user would, and return the fit."""
-    data = SHARED / "data/trec2011_task2"
+    data = SHARED / "trec2011_task2"
     asked = ["fit", str(data / "labels.csv"), "--gold", str(data / "gold.csv"), "--model", "hierarchical"]
     adjudge_(*asked, "--out", str(folder))
     return adjudge.load(folder)
