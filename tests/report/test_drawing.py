@@ -23,3 +23,12 @@ def test_files_are_of_their_kind():
     assert FAINT in text
     assert CLEAR in rendered(chart(), convert, CLEAR)
     assert pixels(chart(), convert)[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_title_that_is_wider_than_its_chart_goes_over_several_lines():
+    """So that a narrow figure stays narrow."""
+    words = "as many words as it takes to be wider than the chart that they stand above, and some more"
+    text = svg(chart().properties(width=200, title=words))
+    assert f">{words}<" not in text
+    assert "and some more<" in text
+    assert f">{words}<" in svg(chart().properties(width=700, title=words))

@@ -7,6 +7,7 @@ loaded when a figure is drawn, and not before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from adjudge.errors import MissingExtra
@@ -15,6 +16,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000")  # blue, vermilion, green
 SHAPES = ("circle", "square", "triangle-up", "diamond")
 INK, FAINT = "#1c1c1d", "#cfcfd1"  # of words, and of lines: a page may put its own in their places
 CLEAR = "#ffffff00"  # the background of a figure that lies on a page
+WIDE, LETTER = 560, 6.0  # pixels of a chart that does not say, and of a letter of a title
+LETTERS = 48  # of a line of a title, at least
 SHARP = 2.0  # pixels of a PNG to one of a figure
 
 
@@ -29,7 +32,11 @@ def drawing() -> tuple[Any, Any]:
 
 
 def dressed(chart: Any, background: str = "white") -> Any:
-    """Return a chart in the dress of all figures."""
+    """Return a chart in the dress of all figures; a title that is wider than its chart goes over several lines."""
+    if isinstance(chart.title, str):
+        said = getattr(chart, "width", None)  # several charts side by side have none
+        wide = said if isinstance(said, int | float) else WIDE
+        chart = chart.properties(title=wrap(chart.title, max(LETTERS, int(wide / LETTER))))
     chart = chart.configure(aria=False, background=background)  # aria would say every dot in words
     chart = chart.configure_view(stroke=FAINT)
     lines = {"domainColor": FAINT, "tickColor": FAINT, "gridColor": FAINT, "gridOpacity": 0.6}

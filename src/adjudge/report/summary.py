@@ -57,7 +57,7 @@ def _judges(case: Case) -> list[str]:
     """Return what is to be done about judges."""
     known = [card for card in case.cards if card.judgments >= FEW]
     total = max(len(case.judgments), 1)
-    opposed = [card for card in known if card.informedness.high < 0]
+    opposed = [card for card in known if card.informedness.high < 0 and card.p_adversarial > 0.5]
     lost = [card for card in known if card.informedness.high < LITTLE and card not in opposed]
     lines = []
     for cards, what in (
