@@ -26,7 +26,7 @@ def test_all_sections_are_shown(run, fitted):
     assert "Gold: Monitoring set of 60 items: 15 judges, right on " in answer.out
     assert "New work: No judge's new work is worse than the earlier fit believed, of 15 it had met." in answer.out
     assert "p_changed" in answer.out
-    assert "\n2 of " in answer.out
+    assert ", the first 2 of " in answer.out
     assert "not shown" not in answer.out
 
 
@@ -99,3 +99,13 @@ def test_judgments_that_were_not_fitted_are_refused(run, fitted, tmp_path):
     answer = run("monitor", "fit", "--judgments", "new.csv")
     assert answer.code == 2
     assert "the fit was not made from these judgments: it has never met judge 'stranger'" in answer.err
+
+
+def test_one_label_only_leaves_the_rest_to_be_told(run, tmp_path):
+    """What cannot be told of judges who all say the same does not stop the others."""
+    (tmp_path / "one.csv").write_text("item,judge,label\na,x,u\nb,x,u\nb,y,u\n")
+    assert run("fit", "one.csv", "--out", "one").code == 0
+    answer = run("monitor", "one")
+    assert answer.code == 0
+    assert "Pairs: not shown because judges cannot be told from each other: all they can say is 'u'." in answer.out
+    assert "New work: not shown because there is none" in answer.out

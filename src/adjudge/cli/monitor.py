@@ -219,21 +219,27 @@ def _print(asked: Asked, name: str, format: str) -> None:  # noqa: A002
 def _show(asked: Asked, sections: Mapping[str, Section], rows: int) -> None:
     """Print sections for people."""
     from adjudge.cli.show import console, table
+    from adjudge.errors import UsageError
+    from adjudge.models.fitted import as_fitted
 
+    as_fitted(asked.fit, asked.judgments)  # others are refused before anything is said
     screen = console()
     for section in sections.values():
-        reason = section.missing(asked)
-        if reason:
+        reason, found = section.missing(asked), None
+        try:
+            found = None if reason else section.find(asked)
+        except UsageError as error:  # the others may be told all the same
+            reason = str(error)
+        if found is None:
             screen.print(f"{section.title}: not shown because {reason}.\n", markup=False)
             continue
-        found = section.find(asked)
         screen.print(f"{section.title}: {found.sentence}", markup=False)
         whole = found.table().rows(named=True)
         named = [row for row in whole if not section.flag or row[section.flag]]
         lines = [tuple(row[name] for name in section.columns) for row in named[:rows]]
         if lines:
-            some = f"{len(lines):,} of {len(named):,}" if len(named) > len(lines) else f"{len(lines):,}"
-            screen.print(table(some, section.columns, lines))
+            first = f"the first {len(lines):,} of {len(named):,}" if len(named) > len(lines) else "all that stand out"
+            screen.print(table(f"{section.title}, {first}", section.columns, lines))
         screen.print()
 
 
