@@ -8,6 +8,7 @@ from adjudge.cli import options as o
 from adjudge.cli.kept import JUDGMENTS, kept_judgments
 from adjudge.cli.output import deliver
 from adjudge.errors import UsageError
+from adjudge.judgments.rows import judgment_table
 
 
 @pytest.fixture
@@ -32,11 +33,14 @@ def test_what_was_fitted_lies_beside_the_fit(saved):
 
 
 def test_a_table_that_is_given_is_read_instead(saved, tmp_path):
-    """Its labels are those of the fit."""
-    (tmp_path / "few.csv").write_text("item,judge,label\ni1,j1,1\n")
-    few = kept_judgments(saved[0], saved[1], str(tmp_path / "few.csv"), o.USUAL)
-    assert len(few) == 1
-    assert few.scale.labels == saved[1].scale.labels
+    """It may be in another order and have times; other judgments are refused."""
+    folder, fit, judgments = saved
+    table = judgment_table(judgments).with_row_index("time").reverse()
+    table.write_csv(tmp_path / "again.csv")
+    assert kept_judgments(folder, fit, str(tmp_path / "again.csv"), o.USUAL).time is not None
+    table.with_columns(label=1 - table["label"].cast(int)).write_csv(tmp_path / "turned.csv")
+    with pytest.raises(UsageError, match=r"turned.csv does not hold the judgments that .*fit was fitted to"):
+        kept_judgments(folder, fit, str(tmp_path / "turned.csv"), o.USUAL)
 
 
 def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
