@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from adjudge.kernels import population
 from adjudge.kernels.population import Pareto, Population, draw_population, log_likelihood
 
 
@@ -59,3 +60,17 @@ def test_kappa_stays_above_its_bound():
         here = draw_population(counts, here, Pareto(1.5, 0.3), rng)
         seen.append(here.kappa)
     assert 0.3 <= min(seen) < 0.35
+
+
+@pytest.mark.parametrize("kappa", [0.5, 3.0, 40.0])
+def test_the_series_of_large_counts_is_exact_near_and_left_far(kappa):
+    """About where it was made, a twentieth of the least count away, and beyond: always scipy's sum of log gammas."""
+    rng = np.random.default_rng(0)
+    counts, phi = rng.integers(0, 400, (300, 2)).astype(float), np.array([0.3, 0.7])
+    counts[:100] //= 40
+    table = population.expanded(population.tabulated(counts), np.log(kappa), np.log(phi))
+    parts = ((kappa * phi[0], counts[:, 0]), (kappa * phi[1], counts[:, 1]), (kappa, counts.sum(axis=1)))
+    for times in (0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2.0, 30.0):
+        for k, (a, n) in enumerate(parts):
+            exact = (gammaln(times * a + n) - gammaln(times * a)).sum()
+            assert population._rising(times * a, k, table) == pytest.approx(exact, rel=1e-12)

@@ -502,6 +502,7 @@ ASKED = 4_000
 def interrupted_fit(interrupt, workers, monkeypatch):
     """Return a fit that its progress interrupts, once, after some tenths of a second."""
     monkeypatch.setattr(watch, "EVERY", 0.05)
+    fitted(crowd(), "hierarchical", run=Run(3, 1, 4))  # compiles what would take longer than the time there is
     ends, once = time.monotonic() + 0.3, []
 
     def progress(sweeps, worst):

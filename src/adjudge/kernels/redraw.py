@@ -15,7 +15,7 @@ from adjudge.arrays import Floats
 from adjudge.kernels.block import Tally
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.conjugate import fill_rows
-from adjudge.kernels.population import Pareto, draw_logs, tabulated
+from adjudge.kernels.population import Pareto, draw_logs, expanded, tabulated
 
 
 class Redrawn(NamedTuple):
@@ -67,7 +67,8 @@ def _population(
 ) -> float:
     """Fill in phi and return kappa, drawn given the counts of rows (R, K)."""
     logit = np.log(old) - math.log(old[-1])
-    log_kappa = draw_logs(tabulated(counts), math.log(kappa), logit, shape, least, rng)
+    table = expanded(tabulated(counts), math.log(kappa), np.log(old))
+    log_kappa = draw_logs(table, math.log(kappa), logit, shape, least, rng)
     share = np.exp(logit - logit.max())
     phi[:] = share / share.sum()
     return math.exp(log_kappa)
