@@ -118,3 +118,14 @@ def test_times_and_an_earlier_fit_fill_what_is_to_be_watched():
     watched = bare[bare.index('id="watch"') : bare.index('id="guidelines"')]
     assert "Not defined because the judgments have no times." in watched
     assert "Not defined because there is no earlier fit (give --earlier)." in watched
+
+
+def test_hostile_labels_and_topics_stay_texts_in_figures_too():
+    """Nothing that anybody wrote becomes an element or ends an attribute."""
+    bad = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+    rows = {"item": [f"{bad}i", "b", "b", "c"], "judge": [f"{bad}j", "y", "x", "y"], "label": [bad, "v", "v", bad]}
+    judgments = adjudge.read(pl.DataFrame(rows | {"topic": [f"{bad}t", "t", "t", "t"]}))
+    timed = replace(judgments, time=pl.Series(range(4)))
+    text = document(case_of(adjudge.fit(judgments, "dawid-skene"), timed), bad)
+    assert text.count("<script>") == 1
+    assert "<img" not in text
