@@ -265,3 +265,12 @@ def test_other_judgments_are_refused():
     judgments = table([("a", "ann", "0"), ("a", "rob", "0"), ("b", "rob", "1")])
     with pytest.raises(UsageError, match="it has never met judge 'eve'"):
         cards(adjudge.fit(judgments), table([("a", "eve", "0"), ("b", "eve", "1")]))
+
+
+def test_times_that_cannot_be_read_are_the_reason():
+    """Not that judgments are far apart."""
+    rows = {"item": ["a", "b", "b"], "judge": ["x", "x", "y"], "label": [0, 1, 1], "time": ["soon", "later", "never"]}
+    judgments = adjudge.read(pl.DataFrame(rows))
+    card = adjudge.cards(adjudge.fit(judgments, "dawid-skene"), judgments)[0]
+    assert card.seconds is None
+    assert card.reasons["seconds"] == "not defined because no time can be read"

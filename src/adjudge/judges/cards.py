@@ -252,7 +252,9 @@ def _seconds(evidence: Evidence) -> tuple[list[float | None], str]:
     time, J = evidence.judgments.time, evidence.block.judges
     if time is None:
         return [None] * J, "the judgments have no times"
-    return median_gaps(seconds_of(time), evidence.judge, J), f"no two judgments are at most {BREAK:g} seconds apart"
+    seconds = seconds_of(time)
+    near = f"no two judgments are at most {BREAK:g} seconds apart"
+    return median_gaps(seconds, evidence.judge, J), "no time can be read" if np.isnan(seconds).all() else near
 
 
 def _topics(evidence: Evidence) -> Codes | None:
