@@ -28,7 +28,7 @@ def datasets(
 
     if name is None:
         rows = [(known.name, known.title, known.citation) for known in DATASETS.values()]
-        console().print(table("Data sets", ("name", "what it is", "source"), rows))
+        console().print(table("Data sets", ("name", "what it is", "source"), rows, longest=999))
         return
     content = table_text(judgment_table(dataset(name)), "csv")
     if out is None:

@@ -24,6 +24,7 @@ WIDTH = 110  # where there is no screen to fit
 CELLS = 10  # labels beyond which a matrix is no longer read on a screen
 LEAST = 3  # columns that are shown however narrow the screen
 LONGEST = 48  # characters of a name that are shown
+NOTES = 400  # of a note
 PATIENCE = 0.5  # seconds before a fit is long enough to show progress
 
 
@@ -79,7 +80,8 @@ def show_scores(scores: Scores) -> None:
     """Print the scores, with the reason where one is not defined."""
     notes = f"; {scores.missing:,} gold items without an answer" if scores.missing else ""
     screen = console()
-    screen.print(table(f"Scores on {scores.items:,} items{notes}", ("measure", "value", "note"), scores.table()))
+    title = f"Scores on {scores.items:,} items{notes}"
+    screen.print(table(title, ("measure", "value", "note"), scores.table(), longest=NOTES))
     if len(scores.labels) <= CELLS:
         names = [str(label) for label in scores.labels]
         counts = [(name, *row) for name, row in zip(names, scores.confusion.tolist(), strict=True)]

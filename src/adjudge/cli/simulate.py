@@ -40,7 +40,7 @@ def simulate(
 
     if design is None:
         rows = [(known.name, known.summary, ", ".join(known.sizes)) for known in DESIGNS.values()]
-        console().print(table("Designs", ("name", "who judges", "sizes"), rows))
+        console().print(table("Designs", ("name", "who judges", "sizes"), rows, longest=999))
         return
     if os.path.exists(os.path.join(out, "fit.json")):
         raise UsageError(f"--out {out} holds a saved fit, whose labels.csv would be lost: name another folder")
