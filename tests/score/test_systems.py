@@ -325,7 +325,7 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
     fit = made(chance)
     exact = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
-    monkeypatch.setattr("adjudge.score.systems.WORK", 2_000_000)
+    monkeypatch.setattr("adjudge.score.deciding.WORK", 2_000_000)
     quick = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
     moves = [{(one.topic, one.document): one.moves for one in found.deciding} for found in (exact, quick)]
     named = list(moves[0])
