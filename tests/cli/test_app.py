@@ -9,7 +9,7 @@ import sys
 import pytest
 from typer.main import get_command
 
-from adjudge import __version__
+from adjudge import __version__, cli
 from adjudge.cli.app import app
 
 COMMANDS = ["", *get_command(app).commands]
@@ -65,3 +65,20 @@ def test_a_terminal_that_knows_only_ascii(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\xe4" in done.stdout
+
+
+def test_ctrl_c_before_there_is_a_command_is_no_traceback(monkeypatch, capsys):
+    """While the command line is still being loaded."""
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    def end(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr("adjudge.cli.main", interrupted)
+    monkeypatch.setattr("os._exit", end)
+    with pytest.raises(SystemExit) as ended:
+        cli.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "adjudge: interrupted\n"

@@ -22,6 +22,10 @@ def run() -> None:
         code = end.code
         with suppress(OSError):
             sys.stdout.flush()
+    except KeyboardInterrupt:  # before there was a command to hear it
+        code = 130
+        with suppress(OSError, ValueError):
+            print("adjudge: interrupted", file=sys.stderr)
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code if isinstance(code, int) else int(code is not None))
