@@ -48,3 +48,9 @@ def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
     saved[1].save(tmp_path / "alone")
     with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: give the table that it was fitted to"):
         kept_judgments(str(tmp_path / "alone"), saved[1], None, o.USUAL)
+
+
+def test_columns_are_named_for_a_table_that_is_given(saved):
+    """What lies beside the fit has its columns already."""
+    with pytest.raises(UsageError, match=r"--time is for a table that is given: --judgments labels\.csv --time"):
+        kept_judgments(saved[0], saved[1], None, o.Reading(time="when"))

@@ -19,6 +19,7 @@ JUDGMENTS = "judgments.parquet"
 
 def kept_judgments(folder: str, fit: Fit, table: str | None, reading: Reading) -> Judgments:
     """Return the judgments of a fit: the table that is given or, without one, what lies in the fit's folder."""
+    from adjudge.cli.options import USUAL
     from adjudge.judgments.read import read
     from adjudge.models.fitted import as_fitted
 
@@ -34,6 +35,10 @@ def kept_judgments(folder: str, fit: Fit, table: str | None, reading: Reading) -
         raise UsageError(
             f"{folder} holds no {JUDGMENTS}: give the table that it was fitted to (--judgments labels.csv)"
         )
+    asked = [name for name, value in vars(reading).items() if value != vars(USUAL)[name]]
+    if asked:
+        option = asked[0].replace("_", "-")
+        raise UsageError(f"--{option} is for a table that is given: --judgments labels.csv --{option} ...")
     return read(str(kept), labels=labels, ordinal=ordinal)
 
 
