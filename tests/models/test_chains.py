@@ -1,5 +1,6 @@
 """Chains: reproducible, thinned, and ended by Ctrl-C with what they have."""
 
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,12 +47,12 @@ def test_probabilities_are_means_over_sweeps_after_warm_up():
 
 def interrupting(after):
     """Return a step that is interrupted in the midst of one chain."""
-    calls = []
+    calls = itertools.count(1)
 
     def step(here, rng, probability):
-        calls.append(1)
+        number = next(calls)  # of this call alone, whatever other chains do meanwhile
         time.sleep(1e-4)  # the other chains have their turns
-        if len(calls) == after:
+        if number == after:
             raise KeyboardInterrupt
         return walk(here, rng, probability)
 
