@@ -103,3 +103,13 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
         assert (answer.code, answer.out) == (code, "")
         assert answer.err.startswith(f"adjudge: {said}"), answer.err
         assert answer.err.count("\n") == 1
+
+
+def test_a_broken_run_is_told_as_a_run(run, tmp_path):
+    """Not as a table without rows."""
+    (tmp_path / "truth.qrels").write_text("1 0 d1 1\n")
+    for line, said in (("1 Q0 d1 1 x tag", "score 'x' is not a number"), ("1 Q0 d1 1 .5", "5 fields, expected 6")):
+        (tmp_path / "bad.run").write_text(f"{line}\n")
+        answer = run("score", "bad.run", "truth.qrels")
+        assert answer.code == 1
+        assert answer.err.startswith(f"adjudge: bad.run, row 1: {said}")

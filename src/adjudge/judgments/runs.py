@@ -57,10 +57,12 @@ class System:
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like a run: six fields in its first line, of which the fifth is a number."""
+    """Whether a file looks like a run: its first line has Q0 second, or six fields with a number in the fifth."""
     if not os.path.isfile(path) or bytes_of(path, len(PARQUET)) == PARQUET:
         return False
     first = content_of(path).lstrip().split(b"\n", 1)[0].split()
+    if len(first) > 1 and first[1].upper() == b"Q0":  # what else is wrong with it is said by who reads it
+        return True
     try:
         return len(first) == len(RUN) and float(first[RUN.index("score")]) is not None
     except ValueError:

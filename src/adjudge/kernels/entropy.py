@@ -19,6 +19,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
+from adjudge.kernels.logspace import normalise
 from adjudge.kernels.truth import FLOOR
 
 ENOUGH = 1e-13  # what another step within an item would add to its log likelihood, below which none is taken
@@ -85,7 +86,7 @@ def _pass(
             if gold[i] < 0 or gold[i] == k:
                 phi = tilt(first, last, cell, label, weight, matrix, k, beta, odds[k], room)
                 p[k] = np.log(prevalence[t, k]) + phi
-        evidence += _normalise(p)
+        evidence += normalise(p)
         if tallying:
             for k in range(K):
                 truth[t, k] += p[k]
@@ -128,7 +129,7 @@ def _chances(
             continue
         for k in range(K):
             p[k] = np.log(prior[k]) + tilt(start[i], start[i + 1], cell, label, weight, matrix, k, beta, odds[k], room)
-        _normalise(p)
+        normalise(p)
         for n in range(held_start[i], held_start[i + 1]):
             chance[n] = 0.0
             for k in range(K):
@@ -233,18 +234,6 @@ def _safe(step: Floats) -> float:
     """Return how much of a step may be gone without falling: log(1 + r) / r, r its range."""
     r = step.max() - step.min()
     return float(np.log1p(r) / r) if r > 0 else 1.0
-
-
-@compiled
-def _normalise(logs: Floats) -> float:
-    """Turn logs into shares of their total; return the log of the total."""
-    most, total = logs.max(), 0.0
-    for k in range(logs.size):
-        logs[k] = np.exp(logs[k] - most)
-        total += logs[k]
-    for k in range(logs.size):
-        logs[k] /= total
-    return float(most + np.log(total))
 
 
 @compiled

@@ -24,6 +24,18 @@ def log_sum(row: Floats) -> float:
 
 
 @compiled
+def normalise(logs: Floats) -> float:
+    """Turn logs into shares of their total, in place; return the log of the total."""
+    most, total = logs.max(), 0.0
+    for k in range(logs.size):
+        logs[k] = np.exp(logs[k] - most)
+        total += logs[k]
+    for k in range(logs.size):
+        logs[k] /= total
+    return float(most + np.log(total))
+
+
+@compiled
 def _fill(rows: Floats, total: Floats) -> None:
     """Fill in every row's."""
     for i in range(total.size):

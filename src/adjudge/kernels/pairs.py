@@ -28,6 +28,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
+from adjudge.kernels.logspace import normalise
 from adjudge.kernels.others import Votes
 
 STEPS = 60  # of Newton's method, halved where it would overshoot
@@ -145,22 +146,11 @@ def _give(start: Codes, cell: Codes, whole: Floats, given: Floats) -> None:
     for i in range(start.size - 1):
         for k in range(K):
             q[k] = whole[i, k]
-        _likely(q)
+        normalise(q)
         for n in range(start[i], start[i + 1]):
             j, said = cell[n] // K, cell[n] % K
             for k in range(K):
                 given[j, k, said] += q[k]
-
-
-@compiled
-def _likely(logs: Floats) -> None:
-    """Turn logs into probabilities, in place."""
-    most, total = logs.max(), 0.0
-    for k in range(logs.size):
-        logs[k] = np.exp(logs[k] - most)
-        total += logs[k]
-    for k in range(logs.size):
-        logs[k] /= total
 
 
 @compiled
@@ -190,11 +180,11 @@ def _test(
         for v in range(start[p], start[p + 1]):
             n, m, i = left[v], right[v], item[v]
             all_of_them[:] = whole[i]
-            _likely(all_of_them)
+            normalise(all_of_them)
             for side in range(2):
                 for k in range(K):
                     q[k] = whole[i, k] - (own[m, k] if side == 0 else own[n, k])
-                _likely(q)
+                normalise(q)
                 for k in range(K):
                     if side == 0:
                         hers[k, label[n]] += q[k] - all_of_them[k]
@@ -209,7 +199,7 @@ def _test(
             n, m, i, r = left[v], right[v], item[v], v - start[p]
             for k in range(K):
                 q[k] = whole[i, k] - own[n, k] - own[m, k]
-            _likely(q)
+            normalise(q)
             apart, same = 1.0, label[n] == label[m]
             for k in range(K):  # if both say k, they are right with chance right_both / both
                 both, either, right_both = 0.0, 0.0, q[k] * hers[k, k] * his[k, k]

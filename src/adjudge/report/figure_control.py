@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjudge.errors import UsageError
 from adjudge.report.drawing import COLOURS, drawing, plotted
 
 if TYPE_CHECKING:
+    from adjudge.judges.chart import ControlChart
     from adjudge.report.case import Case
 
 MOST_JUDGES, ACROSS = 6, 3  # panels, and how many side by side
@@ -20,19 +22,16 @@ def controlled(case: Case) -> Any:
     alt, _ = drawing()
     chart = case.chart
     if chart is None:
-        raise ValueError("there are no times")
+        raise UsageError(f"a control chart is not defined because {case.untimed}")
     broken = np.array([bool(flag) for flag in chart.flags], bool)
     breaks = np.bincount(chart.judge[broken], minlength=len(case.fit.judge_names))
     shown = np.lexsort((-np.asarray(case.fit.judged), -breaks))[:MOST_JUDGES].tolist()
-    panels = [_panel(alt, case, judge) for judge in shown if (chart.judge == judge).any()]
+    panels = [_panel(alt, chart, judge) for judge in shown if (chart.judge == judge).any()]
     return alt.concat(*panels, columns=ACROSS, spacing=14, title=chart.sentence)
 
 
-def _panel(alt: Any, case: Case, judge: int) -> Any:
+def _panel(alt: Any, chart: ControlChart, judge: int) -> Any:
     """Return one judge's chart."""
-    chart = case.chart
-    if chart is None:
-        raise ValueError("there are no times")
     rows = np.flatnonzero(chart.judge == judge)
     points = [
         {
@@ -56,5 +55,5 @@ def _panel(alt: Any, case: Case, judge: int) -> Any:
         color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(COLOURS[:2]))),
         shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"])),
     )
-    name = str(case.fit.judge_names[judge])
+    name = str(chart.judges[judge])
     return alt.layer(limits, level, dots).properties(width=WIDTH, height=HEIGHT, title=name)

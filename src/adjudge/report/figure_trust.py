@@ -15,6 +15,7 @@ from adjudge.report.figure_relevance import SIDE
 from adjudge.score.calibration import calibration
 
 if TYPE_CHECKING:
+    from adjudge.models.chains import Draws
     from adjudge.models.record import Fit
     from adjudge.report.case import Case
 
@@ -70,7 +71,7 @@ def calibrated(case: Case) -> Any:
 
 def convergence(case: Case) -> Any:
     """Return the chains of the parameter that mixes worst or, of a climb, the evidence along it."""
-    return _chains(case.fit) if case.fit.draws is not None else _climb(case.fit)
+    return _chains(case.fit, case.fit.draws) if case.fit.draws is not None else _climb(case.fit)
 
 
 def prevalence(case: Case) -> Any:
@@ -132,12 +133,10 @@ def _topic_shares(fit: Fit, topics: int) -> tuple[Floats, Floats, Floats]:
     return mean, np.maximum(mean - error, 0), np.minimum(mean + error, 1)
 
 
-def _chains(fit: Fit) -> Any:
+def _chains(fit: Fit, draws: Draws) -> Any:
     """Return the draws of the parameter with the largest R-hat, a line for every chain."""
     alt, _ = drawing()
-    if fit.draws is None:
-        raise ValueError("a fit without draws has no chains")
-    series = _parameters(fit)
+    series = _parameters(fit, draws)
     worst = max(series, key=lambda name: float(np.nan_to_num(r_hat(series[name]))))
     chains = series[worst]  # (C, D)
     step = max(1, chains.shape[1] // LONGEST)
@@ -162,11 +161,9 @@ def _chains(fit: Fit) -> Any:
     return chart.properties(width=WIDE, height=SIDE * 0.6, title=told)
 
 
-def _parameters(fit: Fit) -> dict[str, Floats]:
+def _parameters(fit: Fit, draws: Draws) -> dict[str, Floats]:
     """Return the chains (C, D) of what all judges and topics have in common."""
-    draws, names = fit.draws, fit.scale.names
-    if draws is None:
-        return {}
+    names = fit.scale.names
     if draws.kappa.shape[2]:
         of = [*(f"judges of {quote(name)}" for name in names), "topics"]
         return {f"kappa, {name}": draws.kappa[:, :, p] for p, name in enumerate(of)} | {

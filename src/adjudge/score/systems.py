@@ -12,7 +12,7 @@ are of such draws. Topics are not drawn anew under drawn labels: between topics 
 would then count once more. What labels add to one topic alone may still be in both parts, so that intervals are rather
 too wide; they are too narrow where a model draws topics together towards a mean learnt from them. What no interval here
 knows of is that a posterior which does not see the runs also draws their difference towards 0, the more the less sure
-the labels are (docs/decisions.md has figures).
+the labels are.
 """
 
 from __future__ import annotations
