@@ -1,9 +1,9 @@
 """Markov chains: states drawn one from another, side by side, each from a random stream of its own.
 
 A chain is a loop of steps that release the GIL, so chains run in threads, as many as there are cores, and in turns
-where there are more of them. Every chain has its own generator, spawned from the seed, and they share nothing: the draws
-are the same on one thread and on many. What is kept is bounded: states after warm-up, thinned, and of the truths only
-the mean of p(truth | rest) or, if asked for, bits.
+where there are more of them. Every chain has its own generator, spawned from the seed, and they share nothing: the
+draws are the same on one thread and on many. What is kept is bounded: states after warm-up, thinned, and of the truths
+only the mean of p(truth | rest) or, if asked for, bits.
 """
 
 from __future__ import annotations
