@@ -64,7 +64,7 @@ clean: ## remove the environment and what the demo wrote
 	@touch $@
 
 .venv/.installed: .venv/.python pyproject.toml constraints.txt
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report]'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio]'
 	@touch $@
 
 # Chromium, for the tests of pages: the system's, which only root can install. Without it these tests are skipped.
@@ -77,5 +77,5 @@ clean: ## remove the environment and what the demo wrote
 	@touch $@
 
 .venv/.tools: .venv/.installed
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,report,studio]'
 	@touch $@

@@ -1,0 +1,1 @@
+"""The studio: judgments collected with quality control, and none lost."""

@@ -1,0 +1,231 @@
+"""The tables of a campaign. Rows are only ever added: what is so now is what its rows add up to.
+
+Who may write is one (see ``store``), so ids are numbered by the writer. Times are seconds since 1970 by the studio's
+own clock. ``relevance`` is 1, 0, or null where the judge cannot tell.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+VERSION = 1
+METADATA = MetaData()
+
+
+def _id() -> Column[int]:
+    """Return the column that numbers rows."""
+    return Column("id", Integer, primary_key=True, autoincrement=False)
+
+
+def _at() -> Column[float]:
+    """Return the column that says when."""
+    return Column("at", Float, nullable=False)
+
+
+def _of(table: str, name: str | None = None, nullable: bool = True, index: bool = False) -> Column[int]:
+    """Return a column that points at a row of another table, under the name of what it points at or another."""
+    plural = "people" if table == "person" else f"{table}s"
+    return Column(name or table, ForeignKey(f"{plural}.id"), nullable=nullable, index=index)
+
+
+versions = Table("versions", METADATA, Column("version", Integer, primary_key=True), _at())
+
+# A topic and a document to judge together.
+items = Table(
+    "items",
+    METADATA,
+    _id(),
+    Column("topic", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    UniqueConstraint("topic", "document"),
+)
+
+# Judges, reviewers and leads. `outside` is who a crowd's platform says it is: "prolific:5f1c".
+people = Table(
+    "people",
+    METADATA,
+    _id(),
+    _at(),
+    Column("name", Text, nullable=False, unique=True),
+    Column("role", String(10), nullable=False),  # lead, reviewer, judge
+    Column("outside", Text, unique=True),
+    Column("language", String(5), nullable=False, default="en"),
+)
+passwords = Table(
+    "passwords", METADATA, _id(), _at(), _of("person", nullable=False), Column("hash", Text, nullable=False)
+)
+# What a person may do now is the last row: new, qualified, unqualified, paused, excluded.
+standings = Table(
+    "standings",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("standing", String(12), nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    _of("person", "by"),
+)
+
+# What one judge takes on at once.
+assignments = Table(
+    "assignments",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("kind", String(13), nullable=False),  # work, qualification
+    Column("token", String(32), nullable=False, unique=True),
+    Column("outside", Text, nullable=False, default=""),  # what a crowd's platform calls it, as JSON
+)
+# The documents of one topic that are judged and ranked together.
+sets = Table(
+    "sets",
+    METADATA,
+    _id(),
+    _of("assignment", nullable=False, index=True),
+    Column("position", Integer, nullable=False),
+    Column("use", String(13), nullable=False),  # work, gold, monitoring, qualification
+    Column("name", Text, nullable=False, default=""),  # of a set that the campaign's files fix
+    Column("token", String(32), nullable=False, unique=True),
+)
+slots = Table(
+    "slots",
+    METADATA,
+    Column("set", ForeignKey("sets.id"), primary_key=True),
+    Column("slot", Integer, primary_key=True),
+    _of("item", nullable=False),
+)
+
+# Every answer as it came; the last one of a slot counts. `key` is the page's own, so that what is sent twice is one.
+answers = Table(
+    "answers",
+    METADATA,
+    _id(),
+    _at(),
+    Column("set", Integer, nullable=False),
+    Column("slot", Integer, nullable=False),
+    Column("key", String(40), nullable=False),
+    Column("relevance", Integer),
+    Column("told", Integer, nullable=False),  # 1 once relevance, or "cannot tell", is chosen
+    Column("rank", Integer),
+    Column("seconds", Float, nullable=False),  # active time, as the page counts it
+    Column("comment", Text, nullable=False, default=""),
+    Index("answers_key", "set", "key", unique=True),
+)
+finishes = Table("finishes", METADATA, Column("set", ForeignKey("sets.id"), primary_key=True), _at())
+# passed, returned, expired, released (given up), approved (returned, but taken all the same), submitted (has its code).
+outcomes = Table(
+    "outcomes",
+    METADATA,
+    _id(),
+    _at(),
+    _of("assignment", nullable=False, index=True),
+    Column("outcome", String(9), nullable=False),
+    Column("binary", Float),
+    Column("ndcg", Float),
+    Column("fastest", Float),  # seconds
+    Column("failed", Text, nullable=False, default=""),  # criteria, separated by blanks
+    Column("code", Text, nullable=False, default=""),
+    _of("person", "by"),
+)
+# What was accepted: an item is judged by a person once.
+judgments = Table(
+    "judgments",
+    METADATA,
+    _id(),
+    _at(),
+    _of("item", nullable=False),
+    _of("person", nullable=False),
+    Column("assignment", Integer),  # null of judgments made elsewhere
+    Column("use", String(13), nullable=False),  # work, gold, monitoring, imported
+    Column("relevance", Integer),
+    Column("rank", Integer),
+    Column("seconds", Float),
+    Column("comment", Text, nullable=False, default=""),
+    Index("judgments_once", "person", "item", unique=True),
+)
+
+contests = Table(
+    "contests",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("set", Integer, nullable=False),
+    Column("slot", Integer, nullable=False),
+    Column("comment", Text, nullable=False),
+)
+rulings = Table(
+    "rulings",
+    METADATA,
+    _id(),
+    _at(),
+    _of("contest", nullable=False),
+    Column("upheld", Integer, nullable=False),  # 1: the judge is right, gold is wrong
+    Column("reason", Text, nullable=False, default=""),
+    _of("person", "by"),
+)
+
+invitations = Table(
+    "invitations",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", "by"),
+    Column("role", String(10), nullable=False),
+    Column("name", Text, nullable=False, default=""),
+    Column("expires", Float, nullable=False),
+)
+acceptances = Table(
+    "acceptances",
+    METADATA,
+    Column("invitation", ForeignKey("invitations.id"), primary_key=True),
+    _at(),
+    _of("person", nullable=False),
+)
+tokens = Table(
+    "tokens",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", "by"),
+    Column("name", Text, nullable=False),
+    Column("scope", Text, nullable=False),  # words separated by blanks
+    Column("hash", String(64), nullable=False, unique=True),
+)
+revocations = Table(
+    "revocations", METADATA, Column("token", ForeignKey("tokens.id"), primary_key=True), _at(), _of("person", "by")
+)
+# Settings of the running campaign: the last row of a name counts ("paused": "1").
+switches = Table(
+    "switches",
+    METADATA,
+    _id(),
+    _at(),
+    Column("name", String(40), nullable=False),
+    Column("value", Text, nullable=False),
+    _of("person", "by"),
+)
+# Who did what. Each entry carries the hash of the one before it (see ``chain``).
+audit = Table(
+    "audit",
+    METADATA,
+    _id(),
+    _at(),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("detail", Text, nullable=False),  # JSON
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)
