@@ -1,7 +1,7 @@
 """What one more judgment tells, and when an item needs none.
 
 With P(relevant) = p and a judge who says ``l`` of truth ``k`` with probability theta_kl, the mutual information of
-truth and label is H(p theta) - sum_k p(k) H(theta_k), in bits. A typical judge of an item that is as good as settled tells
+truth and label is H(p theta) - sum_k p(k) H(theta_k), in bits. Of an item that is as good as settled a judge tells
 nothing; the next item to judge is the one of which most is told.
 """
 
