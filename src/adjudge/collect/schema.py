@@ -6,8 +6,11 @@ own clock. ``relevance`` is 1, 0, or null where the judge cannot tell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import (
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -17,7 +20,13 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
+    insert,
+    inspect,
+    select,
 )
+
+from adjudge.errors import InputError
 
 VERSION = 1
 METADATA = MetaData()
@@ -64,6 +73,10 @@ people = Table(
 )
 passwords = Table(
     "passwords", METADATA, _id(), _at(), _of("person", nullable=False), Column("hash", Text, nullable=False)
+)
+# The language a person reads, where it is no longer the one they came with.
+languages = Table(
+    "languages", METADATA, _id(), _at(), _of("person", nullable=False), Column("language", String(5), nullable=False)
 )
 # What a person may do now is the last row: new, qualified, unqualified, paused, excluded.
 standings = Table(
@@ -229,3 +242,38 @@ audit = Table(
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
 )
+
+
+def migrate(connection: Connection, now: float) -> None:
+    """Bring a database to this version, whatever version it has; one from the future is refused."""
+    present = versions.name in inspect(connection).get_table_names()
+    have = connection.scalar(select(func.max(versions.c.version))) or 0 if present else 0
+    if have > VERSION:
+        what = f"the database has version {have}, this adjudge knows {VERSION}: install a newer adjudge"
+        raise InputError(what, connection.engine.url.render_as_string(hide_password=True))
+    for version in range(have + 1, VERSION + 1):
+        MIGRATIONS[version](connection)
+        connection.execute(insert(versions), {"version": version, "at": now})
+
+
+def _create(connection: Connection) -> None:
+    """Make all tables, and have the database itself refuse that a row is changed or taken away."""
+    METADATA.create_all(connection)
+    sqlite = connection.dialect.name == "sqlite"
+    if not sqlite:
+        connection.exec_driver_sql(
+            "CREATE OR REPLACE FUNCTION adjudge_kept() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME; END $$"
+        )
+    for table in METADATA.sorted_tables:
+        for deed in ("UPDATE", "DELETE"):
+            done = (
+                f"BEGIN SELECT RAISE(ABORT, 'rows of {table.name} are never changed'); END"
+                if sqlite
+                else "FOR EACH ROW EXECUTE FUNCTION adjudge_kept()"
+            )
+            name = f"{table.name}_no_{deed.lower()}"
+            connection.exec_driver_sql(f'CREATE TRIGGER {name} BEFORE {deed} ON "{table.name}" {done}')
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _create}

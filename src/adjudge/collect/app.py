@@ -1,0 +1,84 @@
+"""The studio as an application: routes, headers, and what is answered when something is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from adjudge.collect import routes_judge, routes_people
+from adjudge.collect.headers import Headers
+from adjudge.collect.refused import Refused
+from adjudge.collect.render import page
+from adjudge.collect.studio import Studio
+
+LOG = logging.getLogger("adjudge")
+STATIC = Path(__file__).parent / "static"
+
+
+def create_app(studio: Studio) -> FastAPI:
+    """Return the application that serves a campaign."""
+
+    @contextlib.asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        async with studio.running():
+            yield
+
+    app = FastAPI(title="adjudge", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.studio = studio
+    for routes in (routes_judge, routes_people):
+        app.include_router(routes.router)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(HTTPException, _missing)
+    app.add_exception_handler(Exception, _broken)
+    app.add_middleware(Headers, mturk_hosts=studio.campaign.settings.mturk.submit_hosts)
+    return app
+
+
+def told(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:
+    """Return an error as the one who asked can read it: a program's JSON, or a page."""
+    headers = (
+        {"Retry-After": str(max(1, round(float(str(more.pop("retry_after", 1))))))} if status in (429, 503) else {}
+    )
+    if request.url.path.startswith(("/api/", "/documents/")):
+        return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
+    if status == 401:
+        return RedirectResponse("/sign-in", 303)
+    answer = page(request, "message.html", status, message=sentence, link="/", link_text="")
+    answer.headers.update(headers)
+    return answer
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer what cannot be granted."""
+    assert isinstance(error, Refused)
+    return told(request, error.status, error.code, str(error), **error.more)
+
+
+async def _misread(request: Request, error: Exception) -> Response:
+    """Answer a request that is not what it should be: where, and what."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    return told(request, 422, "malformed", f"{where}: {first['msg']}")
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    """Answer what is not there, or not so."""
+    assert isinstance(error, HTTPException)
+    return told(request, error.status_code, "http", str(error.detail))
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Answer a fault of ours; the log has the rest."""
+    LOG.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+    return told(request, 500, "fault", "Something went wrong here. What was acknowledged is safe; please try again.")

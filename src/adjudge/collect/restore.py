@@ -1,0 +1,95 @@
+"""The ledger read back: the rows of a database folded in an order in which they could have come.
+
+Of assignments that are long over only what still matters is read: who judged what, which fixed sets a judge has met,
+and how it ended.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, or_, select
+
+from adjudge.collect import schema as s
+from adjudge.collect.campaign import Campaign
+from adjudge.collect.ledger import Ledger
+
+BEFORE = (s.items, s.people, s.passwords, s.languages, s.standings)
+AFTER = (s.contests, s.rulings, s.invitations, s.acceptances, s.tokens, s.revocations, s.switches)
+NUMBERED = (s.assignments, s.sets, s.answers, s.outcomes, s.judgments, s.audit)  # not read whole
+
+
+def restored(connection: Connection, campaign: Campaign) -> Ledger:
+    """Return what is so, by all rows of a database."""
+    ledger = Ledger(campaign)
+    for table in BEFORE:
+        _fold(ledger, table, connection, _ordered(table))
+    _fold_assignments(ledger, connection)
+    judged = select(*(s.judgments.c[name] for name in ("id", "at", "item", "person", "use", "relevance")))
+    _fold(ledger, s.judgments, connection, judged)
+    for table in AFTER:
+        _fold(ledger, table, connection, _ordered(table))
+    _fold(ledger, s.audit, connection, select(s.audit).order_by(s.audit.c.id.desc()).limit(1))
+    for table in NUMBERED:
+        ledger.number(table, connection.scalar(select(func.max(table.c.id))) or 0)
+    ledger.items.pool(campaign)
+    return ledger
+
+
+def _fold(ledger: Ledger, table: Table, connection: Connection, rows: Select[Any]) -> None:
+    """Fold the rows of one table."""
+    for row in connection.execute(rows).mappings():
+        ledger.fold(table, row)
+
+
+def _ordered(table: Table) -> Select[Any]:
+    """Return all rows of a table in the order in which they were written."""
+    return select(table).order_by(*table.primary_key.columns)
+
+
+def _fold_assignments(ledger: Ledger, connection: Connection) -> None:
+    """Fold assignments one after another, each with all that belongs to it: a judge has one at a time."""
+    last = select(func.max(s.assignments.c.id)).group_by(s.assignments.c.person)
+    returned = select(s.outcomes.c.assignment).where(s.outcomes.c.outcome == "returned")
+    whole = or_(s.sets.c.assignment.in_(last), s.sets.c.assignment.in_(returned))
+    sets = _grouped(
+        connection, select(s.sets).where(or_(whole, s.sets.c.name != "")).order_by(s.sets.c.id), "assignment"
+    )
+    slots = _grouped(connection, _of_sets(s.slots, whole).order_by(s.slots.c.set, s.slots.c.slot), "set")
+    ours = s.sets.c.assignment.in_(last)
+    answers = _grouped(connection, _of_sets(s.answers, ours).order_by(s.answers.c.id), "set")
+    finishes = _grouped(connection, _of_sets(s.finishes, ours), "set")
+    outcomes = _grouped(connection, _ordered(s.outcomes), "assignment")
+    for assignment in connection.execute(_ordered(s.assignments)).mappings():
+        ledger.fold(s.assignments, assignment)
+        for one in sets[assignment["id"]]:
+            ledger.fold(s.sets, one)
+            for table, rows in ((s.slots, slots), (s.answers, answers), (s.finishes, finishes)):
+                for row in rows[one["id"]]:
+                    ledger.fold(table, row)
+        for outcome in outcomes[assignment["id"]]:
+            ledger.fold(s.outcomes, outcome)
+
+
+def _of_sets(table: Table, which: ColumnElement[bool]) -> Select[Any]:
+    """Return the rows of a table that belong to some sets."""
+    return select(table).join(s.sets, s.sets.c.id == table.c.set).where(which)
+
+
+def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int, list[Mapping[str, Any]]]:
+    """Return rows by the number of what they belong to."""
+    groups: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in connection.execute(rows).mappings():
+        groups[row[by]].append(row)
+    return groups
+
+
+def missing_items(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Yield rows for the campaign's pairs that have no number yet."""
+    campaign = ledger.campaign
+    fixed = ((one.topic, document) for one in campaign.sets for document in one.documents)
+    new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
+    for number, (topic, document) in enumerate(new, ledger.next_id(s.items)):
+        yield {"id": number, "topic": topic, "document": document}

@@ -1,0 +1,126 @@
+"""A campaign that is being served: its files, its ledger, who may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from adjudge.collect import schema
+from adjudge.collect.access import Seal, key_of
+from adjudge.collect.campaign import Campaign, load_campaign
+from adjudge.collect.commands import expire
+from adjudge.collect.ledger import Ledger
+from adjudge.collect.limits import Limits
+from adjudge.collect.restore import missing_items, restored
+from adjudge.collect.store import Change, Store, View, url_of
+
+T = TypeVar("T")
+LOG = logging.getLogger("adjudge")
+TICK = 5.0  # seconds between looks for leases that have ended
+RATES = {"sign-in": (10, 60.0), "join": (20, 60.0), "judge": (600, 10.0), "find": (60, 10.0)}
+
+
+class Studio:
+    """What the pages have to work with."""
+
+    def __init__(self, campaign: Campaign, store: Store, seal: Seal) -> None:
+        self.campaign, self.store, self.seal = campaign, store, seal
+        self.limits = Limits(RATES)
+        self.rng = np.random.default_rng(secrets.randbits(128))
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is so now; only the writer changes it."""
+        return self.store.ledger
+
+    def now(self) -> float:
+        """Return the time."""
+        return self.store.clock()
+
+    async def do(self, command: Callable[..., Change], *args: Any, then: View | None = None, **named: Any) -> Any:
+        """Carry out ``command(ledger, now, *args, **named)``; answer once it is safe, with a view of it if asked."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+
+        def reply(answer: Any, error: BaseException | None) -> None:
+            loop.call_soon_threadsafe(_resolve, done, answer, error)
+
+        self.store.ask(lambda ledger, now: command(ledger, now, *args, **named), reply, then)
+        return await done
+
+    async def look(self, view: Callable[..., T], *args: Any) -> T:
+        """Return ``view(ledger, now, *args)`` when all that was asked before is safe."""
+        found: T = await self.do(lambda ledger, now: Change(answer=view(ledger, now, *args)))
+        return found
+
+    async def read(self, function: Callable[..., T], *args: Any) -> T:
+        """Return ``function(connection, *args)``, run beside the pages on a connection that only reads."""
+        return await asyncio.to_thread(self._read, function, *args)
+
+    def _read(self, function: Callable[..., T], *args: Any) -> T:
+        with self.store.reading() as connection:
+            return function(connection, *args)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Take commands, end leases and keep the consensus fresh until the server stops."""
+        self.store.start()
+        jobs = [asyncio.create_task(self._ticking())]
+        try:
+            yield
+        finally:
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+            await asyncio.to_thread(self.store.close)
+
+    async def _ticking(self) -> None:
+        """End what has run out, again and again."""
+        while True:
+            try:
+                await self.do(expire)
+            except Exception as error:  # the disk may be full for now: the next tick tries again
+                LOG.warning("leases could not be ended: %s", error)
+            await asyncio.sleep(TICK)
+
+
+def _resolve(done: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
+    """Give a waiting handler its answer, unless it has gone."""
+    if done.done():
+        return
+    if error is None:
+        done.set_result(answer)
+    else:
+        done.set_exception(error)
+
+
+def open_studio(folder: str | os.PathLike[str]) -> Studio:
+    """Open a campaign for writing: its files are checked, its database is brought up to date."""
+    campaign = load_campaign(folder)
+    store = open_store(campaign)
+    return Studio(campaign, store, Seal(key_of(campaign.folder)))
+
+
+def open_store(campaign: Campaign) -> Store:
+    """Open the database of a campaign, with a number for every item."""
+    database = os.environ.get("ADJUDGE_DATABASE") or campaign.settings.store.database
+    store = Store(url_of(database, campaign.folder), lambda connection: restored(connection, campaign))
+    try:
+        store.do(number_items)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def number_items(ledger: Ledger, now: float) -> Change:
+    """Give a number to items that have none."""
+    rows = [(schema.items, row) for row in missing_items(ledger)]
+    return Change(rows, len(rows), ("studio", "items added", {"items": len(rows)}) if rows else None)
