@@ -46,9 +46,8 @@ def create_app(studio: Studio) -> FastAPI:
 
 def told(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:
     """Return an error as the one who asked can read it: a program's JSON, or a page."""
-    headers = (
-        {"Retry-After": str(max(1, round(float(str(more.pop("retry_after", 1))))))} if status in (429, 503) else {}
-    )
+    wait = more.pop("retry_after", 1)
+    headers = {"Retry-After": f"{max(1, round(float(str(wait))))}"} if status in (429, 503) else {}
     if request.url.path.startswith(("/api/", "/documents/")):
         return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
     if status == 401:

@@ -29,7 +29,7 @@ class Planned(NamedTuple):
     items: tuple[int, ...]
 
 
-def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float32] | None) -> NDArray[np.bool_]:
+def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float64] | None) -> NDArray[np.bool_]:
     """Return which items may go out once more, (I,).
 
     With adaptive redundancy, ``least`` judgments may be out at once; beyond that an item goes out one at a time, so
@@ -43,27 +43,27 @@ def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float32]
     return items.pooled & ~done & (taken < np.minimum(at_once, redundancy.most))
 
 
-def believed(items: Items, belief: NDArray[np.float32] | None) -> NDArray[np.float32]:
+def believed(items: Items, belief: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Return P(relevant) of every item, (I,); one half where nothing is known yet."""
-    known = np.full(len(items.pairs), 0.5, np.float32)
+    known = np.full(len(items.pairs), 0.5, np.float64)
     if belief is not None:
         known[: len(belief)] = belief[: len(known)]
     return known
 
 
 def priority(
-    items: Items, redundancy: Redundancy, belief: NDArray[np.float32] | None, rng: np.random.Generator
+    items: Items, redundancy: Redundancy, belief: NDArray[np.float64] | None, rng: np.random.Generator
 ) -> Callable[[Ids], NDArray[np.float64]]:
     """Return how pressing some items are, larger first; chance breaks ties."""
     taken = items.judged + items.leased
     if not redundancy.adaptive:
         return lambda ids: rng.random(len(ids)) - taken[ids]
     known = believed(items, belief)
-    never = items.judged == 0  # bits are equal among those that nobody has judged: they go out as often as others first
 
     def pressing(ids: Ids) -> NDArray[np.float64]:
-        bits = expected_information(known[ids].astype(np.float64), TYPICAL)
-        return bits + never[ids] + 1e-9 * rng.random(len(ids)) - 1e-3 * items.leased[ids]
+        bits = expected_information(known[ids], TYPICAL)
+        found: NDArray[np.float64] = bits + 1e-9 * rng.random(len(ids)) - 1e-3 * items.leased[ids]
+        return found
 
     return pressing
 

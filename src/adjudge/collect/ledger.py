@@ -122,7 +122,7 @@ class Ledger:
         self.switches: dict[str, str] = {}
         self.items = Items()
         self.person_of: dict[int, int] = {}  # assignment -> person, of all there ever were
-        self.belief: NDArray[np.float32] | None = None  # (I,) P(relevant), from the last consensus
+        self.belief: NDArray[np.float64] | None = None  # (I,) P(relevant), from the last consensus
         self.confusion: Callable[[int], NDArray[np.float64]] | None = None  # of a person, (2, 2)
         self._last_id: dict[str, int] = {}
 

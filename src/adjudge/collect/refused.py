@@ -7,7 +7,7 @@ from typing import Any
 from adjudge.errors import AdjudgeError
 
 
-class Refused(AdjudgeError):
+class Refused(AdjudgeError):  # noqa: N818
     """A request that cannot be granted as things are: a word for programs, a sentence for people."""
 
     def __init__(self, status: int, code: str, sentence: str, **more: Any) -> None:

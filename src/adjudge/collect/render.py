@@ -22,13 +22,13 @@ def templates() -> Environment:
     return Environment(loader=FileSystemLoader(PAGES), autoescape=select_autoescape(default=True), trim_blocks=True)
 
 
-def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page; what it says comes from the catalogue of its language."""
     studio = studio_of(request)
     about = studio.campaign.settings.campaign
     language = values.pop("language", None) or preferred(request, about.language)
     known = {"title": about.name, "language": language, "texts": text(language), "csrf": "", "session": ""}
-    return HTMLResponse(templates().get_template(name).render({**known, **values}), status)
+    return HTMLResponse(templates().get_template(template).render({**known, **values}), status)
 
 
 def preferred(request: Request, usual: str) -> str:

@@ -41,7 +41,7 @@ def restored(connection: Connection, campaign: Campaign) -> Ledger:
 def _fold(ledger: Ledger, table: Table, connection: Connection, rows: Select[Any]) -> None:
     """Fold the rows of one table."""
     for row in connection.execute(rows).mappings():
-        ledger.fold(table, row)
+        ledger.fold(table, dict(row))
 
 
 def _ordered(table: Table) -> Select[Any]:
@@ -54,16 +54,15 @@ def _fold_assignments(ledger: Ledger, connection: Connection) -> None:
     last = select(func.max(s.assignments.c.id)).group_by(s.assignments.c.person)
     returned = select(s.outcomes.c.assignment).where(s.outcomes.c.outcome == "returned")
     whole = or_(s.sets.c.assignment.in_(last), s.sets.c.assignment.in_(returned))
-    sets = _grouped(
-        connection, select(s.sets).where(or_(whole, s.sets.c.name != "")).order_by(s.sets.c.id), "assignment"
-    )
+    met = select(s.sets).where(or_(whole, s.sets.c.name != "")).order_by(s.sets.c.id)
+    sets = _grouped(connection, met, "assignment")
     slots = _grouped(connection, _of_sets(s.slots, whole).order_by(s.slots.c.set, s.slots.c.slot), "set")
     ours = s.sets.c.assignment.in_(last)
     answers = _grouped(connection, _of_sets(s.answers, ours).order_by(s.answers.c.id), "set")
     finishes = _grouped(connection, _of_sets(s.finishes, ours), "set")
     outcomes = _grouped(connection, _ordered(s.outcomes), "assignment")
     for assignment in connection.execute(_ordered(s.assignments)).mappings():
-        ledger.fold(s.assignments, assignment)
+        ledger.fold(s.assignments, dict(assignment))
         for one in sets[assignment["id"]]:
             ledger.fold(s.sets, one)
             for table, rows in ((s.slots, slots), (s.answers, answers), (s.finishes, finishes)):
@@ -82,7 +81,7 @@ def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int,
     """Return rows by the number of what they belong to."""
     groups: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in connection.execute(rows).mappings():
-        groups[row[by]].append(row)
+        groups[row[by]].append(dict(row))
     return groups
 
 

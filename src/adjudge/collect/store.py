@@ -216,10 +216,8 @@ def _why(error: SQLAlchemyError) -> str:
 @contextlib.contextmanager
 def _alone(url: URL, engine: Engine) -> Iterator[None]:
     """Hold the right to write, which one process has at a time."""
-    told = InputError(
-        "another adjudge is writing to this campaign: stop it, or use its pages",
-        url.render_as_string(hide_password=True),
-    )
+    where = url.render_as_string(hide_password=True)
+    told = InputError("another adjudge is writing to this campaign: stop it, or use its pages", where)
     if url.get_backend_name() == "sqlite":
         import fcntl
 
