@@ -1,0 +1,191 @@
+"""A document as a judge may see it: untrusted, so cleaned down to its text and shape, and served under a policy.
+
+Three walls, of which none is trusted alone: what is cleaned here (an allowlist), the headers under which it is served
+(``document_headers``: nothing is fetched, nothing runs, nothing is sent), and the sandboxed frame that shows it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from html import escape
+from html.parser import HTMLParser
+from typing import Protocol
+
+from nh3 import Cleaner
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --soft: #57606a; --mark: #ffe08a; --line: #d0d7de }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --ground: #0f141a; --soft: #9aa7b4; --mark: #7a5c00; --line: #3b444d }
+}
+body { margin: 0 auto; padding: 1rem; max-width: 46rem; font: 1rem/1.55 system-ui, sans-serif; color: var(--ink);
+  background: var(--ground); overflow-wrap: anywhere }
+p.text { white-space: pre-wrap; margin: 0 0 1em }
+p.cut { color: var(--soft); border-top: 1px solid var(--line); padding-top: .5rem }
+h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 1.2em 0 .4em } h1 { font-size: 1.4rem } h2 { font-size: 1.2rem }
+h3, h4, h5, h6 { font-size: 1rem }
+pre { white-space: pre-wrap } img { max-width: 100%; height: auto } a { text-decoration: underline dotted }
+table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid var(--line);
+  padding: .2rem .5rem; text-align: start; vertical-align: top }
+blockquote { margin: 1em 0; padding-left: 1em; border-left: 3px solid var(--line) }
+mark { background: var(--mark); color: inherit } mark:target { outline: 2px solid currentColor }
+"""
+STYLE_HASH = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+
+MOST_BYTES = 2_000_000  # of a document, unless the campaign says otherwise
+MOST_IMAGE = 400_000  # characters of one image's data
+MOST_MARKS = 1_000
+LONGEST_FIND, LONGEST_TITLE = 200, 1_000
+
+# Text, headings, lists, tables. Nothing that hides, asks, loads or moves anything, and no <mark>: marks are ours.
+TAGS = frozenset(
+    """
+    a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del dfn div dl dt em
+    figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main ol p pre q rp rt ruby s samp section
+    small span strong sub sup table tbody td tfoot th thead time tr u ul var wbr
+    """.split()  # noqa: SIM905
+)
+# What is in these is no text of the document: it goes with them.
+EMPTIED = frozenset(
+    """
+    applet audio base canvas datalist embed frame frameset head iframe link math meta noembed noframes noscript object
+    param script select style svg template textarea title video xmp
+    """.split()  # noqa: SIM905
+)
+ATTRIBUTES = {"*": {"lang", "dir"}, "img": {"src", "alt"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
+IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
+SMALL = re.compile(r"[1-9][0-9]?", re.ASCII)
+
+
+class Shown(Protocol):
+    """What is shown of a document (``campaign.Document`` is one)."""
+
+    @property
+    def title(self) -> str: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def content(self) -> str: ...  # noqa: D102
+
+
+def safe_document(
+    document: Shown, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
+) -> tuple[str, int]:
+    """Return a document as a page that does nothing, and how often ``find`` is in it: ``<mark id="m1">`` and so on."""
+    content, cut = _cut(document.content, most_bytes)
+    body = _cleaned(content) if document.kind == "html" else _paragraphs(content)
+    matches = 0
+    if wanted := find.split():
+        body, matches = _marked(body, wanted)
+    notice = f'<p class="cut">The document goes on; its first {most_bytes:,} bytes are shown.</p>' if cut else ""
+    return PAGE.format(
+        language=escape(language), title=escape(_cut(document.title, LONGEST_TITLE)[0]), body=body, notice=notice
+    ), matches
+
+
+PAGE = f"""<!doctype html>
+<html lang="{{language}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{title}}</title><style>{STYLE.replace("{", "{{").replace("}", "}}")}</style></head>
+<body>{{body}}{{notice}}</body></html>
+"""
+
+
+def document_headers(seconds: int = 3_600) -> dict[str, str]:
+    """Return the headers under which a document is served: as its own origin, and unable to fetch, run or send."""
+    policy = [
+        "sandbox",
+        "default-src 'none'",
+        f"style-src '{STYLE_HASH}'",
+        "img-src data:",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "frame-ancestors 'self'",
+    ]
+    return {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": "; ".join(policy),
+        "X-Content-Type-Options": "nosniff",
+        "X-DNS-Prefetch-Control": "off",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": f"private, max-age={seconds}",
+    }
+
+
+def _cut(content: str, most: int) -> tuple[str, bool]:
+    """Return at most so many bytes of a text, whole characters and no broken ones, and whether anything is missing."""
+    written = content.encode("utf-8", "replace")
+    return written[:most].decode("utf-8", "ignore"), len(written) > most
+
+
+def _paragraphs(text: str) -> str:
+    """Return plain text as paragraphs, as blank lines part them."""
+    parts = re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", ""))
+    return "\n".join(f'<p class="text">{escape(part, quote=False)}</p>' for part in parts if part.strip())
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
+    """Return an allowed attribute's value, or None where the value is none that can be kept."""
+    if name == "src":
+        return value if len(value) <= MOST_IMAGE and IMAGE.fullmatch(value) else None
+    if name in ("colspan", "rowspan"):
+        return value if SMALL.fullmatch(value) else None
+    return value
+
+
+CLEANER = Cleaner(
+    tags=set(TAGS),
+    clean_content_tags=set(EMPTIED),
+    attributes=ATTRIBUTES,
+    attribute_filter=_attribute,
+    url_schemes={"data"},
+    link_rel=None,
+    strip_comments=True,
+)
+
+
+def _cleaned(markup: str) -> str:
+    """Return HTML down to the allowlist."""
+    return CLEANER.clean(markup)
+
+
+def _marked(body: str, words: Iterable[str]) -> tuple[str, int]:
+    """Return a cleaned body with every match marked, and their number; words may be parted by any white space."""
+    phrase = " ".join(words)[:LONGEST_FIND].split()
+    marker = _Marker(re.compile(r"\s+".join(map(re.escape, phrase)), re.IGNORECASE))
+    marker.feed(body)
+    marker.close()
+    return "".join(marker.parts), marker.matches
+
+
+class _Marker(HTMLParser):
+    """Writes cleaned HTML as it was, with marks around matches in its text; tags are never looked into."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pattern, self.parts, self.matches = pattern, list[str](), 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Write a tag as it came."""
+        self.parts.append(self.get_starttag_text() or "")
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag: str) -> None:
+        """Write the end of an element."""
+        self.parts.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        """Write text, marked."""
+        done = 0
+        for match in self.pattern.finditer(data):
+            if self.matches == MOST_MARKS:
+                break
+            self.matches += 1
+            self.parts.append(escape(data[done : match.start()], quote=False))
+            self.parts.append(f'<mark id="m{self.matches}">{escape(match[0], quote=False)}</mark>')
+            done = match.end()
+        self.parts.append(escape(data[done:], quote=False))
