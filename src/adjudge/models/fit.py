@@ -27,6 +27,7 @@ from adjudge.models.options import Options
 from adjudge.models.prior import Prior, refuse_no_mode
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
+from adjudge.models.warm import params_of
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
@@ -43,7 +44,7 @@ def fit(
     *,
     seed: int = 0,
     ties: str = "random",
-    start: str | None = None,
+    start: str | Fit | None = None,
     tolerance: float = 1e-8,
     iterations: int = 5_000,
     accelerate: bool = True,
@@ -59,9 +60,11 @@ def fit(
     ``choose`` takes; ``gold`` (a frame, a path, a mapping from item to truth, or the codes that ``read_gold`` gives)
     fixes truths that are known. ``ties`` says which of several equally likely labels is given: a random one by
     ``seed``, the first of the scale, or all of them. It begins where ``start`` says: at the votes (``"vote"``), at
-    accurate judges (``"accurate"``), or where else the model may begin. It ends when a step of EM raises the log
-    likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of two steps and a leap
-    raises it by less than a tenth of that), or after ``iterations`` passes over the judgments.
+    accurate judges (``"accurate"``), where else the model may begin, or, given an earlier fit of the same model, at
+    what that has learned of the judges (matched by name), which saves passes when judgments have been added. It ends
+    when a step of EM raises the log likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole
+    cycle of two steps and a leap raises it by less than a tenth of that), or after ``iterations`` passes over the
+    judgments.
 
     Some models are drawn from by Markov chains (``inference="gibbs"``), as long as ``run`` says, and their fits have
     ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
@@ -73,8 +76,11 @@ def fit(
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
-    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior)
+    earlier, named = (start, None) if isinstance(start, Fit) else (None, start)
+    options = Options(seed, ties, named, tolerance, iterations, accelerate, inference, run, prior)
     if model == AUTO:
+        if earlier is not None:
+            raise UsageError(f"start is a fit of '{earlier.model}': name that model, 'auto' may take another")
         from adjudge.models.choose import fit_chosen
 
         return fit_chosen(data, gold, options, workers=workers, progress=progress)
@@ -86,7 +92,7 @@ def fit(
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
     way = _sampled if options.inference == "gibbs" else _climbed
-    return way(_Task(chosen, judgments, known, options, workers, progress))
+    return way(_Task(chosen, judgments, known, options, workers, progress, earlier))
 
 
 class _Task(NamedTuple):
@@ -98,17 +104,17 @@ class _Task(NamedTuple):
     options: Options
     workers: int | None
     progress: Progress | None
+    earlier: Fit | None  # to go on from
 
 
 def _climbed(task: _Task) -> Fit:
     """Return the fit where a climb ends."""
-    model, judgments, known, options, workers, progress = task
-    first, block = _first(model, options.start), judgments.block(known)
+    model, judgments, known, options, workers, progress, earlier = task
+    block = judgments.block(known)
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or cores()) as pool:
         total = summed(blocks, pool)
-        usual = accurate(len(judgments.judges), len(judgments.scale))
-        begin = usual if first is None else model.estimate(total(first, usual), usual)
+        begin = _begun(model, total, judgments, options) if earlier is None else params_of(earlier, model, judgments)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
         outcome = _inferred(model, total, begin, rules, progress)
@@ -121,7 +127,9 @@ def _sampled(task: _Task) -> Fit:
     """Return the fit that chains have drawn."""
     from adjudge.models.draw import draw
 
-    model, judgments, known, given, workers, progress = task
+    model, judgments, known, given, workers, progress, earlier = task
+    if earlier is not None:
+        raise UsageError(f"start is an earlier fit, which is for a climb, and '{model.name}' is sampled")
     run = given.run or Run()
     options = replace(given, run=run)
     with ThreadPoolExecutor(workers or min(cores(), run.chains)) as pool:
@@ -255,6 +263,12 @@ def _under(model: Model, options: Options) -> Model:
     if options.inference == "map":
         refuse_no_mode(prior)
     return model.under(prior)
+
+
+def _begun(model: Model, total: Callable[[Assign, Params], Tally], judgments: Judgments, options: Options) -> Params:
+    """Return the params a climb begins with: what follows from the first assignment, or accurate judges."""
+    first, usual = _first(model, options.start), accurate(len(judgments.judges), len(judgments.scale))
+    return usual if first is None else model.estimate(total(first, usual), usual)
 
 
 def _first(model: Model, start: str | None) -> Assign | None:
