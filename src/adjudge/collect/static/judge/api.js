@@ -1,0 +1,43 @@
+/** Talking to the studio. */
+
+/** What came instead of an answer. Status 0: the studio was not reached. */
+export class Failure extends Error {
+  constructor(status, body = {}, wait = 0) {
+    super(body.error ?? "");
+    this.status = status;
+    this.code = body.code ?? "";
+    this.problems = body.problems ?? [];
+    this.wait = wait; // seconds the studio asks us to wait
+  }
+
+  /** Whether the same request may succeed later. */
+  get passes() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+const meta = (name) => document.querySelector(`meta[name=${name}]`)?.content ?? "";
+
+/** Return the headers that say who is asking: a session of a frame in another site, or the cookie and its twin. */
+function identity() {
+  const session = meta("session");
+  return session ? { Authorization: `Bearer ${session}` } : { "X-CSRF": meta("csrf") };
+}
+
+async function request(method, path, body) {
+  const options = { method, headers: { Accept: "application/json", ...identity() }, credentials: "same-origin" };
+  if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers["Content-Type"] = "application/json";
+    options.keepalive = options.body.length < 60_000; // so that the last change survives the closing of the page
+  }
+  const response = await fetch(path, options).catch(() => {
+    throw new Failure(0);
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  throw new Failure(response.status, answer, Number(response.headers.get("Retry-After")) || 0);
+}
+
+export const ask = (path) => request("GET", path);
+export const send = (path, body = {}) => request("POST", path, body);

@@ -1,0 +1,35 @@
+/** What a judge reads before the work: what it is about, by which rules it is taken, and where to begin. */
+
+import { copied, element, partsOf } from "./dom.js";
+import { ruleSentences } from "./sentences.js";
+import { number, t } from "./text.js";
+
+/** Fill a list with the rules, and a part with the campaign's own instructions. */
+export function fillRules(part, state) {
+  const kind = state.stage === "qualification" ? "qualification" : "work";
+  const paragraphs = state.campaign.instructions.map((text) => element("p", { textContent: text }));
+  part("instructions").replaceChildren(...paragraphs);
+  part("rules").replaceChildren(...ruleSentences(state.rules, kind).map((text) => element("li", { textContent: text })));
+  part("contact").textContent = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
+}
+
+/** Open the page before the work; `begin` is called when the judge wants to begin. */
+export function openHome(main, state, begin) {
+  const view = copied("home-view");
+  const part = partsOf(view);
+  const qualifying = state.stage === "qualification";
+  part("name").textContent = state.campaign.name;
+  part("intro").textContent = qualifying ? t("intro_qualification") : t("intro_work");
+  fillRules(part, state);
+  fillDone(part, state.done);
+  part("begin").textContent = qualifying ? t("begin_qualification") : t("begin_work");
+  part("begin").addEventListener("click", begin);
+  main.replaceChildren(view);
+  part("name").focus();
+}
+
+/** Show what was done so far, if anything was. */
+function fillDone(part, done) {
+  part("done").hidden = !(done.passed + done.returned);
+  for (const name of ["passed", "returned", "judgments"]) part(name).textContent = number(done[name]);
+}

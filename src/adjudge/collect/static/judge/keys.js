@@ -1,0 +1,35 @@
+/** Keys of the page. Letters are keys only while nobody types, and only if the judge wants them to be. */
+
+import { isTyping } from "./dom.js";
+import { preferences } from "./preferences.js";
+
+/** Return what was pressed, as it is written in tables of keys: "r", "Alt+ArrowUp", "Ctrl+z". */
+function pressed(event) {
+  const control = event.ctrlKey || event.metaKey ? "Ctrl+" : "";
+  const alt = event.altKey ? "Alt+" : "";
+  const named = event.key.length > 1 || control ? event.shiftKey : false; // a shifted letter is another letter
+  return `${control}${alt}${named ? "Shift+" : ""}${control ? event.key.toLowerCase() : event.key}`;
+}
+
+/** Listen to a table of keys until the signal ends. Escape leaves a field, so that letters are keys again. */
+export function listen(table, signal) {
+  const hear = (event) => {
+    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (isTyping(event.target)) return leave(event, table);
+    const name = pressed(event);
+    const action = table[name];
+    if (!action || (name.length === 1 && name !== "?" && !preferences().letters)) return;
+    event.preventDefault();
+    action();
+  };
+  window.addEventListener("keydown", hear, { signal });
+}
+
+/** What is heard while somebody types: Escape, and going on. */
+function leave(event, table) {
+  if (event.key === "Escape") event.target.blur();
+  if (pressed(event) !== "Ctrl+Enter" || !table["Ctrl+Enter"]) return;
+  event.preventDefault();
+  event.target.blur();
+  table["Ctrl+Enter"]();
+}

@@ -1,0 +1,49 @@
+/** What is said about numbers and problems. */
+
+import { letter, listed, money, number, percent, t } from "./text.js";
+
+/** Return a problem of a set in words. */
+export function problemSentence({ kind, slots }) {
+  const names = slots.map(letter);
+  const values = { a: names[0], b: names[1] };
+  const sentences = {
+    order: () => t("problem_order", values),
+    untold: () => t("problem_untold", { names: listed(names), n: names.length }),
+    unranked: () => t("problem_unranked", { names: listed(names), n: names.length }),
+    "same-rank": () => t("problem_same_rank", values),
+  };
+  return (sentences[kind] ?? sentences.unranked)();
+}
+
+/** Return a criterion's name, what was wanted and what was got, in words. */
+export function criterionWords({ name, wanted, got }) {
+  const words = {
+    binary: [t("criterion_binary"), percent],
+    ndcg: [t("criterion_ndcg"), (value) => number(value, 2)],
+    time: [t("criterion_time"), (value) => t("seconds", { n: Math.floor(value * 10) / 10 })],
+    qualification: [t("criterion_qualification"), (value) => number(value)],
+  };
+  const [label, written] = words[name] ?? [name, (value) => number(value, 2)];
+  const at = (value) => (value === null || Number.isNaN(value) ? t("none") : written(value));
+  return { label, wanted: t("at_least", { value: at(wanted) }), got: at(got) };
+}
+
+/** Return the rules of a gate, in plain words, before they bite. */
+export function ruleSentences(rules, kind) {
+  const { sets, documents, qualification, pay } = rules;
+  const size = kind === "qualification" ? { n: qualification.jobs, documents } : { n: sets, documents };
+  const sentences = [t("rule_size", size), t("rule_relevance"), t("rule_order"), t("rule_unsure")];
+  if (kind === "qualification")
+    sentences.push(t("rule_qualification", { correct: qualification.correct, n: qualification.gold }));
+  else sentences.push(t("rule_gold", { binary: percent(rules.binary), ndcg: number(rules.ndcg, 2) }));
+  if (rules.seconds > 0) sentences.push(t("rule_time", { n: rules.seconds }));
+  sentences.push(t("rule_lease", { n: rules.lease_minutes }), t("rule_review"));
+  if (kind !== "qualification" && pay?.amount > 0) sentences.push(t("rule_pay", { amount: money(pay.amount, pay.currency) }));
+  return sentences;
+}
+
+/** Return how much time is left, in words. */
+export function timeLeft(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return minutes >= 1 ? t("minutes_left", { n: minutes }) : t("seconds_left", { n: Math.max(0, Math.floor(seconds)) });
+}

@@ -1,0 +1,205 @@
+/** One set as it is judged: the open document, the answers, the ranking, steps back and forth. */
+
+import { announce } from "./announce.js";
+import { element } from "./dom.js";
+import { createHistory } from "./history.js";
+import { preferences } from "./preferences.js";
+import * as ranking from "./ranking.js";
+import { createRows, verdictName, verdictText } from "./rows.js";
+import { problemSentence } from "./sentences.js";
+import { letter, t } from "./text.js";
+
+/**
+ * Return the sheet of a set. `changed(slots)` hears which answers are new, `left(slot)` which document was closed.
+ * `seconds` is counted elsewhere and only shown here.
+ */
+export function createSheet({ part, set, seconds, placed, rules, viewer, isLast, signal, changed, left }) {
+  const { documents, topic } = set;
+  const history = createHistory(ranking.stateOf(documents, placed));
+  const rows = createRows(part("ranking"), documents, { move, open });
+  const tabs = documents.map((one) => createTab(one));
+  let opened = null;
+
+  /** Take a new state, tell what is new in it, and draw it. */
+  function take(next, group = null) {
+    const before = history.now;
+    history.step(next, group);
+    settle(before);
+  }
+
+  function settle(before) {
+    const slots = ranking.changedSlots(before, history.now);
+    if (slots.length) changed(slots);
+    draw();
+  }
+
+  /** Say what the open document is; by key or pointer one is led to the next that waits. */
+  function choose(relevance, advance) {
+    take(ranking.choose(history.now, opened, relevance));
+    const said = t("chosen", { name: letter(opened), verdict: verdictText(history.now, opened) });
+    const next = advance && preferences().advance ? ranking.nextUntold(history.now, opened) : null;
+    announce(`${said} ${messageOf(ranking.problems(history.now))}`);
+    if (next !== null) open(next);
+  }
+
+  function move(slot, index) {
+    const before = history.now.order.indexOf(slot);
+    take(ranking.place(history.now, slot, index));
+    const at = history.now.order.indexOf(slot);
+    if (at !== before) tellRank(slot);
+  }
+
+  function tellRank(slot) {
+    const at = history.now.order.indexOf(slot) + 1;
+    const wrong = ranking.problems(history.now).find((problem) => problem.kind === "order");
+    announce(`${t("ranked", { name: letter(slot), at, n: documents.length })} ${wrong ? problemSentence(wrong) : ""}`);
+  }
+
+  /** Mend the order as the message says. */
+  function fix() {
+    const wrong = ranking.problems(history.now).find((problem) => problem.kind === "order");
+    if (!wrong) return;
+    take(ranking.putAbove(history.now, ...wrong.slots));
+    tellRank(wrong.slots[0]);
+  }
+
+  function back(step, word) {
+    const before = history.now;
+    history[step]();
+    settle(before);
+    if (before !== history.now) announce(word);
+  }
+
+  /** Open a document. */
+  function open(slot) {
+    if (slot === opened) return;
+    if (opened !== null) left(opened);
+    opened = slot;
+    viewer.show(documents[slot].url, documents[slot].title);
+    draw();
+  }
+
+  const step = (by) => open((opened + by + documents.length) % documents.length);
+
+  function createTab({ slot, title }) {
+    const name = element("span", { className: "letter", textContent: letter(slot) });
+    const word = element("span", { className: "unseen" });
+    const time = element("span", { className: "time number" });
+    const tab = element("button", { type: "button", role: "tab", id: `tab-${slot}`, title, "aria-controls": "document" });
+    tab.append(name, word, time);
+    tab.addEventListener("click", () => open(slot));
+    tab.addEventListener("keydown", (event) => onTabKey(event));
+    return { tab, word, time };
+  }
+
+  function onTabKey(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by || event.altKey) return;
+    event.preventDefault();
+    step(by);
+    tabs[opened].tab.focus();
+  }
+
+  function draw() {
+    const state = history.now;
+    const found = ranking.problems(state);
+    tabs.forEach((one, slot) => drawTab(one, slot, state));
+    drawAnswer(state);
+    showProblems(found);
+    part("undo").setAttribute("aria-disabled", String(!history.canUndo));
+    part("redo").setAttribute("aria-disabled", String(!history.canRedo));
+    drawTime();
+  }
+
+  function drawTab({ tab, word }, slot, state) {
+    const chosen = slot === opened;
+    tab.setAttribute("aria-selected", String(chosen));
+    tab.tabIndex = chosen ? 0 : -1;
+    tab.dataset.verdict = verdictName(state, slot);
+    word.textContent = `${documents[slot].title}, ${verdictText(state, slot)}`;
+  }
+
+  function drawAnswer(state) {
+    part("title").textContent = `${letter(opened)} · ${documents[opened].title}`;
+    part("document").setAttribute("aria-labelledby", `tab-${opened}`);
+    for (const radio of part("verdict").querySelectorAll("input"))
+      radio.checked = radio.value === verdictName(state, opened);
+    part("comment-name").textContent = letter(opened);
+    if (part("comment").value !== state.comment[opened]) part("comment").value = state.comment[opened];
+  }
+
+  /** Show the seconds of each document; those of a document that was open too short stay marked. */
+  function drawTime() {
+    tabs.forEach(({ tab, time }, slot) => {
+      const whole = Math.floor(seconds[slot]);
+      tab.classList.toggle("brief", seconds[slot] < rules.seconds);
+      if (time.textContent !== t("short_seconds", { n: whole })) time.textContent = t("short_seconds", { n: whole });
+    });
+    const whole = Math.floor(seconds[opened]);
+    const short = seconds[opened] < rules.seconds;
+    part("time").textContent = short ? t("time_short", { n: whole, least: rules.seconds }) : t("time_fine", { n: whole });
+    part("time").classList.toggle("brief", short);
+  }
+
+  /** Show what keeps the set from being left, or that nothing does. */
+  function showProblems(found) {
+    const wrong = found.find((problem) => problem.kind === "order");
+    const [a, b] = wrong?.slots.map(letter) ?? [];
+    part("message").dataset.kind = wrong ? "wrong" : found.length ? "open" : "fine";
+    part("message-text").textContent = messageOf(found);
+    part("fix").hidden = !wrong;
+    part("fix-text").textContent = wrong ? t("fix", { a, b }) : "";
+    part("next").setAttribute("aria-disabled", String(found.length > 0));
+    rows.draw(history.now, opened, wrong?.slots ?? []);
+  }
+
+  const messageOf = (found) => (found.length ? problemSentence(found[0]) : isLast ? t("ready_last") : t("ready"));
+
+  function write() {
+    part("topic").textContent = topic.query;
+    part("description").textContent = topic.description;
+    part("narrative").textContent = topic.narrative;
+    part("more").hidden = !topic.description && !topic.narrative;
+    part("tabs").replaceChildren(...tabs.map((one) => one.tab));
+    part("ranking").replaceChildren();
+    part("next-text").textContent = isLast ? t("finish") : t("next_set");
+  }
+
+  function hear() {
+    const on = (name, kind, action) => part(name).addEventListener(kind, action, { signal });
+    let pointed = false; // arrow keys choose among radio buttons too, and must not lead away from them
+    on("verdict", "pointerdown", () => (pointed = true));
+    on("verdict", "keydown", () => (pointed = false));
+    on("verdict", "change", (event) => choose(RELEVANCE[event.target.value], pointed));
+    on("comment", "input", (event) =>
+      take(ranking.remark(history.now, opened, event.target.value), `comment-${opened}`),
+    );
+    on("fix", "click", fix);
+    on("undo", "click", () => back("undo", t("undone")));
+    on("redo", "click", () => back("redo", t("redone")));
+  }
+
+  write();
+  hear();
+  open(history.now.told.includes(false) ? history.now.told.indexOf(false) : 0);
+  return {
+    choose,
+    open,
+    step,
+    fix,
+    drawTime,
+    showProblems,
+    undo: () => back("undo", t("undone")),
+    redo: () => back("redo", t("redone")),
+    rank: (rank) => rank <= documents.length && move(opened, rank - 1),
+    shift: (by) => move(opened, history.now.order.indexOf(opened) + by),
+    get state() {
+      return history.now;
+    },
+    get opened() {
+      return opened;
+    },
+  };
+}
+
+const RELEVANCE = { relevant: 1, irrelevant: 0, unsure: null };
