@@ -195,3 +195,9 @@ def test_the_policy_allows_the_page_its_own_style_and_nothing_else():
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert headers["Cache-Control"] == "private, max-age=3600"
+
+
+def test_a_document_may_be_shown_in_the_frame_of_a_crowds_platform():
+    """Its page is around ours, so it must be named."""
+    policy = document_headers(framed_by=["https://www.mturk.com"])["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors 'self' https://www.mturk.com")

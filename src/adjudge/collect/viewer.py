@@ -93,8 +93,12 @@ PAGE = f"""<!doctype html>
 """
 
 
-def document_headers(seconds: int = 3_600) -> dict[str, str]:
-    """Return the headers under which a document is served: as its own origin, and unable to fetch, run or send."""
+def document_headers(seconds: int = 3_600, framed_by: Iterable[str] = ()) -> dict[str, str]:
+    """Return the headers under which a document is served: as its own origin, and unable to fetch, run or send.
+
+    ``framed_by`` are the origins in whose frames the judge's page itself is shown, where a crowd's platform does so:
+    every page around a document must be named, or it stays blank.
+    """
     policy = [
         "sandbox",
         "default-src 'none'",
@@ -102,7 +106,7 @@ def document_headers(seconds: int = 3_600) -> dict[str, str]:
         "img-src data:",
         "form-action 'none'",
         "base-uri 'none'",
-        "frame-ancestors 'self'",
+        " ".join(["frame-ancestors 'self'", *framed_by]),
     ]
     return {
         "Content-Type": "text/html; charset=utf-8",
