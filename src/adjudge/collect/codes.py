@@ -8,7 +8,7 @@ ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L: 31 
 GROUPS, LETTERS = 3, 4  # 59 bits: at a thousand tries a second, nine million years for one certain hit
 
 
-def completion_code() -> str:
+def new_code() -> str:
     """Return a completion code, as ``ABCD-EFGH-JKMN``."""
     return "-".join("".join(secrets.choice(ALPHABET) for _ in range(LETTERS)) for _ in range(GROUPS))
 
@@ -23,6 +23,6 @@ def _typed(code: str) -> bytes:
     return "".join(letter for letter in code.upper() if letter.isalnum()).encode("utf-8", "replace")
 
 
-def new_token() -> str:
+def new_mark() -> str:
     """Return a token for an assignment or a set: 128 random bits in 22 letters of an address. It tells nothing."""
     return secrets.token_urlsafe(16)
