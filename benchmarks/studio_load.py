@@ -27,6 +27,7 @@ class Load(NamedTuple):
     seconds: float = 30.0
     think: float = 0.0  # mean seconds a judgment; 0: the next is sent when the last is acknowledged
     documents: bool = False  # whether judges also load the documents
+    prefix: str = ""  # of the keys of answers
 
 
 class RefusedError(Exception):
@@ -75,7 +76,7 @@ class Judge:
                 )
             await self.thought()
             self.sent += 1
-            key = b"%d-%d" % (self.number, self.sent)
+            key = b"%b%d-%d" % (self.load.prefix.encode(), self.number, self.sent)
             body = (
                 b'{"set":"%b","answers":[{"key":"%b","slot":%d,"relevance":%d,"told":true,"rank":%d,"seconds":7.5,'
                 b'"comment":""}]}' % (token, key, slot, grades[slot] > 0, rank)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from studio_campaign import family, peak_mb
 from studio_wire import Line, Watch, run
 
 PACKAGES = ("potato-annotation==2.12.1", "gunicorn==27.0.0")
@@ -30,12 +31,17 @@ annotation_task_name: Relevance
 task_dir: .
 output_annotation_dir: annotation_output
 data_files: [items.jsonl]
-item_properties: {id_key: id, text_key: text}
+item_properties:
+  id_key: id
+  text_key: text
 annotation_schemes:
-  - {annotation_type: radio, name: relevance, description: "Is it relevant?", labels: [relevant, irrelevant]}
+  - annotation_type: radio
+    name: relevance
+    description: Is it relevant?
+    labels: [relevant, irrelevant]
 require_password: false
 assignment_strategy: random
-num_annotators_per_item: 3
+num_annotators_per_item: {judgments}
 secret_key: 0123456789abcdef0123456789abcdef
 """
 
@@ -60,12 +66,12 @@ def environment() -> Path | None:
     return python
 
 
-def write_task(folder: Path, items: int, cap: int | None) -> None:
+def write_task(folder: Path, items: int, judgments: int, cap: int | None) -> None:
     """Write a task of Potato: its settings and as many texts of 100 words."""
     rng = random.Random(0)
     words = [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{n}" for n in range(500)]
     more = f"max_annotations_per_user: {cap}\n" if cap else ""
-    (folder / "config.yaml").write_text(CONFIG + more)
+    (folder / "config.yaml").write_text(CONFIG.format(judgments=judgments) + more)
     with (folder / "items.jsonl").open("w") as file:
         for item in range(items):
             print(json.dumps({"id": f"i{item}", "text": " ".join(rng.choices(words, k=100))}), file=file)
@@ -145,23 +151,13 @@ def stored(folder: Path) -> set[tuple[str, str]]:
     return found
 
 
-def peak_mb(pids: list[int]) -> float:
-    """Return the most memory that processes have held, in MB."""
-    found = 0
-    for pid in pids:
-        for text in Path(f"/proc/{pid}/status").read_text().splitlines():
-            found += int(text.split()[1]) if text.startswith("VmHWM") else 0
-    return found / 1024
-
-
-def children(pid: int) -> list[int]:
-    """Return a process and all below it."""
-    below = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return [pid, *(found for child in below for found in children(child))]
-
-
 def measure(
-    judges: int = 20, items: int = 100_000, cap: int | None = 500, warm: float = 10.0, seconds: float = 30.0
+    judges: int = 20,
+    items: int = 100_000,
+    judgments: int = 3,
+    cap: int | None = 500,
+    warm: float = 10.0,
+    seconds: float = 30.0,
 ) -> dict[str, Any] | None:
     """Return what Potato does a second, with what it stored compared to what it acknowledged."""
     python = environment()
@@ -169,12 +165,12 @@ def measure(
         return None
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write_task(folder, items, cap)
+        write_task(folder, items, judgments, cap)
         began = time.perf_counter()
         with served(python, folder, 8467) as server:
             start = time.perf_counter() - began
             found = run(load(8467, judges, warm, seconds))
-            memory = peak_mb(children(server.pid))
+            memory = sum(peak_mb(pid) for pid in family(server.pid))
         given, held = found.pop("given"), stored(folder)
         return {**found, "start": start, "memory": memory, "given": len(given), "lost": len(set(given) - held)}
 
