@@ -9,6 +9,7 @@ import typer
 from adjudge import __version__
 from adjudge.cli import (
     agreement,
+    campaign,
     check,
     compare,
     datasets,
@@ -22,6 +23,7 @@ from adjudge.cli import (
     rank,
     report,
     score,
+    serve,
     simulate,
     study,
 )
@@ -46,10 +48,12 @@ COMMANDS = (
     rank.rank,
     report.report,
     draws.draws,
+    serve.serve,
 )
 LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
+app.add_typer(campaign.campaign, name="campaign")
 
 
 def _version(asked: bool) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Table
 
 from adjudge.collect import assign, schema
-from adjudge.collect.codes import completion_code, new_token
+from adjudge.collect.codes import new_code, new_mark
 from adjudge.collect.gates import (
     Answer,
     Problem,
@@ -25,6 +25,7 @@ from adjudge.collect.gates import (
 from adjudge.collect.ledger import Assignment, Ledger, Person, Set
 from adjudge.collect.refused import Refused
 from adjudge.collect.store import Change, Row
+from adjudge.collect.verify import digest
 
 Rows = list[tuple[Table, Row]]
 
@@ -39,7 +40,7 @@ def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Gene
     kind = next_kind(ledger, judge)
     planned = _qualification(ledger, rng) if kind == "qualification" else _work(ledger, judge, rng)
     number = ledger.next_id(schema.assignments)
-    token = new_token()
+    token = new_mark()
     rows: Rows = [
         (
             schema.assignments,
@@ -49,7 +50,7 @@ def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Gene
     for position, plan in enumerate(planned):
         id_ = ledger.next_id(schema.sets, position + 1)
         row = {"id": id_, "assignment": number, "position": position, "use": plan.use, "name": plan.name}
-        rows.append((schema.sets, {**row, "token": new_token()}))
+        rows.append((schema.sets, {**row, "token": new_mark()}))
         rows += [(schema.slots, {"set": id_, "slot": slot, "item": item}) for slot, item in enumerate(plan.items)]
     return Change(rows, number, (judge.name, "assignment taken", {"assignment": number, "sets": len(planned)}))
 
@@ -190,12 +191,12 @@ def _graded(
     }
     rows: Rows = [(schema.outcomes, row)]
     rows += _standing_rows(ledger, now, judge, assignment, verdict)
+    detail = {"assignment": assignment.id, "failed": row["failed"]}
     if verdict.passed and assignment.kind == "work":
-        rows += [
-            (schema.judgments, row)
-            for row in judgment_rows(ledger.next_id(schema.judgments), now, judge.id, assignment, said, times)
-        ]
-    return rows, (judge.name, f"assignment {outcome}", {"assignment": assignment.id, "failed": row["failed"]})
+        made = list(judgment_rows(ledger.next_id(schema.judgments), now, judge.id, assignment, said, times))
+        rows += [(schema.judgments, row) for row in made]
+        detail["judgments"] = digest(made)
+    return rows, (judge.name, f"assignment {outcome}", detail)
 
 
 def timed(assignment: Assignment, said: Mapping[int, Sequence[Answer]], now: float) -> dict[int, list[float]]:
@@ -301,7 +302,7 @@ def submit(ledger: Ledger, now: float, person: int, token: str) -> Change:
         return Change(answer=(assignment.id, assignment.code))
     if assignment.outcome not in ("passed", "approved"):
         raise Refused(409, "not passed", "Only an assignment that passed its checks can be submitted.")
-    code = completion_code()
+    code = new_code()
     row = outcome_row(ledger, now, assignment.id, "submitted", code=code)
     audit = (ledger.people[person].name, "assignment submitted", {"assignment": assignment.id})
     return Change([(schema.outcomes, row)], (assignment.id, code), audit)

@@ -35,14 +35,14 @@ class Items:
             self.judged, self.leased = np.concatenate([self.judged, more]), np.concatenate([self.leased, more])
 
     def pool(self, campaign: Campaign) -> None:
-        """Note which items are to be judged, by topic."""
+        """Note which of the items that have a number are to be judged, by topic."""
         size = len(self.pairs)
         self.judged, self.leased = self.judged[:size].copy(), self.leased[:size].copy()
         self.pooled, self.topic = np.zeros(size, bool), np.zeros(size, np.int32)
         topics = {name: t for t, name in enumerate(campaign.topics)}
         for pair in campaign.pool:
-            id_ = self.ids[pair]
-            self.pooled[id_], self.topic[id_] = True, topics[pair[0]]
+            if (id_ := self.ids.get(pair)) is not None:
+                self.pooled[id_], self.topic[id_] = True, topics[pair[0]]
         order = np.flatnonzero(self.pooled)
         order = order[np.argsort(self.topic[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.topic[order], minlength=len(topics)))

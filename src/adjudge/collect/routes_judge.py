@@ -196,13 +196,13 @@ async def document(request: Request, token: str, slot: int, find: str = "") -> H
 @router.get("/documents/{token}/{slot}/matches")
 async def matches(request: Request, token: str, slot: int, find: str = "") -> dict[str, int]:
     """Say how often words are in a document."""
-    slow_down(request, "find", token)
     return {"matches": _shown(request, token, slot, find)[1]}
 
 
 def _shown(request: Request, token: str, slot: int, find: str) -> tuple[str, int]:
     """Return a document made safe, and the matches in it."""
     studio = studio_of(request)
+    slow_down(request, "document", token)
     name = c.document_name(studio.ledger, token, slot)
     shown = studio.campaign.documents.document(name)
     return safe_document(shown, find[:200], studio.campaign.settings.documents.most_bytes)

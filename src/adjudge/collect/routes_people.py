@@ -13,6 +13,7 @@ from adjudge.collect.access import hash_password, may, password_is, weak
 from adjudge.collect.crowd import Preview, arrival_session, mturk_arrival, prolific_arrival
 from adjudge.collect.identity import COOKIE, caller, caller_if_any, slow_down, studio_of
 from adjudge.collect.ledger import Person
+from adjudge.collect.limits import address_of
 from adjudge.collect.refused import Refused
 from adjudge.collect.render import page
 
@@ -56,7 +57,7 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     """Begin a session, if name and password go together; a wrong name takes as long as a wrong password."""
     studio = studio_of(request)
     slow_down(request, "sign-in", address(request))
-    slow_down(request, "sign-in", f"name:{name.casefold()[:100]}")
+    slow_down(request, "sign-in name", name.casefold()[:100])
     person = studio.ledger.people.get(studio.ledger.named.get(" ".join(name.split()).casefold(), -1))
     right = await asyncio.to_thread(password_is, person.password if person else None, password)
     if person is None or not right:
@@ -66,8 +67,8 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
 
 
 def address(request: Request) -> str:
-    """Return where a request comes from."""
-    return request.client.host if request.client else ""
+    """Return where a request comes from, to be counted by; uvicorn has read what trusted proxies say."""
+    return address_of(request.client.host if request.client else None)
 
 
 def welcome(request: Request, person: Person) -> Response:
@@ -154,7 +155,7 @@ async def _enter(
 async def prolific(request: Request) -> Response:
     """Let somebody in whom Prolific sends."""
     studio = studio_of(request)
-    slow_down(request, "join", address(request))
+    slow_down(request, "crowd", address(request))
     arrival = prolific_arrival(dict(request.query_params), studio.campaign.settings.prolific)
     return await _arrived(request, arrival)
 
@@ -163,7 +164,7 @@ async def prolific(request: Request) -> Response:
 async def mturk(request: Request) -> Response:
     """Let somebody in whom a platform sends that speaks Mechanical Turk's protocol; a preview writes nothing."""
     studio = studio_of(request)
-    slow_down(request, "join", address(request))
+    slow_down(request, "crowd", address(request))
     arrival = mturk_arrival(dict(request.query_params), studio.campaign.settings.mturk)
     if isinstance(arrival, Preview):
         return page(request, "preview.html")

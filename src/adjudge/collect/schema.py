@@ -244,8 +244,8 @@ audit = Table(
 )
 
 
-def migrate(connection: Connection, now: float) -> None:
-    """Bring a database to this version, whatever version it has; one from the future is refused."""
+def migrate(connection: Connection, now: float, note: bool = True) -> None:
+    """Bring a database to this version, whatever version it has, and note that; one from the future is refused."""
     present = versions.name in inspect(connection).get_table_names()
     have = connection.scalar(select(func.max(versions.c.version))) or 0 if present else 0
     if have > VERSION:
@@ -253,7 +253,8 @@ def migrate(connection: Connection, now: float) -> None:
         raise InputError(what, connection.engine.url.render_as_string(hide_password=True))
     for version in range(have + 1, VERSION + 1):
         MIGRATIONS[version](connection)
-        connection.execute(insert(versions), {"version": version, "at": now})
+        if note:
+            connection.execute(insert(versions), {"version": version, "at": now})
 
 
 def _create(connection: Connection) -> None:

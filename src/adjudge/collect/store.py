@@ -64,7 +64,8 @@ def url_of(database: str, folder: Path) -> URL:
 def engine_of(url: URL, read_only: bool = False) -> Engine:
     """Return the way to a database; every transaction of SQLite's writer takes the lock at its beginning."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_size=4, pool_pre_ping=True)
+        moment = "REPEATABLE READ" if read_only else "READ COMMITTED"  # a reader sees one moment
+        return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level=moment)
     engine = create_engine(url, poolclass=NullPool if read_only else None, connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")

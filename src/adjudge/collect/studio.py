@@ -17,14 +17,14 @@ from adjudge.collect.access import Seal, key_of
 from adjudge.collect.campaign import Campaign, load_campaign
 from adjudge.collect.commands import expire
 from adjudge.collect.ledger import Ledger
-from adjudge.collect.limits import Limits
+from adjudge.collect.limits import USUAL, Limits
 from adjudge.collect.restore import missing_items, restored
 from adjudge.collect.store import Change, Store, View, url_of
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
 TICK = 5.0  # seconds between looks for leases that have ended
-RATES = {"sign-in": (10, 60.0), "join": (20, 60.0), "judge": (600, 10.0), "find": (60, 10.0)}
+RATES = {**USUAL, "judge": (600, 10.0)}  # a page that replays its outbox is quick
 
 
 class Studio:
@@ -113,14 +113,19 @@ def open_store(campaign: Campaign) -> Store:
     database = os.environ.get("ADJUDGE_DATABASE") or campaign.settings.store.database
     store = Store(url_of(database, campaign.folder), lambda connection: restored(connection, campaign))
     try:
-        store.do(number_items)
+        number_items(store)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def number_items(ledger: Ledger, now: float) -> Change:
-    """Give a number to items that have none."""
+def number_items(store: Store) -> None:
+    """Give a number to the campaign's items that have none."""
+    store.do(_new_items, then=lambda ledger, now, _: ledger.items.pool(ledger.campaign))
+
+
+def _new_items(ledger: Ledger, now: float) -> Change:
+    """Add the items that have no number."""
     rows = [(schema.items, row) for row in missing_items(ledger)]
     return Change(rows, len(rows), ("studio", "items added", {"items": len(rows)}) if rows else None)

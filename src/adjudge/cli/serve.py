@@ -1,0 +1,84 @@
+"""``adjudge serve``: the studio of a campaign."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    folder: Annotated[
+        str | None, typer.Argument(metavar="CAMPAIGN", help="The folder that `adjudge campaign new` made.")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve a ready campaign with judges at work; kept in CAMPAIGN if given.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for others than this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The address under which others reach it, for links.")
+    ] = None,
+    proxies: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are believed, by commas."),
+    ] = None,
+) -> None:
+    """Start the web studio of a campaign: judges qualify, judge and are reviewed, a lead watches.
+
+    The first time it prints a link for the lead, to be used once. Everything a judge does is on the disk before it
+    is acknowledged; stop it with Ctrl-C whenever you like.
+
+    \b
+    $ adjudge serve --demo
+    $ adjudge campaign new my-campaign --topics topics.csv --documents documents/ --gold gold.csv
+    $ adjudge serve my-campaign
+    $ adjudge serve my-campaign --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
+    """
+    import contextlib
+    import tempfile
+
+    from adjudge.cli.extras import studio_installed
+    from adjudge.errors import UsageError
+
+    if folder is None and not demo:
+        raise UsageError("which campaign? give its folder, or --demo")
+    studio_installed()
+    from adjudge.collect import serve as serving
+    from adjudge.collect.studio import open_studio
+
+    with contextlib.ExitStack() as stack:
+        serving.free_port(host, port)
+        place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
+        if demo:
+            _demonstrate(place)
+        studio = open_studio(place)
+        stack.callback(studio.store.close)
+        for warning in studio.campaign.warnings:
+            print(f"note: {warning}")
+        links = {"lead": serving.invitation_link(studio, "lead")} if not serving.has_lead(studio) else {}
+        if demo:
+            links["judge"] = serving.invitation_link(studio, "judge")
+
+        def ready(taken: int) -> None:
+            address = (url or f"http://{host}:{taken}").rstrip("/")
+            print(f"{studio.campaign.settings.campaign.name}: {address}")
+            for role, link in links.items():
+                print(f"  come in as a {role}, once: {address}{link}")
+            print("Stop with Ctrl-C.", flush=True)
+
+        serving.serve(studio, host, port, proxies, ready)
+
+
+def _demonstrate(place: str) -> None:
+    """Put the demo campaign into a folder, with judges who have been at work, unless it is there already."""
+    from pathlib import Path
+
+    from adjudge.collect.demo import make_demo
+    from adjudge.collect.simulated import simulate_demo
+
+    if not (Path(place) / "campaign.toml").exists():
+        make_demo(place)
+        simulate_demo(place)
