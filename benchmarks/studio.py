@@ -6,7 +6,8 @@ that is answered after its commit, each set of five is finished by another that 
 sets are reviewed, submitted and followed by a new one. Nothing is left out but the browser and the gate's six seconds.
 Thinking: 500 judges on the same server who take 6 s (3 to 9) a judgment and load every document. Times are counted from
 the moment a judgment was due, so that waiting for a slow answer makes no later answer look fast.
-Memory: the most that the server has held by then (VmHWM), each of its processes.
+Memory: the most that the server has held by then (VmHWM), each of its processes. Then it is killed and started anew on
+all that it has collected; the time counts until a judge is answered.
 Beside Potato: 20 judges who do not think, one after the other in this run. Potato runs as its Docker image does
 (gunicorn, one worker, eight threads), two labels, passwordless sign-in, and each judge does as its page does: save the
 answer, move on, load the next page, without the page's scripts and further requests. Ours load every document, as
@@ -32,7 +33,7 @@ import studio_potato
 from claim import Claim
 from studio_campaign import SETTINGS, Server, Size, add_judges, cpu_seconds, family, peak_mb, write_campaign
 from studio_kill import Told, faults, hindrances, lines
-from studio_load import Load, found, in_own_process
+from studio_load import Elsewhere, Load
 from studio_races import row as raced
 
 HOW = [" ".join(part.split()) for part in re.split(r"\n(?=\w+(?: Potato)?: )", __doc__.split("\n\n")[1])]
@@ -66,12 +67,12 @@ class Stage:
     def work(self, prefix: str, **how: Any) -> dict[str, Any]:
         """Let the judges of one name work; return what was measured, the server's share of a core with it."""
         load = Load(self.server.port, self.crowds[prefix], prefix=f"{prefix}-", **how)
-        process = in_own_process(load)
+        judges = Elsewhere(load)
         time.sleep(load.warm + 1.0)
         before, began = cpu_seconds(self.server.pid), time.perf_counter()
         time.sleep(max(0.0, load.seconds - 2.0))
         share = (cpu_seconds(self.server.pid) - before) / (time.perf_counter() - began)
-        told = found(process)
+        told = judges.found()
         self.kept |= set(told.pop("kept"))
         say(f"{prefix}: {told} server {share:.2f}")
         if told["problems"]:
@@ -116,8 +117,10 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
         parts = [[_called(pid), f"{peak_mb(pid):.0f}"] for pid in family(server.pid)]
         parts.append(["all", f"{sum(peak_mb(pid) for pid in family(server.pid)):.0f}"])
         parts[0][1] += f" (goal {GOAL_MB})"
+        server.kill()
+        parts.append(["started anew after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
         wrong = stage.faults()
-        yield Claim("Memory", HOW[2], ("process", "most held, MB"), parts)
+        yield Claim("Memory and restart", HOW[2], ("process", "most held, MB"), parts)
         if wrong:
             raise RuntimeError(f"the database is not as it should be: {wrong}")
 

@@ -11,6 +11,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,23 +118,25 @@ async def judged(load: Load) -> dict[str, Any]:
     return {**watch.told(), "kept": kept, "problems": problems[:5]}
 
 
-def in_own_process(load: Load) -> subprocess.Popen[str]:
-    """Start the judges in a process of their own."""
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(load._asdict()))
-    process.stdin.close()
-    return process
+class Elsewhere:
+    """Judges in a process of their own."""
 
+    def __init__(self, load: Load) -> None:
+        self.told = tempfile.TemporaryFile("w+")  # no pipe: it would hold 64 kB, and nobody reads until the end
+        command = [sys.executable, str(Path(__file__))]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.told, text=True)
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(load._asdict()))
+        self.process.stdin.close()
 
-def found(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return what a process of judges found."""
-    assert process.stdout is not None
-    told: dict[str, Any] = json.loads(process.stdout.read())
-    process.wait()
-    return told
+    def found(self) -> dict[str, Any]:
+        """Return what they found, once they are done."""
+        if self.process.wait():
+            raise RuntimeError("the process of the judges failed")
+        with self.told as file:
+            file.seek(0)
+            told: dict[str, Any] = json.load(file)
+        return told
 
 
 if __name__ == "__main__":
