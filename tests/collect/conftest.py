@@ -1,11 +1,19 @@
 """What tests of the desk share: a small campaign that has been worked on, through the commands of the studio."""
 
 import json
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sqlalchemy
+from sqlalchemy.pool import NullPool
 
 SETTINGS = """
 [campaign]
@@ -195,9 +203,47 @@ def crowd_through(made, who, right=True, seconds=10.0):
     return held
 
 
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory):
+    """Return the URL of a PostgreSQL server of our own, from Debian's packages, up to the name of a database."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        if os.environ.get("CI"):
+            pytest.fail("needs PostgreSQL (Debian's package postgresql)")
+        pytest.skip("needs PostgreSQL (Debian's package postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="adjudge-pg"))  # a socket's path must be short
+    user = "postgres" if os.geteuid() == 0 else None  # root may not run the server
+    if user:
+        shutil.chown(folder, user)
+
+    def run(program, *args):
+        command = [str(programs[-1] / program), *args]
+        subprocess.run(command, check=True, user=user, cwd=folder, capture_output=True)
+
+    run("initdb", "-D", str(folder / "data"), "-U", "adjudge", "--auth=trust", "--no-sync")
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    run("pg_ctl", "-D", str(folder / "data"), "-w", "-l", str(folder / "log"), "-o", options, "start")
+    yield lambda name: f"postgresql+psycopg://adjudge@/{name}?host={folder}"
+    run("pg_ctl", "-D", str(folder / "data"), "-m", "immediate", "stop")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, monkeypatch):
+    """Have a test's campaign in SQLite, and again in PostgreSQL."""
+    if request.param == "postgresql":
+        server = request.getfixturevalue("postgresql")
+        name = f"t{uuid.uuid4().hex}"
+        engine = sqlalchemy.create_engine(server("postgres"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        monkeypatch.setenv("ADJUDGE_DATABASE", server(name))
+    return request.param
+
+
 @pytest.fixture
-def crowd(tmp_path):
-    """Return a maker of campaigns of the paper's kind, opened and closed by the test."""
+def crowd(tmp_path, database):
+    """Return a maker of campaigns of the paper's kind, opened and closed by the test, on either database."""
     made = []
 
     def make(settings="", **sizes):

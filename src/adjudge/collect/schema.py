@@ -264,7 +264,7 @@ def _create(connection: Connection) -> None:
     if not sqlite:
         connection.exec_driver_sql(
             "CREATE OR REPLACE FUNCTION adjudge_kept() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME; END $$"
+            "$$ BEGIN RAISE EXCEPTION 'rows of %% are never changed', TG_TABLE_NAME; END $$"
         )
     for table in METADATA.sorted_tables:
         for deed in ("UPDATE", "DELETE"):

@@ -114,9 +114,9 @@ class Store:
             self._waiting.put(None)
             self._thread.join()
             self._thread = None
+        self._held.close()
         self._writer.dispose()
         self._reader.dispose()
-        self._held.close()
 
     def ask(self, command: Command, reply: Reply, then: View | None = None) -> None:
         """Have a command carried out; ``reply`` is called by the writer's thread, after the commit."""
