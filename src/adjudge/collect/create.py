@@ -18,12 +18,13 @@ from adjudge.collect.document_sources import read_sources
 from adjudge.collect.instructions import INSTRUCTIONS
 from adjudge.collect.names import name_problem
 from adjudge.collect.pool import DEPTH, all_pairs, described, pooled, read_pool
-from adjudge.collect.problems import Problems
+from adjudge.collect.problems import CampaignProblems, Problems
 from adjudge.collect.records import FixedSet, Gold, Pair
 from adjudge.collect.settings import About, Settings
 from adjudge.errors import InputError, UsageError, quote, quoted
 
 KEPT = ("studio.db", "key")  # what the studio wrote, which nothing here touches
+NOTHING = "nothing was written"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None
     try:
         staging.mkdir(parents=True)
         write(staging)
-        load_campaign(staging)
+        _check(staging)
         if target.exists():
             for name in FILES:
                 os.replace(staging / name, target / name)
@@ -95,6 +96,14 @@ def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None
         raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _check(staging: Path) -> None:
+    """Refuse a campaign that could not be loaded, while it is still aside."""
+    try:
+        load_campaign(staging)
+    except CampaignProblems as error:
+        raise CampaignProblems(error.problems, NOTHING) from error
 
 
 def _title(place: Path, about: About) -> str:
@@ -114,7 +123,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     _note_unknown(str(sources.gold), lines.items(), known_topics, names, problems)
     listed = {} if sources.pool is None else read_pool(sources.pool, problems)
     _note_unknown(str(sources.pool), listed.items(), known_topics, names, problems)
-    problems.refuse("nothing was written")
+    problems.refuse(NOTHING)
     pairs = list(listed) if sources.pool is not None else _pairs(sources, known_topics, names, notes)
     missing = [pair for pair in known_gold if pair not in set(pairs)] if sources.runs else []
     if missing:
