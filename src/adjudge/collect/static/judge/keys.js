@@ -7,8 +7,9 @@ import { preferences } from "./preferences.js";
 function pressed(event) {
   const control = event.ctrlKey || event.metaKey ? "Ctrl+" : "";
   const alt = event.altKey ? "Alt+" : "";
-  const named = event.key.length > 1 || control ? event.shiftKey : false; // a shifted letter is another letter
-  return `${control}${alt}${named ? "Shift+" : ""}${control ? event.key.toLowerCase() : event.key}`;
+  const isLetter = event.key.length === 1;
+  const shift = event.shiftKey && (control || !isLetter) ? "Shift+" : ""; // a shifted letter is another letter
+  return `${control}${alt}${shift}${control && isLetter ? event.key.toLowerCase() : event.key}`;
 }
 
 /** Listen to a table of keys until the signal ends. Escape leaves a field, so that letters are keys again. */

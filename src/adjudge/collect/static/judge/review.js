@@ -44,7 +44,7 @@ function criterionRow(criterion) {
   const mark = criterion.passed ? t("reached") : t("not_reached");
   const word = element("span", { className: `chip ${criterion.passed ? "good" : "warn"}`, textContent: mark });
   const cells = [wanted, got].map((textContent) => element("td", { className: "number", textContent }));
-  return element("tr", {}, element("th", { scope: "row", textContent: label }), ...cells, element("td", {}, word));
+  return element("tr", {}, element("th", { scope: "row" }, label, " ", word), ...cells);
 }
 
 /** Return a card on a document that was known to be otherwise. */

@@ -45,7 +45,9 @@ function createRow({ slot, title }, count) {
   const open = element("button", { type: "button", className: "opener" });
   const badge = element("span", { className: "letter", textContent: name });
   const verdict = element("span", { className: "verdict-word" });
-  open.append(badge, element("span", { className: "title", textContent: title, title }), verdict);
+  const words = element("span", { className: "words" }, element("span", { className: "title", textContent: title, title }));
+  words.append(verdict);
+  open.append(badge, words);
   const up = arrow("\u2191", t("rank_up", { name }));
   const down = arrow("\u2193", t("rank_down", { name }));
   const item = element("li", { className: "ranked" }, handle, rank, open, up, down);

@@ -30,16 +30,24 @@ export function criterionWords({ name, wanted, got }) {
 
 /** Return the rules of a gate, in plain words, before they bite. */
 export function ruleSentences(rules, kind) {
-  const { sets, documents, qualification, pay } = rules;
-  const size = kind === "qualification" ? { n: qualification.jobs, documents } : { n: sets, documents };
-  const sentences = [t("rule_size", size), t("rule_relevance"), t("rule_order"), t("rule_unsure")];
-  if (kind === "qualification")
-    sentences.push(t("rule_qualification", { correct: qualification.correct, n: qualification.gold }));
-  else sentences.push(t("rule_gold", { binary: percent(rules.binary), ndcg: number(rules.ndcg, 2) }));
-  if (rules.seconds > 0) sentences.push(t("rule_time", { n: rules.seconds }));
-  sentences.push(t("rule_lease", { n: rules.lease_minutes }), t("rule_review"));
-  if (kind !== "qualification" && pay?.amount > 0) sentences.push(t("rule_pay", { amount: money(pay.amount, pay.currency) }));
-  return sentences;
+  const size = { n: kind === "qualification" ? rules.qualification.jobs : rules.sets, documents: rules.documents };
+  const special = kind === "qualification" ? qualificationRules(rules) : workRules(rules);
+  const always = [t("rule_size", size), t("rule_relevance"), t("rule_order"), t("rule_unsure")];
+  return [...always, ...special, t("rule_lease", { n: rules.lease_minutes }), t("rule_review")];
+}
+
+function qualificationRules({ qualification: { correct, gold, attempts } }) {
+  const tries = attempts ? [t("rule_attempts", { n: attempts })] : [];
+  return [t("rule_qualification", { correct, n: gold }), ...tries];
+}
+
+function workRules({ binary, ndcg, seconds, pay, most_returns: returns }) {
+  return [
+    ...(binary || ndcg ? [t("rule_gold", { binary: percent(binary), ndcg: number(ndcg, 2) })] : []),
+    ...(seconds ? [t("rule_time", { n: seconds })] : []),
+    ...(returns ? [t("rule_returns", { n: returns })] : []),
+    ...(pay?.amount ? [t("rule_pay", { amount: money(pay.amount, pay.currency) })] : []),
+  ];
 }
 
 /** Return how much time is left, in words. */

@@ -13,7 +13,7 @@ import { letter, t } from "./text.js";
  * Return the sheet of a set. `changed(slots)` hears which answers are new, `left(slot)` which document was closed.
  * `seconds` is counted elsewhere and only shown here.
  */
-export function createSheet({ part, set, seconds, placed, rules, viewer, isLast, signal, changed, left }) {
+export function createSheet({ part, set, seconds, placed, least, viewer, isLast, signal, changed, left }) {
   const { documents, topic } = set;
   const history = createHistory(ranking.stateOf(documents, placed));
   const rows = createRows(part("ranking"), documents, { move, open });
@@ -132,12 +132,12 @@ export function createSheet({ part, set, seconds, placed, rules, viewer, isLast,
   function drawTime() {
     tabs.forEach(({ tab, time }, slot) => {
       const whole = Math.floor(seconds[slot]);
-      tab.classList.toggle("brief", seconds[slot] < rules.seconds);
+      tab.classList.toggle("brief", seconds[slot] < least);
       if (time.textContent !== t("short_seconds", { n: whole })) time.textContent = t("short_seconds", { n: whole });
     });
     const whole = Math.floor(seconds[opened]);
-    const short = seconds[opened] < rules.seconds;
-    part("time").textContent = short ? t("time_short", { n: whole, least: rules.seconds }) : t("time_fine", { n: whole });
+    const short = seconds[opened] < least;
+    part("time").textContent = short ? t("time_short", { n: whole, least }) : t("time_fine", { n: whole });
     part("time").classList.toggle("brief", short);
   }
 

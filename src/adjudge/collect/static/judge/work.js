@@ -52,8 +52,9 @@ export function openWork(main, first, context) {
     sent = set.documents.map((one) => one.seconds);
     viewer.retain([...set.documents]);
     const isLast = set.position + 1 === assignment.of;
+    const least = assignment.kind === "work" ? context.rules.seconds : 0; // a qualification is not timed
     const hooks = { changed, left: sendTime, signal: left.signal };
-    sheet = createSheet({ part, set, seconds, placed: mine.placed, rules: context.rules, viewer, isLast, ...hooks });
+    sheet = createSheet({ part, set, seconds, placed: mine.placed, least, viewer, isLast, ...hooks });
     setLease(assignment.seconds_left);
     drawProgress();
     lookAhead();
