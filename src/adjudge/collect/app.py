@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from adjudge.collect import routes_judge, routes_people
+from adjudge.collect import routes_data, routes_desk, routes_judge, routes_people
 from adjudge.collect.headers import Headers
 from adjudge.collect.refused import Refused
 from adjudge.collect.render import page
@@ -33,7 +33,7 @@ def create_app(studio: Studio) -> FastAPI:
 
     app = FastAPI(title="adjudge", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio = studio
-    for routes in (routes_judge, routes_people):
+    for routes in (routes_judge, routes_people, routes_desk, routes_data):
         app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(Refused, _refused)

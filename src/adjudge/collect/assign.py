@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from adjudge.collect.beliefs import TYPICAL
 from adjudge.collect.campaign import FixedSet
 from adjudge.collect.information import expected_information, settled
 from adjudge.collect.items import Ids, Items, Met
 from adjudge.collect.settings import Redundancy
-
-TYPICAL = np.array([[0.85, 0.15], [0.15, 0.85]])  # a judge nothing is known of yet: rows are truths, columns labels
 
 
 class Planned(NamedTuple):

@@ -11,11 +11,14 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from sqlalchemy import Connection
 
 from adjudge.collect import schema
 from adjudge.collect.access import Seal, key_of
+from adjudge.collect.beliefs import Beliefs
 from adjudge.collect.campaign import Campaign, load_campaign
 from adjudge.collect.commands import expire
+from adjudge.collect.consulting import believe, believing, consult, news
 from adjudge.collect.ledger import Ledger
 from adjudge.collect.limits import USUAL, Limits
 from adjudge.collect.restore import missing_items, restored
@@ -32,6 +35,7 @@ class Studio:
 
     def __init__(self, campaign: Campaign, store: Store, seal: Seal) -> None:
         self.campaign, self.store, self.seal = campaign, store, seal
+        self.beliefs = Beliefs(campaign.folder)
         self.limits = Limits(RATES)
         self.rng = np.random.default_rng(secrets.randbits(128))
 
@@ -72,7 +76,7 @@ class Studio:
     async def running(self) -> AsyncIterator[None]:
         """Take commands, end leases and keep the consensus fresh until the server stops."""
         self.store.start()
-        jobs = [asyncio.create_task(self._ticking())]
+        jobs = [asyncio.create_task(self._ticking()), asyncio.create_task(self._consulting())]
         try:
             yield
         finally:
@@ -89,6 +93,17 @@ class Studio:
             except Exception as error:  # the disk may be full for now: the next tick tries again
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)
+
+    async def _consulting(self) -> None:
+        """Keep the consensus fresh."""
+        known: tuple[int, ...] | None = None
+        while True:
+            if (new := news(self.ledger)) != known:
+                await consult(self.campaign.folder)
+                known = new
+            if self.beliefs.refresh():
+                await self.do(believe, self.beliefs)
+            await asyncio.sleep(self.campaign.settings.consensus.every_seconds)
 
 
 def _resolve(done: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
@@ -111,7 +126,13 @@ def open_studio(folder: str | os.PathLike[str]) -> Studio:
 def open_store(campaign: Campaign) -> Store:
     """Open the database of a campaign, with a number for every item."""
     database = os.environ.get("ADJUDGE_DATABASE") or campaign.settings.store.database
-    store = Store(url_of(database, campaign.folder), lambda connection: restored(connection, campaign))
+    beliefs = Beliefs(campaign.folder)
+
+    def fold(connection: Connection) -> Ledger:
+        beliefs.refresh()
+        return believing(restored(connection, campaign), beliefs)
+
+    store = Store(url_of(database, campaign.folder), fold)
     try:
         number_items(store)
     except BaseException:
