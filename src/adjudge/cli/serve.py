@@ -77,7 +77,7 @@ def _demonstrate(place: str) -> None:
     from pathlib import Path
 
     from adjudge.collect.demo import make_demo
-    from adjudge.collect.simulated import simulate_demo
+    from adjudge.collect.demo_work import simulate_demo
 
     if not (Path(place) / "campaign.toml").exists():
         make_demo(place)

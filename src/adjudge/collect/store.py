@@ -84,7 +84,9 @@ def engine_of(url: URL, read_only: bool = False) -> Engine:
 class Store:
     """The tables of one campaign, and the one who writes to them."""
 
-    def __init__(self, url: URL, fold: Callable[[Connection], Ledger], clock: Clock | None = None) -> None:
+    def __init__(
+        self, url: URL, fold: Callable[[Connection], Ledger], clock: Callable[[], float] | None = None
+    ) -> None:
         self.url = url
         self._writer, self._reader = engine_of(url), engine_of(url, read_only=True)
         self._held = contextlib.ExitStack()

@@ -123,7 +123,7 @@ def open_studio(folder: str | os.PathLike[str]) -> Studio:
     return Studio(campaign, store, Seal(key_of(campaign.folder)))
 
 
-def open_store(campaign: Campaign) -> Store:
+def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> Store:
     """Open the database of a campaign, with a number for every item."""
     database = os.environ.get("ADJUDGE_DATABASE") or campaign.settings.store.database
     beliefs = Beliefs(campaign.folder)
@@ -132,7 +132,7 @@ def open_store(campaign: Campaign) -> Store:
         beliefs.refresh()
         return believing(restored(connection, campaign), beliefs)
 
-    store = Store(url_of(database, campaign.folder), fold)
+    store = Store(url_of(database, campaign.folder), fold, clock)
     try:
         number_items(store)
     except BaseException:
