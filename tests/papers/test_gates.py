@@ -1,10 +1,12 @@
 """Paper 002, section 1.2.5: the printed example of the gates, and the traps in them."""
 
+import runpy
 from math import isnan
+from pathlib import Path
 
 import pytest
 
-from adjudge.collect.designer import compositions, design
+from adjudge.collect.designer import compositions, design, solve
 from adjudge.collect.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
 from adjudge.collect.settings import Gate
 
@@ -49,3 +51,12 @@ def test_the_gate_refuses_careful_judges_by_composition():
     refused = [found.false_refuse[0.85] for found in designs if found.feasible]
     assert len(refused) == 18
     assert (min(refused), max(refused)) == pytest.approx((0.16, 0.66), abs=0.005)
+
+
+def test_the_page_on_gates_has_these_figures():
+    """The tables of docs/gates.md are those that its script writes now, and its example says what it says."""
+    root = Path(__file__).parents[2]
+    text = (root / "docs" / "gates.md").read_text("utf-8")
+    assert runpy.run_path(str(root / "benchmarks" / "gates.py"))["page"](text) == text
+    assert design([1] * 5, Gate()).reason in text
+    assert f"# {solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate()).ndcg}" in text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.errors import AdjudgeWarning, UsageError
 
 if TYPE_CHECKING:
     from adjudge.collect.designer import Design
@@ -38,7 +38,7 @@ def gate(
     Worst and best are the NDCG that strict ranks can reach. Random, all rel. and all irr. are how often it takes
     who tosses coins, who calls everything relevant, and who calls everything irrelevant; the last columns are how
     often it refuses a judge who is right about 85 or 95 % of documents. Nothing is estimated: every answer that
-    can be given is looked at. A set that nobody can pass is an error, with the reason.
+    can be given is looked at. A campaign with a set that nobody can pass is refused, with the reason.
 
     --solve turns it round: it keeps the binary threshold where it may, lowers it where it must, and sets NDCG as
     high as the wish allows, for every gold set at once.
@@ -66,12 +66,14 @@ def gate(
         return
     sets = gate_table(campaign)
     if solve is not None:
-        found = solve_sets([row.grades for row in sets], solve, accuracy, settings.gate)
-        _show_solved(found, settings.gate, solve, accuracy, len(sets))
+        solved = solve_sets([row.grades for row in sets], solve, accuracy, settings.gate)
+        _show_solved(solved, settings.gate, solve, accuracy, len(sets))
         return
     designs = [(f"{row.name} ({_shown(sorted(row.grades))})", row.design) for row in sets]
     _show(designs, "gold set", "gold sets", settings.gate)
-    _complain(designs, folder)
+    for name, found in designs:
+        for sentence in found.warnings:
+            warnings.warn(f"{name}: {sentence}", AdjudgeWarning, stacklevel=2)
 
 
 def _show(designs: Sequence[tuple[str, Design]], head: str, what: str, asked: Gate) -> None:
@@ -81,16 +83,6 @@ def _show(designs: Sequence[tuple[str, Design]], head: str, what: str, asked: Ga
     title = f"{len(designs)} {what}; binary >= {asked.binary:g}, NDCG >= {asked.ndcg:g} of the {asked.ndcg_of} ideal"
     rows = [(name, *_figures(design), "" if design.feasible else "nobody can pass") for name, design in designs]
     console().print(table(title, (head, *HEAD, ""), rows))
-
-
-def _complain(designs: Sequence[tuple[str, Design]], folder: str) -> None:
-    """Warn of sets that tell little, and refuse those that nobody can pass."""
-    for name, design in designs:
-        for sentence in design.warnings:
-            warnings.warn(f"{name}: {sentence}", AdjudgeWarning, stacklevel=3)
-    impossible = [f"{name}: {design.reason}" for name, design in designs if not design.feasible]
-    if impossible:
-        raise InputError("nobody can pass " + "; ".join(impossible), folder)
 
 
 def _shown(grades: Sequence[int]) -> str:
