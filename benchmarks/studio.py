@@ -177,7 +177,13 @@ def hindered() -> Claim:
         say(f"{what}: {told}")
         wrong = "; ".join(told["faults"]) or "none"
         rows.append([what, str(told["during"]), str(told["refused"]), str(told["after"]), wrong])
-    head = ("", "acknowledged meanwhile", "answered 503", "acknowledged in the 1.5 s after", "false, lost or doubled")
+    head = (
+        "",
+        "acknowledged meanwhile",
+        "answered 503",
+        "acknowledged afterwards, without a restart",
+        "false, lost or doubled",
+    )
     return Claim("Hindered", HOW[5], head, rows)
 
 

@@ -193,6 +193,10 @@ class Trial:
         """Return what is wrong by now."""
         return faults(self.folder, self.told)
 
+    def refused(self, status: int) -> int:
+        """Return how often the studio has refused with a status."""
+        return sum(judge.refused.get(status, 0) for judge in self.judges)
+
     async def until(self, end: Callable[[], Any]) -> None:
         """Let judges work until something is done, in a thread, that ends it for them."""
         working = [asyncio.create_task(judge.work()) for judge in self.judges]
@@ -206,64 +210,73 @@ class Trial:
             judge.line.close()
 
 
-def killed(folder: Path, rounds: int, seed: int = 0, longest: float = 0.6) -> dict[str, Any]:
-    """Kill the studio again and again while judges work; return what was found."""
-    rng, found, starts = random.Random(seed), [], []
+def wait_until(so: Callable[[], bool], within: float = 30.0) -> None:
+    """Wait for something, for no longer than some seconds."""
+    end = time.perf_counter() + within
+    while not so() and time.perf_counter() < end:
+        time.sleep(0.001)
+
+
+def killed(folder: Path, rounds: int, seed: int = 0, most: int = 60) -> dict[str, Any]:
+    """Kill the studio again and again while judges work; return what was found.
+
+    It is killed a few random milliseconds after a random number of answers, none included.
+    """
+    rng = random.Random(seed)
+    found: list[str] = []
+    starts: list[float] = []
     trial = Trial(folder, rounds)
     with trial.server as server:
         for _ in range(rounds):
             starts.append(server.start(trial.sessions[0]))
             found += trial.faults()
-            moment = rng.random() * longest
+            answers, later = len(trial.told.answers) + rng.randint(0, most), rng.random() * 0.02
 
-            def end(moment: float = moment) -> None:
-                time.sleep(moment)
+            def end(answers: int = answers, later: float = later) -> None:
+                wait_until(lambda: len(trial.told.answers) >= answers)
+                time.sleep(later)
                 server.kill()
 
             asyncio.run(trial.until(end))
         starts.append(server.start(trial.sessions[0]))
         found += trial.faults()
-    refused: dict[int, int] = {}
-    for judge in trial.judges:
-        for status, n in judge.refused.items():
-            refused[status] = refused.get(status, 0) + n
-    return {
-        "faults": found,
-        "starts": starts,
-        "answers": len(trial.told.answers),
-        "told": trial.told,
-        "refused": refused,
-    }
+    refused = {status: trial.refused(status) for judge in trial.judges for status in judge.refused}
+    return {"faults": found, "starts": starts, "answers": len(trial.told.answers), "refused": refused}
 
 
 def hindered(
-    folder: Path, hindrance: Callable[[Trial], contextlib.AbstractContextManager[None]], seconds: float = 3.0
+    folder: Path, hindrance: Callable[[Trial], contextlib.AbstractContextManager[None]], seconds: float = 2.0
 ) -> dict[str, Any]:
     """Let judges work before, during and after something that keeps the studio from writing."""
     trial = Trial(folder, 10)
-    counts = []
+    counts: list[int] = []
+    found: list[str] = []
+
+    def count() -> None:
+        counts.append(len(trial.told.answers))
+
     with trial.server as server:
         server.start(trial.sessions[0])
 
         def end() -> None:
-            time.sleep(0.5)
-            counts.append(len(trial.told.answers))
+            wait_until(lambda: len(trial.told.answers) >= 20)
+            count()
             with hindrance(trial):
-                time.sleep(0.2)
-                counts.append(len(trial.told.answers))
+                wait_until(lambda: trial.refused(503) > 0)
+                time.sleep(0.5)  # what was on its way has come
+                count()
                 time.sleep(seconds)
-                counts.append(len(trial.told.answers))
+                count()
                 found.extend(trial.faults())
-            time.sleep(1.5)
-            counts.append(len(trial.told.answers))
+            wait_until(lambda: len(trial.told.answers) >= counts[-1] + 20)
+            count()
             server.kill()
 
-        found: list[str] = []
         asyncio.run(trial.until(end))
         server.start(trial.sessions[0])
         found += trial.faults()
-    refused = sum(judge.refused.get(503, 0) for judge in trial.judges)
     before, began, ended, after = counts
+    refused = trial.refused(503)
     return {"faults": found, "before": before, "during": ended - began, "after": after - ended, "refused": refused}
 
 
@@ -318,7 +331,7 @@ def hindrances() -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Try everything that keeps the studio from writing."""
     with tempfile.TemporaryDirectory() as place:
         yield "no file may grow (EFBIG)", hindered(Path(place) / "a", no_room)
-        yield "database locked by another process, 5 s", hindered(Path(place) / "b", locked, 5.0)
+        yield "database locked by another process", hindered(Path(place) / "b", locked)
     with small_disk() as folder:
         yield "disk full (ENOSPC)", None if folder is None else hindered(folder, full_disk)
 

@@ -122,7 +122,7 @@ class Elsewhere:
     """Judges in a process of their own."""
 
     def __init__(self, load: Load) -> None:
-        self.told = tempfile.TemporaryFile("w+")  # no pipe: it would hold 64 kB, and nobody reads until the end
+        self.told = tempfile.TemporaryFile("w+")  # noqa: SIM115  # a pipe would hold 64 kB, and nobody reads yet
         command = [sys.executable, str(Path(__file__))]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.told, text=True)
         assert self.process.stdin is not None

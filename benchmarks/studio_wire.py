@@ -74,7 +74,17 @@ class Line(asyncio.Protocol):
                 self.wire = None
 
     async def ask(self, request: bytes) -> Reply:
-        """Send a request, wait for the reply."""
+        """Send a request, wait for the reply; again, as browsers do, where the server has just closed an idle line."""
+        kept = self.wire is not None and not self.wire.is_closing()
+        try:
+            return await self._asked(request)
+        except ConnectionError:
+            if not kept:
+                raise
+        return await self._asked(request)
+
+    async def _asked(self, request: bytes) -> Reply:
+        """Send a request once."""
         loop = asyncio.get_running_loop()
         if self.wire is None or self.wire.is_closing():
             self.buffer.clear()

@@ -69,9 +69,9 @@ def test_what_cannot_be_written_is_answered_503_and_not_acknowledged(tmp_path: P
     """A full disk, a database in other hands: 503, nothing false acknowledged, and work goes on without a restart."""
     import studio_kill
 
-    found = studio_kill.hindered(tmp_path / "campaign", getattr(studio_kill, hindrance), seconds=3.0)
+    found = studio_kill.hindered(tmp_path / "campaign", getattr(studio_kill, hindrance))
     assert found["faults"] == []
-    assert found["before"] > 0
+    assert found["before"] >= 20
     assert found["during"] == 0
     assert found["refused"] > 0
-    assert found["after"] > 0
+    assert found["after"] >= 20
