@@ -1,10 +1,11 @@
-"""Writes the pages that follow from the code: the CLI reference, the models and designs, the README's picture.
+"""Writes the pages that follow from the code: the CLI, models and designs, settings of campaigns, the README's picture.
 
 ``--check`` writes nothing and fails where a page is out of step.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import adjudge
 from adjudge.cli.app import app
+from adjudge.collect.settings import SETTINGS
 from adjudge.judgments.simulate import DESIGNS, SIZES
 from adjudge.models.registry import MODELS
 
@@ -24,10 +26,12 @@ CELL, GAP, TOP = 26, 34, 30  # of the picture, in pixels
 def cli_page() -> str:
     """Return the help of every command."""
     runner = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"})
-    commands = ["", *get_command(app).commands]  # type: ignore[attr-defined]
+    commands = [""]
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        commands += [name, *(f"{name} {inner}" for inner in getattr(command, "commands", ()))]
     pages = []
     for name in commands:
-        text = runner.invoke(app, [name, "--help"] if name else ["--help"], prog_name="adjudge").output
+        text = runner.invoke(app, [*name.split(), "--help"], prog_name="adjudge").output
         pages.append(f"## adjudge {name}".rstrip() + f"\n\n```text\n{text.rstrip()}\n```\n")
     return "# The command line\n\nWritten by `make docs` from the commands' own help.\n\n" + "\n".join(pages)
 
@@ -55,6 +59,19 @@ def models_page() -> str:
         _table(("size", "what it is"), sizes),
     ]
     return "\n".join(parts)
+
+
+def campaigns_page() -> str:
+    """Return the page on campaigns, with the table of settings as it is now."""
+    before, start, rest = (HERE / "campaigns.md").read_text(encoding="utf8").partition("<!-- settings -->\n")
+    _, end, after = rest.partition("<!-- end of settings -->")
+    rows = [(f"`{s.name}`", f"`{_toml(s.default)}`", s.expected, s.meaning) for s in SETTINGS]
+    return before + start + _table(("setting", "default", "may be", "what it is"), rows) + end + after
+
+
+def _toml(value: object) -> str:
+    """Return a default as one writes it in campaign.toml."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -99,7 +116,7 @@ def _text(x: float, y: float, words: str, anchor: str, ink: str = "black") -> st
     return f'<text x="{x:g}" y="{y:g}" {style}>{words}</text>'
 
 
-PAGES = {"cli.md": cli_page, "models.md": models_page, "judges.svg": picture}
+PAGES = {"cli.md": cli_page, "models.md": models_page, "campaigns.md": campaigns_page, "judges.svg": picture}
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from adjudge.collect.campaign import FILES
 from adjudge.collect.demo import demo_truth, make_demo
 from adjudge.collect.designer import design
 from adjudge.collect.settings import Settings
+from adjudge.collect.settings_file import settings_text
 from adjudge.errors import InputError
 
 
@@ -24,6 +25,11 @@ def test_it_is_a_campaign_without_warnings(demo):
     assert sorted(path.name for path in demo.folder.iterdir()) == sorted(FILES)
     assert (demo.settings.assignment, demo.settings.gate) == (Settings().assignment, Settings().gate)
     assert (demo.settings.qualification, demo.settings.redundancy) == (Settings().qualification, Settings().redundancy)
+
+
+def test_its_settings_are_written_as_new_ones_are(demo):
+    """With the comments of today; where this fails, write what ``settings_text`` gives."""
+    assert (demo.folder / "campaign.toml").read_text(encoding="utf8") == settings_text(demo.settings)
 
 
 def test_there_is_enough_of_it(demo):

@@ -74,6 +74,10 @@ def test_sets_keep_the_order_of_documents(tmp_path):
             [", line 2: gold set 'a': document 'd8' of topic '1' has no grade in gold.csv"],
         ),
         (
+            rows("a", "gold", "d1", "d0") + rows("b", "monitoring", "d2", "d1"),
+            [", line 4: set 'b': document 'd1' of topic '1' is in set 'a' already: a judge would meet it twice"],
+        ),
+        (
             rows("a", "qualification", "d7", "d8"),
             [", line 2: qualification set 'a' has no document with a grade in gold.csv: it needs one"],
         ),

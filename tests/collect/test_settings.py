@@ -9,6 +9,8 @@ from adjudge.collect.settings import (
     SETTINGS,
     TABLES,
     Assignment,
+    Mturk,
+    Prolific,
     Redundancy,
     Settings,
     clashes,
@@ -111,4 +113,15 @@ def test_clashes_name_the_field():
             "assignment.gold_sets is 2 of 2 sets, which leaves nothing to judge: make it smaller",
         ),
         ("redundancy.least", "redundancy.least is 4, more than redundancy.most, which is 3"),
+    ]
+    crowds = replace(Settings(), prolific=Prolific(enabled=True), mturk=Mturk(enabled=True, submit_hosts=()))
+    assert clashes(crowds) == [
+        (
+            "prolific.enabled",
+            "prolific.enabled is true, but prolific.studies is empty, so that nobody could come: name the study",
+        ),
+        (
+            "mturk.enabled",
+            "mturk.enabled is true, but mturk.submit_hosts is empty, so that nothing could be submitted",
+        ),
     ]

@@ -45,6 +45,8 @@ def read_sets(path: Path, known: Known, problems: Problems) -> tuple[FixedSet, .
         for fixed in sets.values():
             for what in _wrong_set(fixed, known):
                 problems.add(what, FILE, lines[fixed.name])
+        for name, what in _met_twice(sets.values()):
+            problems.add(what, FILE, lines[name])
         for what in _too_few(tuple(sets.values()), known):
             problems.add(what, FILE)
     return tuple(sets.values())
@@ -93,6 +95,17 @@ def _wrong_set(fixed: FixedSet, known: Known) -> Iterable[str]:
                 yield f"gold set {quote(fixed.name)} can be passed by nobody: {reason}"
     if fixed.use == "qualification" and len(ungraded) == len(pairs):
         yield f"qualification set {quote(fixed.name)} has no document with a grade in gold.csv: it needs one"
+
+
+def _met_twice(sets: Iterable[FixedSet]) -> Iterable[tuple[str, str]]:
+    """Yield sets that share a document, which a judge of both would meet twice."""
+    first: dict[Pair, str] = {}
+    for fixed in sets:
+        for document in fixed.documents:
+            pair = fixed.topic, document
+            if first.setdefault(pair, fixed.name) != fixed.name:
+                what = f"{described(pair)} is in set {quote(first[pair])} already: a judge would meet it twice"
+                yield fixed.name, f"set {quote(fixed.name)}: {what}"
 
 
 def _too_few(sets: tuple[FixedSet, ...], known: Known) -> Iterable[str]:

@@ -255,7 +255,7 @@ SETTINGS: tuple[Setting, ...] = (
         shape="a file name or a URL that begins with postgresql+psycopg://",
     ),
     Setting("prolific", "enabled", SWITCH, "whether judges may come from Prolific"),
-    Setting("prolific", "studies", TEXTS, "the studies whose participants are let in; none named: all"),
+    Setting("prolific", "studies", TEXTS, "the studies whose participants are let in"),
     Setting("prolific", "completion_code", TEXT, "the study's code; empty: each assignment has its own", 0, 60),
     Setting(
         "prolific",
@@ -303,6 +303,12 @@ def clashes(settings: Settings) -> list[tuple[str, str]]:
     if least > most:
         what = f"redundancy.least is {least}, more than redundancy.most, which is {most}"
         found.append(("redundancy.least", what))
+    if settings.prolific.enabled and not settings.prolific.studies:
+        what = "prolific.enabled is true, but prolific.studies is empty, so that nobody could come: name the study"
+        found.append(("prolific.enabled", what))
+    if settings.mturk.enabled and not settings.mturk.submit_hosts:
+        what = "mturk.enabled is true, but mturk.submit_hosts is empty, so that nothing could be submitted"
+        found.append(("mturk.enabled", what))
     return found
 
 
