@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from adjudge.collect import commands_desk as lead
 from adjudge.collect.found import belief_found, items_found, judges_found, looks_found, summary_found
 
 
@@ -18,7 +19,7 @@ def leave(folder, **files):
 def test_nothing_yet(desk, reading):
     """Without files, and with broken ones, there is nothing."""
     assert summary_found(desk.folder) is None
-    assert judges_found(desk.folder) == {}
+    assert judges_found(desk.folder) == ({}, "")
     assert looks_found(desk.folder) == {}
     assert belief_found(desk.folder) is None
     assert items_found(reading, desk.folder) is None
@@ -27,6 +28,23 @@ def test_nothing_yet(desk, reading):
     (desk.folder / "consensus" / "belief.npy").write_bytes(b"no array")
     assert summary_found(desk.folder) is None
     assert belief_found(desk.folder) is None
+
+
+def test_cards_are_found_by_person(desk):
+    """As the consensus writes them: a list of judges, each with her number."""
+    leave(desk.folder, judges={"labels": [], "judges": [{"person": 7, "sentence": "good"}], "drift": "Nobody changed."})
+    found = judges_found(desk.folder)
+    assert found.cards[7]["sentence"] == "good"
+    assert found.drift == "Nobody changed."
+
+
+def test_the_excluded_are_not_counted(desk):
+    """An item that only an excluded judge has judged rests on nothing."""
+    leave(desk.folder)
+    np.save(desk.folder / "consensus" / "belief.npy", np.full(len(desk.store.ledger.items.pairs), 0.5))
+    desk.do(lead.change_standing, desk.lead, desk.ann, "excluded", "copies")
+    with desk.store.reading() as connection:
+        assert {one.judgments for one in items_found(connection, desk.folder)} == {0}
 
 
 def test_items_carry_their_belief(desk, reading):

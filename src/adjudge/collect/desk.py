@@ -232,6 +232,7 @@ class Live(NamedTuple):
     due: list[Due]
     unruled: int  # contests that wait
     consensus: Mapping[str, Any] | None
+    sure: int  # items of which a label reaches the target
 
     @property
     def owed(self) -> float:
@@ -255,4 +256,13 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
         pay_due(connection, campaign.settings.pay.amount),
         len(ledger.contests.keys() - ledger.ruled),
         summary_found(campaign.folder),
+        _sure(ledger),
     )
+
+
+def _sure(ledger: Ledger) -> int:
+    """Return of how many judged items of the pool a label is as probable as adaptive redundancy asks."""
+    pool, size = ledger.items, len(ledger.items.pooled)
+    belief = believed(pool, ledger.belief)[:size]
+    reached = np.maximum(belief, 1 - belief) >= ledger.campaign.settings.redundancy.target
+    return int((reached & pool.pooled & (pool.judged[:size] > 0)).sum())

@@ -57,6 +57,7 @@ class Export(NamedTuple):
     kind: str  # its media type
     about: str
     write: Callable[[Connection, Wanted, IO[bytes]], None]
+    people: bool = True  # says who judged what, so that only a lead may have it
 
 
 def export(connection: Connection, what: str, wanted: Wanted, out: IO[bytes]) -> None:
@@ -253,14 +254,18 @@ PERSONAL = {
 }
 EXPORTS: Mapping[str, Export] = {
     "judgments": Export("judgments.csv", "text/csv", "Every accepted judgment, with judge and time.", _write_judgments),
-    "qrels": Export("qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels),
+    "qrels": Export("qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False),
     "uncertainty": Export(
-        "qrels-uncertainty.csv", "text/csv", "The same with its probability, judgments and entropy.", _write_uncertain
+        "qrels-uncertainty.csv",
+        "text/csv",
+        "The same with its probability, judgments and entropy.",
+        _write_uncertain,
+        False,
     ),
     "task1": Export(
         "task1.tsv", "text/tab-separated-values", "TREC task 1: all labels, also rejected and training.", _write_task1
     ),
-    "task2": Export("task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2),
+    "task2": Export("task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False),
     "everything": Export(
         "campaign.zip", "application/zip", "All tables and files; no password, token or key.", _write_everything
     ),

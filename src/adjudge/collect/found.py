@@ -14,13 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import func, select
 
-from adjudge.collect.schema import items, judgments
+from adjudge.collect.beliefs import BELIEF, FOLDER, ITEMS, JUDGES, SUMMARY
+from adjudge.collect.schema import items, judgments, standings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-FOLDER = "consensus"
+
+class Judges(NamedTuple):
+    """What the consensus says of judges."""
+
+    cards: Mapping[int, Mapping[str, Any]]  # by person
+    drift: str
 
 
 class ItemFound(NamedTuple):
@@ -50,27 +56,28 @@ class ItemFound(NamedTuple):
 
 def summary_found(folder: Path) -> Mapping[str, Any] | None:
     """Return what the last consensus says in a few numbers."""
-    found = _read(folder, "summary.json")
+    found = _read(folder, SUMMARY)
     return found if isinstance(found, dict) else None
 
 
-def judges_found(folder: Path) -> Mapping[str, Any]:
-    """Return the cards of judges by name."""
-    found = _read(folder, "judges.json") or {}
-    listed = found.get("judges", found) if isinstance(found, Mapping) else found
-    return {card["judge"]: card for card in listed} if isinstance(listed, list) else listed
+def judges_found(folder: Path) -> Judges:
+    """Return the cards of judges by the person's number, and what is said of their changes."""
+    found = _read(folder, JUDGES)
+    if not isinstance(found, dict):
+        return Judges({}, "")
+    return Judges({card["person"]: card for card in found["judges"]}, found["drift"])
 
 
 def looks_found(folder: Path) -> Mapping[str, Any]:
     """Return the items that deserve a second look, by reason."""
-    found = _read(folder, "items.json")
+    found = _read(folder, ITEMS)
     return found if isinstance(found, Mapping) else {}
 
 
-def belief_found(folder: Path) -> NDArray[np.float32] | None:
+def belief_found(folder: Path) -> NDArray[np.float64] | None:
     """Return the probability that each item is relevant, (I,) by its number."""
     try:
-        return np.asarray(np.load(folder / FOLDER / "belief.npy", allow_pickle=False), np.float32)
+        return np.asarray(np.load(folder / FOLDER / BELIEF, allow_pickle=False), np.float64)
     except (OSError, ValueError):
         return None
 
@@ -81,10 +88,12 @@ def items_found(connection: Connection, folder: Path) -> Iterator[ItemFound] | N
     return None if belief is None else _items(connection, belief)
 
 
-def _items(connection: Connection, belief: NDArray[np.float32]) -> Iterator[ItemFound]:
-    """Yield items with their belief and how often they were judged."""
-    told = select(judgments.c.item, func.count().label("n")).where(judgments.c.relevance.is_not(None))
-    each = told.group_by(judgments.c.item).subquery()
+def _items(connection: Connection, belief: NDArray[np.float64]) -> Iterator[ItemFound]:
+    """Yield items with their belief and how often they were judged by judges who are not excluded."""
+    last = select(func.max(standings.c.id)).group_by(standings.c.person)
+    out = select(standings.c.person).where(standings.c.id.in_(last), standings.c.standing == "excluded")
+    told = judgments.c.relevance.is_not(None) & judgments.c.person.not_in(out)
+    each = select(judgments.c.item, func.count().label("n")).where(told).group_by(judgments.c.item).subquery()
     found = (
         select(items.c.id, items.c.topic, items.c.document, func.coalesce(each.c.n, 0))
         .select_from(items.outerjoin(each, each.c.item == items.c.id))
