@@ -6,8 +6,8 @@ that is answered after its commit, each set of five is finished by another that 
 sets are reviewed, submitted and followed by a new one. Nothing is left out but the browser and the gate's six seconds.
 Thinking: 500 judges on the same server who take 6 s (3 to 9) a judgment and load every document. Times are counted from
 the moment a judgment was due, so that waiting for a slow answer makes no later answer look fast.
-Memory: the most that the server has held by then (VmHWM), each of its processes. Then it is killed and started anew on
-all that it has collected; the time counts until a judge is answered.
+Memory: the most that the server has held by then (VmHWM), and the processes that come and go below it. Then it is
+killed and started anew on all that it has collected; the time counts until a judge is answered.
 Beside Potato: 20 judges who do not think, one after the other in this run. Potato runs as its Docker image does
 (gunicorn, one worker, eight threads), two labels, passwordless sign-in, and each judge does as its page does: save the
 answer, move on, load the next page, without the page's scripts and further requests. Ours load every document, as
@@ -21,6 +21,7 @@ Races: judges in one event loop ask for the next set; some are right, some wrong
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import tempfile
@@ -55,6 +56,7 @@ class Stage:
         self.crowds: dict[str, list[str]] = {}
         self.server = Server(folder, log=folder / "log")
         self.kept: set[str] = set()
+        self.peaks: dict[str, float] = {}  # MB by process
 
     def invite(self, prefix: str, judges: int) -> None:
         """Add judges, before the server runs."""
@@ -68,9 +70,9 @@ class Stage:
         """Let the judges of one name work; return what was measured, the server's share of a core with it."""
         load = Load(self.server.port, self.crowds[prefix], prefix=f"{prefix}-", **how)
         judges = Elsewhere(load)
-        time.sleep(load.warm + 1.0)
+        self.watch(load.warm + 1.0)
         before, began = cpu_seconds(self.server.pid), time.perf_counter()
-        time.sleep(max(0.0, load.seconds - 2.0))
+        self.watch(load.seconds - 2.0)
         share = (cpu_seconds(self.server.pid) - before) / (time.perf_counter() - began)
         told = judges.found()
         self.kept |= set(told.pop("kept"))
@@ -78,6 +80,16 @@ class Stage:
         if told["problems"]:
             raise RuntimeError(f"judges met problems: {told['problems']}")
         return {**told, "server": share}
+
+    def watch(self, seconds: float) -> None:
+        """Wait, and note how much memory the server and the processes that come and go below it hold."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            for pid in family(self.server.pid):
+                with contextlib.suppress(OSError):
+                    name = "server" if pid == self.server.pid else _called(pid)
+                    self.peaks[name] = max(self.peaks.get(name, 0.0), peak_mb(pid))
+            time.sleep(0.5)
 
     def faults(self) -> list[str]:
         """Return what is wrong in the database."""
@@ -114,8 +126,7 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
         row += [times(kinds["next"])[2], f"{told['server']:.2f}, {told['client']:.2f}"]
         head = ("judges", "judgments/s", "submit p50, ms", "p95", "p99", "next p99, ms", "cores: server, judges")
         yield Claim("Judges who think", HOW[1], head, [row])
-        parts = [[_called(pid), f"{peak_mb(pid):.0f}"] for pid in family(server.pid)]
-        parts.append(["all", f"{sum(peak_mb(pid) for pid in family(server.pid)):.0f}"])
+        parts = [[name, f"{held:.0f}"] for name, held in stage.peaks.items()]
         parts[0][1] += f" (goal {GOAL_MB})"
         server.kill()
         parts.append(["started anew after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
@@ -126,9 +137,9 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
 
 
 def _called(pid: int) -> str:
-    """Return what a process is, by its command."""
-    command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    return "server" if " serve " in command else "resource tracker" if "resource_tracker" in command else "consensus"
+    """Return what a process below the server is, by its command."""
+    command = Path(f"/proc/{pid}/cmdline").read_text()
+    return "consensus, while it is fitted" if "consensus" in command else "other"
 
 
 def beside_potato(folder: Path) -> Claim:
@@ -139,9 +150,9 @@ def beside_potato(folder: Path) -> Claim:
         stage = Stage(folder / str(items), Size(items // 100), judgments)
         stage.invite("judge", 20)
         stage.start()
-        with stage.server as server:
+        with stage.server:
             told = stage.work("judge", warm=10.0, seconds=30.0, documents=True)
-            ours, memory = told["kinds"], sum(peak_mb(pid) for pid in family(server.pid))
+            ours, memory = told["kinds"], sum(stage.peaks.values())
             wrong = stage.faults()
         say("Potato")
         theirs = studio_potato.measure(20, items, judgments=judgments)
