@@ -220,8 +220,9 @@ def test_nothing_new_is_nothing_done(folder, monkeypatch):
     assert refresh(folder) == before
 
 
-def test_cards_wait_while_they_are_young_and_little_is_new(folder, monkeypatch):
+def test_cards_wait_while_they_are_slow_and_young_and_little_is_new(folder, monkeypatch):
     """What assignment needs does not; and what waits is not forgotten."""
+    monkeypatch.setattr(module, "QUICK", -1.0)
     refresh(folder)
     drawn = []
     monkeypatch.setattr(module, "_write_portraits", lambda found, rows, summary, target: drawn.append(1) or summary)
@@ -232,6 +233,15 @@ def test_cards_wait_while_they_are_young_and_little_is_new(folder, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", -1.0)
     refresh(folder)
     assert drawn == [1]
+
+
+def test_quick_cards_are_drawn_every_time(folder, monkeypatch):
+    """Those of a small campaign: a single judgment is on them."""
+    monkeypatch.setattr(module, "QUICK", 1e9)
+    refresh(folder)
+    add(folder, [(1, 7, 1)], first=181)
+    assert refresh(folder)["mark"]
+    assert "judge 7" in [card["judge"] for card in read(folder, "judges.json")["judges"]]
 
 
 def test_a_second_run_goes_on_from_the_first(folder):

@@ -46,8 +46,9 @@ AFRESH = 1.5  # a fit begins anew when there are so many times the judgments of 
 STEADY = 2.0  # judgments of a typical judge that each row of a confusion begins with
 SURE = 1e-4  # no item is surer than this, so that further judgments can change it
 DRAWS = 200  # for the interval of agreement
-NEWS = 1.01  # times the judgments: from then on cards are drawn anew
+NEWS = 1.05  # times the judgments: from then on cards are drawn anew
 PATIENCE = 60.0  # seconds after which they are drawn anew for any news
+QUICK = 2.0  # seconds of work: cards that took less are drawn anew every time
 POLITE = 10  # by how much the server and its judges come first
 
 
@@ -221,15 +222,15 @@ def refresh(folder: str | os.PathLike[str]) -> dict[str, Any]:
         _write(found, summary, target)
         if not _portray(before, found):
             return summary
-        summary |= {"mark": now, "portrayed": {"judgments": summary["judgments"], "at": time.time()}}
-        return _write_portraits(found, rows, summary, target)
+        return _write_portraits(found, rows, {**summary, "mark": now}, target)
 
 
 def _portray(before: dict[str, Any], found: Consensus) -> bool:
-    """Say whether cards and lists are to be drawn anew: enough is new, or they are old."""
-    last = before.get("portrayed") or {"judgments": 0, "at": 0.0}
+    """Say whether cards and lists are to be drawn anew: that is quick, enough is new, or they are old."""
+    last = before.get("portrayed") or {"judgments": 0, "at": 0.0, "seconds": 0.0}
     judgments, old = found.summary["judgments"], time.time() - last["at"] > PATIENCE
-    return bool(old or judgments >= NEWS * last["judgments"] or judgments < last["judgments"])
+    much = judgments >= NEWS * last["judgments"] or judgments < last["judgments"]
+    return bool(old or much or last["seconds"] < QUICK)
 
 
 def _write(found: Consensus, summary: dict[str, Any], target: Path) -> None:
@@ -247,7 +248,7 @@ def _write_portraits(found: Consensus, rows: Accepted, summary: dict[str, Any], 
     """Write what the desk shows, and return the summary with the time that took."""
     from adjudge.collect.portraits import item_rows, judge_rows
 
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     judges: dict[str, Any] = {"labels": list(LABELS), "judges": [], "drift": ""}
     looks: dict[str, Any] = {}
     if found.fit is not None and found.judgments is not None:
@@ -255,7 +256,9 @@ def _write_portraits(found: Consensus, rows: Accepted, summary: dict[str, Any], 
         judges = judge_rows(found.fit, found.judgments, {name: number for number, name in rows.names.items()})
     replace_file(target / beliefs.ITEMS, json_bytes(looks))
     replace_file(target / beliefs.JUDGES, json_bytes(judges))
-    whole = {**summary, "seconds": round(summary["seconds"] + time.perf_counter() - began, 3)}
+    drawn = {"judgments": summary["judgments"], "at": time.time(), "seconds": round(time.process_time() - worked, 3)}
+    seconds = round(summary["seconds"] + time.perf_counter() - began, 3)
+    whole = {**summary, "seconds": seconds, "portrayed": drawn}
     replace_file(target / beliefs.SUMMARY, json_bytes(whole))
     return whole
 
