@@ -100,7 +100,9 @@ def _name(line: bytes, number: int, most_bytes: int, problems: Problems) -> str 
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         problems.add(_unreadable(error, line), FILE, number)
         return None
-    what = name_problem(name, "document") or _wrong(line, record, most_bytes)
+    what = name_problem(name, "document")
+    if what is None and (reason := _wrong(line, record, most_bytes)) is not None:
+        what = f"document {quote(name)}{reason}"
     if what:
         problems.add(what, FILE, number)
     return name if isinstance(name, str) else None
@@ -118,22 +120,20 @@ def _unreadable(error: Exception, line: bytes) -> str:
 
 
 def _wrong(line: bytes, record: dict[str, Any], most_bytes: int) -> str | None:
-    """Return what is wrong with a document whose name is right; None where nothing is."""
-    name, title, kind, content = (record[key] for key in KEYS)
-    called = f"document {quote(name)}"
+    """Return what is wrong with a document whose name is right, to be read after the name; None where nothing is."""
+    title, kind, content = record["title"], record["kind"], record["content"]
     if len(record) > len(KEYS):
-        return f"{called} has {quoted(record.keys() - set(KEYS))}, expected only {', '.join(KEYS)}"
+        return f" has {quoted(record.keys() - set(KEYS))}, expected only {', '.join(KEYS)}"
     if not isinstance(title, str) or not isinstance(content, str):
-        return f"{called}: title and content must be texts"
+        return ": title and content must be texts"
     if kind not in KINDS:
-        return f"{called} is of kind {quote(kind)}, expected one of {quoted(KINDS)}"
+        return f" is of kind {quote(kind)}, expected one of {quoted(KINDS)}"
     if not content or content.isspace():
-        return f"{called} is empty"
-    if b"\\ud" in line.lower() and not _is_whole(title + content):
-        return f"{called} holds half a character (a lone surrogate)"
+        return " is empty"
+    if (b"\\ud" in line or b"\\uD" in line) and not _is_whole(title + content):
+        return " holds half a character (a lone surrogate)"
     if len(line) > most_bytes and len(content.encode()) > most_bytes:
-        size = len(content.encode())
-        return f"{called} has {size:,} bytes, expected at most {most_bytes:,} (documents.most_bytes)"
+        return f" has {len(content.encode()):,} bytes, expected at most {most_bytes:,} (documents.most_bytes)"
     return None
 
 
