@@ -208,9 +208,8 @@ NAMES = st.text(min_size=1, max_size=20).filter(lambda name: name_problem(name, 
 @given(
     st.dictionaries(NAMES, st.tuples(FILLED, WORDS, WORDS), min_size=1, max_size=4),
     st.dictionaries(NAMES, st.tuples(WORDS, st.sampled_from(["text", "html"]), FILLED), min_size=1, max_size=6),
-    WORDS,
 )
-def test_what_is_written_is_loaded_unchanged(topics, documents, reason):
+def test_what_is_written_is_loaded_unchanged(topics, documents):
     """Odd characters, line breaks, quotation marks and all languages come back as they went in."""
     wanted = {name: Topic(name, *parts) for name, parts in topics.items()}
     given_documents = [Document(name, *parts) for name, parts in documents.items()]
