@@ -1,6 +1,7 @@
 """The live consensus."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -158,13 +159,18 @@ def test_the_table_has_the_labels_words_and_the_times():
     assert str(judgments.time.min()) == "2001-09-09 01:46:40"
 
 
+def where(folder):
+    """Return where the database of a folder is."""
+    return url_of(os.environ.get("ADJUDGE_DATABASE") or "studio.db", folder)
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Return a campaign's folder with a database of a small crowd."""
     rows, _ = crowd(items=60)
     (tmp_path / "campaign.toml").write_text(settings_text(Settings()))
     (tmp_path / "gold.csv").write_text(gold_text({("t1", "d1"): Gold(2, "it says so")}))
-    engine = engine_of(url_of("studio.db", tmp_path))
+    engine = engine_of(where(tmp_path))
     with engine.begin() as connection:
         schema.METADATA.create_all(connection)
         pairs = [{"id": n, "topic": t, "document": d} for n, (t, d) in rows.pairs.items()]
@@ -178,7 +184,7 @@ def folder(tmp_path):
 
 def add(folder, rows, first=1):
     """Add judgments to the database of a folder."""
-    engine = engine_of(url_of("studio.db", folder))
+    engine = engine_of(where(folder))
     with engine.begin() as connection:
         for number, (item, person, relevance) in enumerate(rows, first):
             row = {"id": number, "at": 1e9 + number, "item": item, "person": person, "relevance": relevance}
@@ -211,6 +217,15 @@ def test_all_files_are_left_in_the_folder(folder):
     assert set(looks) == {"uncertain", "contested", "gold", "helpful"}
     first = looks["uncertain"][0]
     assert first["document"] == f"d{first['item']}"
+
+
+def test_either_database_is_read(database, folder):
+    """SQLite in the folder, PostgreSQL by its URL; judgments that are added are seen."""
+    assert refresh(folder)["judgments"] == 180
+    add(folder, [(1, 7, None), (2, 7, 1)], first=181)
+    summary = refresh(folder)
+    assert (summary["judgments"], summary["upto"]) == (181, 182)
+    assert (folder / "studio.db").exists() == (database == "sqlite")
 
 
 def test_nothing_new_is_nothing_done(folder, monkeypatch):
