@@ -71,7 +71,7 @@ function rest(stage) {
   const contact = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
   const again = { action: t("look_again"), go: refresh };
   const last = state.review ? { second: t("last_review"), goSecond: () => review(state.review) } : {};
-  openNotice(main, { heading, sentences: [sentence, state.why, contact], ...again, ...last });
+  openNotice(main, { heading, sentences: [sentence, stage === "nothing" ? "" : state.why, contact], ...again, ...last });
 }
 
 /** Take the assignment that is open, or a new one. */
@@ -110,10 +110,9 @@ function review(found) {
   openReview(main, found, { again: begin, home: refresh, failed });
 }
 
-function over(sentence) {
+function over() {
   settle();
-  const sentences = [sentence, t("over_why")];
-  openNotice(main, { heading: t("over"), sentences, action: t("go_on"), go: refresh });
+  openNotice(main, { heading: t("over"), sentences: [t("over_why")], action: t("go_on"), go: refresh });
 }
 
 /** Go on where another window has led. */
@@ -122,9 +121,11 @@ function elsewhere() {
   return refresh();
 }
 
+/** Ask to sign in again. In another site's frame there is no door to sign in at: the frame is loaded anew. */
 function signedOut() {
-  const { open } = dialog("signed-out");
-  if (!open) dialog("signed-out").showModal();
+  const asking = dialog("signed-out");
+  if (document.querySelector("meta[name=session]")) asking.querySelector("a").href = location.href;
+  if (!asking.open) asking.showModal();
 }
 
 function failed(error) {

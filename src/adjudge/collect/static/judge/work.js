@@ -20,7 +20,7 @@ const LOOKAHEAD = 1_500; // milliseconds before the next set's documents are loa
 
 /**
  * Open an assignment in the page's main part. `context` says who judges by which rules ({ person, rules }), and hears of
- * each end: reviewed(review), over(sentence), elsewhere(), signedOut(), and told(sentence) of what ends nothing.
+ * each end: reviewed(review), over(), elsewhere(), signedOut(), and told(sentence) of what ends nothing.
  */
 export function openWork(main, first, context) {
   const view = copied("work-view");
@@ -172,7 +172,7 @@ export function openWork(main, first, context) {
     if (error.status === 401 || error.status === 403) return context.signedOut();
     if (error.status === 409 && error.problems.length) return refuse(error.problems);
     if (error.code === "finished" || error.code === "early") return end(context.elsewhere);
-    if (error.status === 410 || error.status === 404) return end(() => context.over(error.message));
+    if (error.status === 410 || error.status === 404) return end(context.over);
     context.told(error.message || t("failed"));
   }
 
