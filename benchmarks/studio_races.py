@@ -1,7 +1,7 @@
 """Many judges who ask for the next set at once, in one process, through the one writer.
 
 Judges differ: most are right and submit, some give their work up, some walk away and their leases run out, some are
-wrong and their work is returned. ``python benchmarks/studio_races.py 64 1000`` lets 64 judges ask 1,000 times each.
+wrong and their work is returned. ``python benchmarks/studio_races.py 64 1000``: 64 judges, some 1,000 asks each.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class Wound(Clock):
 class Racer:
     """A judge."""
 
-    def __init__(self, studio: Studio, person: int, asks: int) -> None:
-        self.studio, self.person, self.asks = studio, person, asks
+    def __init__(self, studio: Studio, person: int) -> None:
+        self.studio, self.person = studio, person
         self.rng = random.Random(person)
         self.asked = self.sent = 0
         self.refused: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Ask for the next as often as one is to."""
-        while self.asked < self.asks:
+        """Ask for the next until there is none."""
+        while True:
             try:
                 await self.assignment()
             except Refused as error:
@@ -119,22 +119,21 @@ class Racer:
 
 
 def race(folder: Path, judges: int, asks: int, k: int = 3) -> Race:
-    """Let judges run; return what came of it."""
-    sets = judges * asks * 6 // 7  # one in seven asks is for an assignment
-    items = int(0.6 * sets * 2 * 5 / 6 / k)  # fewer than there are asks for: it ends with a race for the last ones
-    size = Size(max(12, items // 100), 100, gold=asks // 5 + 20, words=5, set_size=2)
+    """Let judges run until nothing is left, which takes about as many asks each; return what came of it."""
+    items = int(judges * asks * (6 / 7) * (5 / 6) * 2 / k)  # one ask in seven is for an assignment, one set in six gold
+    size = Size(max(12, items // 100), 100, gold=asks // 4 + 20, words=5, set_size=2)
     write_campaign(folder, size, {**SETTINGS, "redundancy": {"judgments": k}})
     add_judges(folder, judges)
-    return run(_raced(folder, asks, k))
+    return run(_raced(folder, k))
 
 
-async def _raced(folder: Path, asks: int, k: int) -> Race:
+async def _raced(folder: Path, k: int) -> Race:
     """Open the studio, let everybody run at once, then let all leases end."""
     studio = open_studio(folder)
     clock = studio.store.clock = Wound()
     began = time.perf_counter()
     async with studio.running():
-        racers = [Racer(studio, person.id, asks) for person in studio.ledger.people.values() if person.role == "judge"]
+        racers = [Racer(studio, person.id) for person in studio.ledger.people.values() if person.role == "judge"]
         await asyncio.gather(*(racer.run() for racer in racers))
         took = time.perf_counter() - began
         clock.ahead += 3_600.0

@@ -20,7 +20,7 @@ def test_sixty_four_judges_who_ask_ten_thousand_times(tmp_path: Path) -> None:
     """Some are right, some wrong, some give up, some leave; at the end they race for the last items."""
     from studio_races import race
 
-    told = race(tmp_path / "campaign", judges=64, asks=240, k=3)
+    told = race(tmp_path / "campaign", judges=64, asks=160, k=3)
     assert told.faults == []
     assert told.open == 0
     assert told.asked >= 10_000
@@ -45,7 +45,7 @@ def test_no_lease_ends_and_no_time_goes_back_when_the_machines_clock_jumps(tmp_p
         studio = open_studio(folder)
         wall = [studio.now()]
         studio.store.clock = Clock(studio.ledger.latest, wall=lambda: wall[0])
-        judge = Racer(studio, 1, 10)
+        judge = Racer(studio, 1)
         async with studio.running():
             held = await studio.do(take_assignment, 1, studio.rng, then=judge.held)
             for one in held.sets[:3]:
