@@ -170,12 +170,19 @@ def crowd_files(folder, settings="", topics=8, pool=10, gold=2, monitoring=1, jo
     for one in range(monitoring):
         files["sets.csv"] += [f"watch-{one},monitoring,{add(one, 'm', n)}" for n in range(5)]
     told = [{"topic": f"t{t}", "query": f"query {t}", "description": "", "narrative": ""} for t in range(topics)]
-    documents = [{"document": name, "title": f"About {name}", "kind": "text", "content": "words"} for name in names]
+    documents = [{"document": name, "kind": "text", **crowd_text(name)} for name in names]
     files["topics.jsonl"] = [json.dumps(row) for row in told]
     files["documents.jsonl"] = [json.dumps(row) for row in documents]
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n")
     return folder
+
+
+def crowd_text(name):
+    """Return the title and the words of a document, which say nothing of what it is for."""
+    rng = np.random.default_rng(list(name.encode()))
+    title, *words = ("".join(rng.choice(list("abcdefgh"), 6)) for _ in range(20))
+    return {"title": title.title(), "content": " ".join(["words", *words])}
 
 
 def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
@@ -241,9 +248,8 @@ def database(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture
-def crowd(tmp_path, database):
-    """Return a maker of campaigns of the paper's kind, opened and closed by the test, on either database."""
+def crowds(tmp_path):
+    """Yield a maker of campaigns of the paper's kind, closed at the end."""
     made = []
 
     def make(settings="", **sizes):
@@ -256,3 +262,15 @@ def crowd(tmp_path, database):
     yield make
     for one in made:
         one.store.close()
+
+
+@pytest.fixture
+def crowd(tmp_path, database):
+    """Return a maker of campaigns of the paper's kind, on either database."""
+    yield from crowds(tmp_path)
+
+
+@pytest.fixture
+def file_crowd(tmp_path):
+    """Return the same maker, for tests to which the database does not matter."""
+    yield from crowds(tmp_path)

@@ -10,6 +10,8 @@ from adjudge import __version__
 from adjudge.cli import (
     agreement,
     campaign,
+    campaign_gate,
+    campaign_keep,
     check,
     compare,
     datasets,
@@ -53,6 +55,8 @@ COMMANDS = (
 LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
+for command in (campaign_gate.gate, campaign_keep.invite, campaign_keep.backup, campaign_keep.verify):
+    campaign.campaign.command(no_args_is_help=True)(command)
 app.add_typer(campaign.campaign, name="campaign")
 
 

@@ -123,10 +123,6 @@ def check(folder: Folder) -> None:
     print(f"\nNothing is wrong. Next: adjudge serve {shlex.quote(folder)}")
 
 
-# More commands of a campaign (gate, backup, verify, invite, prompts, import, export, token) follow here: each is a
-# function in a file of its own, `cli/campaign_<name>.py`, gathered by `campaign.command("name")(function)`.
-
-
 def _show(made: Campaign, notes: tuple[str, ...] = ()) -> None:
     """Print a campaign in figures, and warn of what a lead should know."""
     from adjudge.collect.summary import summary

@@ -32,6 +32,7 @@ class Beliefs:
         self.array: Floats = np.empty(0)  # (I) P(relevant) by the item's number
         self.typical: Floats = TYPICAL
         self.upto = 0  # the number of the last judgment that it knows
+        self.due = False  # whether the desk's cards wait to be drawn anew
         self._confusion: dict[int, Floats] = {}
         self._seen = -1
         self.refresh()
@@ -50,7 +51,7 @@ class Beliefs:
             return False  # none yet, or another is just being written: what was read before holds
         self.array, self.typical, self._seen = belief, typical, written
         self._confusion = dict(zip(person.tolist(), confusion, strict=True))
-        self.upto = int(summary.get("upto", 0))
+        self.upto, self.due = int(summary.get("upto", 0)), not summary.get("mark", "")
         return True
 
     def belief(self, item: int) -> float:

@@ -25,8 +25,7 @@ def news(ledger: Ledger) -> tuple[int, ...]:
 def believing(ledger: Ledger, beliefs: Beliefs) -> Ledger:
     """Have a ledger believe what the last consensus found; judgments it takes in from now on revise that."""
     if beliefs.array.size:
-        ledger.belief = beliefs.array.astype(float)
-        ledger.confusion = beliefs.confusion
+        ledger.believe(beliefs.array.astype(float), beliefs.confusion, beliefs.upto)
     return ledger
 
 

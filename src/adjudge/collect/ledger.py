@@ -124,6 +124,7 @@ class Ledger:
         self.person_of: dict[int, int] = {}  # assignment -> person, of all there ever were
         self.belief: NDArray[np.float64] | None = None  # (I,) P(relevant), from the last consensus
         self.confusion: Callable[[int], NDArray[np.float64]] | None = None  # of a person, (2, 2)
+        self.since: list[Mapping[str, Any]] = []  # judgments that came since
         self._last_id: dict[str, int] = {}
 
     def number(self, table: Table, last: int) -> None:
@@ -263,8 +264,22 @@ class Ledger:
         person.counted.append(item)
         if not person.excluded:
             self.items.judged[item] += 1
-            if self.belief is not None and self.confusion is not None and item < len(self.belief):
-                self.belief[item] = revised(float(self.belief[item]), relevance, self.confusion(person.id))
+            if self.belief is not None:
+                self.since.append(row)
+                self._revise(row)
+
+    def believe(self, belief: NDArray[np.float64], confusion: Callable[[int], NDArray[np.float64]], upto: int) -> None:
+        """Take in what a consensus found, and the judgments that came after those it knew."""
+        self.belief, self.confusion = belief, confusion
+        self.since = [row for row in self.since if row["id"] > upto]
+        for row in self.since:
+            self._revise(row)
+
+    def _revise(self, row: Mapping[str, Any]) -> None:
+        """Let one judgment change what is believed of its item, by Bayes' rule."""
+        if self.belief is not None and self.confusion is not None and row["item"] < len(self.belief):
+            before = float(self.belief[row["item"]])
+            self.belief[row["item"]] = revised(before, row["relevance"], self.confusion(row["person"]))
 
     def _contest(self, row: Mapping[str, Any]) -> None:
         self.contests[row["id"]] = row

@@ -98,7 +98,7 @@ class Studio:
         """Keep the consensus fresh."""
         known: tuple[int, ...] | None = None
         while True:
-            if (new := news(self.ledger)) != known:
+            if (new := news(self.ledger)) != known or self.beliefs.due:
                 await consult(self.campaign.folder)
                 known = new
             if self.beliefs.refresh():
