@@ -55,8 +55,8 @@ COMMANDS = (
 LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
-for command in (campaign_gate.gate, campaign_keep.invite, campaign_keep.backup, campaign_keep.verify):
-    campaign.campaign.command(no_args_is_help=True)(command)
+for part in (campaign_gate.gate, campaign_keep.invite, campaign_keep.backup, campaign_keep.verify):
+    campaign.campaign.command(no_args_is_help=True)(part)
 app.add_typer(campaign.campaign, name="campaign")
 
 

@@ -35,10 +35,10 @@ def simulate_demo(folder: str | os.PathLike[str], seed: int = 0) -> int:
         wanted = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
         at_work = list(judges)
         while at_work and store.ledger.items.judged.sum() < wanted:
-            for person in list(at_work):
-                now[0] += PAUSE * rng.random()
-                if not _works(store, person, judges[person], truth, rng, now):
-                    at_work.remove(person)
+            now[0] += PAUSE * rng.random()
+            person = at_work.pop(0)
+            if _works(store, person, judges[person], truth, rng, now):
+                at_work.append(person)
         return int(store.ledger.items.judged.sum())
     finally:
         store.close()
