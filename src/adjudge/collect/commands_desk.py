@@ -20,6 +20,7 @@ from adjudge.collect.ledger import Ledger, Person
 from adjudge.collect.refused import Refused
 from adjudge.collect.regrade import regraded
 from adjudge.collect.store import Change, Row
+from adjudge.collect.verify import digest
 from adjudge.errors import UsageError, quote
 
 ROLES = ("judge", "reviewer", "lead")
@@ -90,7 +91,13 @@ def approve(ledger: Ledger, now: float, by: int, work: Work, reason: str = "") -
         raise Refused(409, "outcome", "Only an assignment that was returned can be approved.")
     rows = _approval_rows(ledger, now, by, work)
     detail = {"assignment": held.id, "judge": ledger.people[held.person].name, "reason": reason.strip()[:LONGEST]}
-    return Change(rows, True, (_name(ledger, by), "assignment approved", detail))
+    return Change(rows, True, (_name(ledger, by), "assignment approved", {**detail, **_vouched(rows)}))
+
+
+def _vouched(rows: Rows) -> Row:
+    """Return the fingerprint of accepted judgments, by which the audit log vouches for them."""
+    accepted = [row for table, row in rows if table is schema.judgments]
+    return {"judgments": digest(accepted)} if accepted else {}
 
 
 def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
@@ -126,7 +133,7 @@ def rule(ledger: Ledger, now: float, by: int, contest: int, upheld: bool, reason
         rows += _approval_rows(ledger, now, by, work)
     detail = {"contest": contest, "assignment": work.assignment.id, "approved": approved, "reason": reason.strip()}
     what = "contest upheld" if upheld else "contest rejected"
-    return Change(rows, approved, (_name(ledger, by), what, detail))
+    return Change(rows, approved, (_name(ledger, by), what, {**detail, **_vouched(rows)}))
 
 
 def passes_without(ledger: Ledger, work: Work, contest: Any) -> bool:
@@ -194,7 +201,7 @@ def import_judgments(
     answer = {"taken": taken, "skipped": skipped, "judges": sorted(new), "problems": problems}
     if problems:
         return Change(answer={**answer, "taken": 0, "judges": []})
-    detail = {"source": source, "taken": taken, "skipped": skipped, "judges": sorted(new)}
+    detail = {"source": source, "taken": taken, "skipped": skipped, "judges": sorted(new), **_vouched(rows)}
     return Change(rows, answer, (_name(ledger, by), "judgments imported", detail) if taken else None)
 
 

@@ -93,8 +93,10 @@ def entries(connection: Connection, before: int | None = None, find: str = "", m
     if before is not None:
         found = found.where(audit.c.id < before)
     if find:
-        words = func.lower(find)
-        inside = (func.lower(cast(column, String)).contains(words) for column in (audit.c.who, audit.c.what))
-        found = found.where(or_(*inside, func.lower(audit.c.detail).contains(words)))
+        words = find.lower()
+        inside = (
+            func.lower(cast(column, String)).contains(words, autoescape=True) for column in (audit.c.who, audit.c.what)
+        )
+        found = found.where(or_(*inside, func.lower(audit.c.detail).contains(words, autoescape=True)))
     rows = connection.execute(found.order_by(audit.c.id.desc()).limit(most))
     return [Entry(id_, at, who, what, json.loads(detail), hash_) for id_, at, who, what, detail, hash_ in rows]

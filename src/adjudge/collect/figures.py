@@ -52,6 +52,14 @@ def relevance(value: int | None) -> str:
     return {1: "relevant", 0: "irrelevant"}.get(value, "cannot tell") if value is not None else "cannot tell"
 
 
+def given(labels: str) -> str:
+    """Return the labels of an item, counted: "2 relevant, 1 irrelevant"; another text stays as it is."""
+    words = labels.replace(",", " ").split()
+    if set(words) - {"relevant", "irrelevant"}:
+        return labels
+    return ", ".join(f"{words.count(word)} {word}" for word in ("relevant", "irrelevant") if word in words)
+
+
 def grade(value: int) -> str:
     """Return a grade of gold in words."""
     return ("irrelevant", "relevant", "highly relevant")[value]
