@@ -30,7 +30,7 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@echo
 	@echo "Files: $(DEMO)/report.html, $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
 
-test: .venv/.tools .venv/.browser ## run every test
+test: .venv/.tools .venv/.system ## run every test
 	$(BIN)/pytest -n 2
 
 check: .venv/.tools ## format, lint, types, import contracts, docs in step with the code
@@ -67,13 +67,18 @@ clean: ## remove the environment and what the demo wrote
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio]'
 	@touch $@
 
-# Chromium, for the tests of pages: the system's, which only root can install. Without it these tests are skipped.
-.venv/.browser: .venv/.python
-	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+# Chromium for the tests of pages and PostgreSQL for those of the studio's store: the system's, which only root can
+# install. Without them these tests are skipped.
+.venv/.system: .venv/.python
+	@missing=""; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+		|| missing="chromium"; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing Chromium (once)"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	else echo "no Chromium: tests in a browser are skipped"; fi
+		echo "installing $$missing (once)"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
+	else echo "missing: $$missing; tests that need them are skipped"; fi
 	@touch $@
 
 .venv/.tools: .venv/.installed
