@@ -71,10 +71,13 @@ def test_an_unknown_language_is_english():
     assert text("tlh") == text("en")
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "1 minute left"), (2, "2 minutes left"), (0, "0 minutes left")])
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(1, "Offline: 1 change kept here"), (2, "Offline: 2 changes kept here"), (0, "Offline: 0 changes kept here")],
+)
 def test_the_form_fits_the_number(n, said):
     """One is one, and all else many."""
-    assert filled(text("en")["minutes_left"], n=n) == said
+    assert filled(text("en")["offline"], n=n) == said
 
 
 def test_the_page_preloads_every_module():

@@ -39,6 +39,7 @@ export function createFinder(part, go) {
 
   function tell(sentence) {
     part("found").textContent = sentence;
+    for (const name of ["found", "previous-match", "next-match"]) part(name).hidden = !word;
     for (const name of ["previous-match", "next-match"]) part(name).setAttribute("aria-disabled", String(!count));
     if (sentence) announce(sentence);
   }

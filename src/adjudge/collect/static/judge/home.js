@@ -9,7 +9,8 @@ export function fillRules(part, state) {
   const kind = state.stage === "qualification" ? "qualification" : "work";
   const paragraphs = state.campaign.instructions.map((text) => element("p", { textContent: text }));
   part("instructions").replaceChildren(...paragraphs);
-  part("rules").replaceChildren(...ruleSentences(state.rules, kind).map((text) => element("li", { textContent: text })));
+  const rules = ruleSentences(state.rules, kind).map((text) => element("li", { textContent: text }));
+  part("rules").replaceChildren(...rules);
   part("contact").textContent = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
 }
 

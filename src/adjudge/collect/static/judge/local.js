@@ -6,9 +6,9 @@ const ROOT = "adjudge/work/";
 /** Return what is kept under a name, or null. */
 export function kept(name) {
   try {
-    return JSON.parse(localStorage.getItem(name) ?? fallback.get(name) ?? "null");
+    return JSON.parse(fallback.get(name) ?? localStorage.getItem(name) ?? "null");
   } catch {
-    return JSON.parse(fallback.get(name) ?? "null");
+    return null;
   }
 }
 
@@ -37,5 +37,6 @@ export function keptWork(person) {
   } catch {
     // A browser that may keep nothing has nothing kept.
   }
-  return [...names, ...fallback.keys()].filter((name) => name.startsWith(start)).map((name) => name.slice(start.length));
+  const mine = [...names, ...fallback.keys()].filter((name) => name.startsWith(start));
+  return mine.map((name) => name.slice(start.length));
 }

@@ -71,7 +71,8 @@ function rest(stage) {
   const contact = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
   const again = { action: t("look_again"), go: refresh };
   const last = state.review ? { second: t("last_review"), goSecond: () => review(state.review) } : {};
-  openNotice(main, { heading, sentences: [sentence, stage === "nothing" ? "" : state.why, contact], ...again, ...last });
+  const why = stage === "nothing" ? "" : state.why;
+  openNotice(main, { heading, sentences: [sentence, why, contact], ...again, ...last });
 }
 
 /** Take the assignment that is open, or a new one. */
@@ -178,7 +179,8 @@ function connect() {
     menu.open = false;
     menu.querySelector("summary").focus();
   });
-  document.querySelector("#toast button").addEventListener("click", () => (document.getElementById("toast").hidden = true));
+  const toast = document.getElementById("toast");
+  toast.querySelector("button").addEventListener("click", () => (toast.hidden = true));
   for (const box of dialog("help").querySelectorAll("input")) {
     box.checked = preferences()[box.name];
     box.addEventListener("change", () => prefer(box.name, box.checked));

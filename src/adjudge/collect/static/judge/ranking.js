@@ -17,8 +17,8 @@ export function stateOf(documents, placed = []) {
 
 /** Return the answer on one slot as the studio wants it, without key and seconds. */
 export function answerOf(state, slot) {
-  const { told, relevance, comment } = state;
-  return { slot, relevance: relevance[slot], told: told[slot], rank: state.order.indexOf(slot) + 1, comment: comment[slot] };
+  const { told, relevance, comment, order } = state;
+  return { slot, relevance: relevance[slot], told: told[slot], rank: order.indexOf(slot) + 1, comment: comment[slot] };
 }
 
 const isRelevant = (state) => (slot) => state.told[slot] && state.relevance[slot] === 1;

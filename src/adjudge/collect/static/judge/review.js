@@ -128,6 +128,7 @@ function postTo({ url, fields }) {
 function showCode(part, { code, back }) {
   part("actions").hidden = true;
   part("completion").hidden = false;
+  part("summary").textContent = t("summary_submitted");
   part("code").textContent = code;
   part("back").hidden = !back;
   if (back) part("back").href = back;

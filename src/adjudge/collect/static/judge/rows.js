@@ -10,6 +10,7 @@ const STEPS = { ArrowUp: -1, ArrowDown: 1 };
 export function createRows(list, documents, { move, open }) {
   const rows = documents.map((one) => createRow(one, documents.length));
   let order = [];
+  list.replaceChildren();
 
   rows.forEach((row, slot) => {
     const by = (step) => move(slot, order.indexOf(slot) + step);
@@ -45,9 +46,8 @@ function createRow({ slot, title }, count) {
   const open = element("button", { type: "button", className: "opener" });
   const badge = element("span", { className: "letter", textContent: name });
   const verdict = element("span", { className: "verdict-word" });
-  const words = element("span", { className: "words" }, element("span", { className: "title", textContent: title, title }));
-  words.append(verdict);
-  open.append(badge, words);
+  const heading = element("span", { className: "title", textContent: title, title });
+  open.append(badge, element("span", { className: "words" }, heading, verdict));
   const up = arrow("\u2191", t("rank_up", { name }));
   const down = arrow("\u2193", t("rank_down", { name }));
   const item = element("li", { className: "ranked" }, handle, rank, open, up, down);

@@ -1,12 +1,12 @@
 /** One set as it is judged: the open document, the answers, the ranking, steps back and forth. */
 
 import { announce } from "./announce.js";
-import { element } from "./dom.js";
 import { createHistory } from "./history.js";
 import { preferences } from "./preferences.js";
 import * as ranking from "./ranking.js";
 import { createRows, verdictName, verdictText } from "./rows.js";
 import { problemSentence } from "./sentences.js";
+import { createTabs } from "./tabs.js";
 import { letter, t } from "./text.js";
 
 /**
@@ -17,7 +17,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
   const { documents, topic } = set;
   const history = createHistory(ranking.stateOf(documents, placed));
   const rows = createRows(part("ranking"), documents, { move, open });
-  const tabs = documents.map((one) => createTab(one));
+  const tabs = createTabs(part("tabs"), documents, least, open);
   let opened = null;
 
   /** Take a new state, tell what is new in it, and draw it. */
@@ -43,10 +43,10 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
   }
 
   function move(slot, index) {
-    const before = history.now.order.indexOf(slot);
-    take(ranking.place(history.now, slot, index));
-    const at = history.now.order.indexOf(slot);
-    if (at !== before) tellRank(slot);
+    const next = ranking.place(history.now, slot, index);
+    if (next.order.indexOf(slot) === history.now.order.indexOf(slot)) return; // no step that undo would have to undo
+    take(next);
+    tellRank(slot);
   }
 
   function tellRank(slot) {
@@ -81,42 +81,15 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
 
   const step = (by) => open((opened + by + documents.length) % documents.length);
 
-  function createTab({ slot, title }) {
-    const name = element("span", { className: "letter", textContent: letter(slot) });
-    const word = element("span", { className: "unseen" });
-    const time = element("span", { className: "time number" });
-    const tab = element("button", { type: "button", role: "tab", id: `tab-${slot}`, title, "aria-controls": "document" });
-    tab.append(name, word, time);
-    tab.addEventListener("click", () => open(slot));
-    tab.addEventListener("keydown", (event) => onTabKey(event));
-    return { tab, word, time };
-  }
-
-  function onTabKey(event) {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!by || event.altKey) return;
-    event.preventDefault();
-    step(by);
-    tabs[opened].tab.focus();
-  }
-
   function draw() {
     const state = history.now;
     const found = ranking.problems(state);
-    tabs.forEach((one, slot) => drawTab(one, slot, state));
+    tabs.draw(state, opened);
     drawAnswer(state);
     showProblems(found);
     part("undo").setAttribute("aria-disabled", String(!history.canUndo));
     part("redo").setAttribute("aria-disabled", String(!history.canRedo));
     drawTime();
-  }
-
-  function drawTab({ tab, word }, slot, state) {
-    const chosen = slot === opened;
-    tab.setAttribute("aria-selected", String(chosen));
-    tab.tabIndex = chosen ? 0 : -1;
-    tab.dataset.verdict = verdictName(state, slot);
-    word.textContent = `${documents[slot].title}, ${verdictText(state, slot)}`;
   }
 
   function drawAnswer(state) {
@@ -128,16 +101,12 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     if (part("comment").value !== state.comment[opened]) part("comment").value = state.comment[opened];
   }
 
-  /** Show the seconds of each document; those of a document that was open too short stay marked. */
+  /** Show the seconds of each document, and whether the open one was open long enough. */
   function drawTime() {
-    tabs.forEach(({ tab, time }, slot) => {
-      const whole = Math.floor(seconds[slot]);
-      tab.classList.toggle("brief", seconds[slot] < least);
-      if (time.textContent !== t("short_seconds", { n: whole })) time.textContent = t("short_seconds", { n: whole });
-    });
-    const whole = Math.floor(seconds[opened]);
     const short = seconds[opened] < least;
-    part("time").textContent = short ? t("time_short", { n: whole, least }) : t("time_fine", { n: whole });
+    const n = Math.floor(seconds[opened]);
+    tabs.drawTime(seconds);
+    part("time").textContent = short ? t("time_short", { n, least }) : t("time_fine", { n });
     part("time").classList.toggle("brief", short);
   }
 
@@ -160,8 +129,6 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     part("description").textContent = topic.description;
     part("narrative").textContent = topic.narrative;
     part("more").hidden = !topic.description && !topic.narrative;
-    part("tabs").replaceChildren(...tabs.map((one) => one.tab));
-    part("ranking").replaceChildren();
     part("next-text").textContent = isLast ? t("finish") : t("next_set");
   }
 

@@ -19,8 +19,8 @@ const NOTED = 2_000; // milliseconds between two notes of the time
 const LOOKAHEAD = 1_500; // milliseconds before the next set's documents are loaded
 
 /**
- * Open an assignment in the page's main part. `context` says who judges by which rules ({ person, rules }), and hears of
- * each end: reviewed(review), over(), elsewhere(), signedOut(), and told(sentence) of what ends nothing.
+ * Open an assignment in the page's main part. `context` says who judges by which rules ({ person, rules }), and hears
+ * of each end: reviewed(review), over(), elsewhere(), signedOut(), and told(sentence) of what ends nothing.
  */
 export function openWork(main, first, context) {
   const view = copied("work-view");
