@@ -201,3 +201,9 @@ def test_a_document_may_be_shown_in_the_frame_of_a_crowds_platform():
     """Its page is around ours, so it must be named."""
     policy = document_headers(framed_by=["https://www.mturk.com"])["Content-Security-Policy"]
     assert policy.endswith("frame-ancestors 'self' https://www.mturk.com")
+
+
+def test_of_bottomless_nesting_the_text_is_shown():
+    """Cleaning it would take minutes; long documents whose elements end are cleaned as ever."""
+    assert shown("<div>" * 30_000 + "words <script>") == '<p class="text">' + " " * 30_000 + "words  </p>"
+    assert shown("<p>a <a href=x>b</a><br>" * 30_000).count("<p>") == 30_000

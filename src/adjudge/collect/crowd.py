@@ -6,8 +6,8 @@ hitId, workerId, turkSubmitTo), and at the end a form sent to their host; a prev
 nothing.
 
 Neither platform signs what it says, so whoever knows a worker's id can write such an address. A session from outside
-is therefore bound to the platform's own name of the piece of work (``arrival_session``), and what was begun under one
-is neither shown nor paid under another; see docs/security.md.
+is therefore bound to the platform's own name of the piece of work (``arrival_session``), which is kept with what is
+begun in it, and the way back is that one's and no other's; see docs/security.md.
 """
 
 from __future__ import annotations
