@@ -93,7 +93,7 @@ async def bring_in(
     request: Request, file: Annotated[UploadFile, File()], csrf: Text = "", judge: Text = ""
 ) -> Response:
     """Import judgments made elsewhere, or answers of a program."""
-    who = caller(request, "import", csrf)
+    who = caller(request, "import", csrf or None)
     content, name = await file.read(), file.filename or "file"
     try:
         taken = await take_in(studio_of(request), who.person.id, content, name, judge.strip())

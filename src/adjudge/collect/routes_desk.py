@@ -49,7 +49,7 @@ async def overview_now(request: Request) -> Response:
 @router.post("/desk/campaign")
 async def switch(request: Request, csrf: Text = "", paused: Text = "") -> Response:
     """Pause the campaign, or let it go on."""
-    who = caller(request, "pause", csrf)
+    who = caller(request, "pause", csrf or None)
     await studio_of(request).do(c.switch_campaign, who.person.id, paused == "1")
     request.app.state.desk_live = None
     return back("/desk", "paused" if paused == "1" else "resumed")
@@ -74,7 +74,7 @@ async def judge(request: Request, person: int) -> Response:
 @router.post("/desk/judges/{person}/standing")
 async def standing(request: Request, person: int, csrf: Text = "", standing: Text = "", reason: Text = "") -> Response:
     """Exclude, pause or reinstate a judge."""
-    who = caller(request, "exclude", csrf)
+    who = caller(request, "exclude", csrf or None)
     await studio_of(request).do(c.change_standing, who.person.id, person, standing, reason)
     return back(f"/desk/judges/{person}", "standing")
 
@@ -82,7 +82,7 @@ async def standing(request: Request, person: int, csrf: Text = "", standing: Tex
 @router.post("/desk/assignments/{assignment}/release")
 async def release(request: Request, assignment: int, csrf: Text = "") -> Response:
     """Take an open assignment back."""
-    who, studio = caller(request, "reassign", csrf), studio_of(request)
+    who, studio = caller(request, "reassign", csrf or None), studio_of(request)
     person = studio.ledger.person_of.get(assignment)
     await studio.do(c.reassign, who.person.id, assignment)
     return back(f"/desk/judges/{person}", "reassigned")
@@ -91,7 +91,7 @@ async def release(request: Request, assignment: int, csrf: Text = "") -> Respons
 @router.post("/desk/assignments/{assignment}/approve")
 async def approve(request: Request, assignment: int, csrf: Text = "", reason: Text = "") -> Response:
     """Approve an assignment that was returned."""
-    who, studio = caller(request, "approve", csrf), studio_of(request)
+    who, studio = caller(request, "approve", csrf or None), studio_of(request)
     work = await studio.read(work_of, assignment)
     if work is None:
         raise Refused(404, "assignment", "There is no such assignment.")
@@ -110,7 +110,7 @@ async def gold(request: Request) -> Response:
 @router.post("/desk/contests/{contest}")
 async def rule(request: Request, contest: int, csrf: Text = "", upheld: Text = "", reason: Text = "") -> Response:
     """Rule on a contest."""
-    who, studio = caller(request, "rule", csrf), studio_of(request)
+    who, studio = caller(request, "rule", csrf or None), studio_of(request)
     found = await studio.read(lambda connection: contested(connection, contest=contest))
     if not found:
         raise Refused(404, "contest", "There is no such contest.")
@@ -164,7 +164,7 @@ async def _people(request: Request, who: Caller, **values: Any) -> Response:
 @router.post("/desk/people/invite")
 async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: Text = "", days: Text = "") -> Response:
     """Make an invitation, and show its link: it can be seen this once."""
-    who, studio = caller(request, "invite", csrf), studio_of(request)
+    who, studio = caller(request, "invite", csrf or None), studio_of(request)
     number = await studio.do(c.invite, who.person.id, role, name, float(days) if days.isdigit() else 0)
     link = f"{str(request.base_url).rstrip('/')}/join/{studio.seal.invitation(number)}"
     return await _people(request, who, link=link, role=role)
@@ -173,7 +173,7 @@ async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: 
 @router.post("/desk/people/token")
 async def token(request: Request, csrf: Text = "", name: Text = "", scope: Scopes = None) -> Response:
     """Make an API token, and show it: it can be seen this once."""
-    who = caller(request, "token", csrf)
+    who = caller(request, "token", csrf or None)
     text = await studio_of(request).do(c.new_api_token, who.person.id, name, " ".join(scope or ()))
     return await _people(request, who, token=text)
 
@@ -181,7 +181,7 @@ async def token(request: Request, csrf: Text = "", name: Text = "", scope: Scope
 @router.post("/desk/people/token/{token}/revoke")
 async def revoke(request: Request, token: int, csrf: Text = "") -> Response:
     """Revoke an API token."""
-    who = caller(request, "token", csrf)
+    who = caller(request, "token", csrf or None)
     await studio_of(request).do(c.revoke_token, who.person.id, token)
     return back("/desk/people", "revoked")
 
