@@ -252,6 +252,19 @@ def test_joining_and_signing_in(site):
     site.run(way())
 
 
+def test_static_files_are_compressed_and_pages_with_secrets_are_not(site):
+    """Scripts and styles come small; a page that carries a session's word does not say its length in that way."""
+    site = site()
+    ann = site.made.person("ann")
+
+    async def way():
+        async with site.client(ann) as client:
+            assert (await client.get("/static/studio.css")).headers["content-encoding"] == "gzip"
+            assert "content-encoding" not in (await client.get("/judge")).headers
+
+    site.run(way())
+
+
 def test_registration_is_off(site):
     """Nobody comes in uninvited, unless the campaign says so."""
     site = site()

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
 from adjudge.collect import routes_data, routes_desk, routes_judge, routes_people
 from adjudge.collect.headers import Headers
@@ -35,7 +36,8 @@ def create_app(studio: Studio) -> FastAPI:
     app.state.studio = studio
     for routes in (routes_judge, routes_people, routes_desk, routes_data):
         app.include_router(routes.router)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    # Only what is the same for everyone is compressed: the length of a page with secrets in it would tell of them.
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _missing)
