@@ -1,4 +1,5 @@
 import asyncio
+import re
 
 import httpx
 import pytest
@@ -261,6 +262,34 @@ def test_static_files_are_compressed_and_pages_with_secrets_are_not(site):
         async with site.client(ann) as client:
             assert (await client.get("/static/studio.css")).headers["content-encoding"] == "gzip"
             assert "content-encoding" not in (await client.get("/judge")).headers
+
+    site.run(way())
+
+
+def test_a_second_task_of_a_worker_does_not_get_at_the_first(site):
+    """Who comes under a worker's id with another assignment sees and changes nothing of the first."""
+    site = site(FREE + "[mturk]\nenabled = true\n")
+
+    async def way():
+        sessions = []
+        async with site.client() as client:
+            for assignment in ("3ASSIGN1", "3ASSIGN2"):
+                asked = {"assignmentId": assignment, "hitId": "3HIT", "workerId": "A1WORKER"}
+                asked["turkSubmitTo"] = "https://workersandbox.mturk.com"
+                page = await client.get("/crowd/mturk", params=asked)
+                sessions.append(re.search(r'name="session" content="([^"]+)"', page.text)[1])
+                assert "workersandbox.mturk.com" in page.headers["content-security-policy"]
+            first, second = ({"authorization": f"Bearer {session}"} for session in sessions)
+            taken = (await client.post("/api/assignment", json={}, headers=first)).json()
+            for method, path in (("post", "/api/assignment"), ("get", "/api/state")):
+                body = {"json": {}} if method == "post" else {}
+                refused = await getattr(client, method)(path, headers=second, **body)
+                assert (refused.status_code, refused.json()["code"]) == (409, "elsewhere")
+            shown = await client.get(taken["set"]["documents"][0]["url"])
+            assert "https://workersandbox.mturk.com" in shown.headers["content-security-policy"]
+            await client.post("/api/release", json={"assignment": taken["token"]}, headers=first)
+            again = await client.post("/api/assignment", json={}, headers=second)
+            assert again.json()["token"] != taken["token"]
 
     site.run(way())
 

@@ -52,6 +52,13 @@ def test_names_that_cannot_be_read_are_refused(typed):
         p.name_of(typed)
 
 
+@pytest.mark.parametrize("typed", ["mturk:A1B2", "Prolific:x"])
+def test_names_from_elsewhere_are_reserved(typed):
+    """Nobody takes the name under which a crowd's worker will come."""
+    with pytest.raises(Refused, match="people from elsewhere"):
+        p.name_of(typed)
+
+
 def test_registering_is_off_unless_the_campaign_says_so(file_crowd):
     """Uninvited people come in only where the settings let them."""
     with pytest.raises(Refused, match="by invitation only"):

@@ -21,6 +21,7 @@ from adjudge.collect.render import page
 from adjudge.collect.studio import Studio
 
 LOG = logging.getLogger("adjudge")
+LARGER = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # bytes of a table of judgments
 STATIC = Path(__file__).parent / "static"
 
 
@@ -42,7 +43,8 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _missing)
     app.add_exception_handler(Exception, _broken)
-    app.add_middleware(Headers, mturk_hosts=studio.campaign.settings.mturk.submit_hosts)
+    crowd = studio.campaign.settings.mturk
+    app.add_middleware(Headers, mturk_hosts=crowd.submit_hosts if crowd.enabled else (), larger=LARGER)
     return app
 
 

@@ -10,6 +10,7 @@ from adjudge.collect.refused import Refused
 from adjudge.collect.store import Change, Row
 
 LONGEST = 100  # characters of a name
+RESERVED = ("prolific:", "mturk:")  # names of people whom a crowd's platform sends
 
 
 def name_of(text: str) -> str:
@@ -17,6 +18,8 @@ def name_of(text: str) -> str:
     name = " ".join(unicodedata.normalize("NFKC", text).split())
     if not name or len(name) > LONGEST or not name.isprintable():
         raise Refused(422, "name", f"A name has 1 to {LONGEST} characters that can be printed.")
+    if name.casefold().startswith(RESERVED):
+        raise Refused(422, "name", f"Names that begin with {' or '.join(RESERVED)} are for people from elsewhere.")
     return name
 
 

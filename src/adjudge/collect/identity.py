@@ -7,12 +7,14 @@ from typing import NamedTuple
 from fastapi import Request
 
 from adjudge.collect.access import may, scopes_of, token_hash
+from adjudge.collect.commands import present
 from adjudge.collect.ledger import Person
 from adjudge.collect.refused import Refused
 from adjudge.collect.studio import Studio
 
 COOKIE = "adjudge_session"
 SAFE = ("GET", "HEAD", "OPTIONS")
+UNDERWAY = ("", "passed", "approved")  # outcomes of work that has yet to be finished or handed in
 
 
 class Caller(NamedTuple):
@@ -68,6 +70,10 @@ def judge(request: Request) -> Caller:
     """Return the judge who asks, within the rate that people keep."""
     found = caller(request, "judge")
     slow_down(request, "judge", str(found.person.id))
+    held = present(studio_of(request).ledger, found.person)
+    if held is not None and held.outcome in UNDERWAY and held.outside != found.bound:
+        # who guesses a worker's id, or takes a second task of a crowd's platform, does not get at the first
+        raise Refused(409, "elsewhere", "You have another task open: finish it or give it up there, then come back.")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +48,9 @@ class Items:
         ends = np.cumsum(np.bincount(self.topic[order], minlength=len(topics)))
         self.of_topic = np.split(order, ends[:-1]) if len(ends) else []
 
-    def count(self, ids: Iterable[int], by: int) -> None:
+    def count(self, ids: Sequence[int] | Ids, by: int) -> None:
         """Add to the judgments of items."""
-        np.add.at(self.judged, np.fromiter(ids, np.int64), by)
+        np.add.at(self.judged, np.asarray(ids, np.int64), by)
 
     def lease(self, ids: Sequence[int], by: int) -> None:
         """Add to the slots of items that are out."""
@@ -69,6 +69,14 @@ class Met:
         """Note an item."""
         self._reach(item)
         self._bits[item >> 3] |= 1 << (item & 7)
+
+    def add_all(self, ids: Ids) -> None:
+        """Note many items."""
+        if len(ids):
+            self._reach(int(ids.max()))
+            bits = np.frombuffer(self._bits, np.uint8).copy()
+            np.bitwise_or.at(bits, ids >> 3, (1 << (ids & 7)).astype(np.uint8))
+            self._bits[:] = bits.tobytes()
 
     def __contains__(self, item: int) -> bool:
         return item >> 3 < len(self._bits) and bool(self._bits[item >> 3] >> (item & 7) & 1)

@@ -268,6 +268,13 @@ class Ledger:
                 self.since.append(row)
                 self._revise(row)
 
+    def meet(self, person: Person, met: NDArray[np.int64], counted: NDArray[np.int64]) -> None:
+        """Take in all judgments of a person at once: items they have met, and those of them that count."""
+        person.met.add_all(met)
+        person.counted.extend(counted.tolist())
+        if not person.excluded:
+            self.items.count(counted, 1)
+
     def believe(self, belief: NDArray[np.float64], confusion: Callable[[int], NDArray[np.float64]], upto: int) -> None:
         """Take in what a consensus found, and the judgments that came after those it knew."""
         self.belief, self.confusion = belief, confusion

@@ -10,25 +10,27 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, or_, select
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, or_, select
 
 from adjudge.collect import schema as s
 from adjudge.collect.campaign import Campaign
-from adjudge.collect.ledger import Ledger
+from adjudge.collect.ledger import COUNTED, Ledger
 
-BEFORE = (s.items, s.people, s.passwords, s.languages, s.standings)
+BEFORE = (s.people, s.passwords, s.languages, s.standings)
 AFTER = (s.contests, s.rulings, s.invitations, s.acceptances, s.tokens, s.revocations, s.switches)
-NUMBERED = (s.assignments, s.sets, s.answers, s.outcomes, s.judgments, s.audit)  # not read whole
+NUMBERED = (s.items, s.assignments, s.sets, s.answers, s.outcomes, s.judgments, s.audit)  # not read whole
 
 
 def restored(connection: Connection, campaign: Campaign) -> Ledger:
     """Return what is so, by all rows of a database."""
     ledger = Ledger(campaign)
+    for id_, topic, document in _tuples(connection, select(s.items).order_by(s.items.c.id)):
+        ledger.items.add(id_, (topic, document))
     for table in BEFORE:
         _fold(ledger, table, connection, _ordered(table))
     _fold_assignments(ledger, connection)
-    judged = select(*(s.judgments.c[name] for name in ("id", "at", "item", "person", "use", "relevance")))
-    _fold(ledger, s.judgments, connection, judged)
+    _fold_judgments(ledger, connection)
     for table in AFTER:
         _fold(ledger, table, connection, _ordered(table))
     _fold(ledger, s.audit, connection, select(s.audit).order_by(s.audit.c.id.desc()).limit(1))
@@ -42,6 +44,22 @@ def _fold(ledger: Ledger, table: Table, connection: Connection, rows: Select[Any
     """Fold the rows of one table."""
     for row in connection.execute(rows).mappings():
         ledger.fold(table, dict(row))
+
+
+def _tuples(connection: Connection, rows: Select[Any]) -> list[tuple[Any, ...]]:
+    """Return rows as the driver gives them: of tables with a row for every judgment, that is most of a restart."""
+    return list(connection.execute(rows).cursor.fetchall())
+
+
+def _fold_judgments(ledger: Ledger, connection: Connection) -> None:
+    """Fold all judgments at once: the same as one by one."""
+    made = s.judgments.c
+    counts = case((and_(made.relevance.is_not(None), made.use.in_(COUNTED)), 1), else_=0)
+    rows = _tuples(connection, select(made.item, made.person, counts).order_by(made.id))
+    item, person, counted = np.array(rows, np.int64).reshape(-1, 3).T
+    for number in np.unique(person).tolist():
+        ledger.meet(ledger.people[number], item[person == number], item[(person == number) & (counted == 1)])
+    ledger.latest = max(ledger.latest, connection.scalar(select(func.max(made.at))) or 0.0)
 
 
 def _ordered(table: Table) -> Select[Any]:

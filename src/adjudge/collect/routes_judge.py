@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -12,6 +13,7 @@ from adjudge.collect import commands as c
 from adjudge.collect import views as v
 from adjudge.collect.commands import problem_rows
 from adjudge.collect.gates import problems
+from adjudge.collect.headers import framers
 from adjudge.collect.identity import Caller, judge, slow_down, studio_of
 from adjudge.collect.ledger import Ledger
 from adjudge.collect.viewer import document_headers, safe_document
@@ -19,6 +21,7 @@ from adjudge.collect.viewer import document_headers, safe_document
 router = APIRouter()
 Token = Annotated[str, Field(min_length=1, max_length=64)]
 Comment = Annotated[str, Field(max_length=2_000)]
+SHORT = 10_000  # characters of a document that is made safe in less than a millisecond
 
 
 class Body(BaseModel):
@@ -96,7 +99,7 @@ def _assignment_then(who: Caller) -> Any:
     """Return the view of the assignment a judge has."""
 
     def view(ledger: Ledger, now: float, _: Any) -> dict[str, Any]:
-        held = c.present(ledger, who.person)
+        held = c.present(ledger, ledger.people[who.person.id])
         return v.assignment_view(ledger, now, held) if held is not None else {}
 
     return view
@@ -189,20 +192,24 @@ async def language(request: Request, body: Language) -> dict[str, str]:
 @router.get("/documents/{token}/{slot}")
 async def document(request: Request, token: str, slot: int, find: str = "") -> HTMLResponse:
     """Show a document of a set that a judge has: the address is the right to see it."""
-    page, _ = _shown(request, token, slot, find)
-    return HTMLResponse(page, headers=document_headers())
+    page, _ = await _shown(request, token, slot, find)
+    crowd = studio_of(request).campaign.settings.mturk
+    return HTMLResponse(page, headers=document_headers(framed_by=framers(crowd.submit_hosts if crowd.enabled else ())))
 
 
 @router.get("/documents/{token}/{slot}/matches")
 async def matches(request: Request, token: str, slot: int, find: str = "") -> dict[str, int]:
     """Say how often words are in a document."""
-    return {"matches": _shown(request, token, slot, find)[1]}
+    return {"matches": (await _shown(request, token, slot, find))[1]}
 
 
-def _shown(request: Request, token: str, slot: int, find: str) -> tuple[str, int]:
+async def _shown(request: Request, token: str, slot: int, find: str) -> tuple[str, int]:
     """Return a document made safe, and the matches in it."""
     studio = studio_of(request)
     slow_down(request, "document", token)
     name = c.document_name(studio.ledger, token, slot)
     shown = studio.campaign.documents.document(name)
-    return safe_document(shown, find[:200], studio.campaign.settings.documents.most_bytes)
+    most = studio.campaign.settings.documents.most_bytes
+    if len(shown.content) < SHORT:
+        return safe_document(shown, find[:200], most)
+    return await asyncio.to_thread(safe_document, shown, find[:200], most)  # a long one holds nobody up

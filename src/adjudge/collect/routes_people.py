@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from adjudge.collect import commands_people as people
-from adjudge.collect.access import hash_password, may, password_is, weak
+from adjudge.collect.access import hash_password, may, outdated, password_is, weak
 from adjudge.collect.crowd import Preview, arrival_session, mturk_arrival, prolific_arrival
 from adjudge.collect.identity import COOKIE, caller, caller_if_any, slow_down, studio_of
 from adjudge.collect.ledger import Person
@@ -63,6 +63,8 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     if person is None or not right:
         wrong = {"": "Name and password do not go together."}
         return page(request, "sign_in.html", 401, name=name, errors=wrong)
+    if outdated(person.password):
+        await studio.do(people.change_password, person.id, await asyncio.to_thread(hash_password, password))
     return welcome(request, person)
 
 

@@ -25,6 +25,7 @@ def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Call
         proxy_headers=proxies is not None,
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,  # longer than a judge thinks
     )
     _Server(config, ready).run()
 
