@@ -5,6 +5,7 @@ import io
 import json
 import re
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -40,7 +41,8 @@ class Site:
                     client.headers["x-csrf"] = self.studio.seal.csrf(self.session)
                 return await client.request(method, path, **more)
 
-        return asyncio.run(asking())
+        with ThreadPoolExecutor(1) as thread:  # a browser of other tests has a loop in this one
+            return thread.submit(lambda: asyncio.run(asking())).result()
 
     def upload(self, content, judge=""):
         """Send a file by the form of the page."""
