@@ -15,6 +15,8 @@ from adjudge.collect.refused import Refused
 from adjudge.collect.restore import restored
 from adjudge.collect.verify import wrong
 
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
 
 def audited(desk):
     """Return the last entry of the audit log: who, what, detail."""

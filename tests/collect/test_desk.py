@@ -8,6 +8,8 @@ from adjudge.collect import commands
 from adjudge.collect import commands_desk as lead
 from adjudge.collect.desk import active_judges, gate_rates, live, open_assignments, pace, pay_due, progress
 
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
 
 def far(desk, redundancy=None):
     """Return how far the campaign of a test is."""

@@ -1,8 +1,12 @@
 """Gold as judges meet it."""
 
+import pytest
+
 from adjudge.collect import commands
 from adjudge.collect import commands_desk as lead
 from adjudge.collect.desk_gold import contested, failures, work_of
+
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
 
 def gold_set(held):

@@ -1,8 +1,12 @@
 """What the desk shows of items."""
 
+import pytest
+
 from adjudge.collect import commands_desk as lead
 from adjudge.collect.desk_items import said_of, splits
 from adjudge.collect.imports import Given
+
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
 
 def test_splits_are_where_judges_disagree(desk):

@@ -6,6 +6,8 @@ from adjudge.collect import commands, desk_judges
 from adjudge.collect import commands_desk as lead
 from adjudge.collect.desk_gold import work_of
 
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
 
 def test_judges_have_a_row_each(reading, desk):
     """What they judged, how it was graded, what it failed."""

@@ -1,8 +1,12 @@
 """Invitations, tokens and the audit log, as the desk shows them."""
 
+import pytest
+
 from adjudge.collect import commands_desk as lead
 from adjudge.collect import commands_people as people
 from adjudge.collect.desk_log import api_tokens, entries, invited
+
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
 
 def test_invitations_say_what_became_of_them(desk):

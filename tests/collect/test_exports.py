@@ -13,6 +13,8 @@ from adjudge.collect.imports import Given
 from adjudge.errors import UsageError
 from adjudge.judgments.trec import qrels_source, task1_source, task2_run_source
 
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
 
 def exported(desk, what, **wanted):
     """Return the bytes of an export."""
