@@ -101,6 +101,34 @@ def test_approval_makes_judgments_of_returned_work(desk):
         desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
 
 
+def test_approval_lets_a_judge_go_on_whom_the_studio_stopped(desk):
+    """After two more returned assignments bob is paused; with one of the three approved he is below the limit."""
+    for _ in range(2):
+        desk.work(desk.bob, seconds=3.0)
+    assert desk.store.ledger.people[desk.bob].standing == "paused"
+    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+    assert desk.store.ledger.people[desk.bob].standing == "qualified"
+
+
+def test_approval_leaves_alone_whom_the_lead_stopped(desk):
+    """A pause with a reason of the lead's own is not lifted by the way."""
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait for the new guidelines")
+    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+    assert desk.store.ledger.people[desk.bob].standing == "paused"
+
+
+def test_approving_a_qualification_qualifies_who_failed_it(desk):
+    """And nobody else: one who is excluded stays so."""
+    work = read_work(desk, desk.returned.id)
+    work.assignment.kind = "qualification"
+    bob = desk.store.ledger.people[desk.bob]
+    with pytest.raises(Refused, match="bob is new"):
+        desk.do(lead.approve, desk.lead, work)
+    bob.standing = "unqualified"
+    desk.do(lead.approve, desk.lead, work)
+    assert bob.standing == "qualified"
+
+
 def test_approval_reaches_assignments_the_ledger_has_forgotten(desk):
     """A judge who has moved on can still be approved; a restart comes to the same."""
     desk.work(desk.bob)
@@ -153,6 +181,15 @@ def test_upholding_approves_what_passes_without_the_document(fresh_desk):
         assert wrong(connection, desk.campaign) == []
     with pytest.raises(Refused, match="ruled on already"):
         desk.do(lead.rule, boss, number, False, "", read_work(desk, held.id))
+
+
+def test_a_ruling_on_a_qualification_of_the_past_is_only_recorded(desk):
+    """Whoever is qualified, or excluded, by now stays so."""
+    number = contest(desk, desk.returned, 0)
+    work = read_work(desk, desk.returned.id)
+    work.assignment.kind = "qualification"
+    assert desk.do(lead.rule, desk.lead, number, True, "", work) is False
+    assert desk.store.ledger.people[desk.bob].standing == "new"
 
 
 def test_upholding_does_not_approve_what_fails_otherwise(desk):

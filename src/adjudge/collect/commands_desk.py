@@ -25,6 +25,7 @@ from adjudge.errors import UsageError, quote
 
 ROLES = ("judge", "reviewer", "lead")
 LONGEST = 500  # characters of a reason
+RETURNS = "did not pass the checks."  # how the reason ends for which the studio itself pauses a judge
 
 
 def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change:
@@ -105,6 +106,8 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
     held = work.assignment
     judge = ledger.people[held.person]
     if held.kind == "qualification":
+        if judge.standing != "unqualified":
+            raise Refused(409, "standing", f"{judge.name} is {judge.standing}: the qualification no longer matters.")
         row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": "qualified", "by": by}
         return [(schema.standings, {**row, "reason": ""})]
     said = {one.id: one.answers for one in held.sets}
@@ -113,7 +116,8 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
     first = ledger.next_id(schema.judgments)
     accepted = (row for row in judgment_rows(first, now, judge.id, held, said, times) if row["item"] not in work.judged)
     rows += [(schema.judgments, {**row, "id": first + n}) for n, row in enumerate(accepted)]
-    if judge.standing == "paused" and judge.returned - 1 < ledger.campaign.settings.pay.most_returns:
+    stopped = judge.standing == "paused" and judge.reason.endswith(RETURNS)
+    if stopped and judge.returned - 1 < ledger.campaign.settings.pay.most_returns:
         row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": "qualified", "by": by}
         rows.append((schema.standings, {**row, "reason": ""}))
     return rows
@@ -128,12 +132,19 @@ def rule(ledger: Ledger, now: float, by: int, contest: int, upheld: bool, reason
         raise Refused(409, "ruled", "This contest has been ruled on already.")
     row = {"id": ledger.next_id(schema.rulings), "at": now, "contest": contest, "upheld": int(upheld), "by": by}
     rows: Rows = [(schema.rulings, {**row, "reason": reason.strip()[:LONGEST]})]
-    approved = upheld and work.assignment.outcome == "returned" and passes_without(ledger, work, asked)
+    approved = upheld and _may_approve(ledger, work) and passes_without(ledger, work, asked)
     if approved:
         rows += _approval_rows(ledger, now, by, work)
     detail = {"contest": contest, "assignment": work.assignment.id, "approved": approved, "reason": reason.strip()}
     what = "contest upheld" if upheld else "contest rejected"
     return Change(rows, approved, (_name(ledger, by), what, {**detail, **_vouched(rows)}))
+
+
+def _may_approve(ledger: Ledger, work: Work) -> bool:
+    """Return whether approving an assignment would change anything: a qualification matters to the unqualified."""
+    held = work.assignment
+    waiting = held.kind == "work" or ledger.people[held.person].standing == "unqualified"
+    return held.outcome == "returned" and waiting
 
 
 def passes_without(ledger: Ledger, work: Work, contest: Any) -> bool:
