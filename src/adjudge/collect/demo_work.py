@@ -19,23 +19,27 @@ from adjudge.collect.refused import Refused
 from adjudge.collect.simulated import SimulatedJudge, demo_judges, grade_of
 from adjudge.collect.store import Change, Store
 from adjudge.collect.studio import open_store
+from adjudge.collect.views import review_view
 
 DAYS = 2.0  # ago, they began
 DONE = 0.6  # of the judgments that the campaign asks for: the rest is for whoever tries the demo
-PAUSE = 600.0  # seconds between two pieces of work
+PAUSE = 12_000.0  # seconds between two pieces of work, at most
+
+WHY = {1: "It answers the question, only in other words.", 0: "It is about something else."}
 
 
 def simulate_demo(folder: str | os.PathLike[str], seed: int = 0) -> int:
     """Have simulated judges work through part of a campaign, and return how many judgments were accepted."""
     campaign, rng, truth = load_campaign(Path(folder)), np.random.default_rng(seed), demo_truth()
-    now = [time.time() - 86_400 * DAYS]
+    end = time.time() - 600
+    now = [end - 86_400 * DAYS]
     store = open_store(campaign, clock=lambda: now[0])
     try:
         judges = {_joined(store, judge.name): judge for judge in demo_judges(rng)}
         wanted = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
         at_work = list(judges)
         while at_work and store.ledger.items.judged.sum() < wanted:
-            now[0] += PAUSE * rng.random()
+            now[0] = min(now[0] + PAUSE * rng.random(), max(now[0], end - 3_600))
             person = at_work.pop(0)
             if _works(store, person, judges[person], truth, rng, now):
                 at_work.append(person)
@@ -82,10 +86,11 @@ def _works(
 
 
 def _handed_in(store: Store, person: int, held: Assignment) -> None:
-    """Submit what passed; contest a document of what did not, so that the desk has something to rule on."""
+    """Submit what passed; contest gold that was judged otherwise, so that the desk has something to rule on."""
     if held.outcome == "passed":
         store.do(lambda ledger, at: submit(ledger, at, person, held.token))
     elif held.kind == "work" and not held.contested:
-        gold = next(one for one in held.sets if one.use == "gold")
-        why = "The page answers the question, only in other words."
-        store.do(lambda ledger, at: contest(ledger, at, person, gold.token, 0, why))
+        mistakes = review_view(store.ledger, held)["mistakes"]
+        for one in mistakes[:1]:
+            why = WHY[one["yours"]]
+            store.do(lambda ledger, at, one=one, why=why: contest(ledger, at, person, one["set"], one["slot"], why))  # type: ignore[misc]
