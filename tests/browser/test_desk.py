@@ -88,7 +88,7 @@ def test_nothing_is_wider_than_a_phone(opened, served):
 def test_judges_are_sorted_and_searched(opened):
     """By a heading, which says how; by words, which leave what fits."""
     page = opened("/desk/judges")
-    heading = page.locator("th", has_text="Judgments")
+    heading = page.locator("thead th", has_text="Judgments")
     heading.get_by_role("button").press("Enter")
     assert heading.get_attribute("aria-sort") == "descending"
     column = [int(text.replace(",", "")) for text in page.locator("#judges tbody tr td:nth-child(3)").all_inner_texts()]

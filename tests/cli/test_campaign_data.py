@@ -1,0 +1,74 @@
+"""``adjudge campaign export|import|prompts``."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def known():
+    """Have the commands in the sub-app, also where the application that is tested does not gather them."""
+    from adjudge.cli import app, campaign, campaign_data  # noqa: F401 - the application gathers what it has first
+
+    names = {one.name for one in campaign.campaign.registered_commands}
+    for name in ("export", "import", "prompts"):
+        if name not in names:
+            command = getattr(campaign_data, name, None) or getattr(campaign_data, f"{name}_")
+            campaign.campaign.command(name, no_args_is_help=True)(command)
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    """Return the folder of a demo campaign with two judgments made elsewhere."""
+    place = str(tmp_path / "trial")
+    assert run("campaign", "new", place, "--demo").code == 0
+    pool = list(csv.DictReader(io.StringIO((tmp_path / "trial" / "pool.csv").read_text())))[:2]
+    rows = [f"{row['topic']},{row['document']},ann,{n}" for n, row in enumerate(pool)]
+    (tmp_path / "elsewhere.csv").write_text("\n".join(["topic,document,judge,label", *rows]) + "\n")
+    taken = run("campaign", "import", place, str(tmp_path / "elsewhere.csv"))
+    assert (taken.code, taken.out) == (0, "2 judgments taken, 0 were there already; new judges: ann\n"), taken.err
+    return tmp_path / "trial"
+
+
+def test_imports_twice_are_one(run, folder):
+    """The second time all is there; a contradiction is refused with its row."""
+    file = folder.parent / "elsewhere.csv"
+    assert run("campaign", "import", str(folder), str(file)).out == "0 judgments taken, 2 were there already\n"
+    file.write_text(file.read_text().replace(",ann,0", ",ann,1"))
+    refused = run("campaign", "import", str(folder), str(file))
+    assert refused.code == 1
+    assert "row 1: 'ann' has judged it irrelevant before" in refused.err
+
+
+def test_exports_go_to_the_screen_or_a_file(run, folder, tmp_path):
+    """The same judgments either way; everything is a zip."""
+    shown = run("campaign", "export", str(folder)).out
+    assert [row["judge"] for row in csv.DictReader(io.StringIO(shown))] == ["ann", "ann"]
+    out = tmp_path / "all.zip"
+    assert run("campaign", "export", str(folder), "--what", "everything", "--pseudonyms", "--out", str(out)).code == 0
+    assert "judge-1" in zipfile.ZipFile(out).read("tables/people.csv").decode()
+    assert run("campaign", "export", str(folder), "--what", "all").code == 2
+    assert "no consensus yet" in run("campaign", "export", str(folder), "--what", "qrels").err
+
+
+def test_a_program_judges(run, folder, tmp_path):
+    """Prompts to a file, answers back, and how it did on gold."""
+    out = tmp_path / "prompts.jsonl"
+    told = run("campaign", "prompts", str(folder), "--judge", "my-model", "--limit", "10", "--out", str(out))
+    assert (told.code, told.out) == (0, f"wrote 10 prompts to {out}\n"), told.err
+    prompts = [json.loads(line) for line in out.read_text().splitlines()]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({"id": row["id"], "answer": "Irrelevant."}) + "\n" for row in prompts))
+    taken = run("campaign", "import", str(folder), str(answers), "--judge", "my-model").out
+    assert taken.startswith("10 judgments taken, 0 were there already; new judges: my-model\n")
+    assert "of 2 hidden gold right" in taken
+
+
+def test_what_is_not_there_says_so(run, folder, tmp_path):
+    """A file to import, a campaign that nobody began."""
+    assert "cannot be read" in run("campaign", "import", str(folder), str(tmp_path / "none.csv")).err
+    run("campaign", "new", str(tmp_path / "fresh"), "--demo")
+    assert "nobody has worked on this campaign yet" in run("campaign", "export", str(tmp_path / "fresh")).err
