@@ -1,0 +1,174 @@
+"""``Index``: passages that can be searched by BM25.
+
+The score of a passage is Lucene's: the sum over the query's terms of idf x tf / (tf + k1 (1 - b + b length / mean)),
+idf = log(1 + (N - n + 1/2) / (n + 1/2)) where n of N passages have the term. (Robertson's k1 + 1 above the line, which
+changes no order, is left out.) bm25s works out what every term adds to every passage; searching sums and picks the
+best, in an order that is fixed: by score as a 32-bit float, then by name, the last first, as trec_eval has it. A
+passage that shares no term with a query is not found, and a query of which no term is known finds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adjudge.arrays import Codes
+from adjudge.errors import InputError, MissingExtra, UsageError
+from adjudge.judgments.runs import System
+from adjudge.judgments.write import write_whole
+from adjudge.kernels.postings import best_passages
+from adjudge.learn.passages import read_passages, read_queries
+from adjudge.learn.text import VERSION, Stems, terms
+
+Progress: TypeAlias = Callable[[int, int], None]  # told what is done, and of how much
+
+FORMAT = 1
+FILES = ("index.json", "postings.npz")
+BLOCK = 512  # queries between two words of progress
+LINES = 2_000  # passages between two
+
+
+class Postings(NamedTuple):
+    """For every term, the passages that have it."""
+
+    start: Codes  # (V + 1)
+    passage: Codes
+    weight: NDArray[np.float32]  # what the term adds to the passage's score
+
+
+class Index:
+    """Passages that can be searched; ``passages`` is a file, a frame with passage and text, or {passage: text}.
+
+    >>> index = Index({"d1": "Mary had a little lamb", "d2": "the fleece of lambs is white", "d3": "bo peep"})
+    >>> index.search({"q1": "whose lamb is little?"}).ranked
+    {'q1': ['d1', 'd2']}
+    """
+
+    def __init__(
+        self,
+        passages: Any,
+        k1: float = 1.2,
+        b: float = 0.75,
+        stem: bool = True,
+        stop: bool = True,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        if not 0 <= k1 < np.inf:
+            raise UsageError(f"k1 {k1:g} is not a number from 0 on")
+        if not 0 <= b <= 1:
+            raise UsageError(f"b {b:g} is not a number from 0 to 1")
+        texts = read_passages(passages)
+        self.names = sorted(texts)  # so that a larger number is a later name
+        self.k1, self.b, self.stem, self.stop = float(k1), float(b), stem, stop
+        self._stems = Stems() if stem else None
+        self.terms: dict[str, int] = {}
+        coded = []
+        for n, name in enumerate(self.names):
+            coded.append([self.terms.setdefault(term, len(self.terms)) for term in self._terms(texts[name])])
+            if progress is not None and n % LINES == 0:
+                progress(n, len(self.names))
+        self.postings = _postings(coded, self.terms, self.k1, self.b)
+        if progress is not None:
+            progress(len(self.names), len(self.names))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Index({len(self):,} passages, {len(self.terms):,} terms, k1={self.k1:g}, b={self.b:g})"
+
+    def search(self, queries: Any, depth: int = 20, *, name: str = "bm25", progress: Progress | None = None) -> System:
+        """Return the run of queries (a file, a frame with query and text, or {query: text}), ``depth`` passages each.
+
+        A query that finds nothing is not in the run.
+        """
+        if depth < 1:
+            raise UsageError(f"depth {depth} is not 1 or more")
+        asked = read_queries(queries)
+        topics = sorted(asked)
+        depth, parts = min(depth, len(self)), []
+        for first in range(0, len(topics), BLOCK):
+            if progress is not None:
+                progress(first, len(topics))
+            block = topics[first : first + BLOCK]
+            coded = [self._codes(asked[topic]) for topic in block]
+            parts.append(_found(self.postings, len(self), block, coded, depth))
+        if progress is not None:
+            progress(len(topics), len(topics))
+        table = pl.concat(parts)
+        documents = pl.Series("document", self.names, pl.String).gather(table["passage"])
+        return System(name, table.select("topic", documents, "score"))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the index to a folder, for ``load_index``."""
+        import io
+
+        about = {"format": FORMAT, "text": VERSION, "k1": self.k1, "b": self.b, "stem": self.stem, "stop": self.stop}
+        arrays = io.BytesIO()
+        np.savez(arrays, **self.postings._asdict())
+        listed = json.dumps({**about, "passages": self.names, "terms": list(self.terms)}, ensure_ascii=False)
+        write_whole(dict(zip(FILES, (listed.encode(), arrays.getvalue()), strict=True)), folder)
+
+    def _terms(self, text: str) -> list[str]:
+        """Return the terms of a text as this index has them."""
+        return terms(text, self._stems, self.stop)
+
+    def _codes(self, text: str) -> list[int]:
+        """Return those terms of a query that some passage has."""
+        return [self.terms[term] for term in self._terms(text) if term in self.terms]
+
+
+def load_index(folder: str | Path) -> Index:
+    """Return an index that was saved."""
+    try:
+        about = json.loads((Path(folder) / FILES[0]).read_text(encoding="utf8"))
+        with np.load(Path(folder) / FILES[1], allow_pickle=False) as arrays:
+            postings = Postings(*(arrays[name] for name in Postings._fields))
+        made = about["format"], about["text"]
+        index = Index.__new__(Index)
+        index.names, index.terms = about["passages"], {term: n for n, term in enumerate(about["terms"])}
+        index.k1, index.b, index.stem, index.stop = (about[name] for name in ("k1", "b", "stem", "stop"))
+    except FileNotFoundError as error:
+        raise InputError("holds no index: there is no index.json or no postings.npz", str(folder)) from error
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise InputError("the index is damaged: make it again", str(folder)) from error
+    if made != (FORMAT, VERSION):
+        raise InputError("the index is of another version of adjudge: make it again", str(folder))
+    whole = postings.start.size == len(index.terms) + 1 and postings.passage.size == postings.weight.size
+    if not whole or postings.start[-1] != postings.passage.size or np.max(postings.passage, initial=-1) >= len(index):
+        raise InputError("the index is damaged: make it again", str(folder))
+    index.postings, index._stems = postings, Stems() if index.stem else None
+    return index
+
+
+def _postings(coded: list[list[int]], known: dict[str, int], k1: float, b: float) -> Postings:
+    """Return what every term adds to every passage, by bm25s."""
+    if not known:  # bm25s would divide by the mean length, 0
+        return Postings(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    try:
+        from bm25s import BM25  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("'adjudge[learn]'", "searching") from error
+    made = BM25(k1=k1, b=b, method="lucene")
+    made.index((coded, dict(known)), create_empty_token=False, show_progress=False)
+    scores = made.scores
+    start = np.asarray(scores["indptr"], np.int64)
+    return Postings(start, np.asarray(scores["indices"], np.int32), np.asarray(scores["data"], np.float32))
+
+
+def _found(postings: Postings, passages: int, topics: list[str], coded: list[list[int]], depth: int) -> pl.DataFrame:
+    """Return what queries find: topic, the passage's number, and the score."""
+    query = np.cumsum([0, *map(len, coded)])
+    term = np.fromiter(chain.from_iterable(coded), np.int64, query[-1])
+    count, found, value = best_passages(*postings, passages, query, term, depth)
+    kept = np.arange(depth) < count[:, None]
+    columns = {"topic": np.repeat(np.array(topics, object), count), "passage": found[kept], "score": value[kept]}
+    return pl.DataFrame(columns, {"topic": pl.String, "passage": pl.UInt32, "score": pl.Float64})
