@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.collect.designer import compositions, design, solve
+from adjudge.collect.gate.designer import compositions, design, solve
 from adjudge.collect.settings import Gate
 
 PAGE = Path(__file__).parents[1] / "docs" / "gates.md"

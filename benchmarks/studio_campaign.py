@@ -20,10 +20,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.collect import schema
-from adjudge.collect.access import Seal, key_of
-from adjudge.collect.ledger import Ledger
-from adjudge.collect.store import Change
+from adjudge.collect.entry.access import Seal, key_of
+from adjudge.collect.record import schema
+from adjudge.collect.record.ledger import Ledger
+from adjudge.collect.record.store import Change
 from adjudge.collect.studio import open_studio
 
 GRADES = {  # of gold sets by size: all can be passed, none by saying the same of all documents

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.collect import chain
+from adjudge.collect.record import chain
 from studio_campaign import SETTINGS, Server, Size, add_judges, write_campaign
 from studio_wire import Line, Reply, quantile
 

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.collect.clock import Clock
-from adjudge.collect.commands import expire, finish_set, release, submit, take_assignment
-from adjudge.collect.ledger import Assignment, Ledger
+from adjudge.collect.record.clock import Clock
+from adjudge.collect.record.ledger import Assignment, Ledger
 from adjudge.collect.refused import Refused
 from adjudge.collect.studio import Studio, open_studio
+from adjudge.collect.work.commands import expire, finish_set, release, submit, take_assignment
 from studio_campaign import Size, add_judges, write_campaign
 from studio_kill import Told, faults
 from studio_wire import run

@@ -8,18 +8,6 @@ import zipfile
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def known():
-    """Have the commands in the sub-app, also where the application that is tested does not gather them."""
-    from adjudge.cli import app, campaign, campaign_data  # noqa: F401 - the application gathers what it has first
-
-    names = {one.name for one in campaign.campaign.registered_commands}
-    for name in ("export", "import", "prompts"):
-        if name not in names:
-            command = getattr(campaign_data, name, None) or getattr(campaign_data, f"{name}_")
-            campaign.campaign.command(name, no_args_is_help=True)(command)
-
-
 @pytest.fixture
 def folder(run, tmp_path):
     """Return the folder of a demo campaign with two judgments made elsewhere."""

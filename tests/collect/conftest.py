@@ -64,10 +64,11 @@ def write_campaign(folder, settings=SETTINGS):
 
 def desk_studio(folder, start=2e9):
     """Return a campaign's store with a clock of the test's, and what a test does with it."""
-    from adjudge.collect import commands, schema
-    from adjudge.collect.campaign import load_campaign
-    from adjudge.collect.store import Change
+    from adjudge.collect.files.campaign import load_campaign
+    from adjudge.collect.record import schema
+    from adjudge.collect.record.store import Change
     from adjudge.collect.studio import open_store
+    from adjudge.collect.work import commands
 
     campaign, time = load_campaign(folder), [start]
     store = open_store(campaign)
@@ -187,7 +188,7 @@ def crowd_text(name):
 
 def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
     """Return answers to a whole set: gold as it is or the other way round, everything else relevant."""
-    from adjudge.collect.commands import grades
+    from adjudge.collect.work.commands import grades
 
     known = grades(ledger, one)
     said = [1 if grade is None else int((grade > 0) == right) for grade in known]
@@ -201,7 +202,7 @@ def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
 
 def crowd_through(made, who, right=True, seconds=10.0):
     """Take an assignment and finish all of its sets, a minute each."""
-    from adjudge.collect.commands import finish_set
+    from adjudge.collect.work.commands import finish_set
 
     held = made.open_work(who)
     for one in held.sets:

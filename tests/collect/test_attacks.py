@@ -7,11 +7,11 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from adjudge.collect.access import Seal
-from adjudge.collect.app import create_app
-from adjudge.collect.commands_people import invite
-from adjudge.collect.identity import COOKIE
+from adjudge.collect.entry.access import Seal
 from adjudge.collect.studio import Studio
+from adjudge.collect.web.app import create_app
+from adjudge.collect.web.identity import COOKIE
+from adjudge.collect.work.commands_people import invite
 
 OPEN = {"/", "/sign-in", "/sign-out", "/join/{invitation}", "/register", "/crowd/prolific", "/crowd/mturk"}
 BY_ADDRESS = {"/documents/{token}/{slot}", "/documents/{token}/{slot}/matches"}  # the address is the right to see it

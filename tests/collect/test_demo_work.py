@@ -1,10 +1,10 @@
 from sqlalchemy import func, select
 
-from adjudge.collect import schema as s
-from adjudge.collect.demo import make_demo
 from adjudge.collect.demo_work import DONE, simulate_demo
-from adjudge.collect.reading import reading_campaign
-from adjudge.collect.verify import wrong
+from adjudge.collect.files.demo import make_demo
+from adjudge.collect.record import schema as s
+from adjudge.collect.record.reading import reading_campaign
+from adjudge.collect.record.verify import wrong
 
 
 def test_the_demo_is_alive(tmp_path):

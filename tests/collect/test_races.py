@@ -31,9 +31,9 @@ def test_sixty_four_judges_who_ask_ten_thousand_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jump", [400 * 86_400.0, -400 * 86_400.0])
 def test_no_lease_ends_and_no_time_goes_back_when_the_machines_clock_jumps(tmp_path: Path, jump: float) -> None:
     """A judge whose machine's clock is set forward or back by a year goes on as if nothing had been."""
-    from adjudge.collect.clock import Clock
-    from adjudge.collect.commands import expire, finish_set, take_assignment
+    from adjudge.collect.record.clock import Clock
     from adjudge.collect.studio import open_studio
+    from adjudge.collect.work.commands import expire, finish_set, take_assignment
     from studio_campaign import Size, add_judges, write_campaign
     from studio_races import Racer
 

@@ -1,6 +1,7 @@
 """Records of a campaign's files."""
 
-from adjudge.collect import campaign, records
+from adjudge.collect import records
+from adjudge.collect.files import campaign
 
 
 def test_the_campaign_hands_on_its_records():

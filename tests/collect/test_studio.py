@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from adjudge.collect import studio as studios
-from adjudge.collect.access import Seal
-from adjudge.collect.campaign import CampaignProblems
+from adjudge.collect.entry.access import Seal
+from adjudge.collect.files.campaign import CampaignProblems
+from adjudge.collect.record.store import Change
 from adjudge.collect.refused import Refused
-from adjudge.collect.store import Change
 from adjudge.collect.studio import Studio, open_studio
 
 
@@ -71,7 +71,7 @@ def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeyp
     asked = []
 
     async def consult(folder):
-        from adjudge.collect.consensus import refresh
+        from adjudge.collect.consensus.consensus import refresh
 
         asked.append(refresh(folder)["model"])
 

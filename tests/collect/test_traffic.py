@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 
-from adjudge.collect.access import Seal
-from adjudge.collect.app import create_app
-from adjudge.collect.commands import grades
-from adjudge.collect.identity import COOKIE
+from adjudge.collect.entry.access import Seal
 from adjudge.collect.studio import Studio
+from adjudge.collect.web.app import create_app
+from adjudge.collect.web.identity import COOKIE
+from adjudge.collect.work.commands import grades
 
 SETTINGS = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n[redundancy]\njudgments = 9\n"
 JUDGES = 70

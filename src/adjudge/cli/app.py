@@ -10,6 +10,7 @@ from adjudge import __version__
 from adjudge.cli import (
     agreement,
     campaign,
+    campaign_data,
     campaign_gate,
     campaign_keep,
     check,
@@ -57,6 +58,9 @@ for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
 for part in (campaign_gate.gate, campaign_keep.invite, campaign_keep.backup, campaign_keep.verify):
     campaign.campaign.command(no_args_is_help=True)(part)
+campaign.campaign.command("export", no_args_is_help=True)(campaign_data.export_)
+campaign.campaign.command("import", no_args_is_help=True)(campaign_data.import_)
+campaign.campaign.command("prompts", no_args_is_help=True)(campaign_data.prompts)
 app.add_typer(campaign.campaign, name="campaign")
 
 

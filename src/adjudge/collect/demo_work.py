@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from adjudge.collect import schema
-from adjudge.collect.campaign import load_campaign
-from adjudge.collect.commands import contest, finish_set, submit, take_assignment
-from adjudge.collect.commands_people import person_row
-from adjudge.collect.demo import demo_truth
-from adjudge.collect.ledger import Assignment, Ledger
+from adjudge.collect.files.campaign import load_campaign
+from adjudge.collect.files.demo import demo_truth
+from adjudge.collect.record import schema
+from adjudge.collect.record.ledger import Assignment, Ledger
+from adjudge.collect.record.store import Change, Store
 from adjudge.collect.records import Pair
 from adjudge.collect.refused import Refused
-from adjudge.collect.simulated import SimulatedJudge, demo_judges, grade_of
-from adjudge.collect.store import Change, Store
 from adjudge.collect.studio import open_store
-from adjudge.collect.views import review_view
+from adjudge.collect.work.commands import contest, finish_set, submit, take_assignment
+from adjudge.collect.work.commands_people import person_row
+from adjudge.collect.work.simulated import SimulatedJudge, demo_judges, grade_of
+from adjudge.collect.work.views import review_view
 
 DAYS = 2.0  # ago, they began
 DONE = 0.6  # of the judgments that the campaign asks for: the rest is for whoever tries the demo

@@ -13,16 +13,16 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
-from adjudge.collect import schema
-from adjudge.collect.access import Seal, key_of
-from adjudge.collect.beliefs import Beliefs
-from adjudge.collect.campaign import Campaign, load_campaign
-from adjudge.collect.commands import expire
-from adjudge.collect.consulting import believe, believing, consult, news
-from adjudge.collect.ledger import Ledger
-from adjudge.collect.limits import USUAL, Limits
-from adjudge.collect.restore import missing_items, restored
-from adjudge.collect.store import Change, Store, View, url_of
+from adjudge.collect.consensus.beliefs import Beliefs
+from adjudge.collect.consensus.consulting import believe, believing, consult, news
+from adjudge.collect.entry.access import Seal, key_of
+from adjudge.collect.entry.limits import USUAL, Limits
+from adjudge.collect.files.campaign import Campaign, load_campaign
+from adjudge.collect.record import schema
+from adjudge.collect.record.ledger import Ledger
+from adjudge.collect.record.restore import missing_items, restored
+from adjudge.collect.record.store import Change, Store, View, url_of
+from adjudge.collect.work.commands import expire
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")

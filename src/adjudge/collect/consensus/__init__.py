@@ -1,0 +1,1 @@
+"""What the judgments so far say, worked out beside the server."""

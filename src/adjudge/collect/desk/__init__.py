@@ -1,0 +1,1 @@
+"""What leads see and do: numbers, rulings, exports, imports, prompts."""

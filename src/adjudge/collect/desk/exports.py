@@ -1,0 +1,272 @@
+"""What leaves a campaign: judgments, qrels with and without uncertainty, TREC's files, and everything at once.
+
+Every export is written to an open file a piece at a time, so that a table of any size takes no memory. ``EXPORTS``
+holds them by name: it feeds the page, the command line and the tests. Whether relevance is sure comes from the
+consensus (see ``found``), so qrels and task 2 need one. Hashes of passwords and tokens never leave.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sqlalchemy import Table, and_, func, select
+
+from adjudge.collect.desk.cells import csv_pieces
+from adjudge.collect.desk.found import ItemFound, items_found
+from adjudge.collect.record import schema
+from adjudge.collect.record.schema import answers, assignments, items, judgments, outcomes, people, sets, slots
+from adjudge.errors import UsageError, quote, quoted
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Select
+
+T = TypeVar("T")
+ROWS = 2_000  # rows that are read at once
+HEADER = ("topic", "document", "judge", "label", "rank", "seconds", "comment", "use", "at", "assignment")
+UNCERTAIN = ("topic", "document", "label", "probability", "judgments", "entropy")
+SECRET = {"hash"}  # columns that never leave
+KEPT_BACK = {"passwords"}  # tables that never leave
+FILES = ("campaign.toml", "topics.jsonl", "pool.csv", "gold.csv", "sets.csv", "consensus/*.json", "consensus/*.npy")
+NAMING = {"judges.json"}  # files that name judges
+PASSWORD = re.compile(rb"(://[^:/@\s]+:)[^@\s]+@")  # in the address of a database
+USABLE, REJECTED, AUTOMATED, TRAINING = "0", "1", "2", "3"  # types of labels in a task 1 run
+MODEL = "model:"  # how the `outside` of a judge that is a program begins
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How an export is wanted."""
+
+    folder: Path  # the campaign's
+    raw: bool = False  # cells as they are, for programs
+    pseudonyms: bool = False  # judge-7 in place of names
+    team: str = "adjudge"
+    names: Mapping[int, str] = field(default_factory=dict)  # of people, filled in by ``export``
+
+
+class Export(NamedTuple):
+    """One thing that can be exported."""
+
+    file: str
+    kind: str  # its media type
+    about: str
+    write: Callable[[Connection, Wanted, IO[bytes]], None]
+    people: bool = True  # says who judged what, so that only a lead may have it
+
+
+def export(connection: Connection, what: str, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write an export to an open file."""
+    if what not in EXPORTS:
+        raise UsageError(f"{quote(what)} cannot be exported, expected one of {quoted(EXPORTS)}")
+    named = replace(wanted, names=judge_names(connection, wanted.pseudonyms))
+    EXPORTS[what].write(connection, named, out)
+
+
+def judge_names(connection: Connection, pseudonyms: bool = False) -> dict[int, str]:
+    """Return what people are called in an export."""
+    found = connection.execute(select(people.c.id, people.c.name))
+    return {person: f"judge-{person}" if pseudonyms else name for person, name in found}
+
+
+def streamed(connection: Connection, query: Select[Any]) -> Iterator[Any]:
+    """Return the rows of a query as they come from the database."""
+    result = connection.execution_options(stream_results=True, yield_per=ROWS).execute(query)
+    yield from result
+
+
+def in_pieces(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
+    """Return rows in lists of at most so many."""
+    left = iter(rows)
+    while piece := list(islice(left, most)):
+        yield piece
+
+
+def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[tuple[Any, ...]]:
+    """Return accepted judgments in the order in which they came."""
+    found = (
+        select(
+            items.c.topic,
+            items.c.document,
+            judgments.c.person,
+            judgments.c.relevance,
+            judgments.c.rank,
+            judgments.c.seconds,
+            judgments.c.comment,
+            judgments.c.use,
+            judgments.c.at,
+            judgments.c.assignment,
+        )
+        .select_from(judgments.join(items, items.c.id == judgments.c.item))
+        .order_by(judgments.c.id)
+    )
+    for topic, document, person, *rest in streamed(connection, found):
+        yield (topic, document, names[person], *rest)
+
+
+def last_answers() -> Select[Any]:
+    """Return the query of the last answer of every slot, with its set, assignment and item, in the judge's order."""
+    last = select(func.max(answers.c.id).label("id")).group_by(answers.c.set, answers.c.slot).subquery()
+    chosen = answers.join(last, last.c.id == answers.c.id)
+    placed = chosen.join(slots, and_(slots.c.set == answers.c.set, slots.c.slot == answers.c.slot))
+    return (
+        select(
+            assignments.c.person, assignments.c.id, items.c.topic, items.c.document, answers.c.rank, answers.c.relevance
+        )
+        .select_from(
+            placed.join(sets, sets.c.id == answers.c.set)
+            .join(assignments, assignments.c.id == sets.c.assignment)
+            .join(items, items.c.id == slots.c.item)
+        )
+        .where(answers.c.told == 1)
+        .order_by(assignments.c.id, sets.c.position, slots.c.slot)
+    )
+
+
+def task1_rows(connection: Connection, wanted: Wanted) -> Iterator[tuple[object, ...]]:
+    """Return the eleven fields of all labels: accepted, of returned assignments, and of qualifications."""
+    programs = set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{MODEL}%"))).scalars())
+    accepted = (
+        select(
+            judgments.c.person,
+            judgments.c.assignment,
+            items.c.topic,
+            items.c.document,
+            judgments.c.rank,
+            judgments.c.relevance,
+        )
+        .select_from(judgments.join(items, items.c.id == judgments.c.item))
+        .order_by(judgments.c.id)
+    )
+    for row in streamed(connection, accepted):
+        yield _task1(wanted, row, AUTOMATED if row[0] in programs else USABLE)
+    ended = select(outcomes.c.assignment)
+    refused = and_(
+        assignments.c.kind == "work",
+        assignments.c.id.in_(ended.where(outcomes.c.outcome == "returned")),
+        assignments.c.id.not_in(ended.where(outcomes.c.outcome == "approved")),
+    )
+    for row in streamed(connection, last_answers().where(refused)):
+        yield _task1(wanted, row, REJECTED)
+    for row in streamed(connection, last_answers().where(assignments.c.kind == "qualification")):
+        yield _task1(wanted, row, TRAINING)
+
+
+def _task1(wanted: Wanted, row: Sequence[Any], kind: str) -> tuple[object, ...]:
+    """Return one line of a task 1 run; field 3 is the assignment. A name keeps no blanks, which would be fields."""
+    person, assignment, topic, document, rank, relevance = row
+    judge = "_".join(wanted.names[person].split())
+    told = (rank if rank is not None else "na", relevance if relevance is not None else "na")
+    return wanted.team, judge, assignment or "na", topic, document, *told, "na", "na", "na", kind
+
+
+def _write_judgments(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write accepted judgments as CSV."""
+    out.writelines(csv_pieces(HEADER, judgment_rows(connection, wanted.names), wanted.raw))
+
+
+def _write_qrels(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write the most likely relevance of every judged item in TREC's form."""
+    from adjudge.judgments.trec import qrels_text
+
+    for piece in in_pieces(judged(connection, wanted)):
+        out.write(qrels_text(*_names(piece), [one.label for one in piece]).encode())
+
+
+def _write_uncertain(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write the most likely relevance of every judged item, how sure it is, and on how many judgments it rests."""
+    rows = (
+        (one.topic, one.document, one.label, f"{one.probability:.6f}", one.judgments, f"{one.entropy:.6f}")
+        for one in judged(connection, wanted)
+    )
+    out.writelines(csv_pieces(UNCERTAIN, rows, wanted.raw))
+
+
+def _write_task1(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write a TREC task 1 run."""
+    from adjudge.judgments.trec import task1_run_lines
+
+    for piece in in_pieces(task1_rows(connection, wanted)):
+        out.write(task1_run_lines(piece).encode())
+
+
+def _write_task2(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write a TREC task 2 run, topics by name."""
+    import numpy as np
+
+    from adjudge.judgments.trec import task2_run_text
+
+    found = sorted(judged(connection, wanted), key=lambda one: (one.topic, -one.relevance))
+    out.write(task2_run_text(*_names(found), np.array([one.relevance for one in found])).encode())
+
+
+def _names(found: Sequence[ItemFound]) -> tuple[Any, Any]:
+    """Return the names of items as TREC's writers take them, and their topics."""
+    import polars as pl
+
+    topics = pl.Series([one.topic for one in found], dtype=pl.String)
+    return pl.Series([f"{one.topic}_{one.document}" for one in found], dtype=pl.String), topics
+
+
+def judged(connection: Connection, wanted: Wanted) -> Iterable[ItemFound]:
+    """Return what the consensus says of the items that somebody judged; refused where there is none yet."""
+    found = items_found(connection, wanted.folder)
+    if found is None:
+        raise UsageError("there is no consensus yet: it needs judgments, and a moment of the studio running")
+    return (one for one in found if one.judgments)
+
+
+def _write_everything(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+    """Write a zip with all tables as CSV and the campaign's files; no hash, no key, no document."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for table in schema.METADATA.sorted_tables:
+            if table.name not in KEPT_BACK:
+                with archive.open(f"tables/{table.name}.csv", "w", force_zip64=True) as file:
+                    file.writelines(csv_pieces(*_table(connection, table, wanted), wanted.raw))
+        for path in sorted(path for pattern in FILES for path in wanted.folder.glob(pattern)):
+            if not (wanted.pseudonyms and path.name in NAMING):
+                archive.writestr(str(path.relative_to(wanted.folder)), PASSWORD.sub(rb"\1***@", path.read_bytes()))
+
+
+def _table(connection: Connection, table: Table, wanted: Wanted) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the header and the rows of a table without its secrets; with pseudonyms, without names too."""
+    columns = [column for column in table.c if column.name not in SECRET]
+    key = list(table.primary_key.columns)
+    rows = streamed(connection, select(*columns).order_by(*key))
+    hidden = {n for n, column in enumerate(columns) if wanted.pseudonyms and (table.name, column.name) in PERSONAL}
+    called = wanted.names if table.name == "people" else {}
+    kept = ([called.get(row[0], "") if n in hidden else value for n, value in enumerate(row)] for row in rows)
+    return [column.name for column in columns], kept
+
+
+PERSONAL = {
+    ("people", "name"),
+    ("people", "outside"),
+    ("assignments", "outside"),
+    ("invitations", "name"),
+    ("audit", "who"),
+    ("audit", "detail"),
+}
+EXPORTS: Mapping[str, Export] = {
+    "judgments": Export("judgments.csv", "text/csv", "Every accepted judgment, with judge and time.", _write_judgments),
+    "qrels": Export("qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False),
+    "uncertainty": Export(
+        "qrels-uncertainty.csv",
+        "text/csv",
+        "The same with its probability, judgments and entropy.",
+        _write_uncertain,
+        False,
+    ),
+    "task1": Export(
+        "task1.tsv", "text/tab-separated-values", "TREC task 1: all labels, also rejected and training.", _write_task1
+    ),
+    "task2": Export("task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False),
+    "everything": Export(
+        "campaign.zip", "application/zip", "All tables and files; no password, token or key.", _write_everything
+    ),
+}

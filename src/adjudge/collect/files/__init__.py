@@ -1,0 +1,1 @@
+"""A campaign's folder: its files read, checked, made and shipped."""

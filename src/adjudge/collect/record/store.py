@@ -1,0 +1,240 @@
+"""Where rows are kept: SQLite in one file, or PostgreSQL by its URL; one writer, who commits in groups.
+
+A command decides (``command(ledger, now, ...) -> Change``), its rows are folded into the ledger, and the rows of all
+commands that wait are written in one transaction. Only after its commit are they answered, so that what was
+acknowledged is on the disk. A commit that fails answers all of them with 503, and the ledger is folded anew from
+what the disk holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from adjudge.collect.record import schema
+from adjudge.collect.record.chain import linked
+from adjudge.collect.record.clock import Clock
+from adjudge.collect.record.ledger import Ledger
+from adjudge.collect.refused import Unsaved
+from adjudge.errors import InputError
+
+Row: TypeAlias = dict[str, Any]
+Reply: TypeAlias = Callable[[Any, BaseException | None], None]
+
+BUSY = 2.0  # seconds to wait for a database that another process holds
+MOST = 500  # commands of one commit
+
+
+class Change(NamedTuple):
+    """What a command does: rows to add, the answer once they are safe, and what the audit log says of it."""
+
+    rows: Sequence[tuple[Table, Row]] = ()
+    answer: Any = None
+    audit: tuple[str, str, Row] | None = None  # who, what, detail
+
+
+View: TypeAlias = Callable[[Ledger, float, Any], Any]  # of the ledger after the change, the time, and its answer
+
+
+Command: TypeAlias = Callable[[Ledger, float], Change]
+
+
+class Asked(NamedTuple):
+    """A command that waits, and whom to tell."""
+
+    command: Command
+    reply: Reply
+    then: View | None = None
+
+
+def url_of(database: str, folder: Path) -> URL:
+    """Return where a database is: a URL as it is, or a path from the campaign's folder."""
+    return make_url(database) if "://" in database else URL.create("sqlite", database=str(folder / database))
+
+
+def engine_of(url: URL, read_only: bool = False) -> Engine:
+    """Return the way to a database; every transaction of SQLite's writer takes the lock at its beginning."""
+    if url.get_backend_name() != "sqlite":
+        moment = "REPEATABLE READ" if read_only else "READ COMMITTED"  # a reader sees one moment
+        return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level=moment)
+    engine = create_engine(url, poolclass=NullPool if read_only else None, connect_args={"timeout": BUSY})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # the driver leaves BEGIN to us
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"query_only={int(read_only)}"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+class Store:
+    """The tables of one campaign, and the one who writes to them."""
+
+    def __init__(
+        self, url: URL, fold: Callable[[Connection], Ledger], clock: Callable[[], float] | None = None
+    ) -> None:
+        self.url = url
+        self._writer, self._reader = engine_of(url), engine_of(url, read_only=True)
+        self._held = contextlib.ExitStack()
+        self._fold = fold
+        self._waiting: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stale = False  # the ledger is ahead of the disk
+        try:
+            self._held.enter_context(_alone(url, self._writer))
+            with self._writer.begin() as connection:
+                schema.migrate(connection, 0.0 if clock is None else clock())
+            with self._writer.begin() as connection:
+                self.ledger = fold(connection)
+        except BaseException:
+            self.close()
+            raise
+        self.clock = clock or Clock(not_before=self.ledger.latest)
+
+    def start(self) -> None:
+        """Begin to take commands."""
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what waits, and let go of the database."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._held.close()
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def ask(self, command: Command, reply: Reply, then: View | None = None) -> None:
+        """Have a command carried out; ``reply`` is called by the writer's thread, after the commit."""
+        self._waiting.put(Asked(command, reply, then))
+
+    def do(self, command: Command, then: View | None = None) -> Any:
+        """Carry out one command at once, where no writer has been started."""
+        kept: list[tuple[Any, BaseException | None]] = []
+        self._commit([Asked(command, lambda answer, error: kept.append((answer, error)), then)])
+        answer, error = kept[0]
+        if error is not None:
+            raise error
+        return answer
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Return a connection that sees one moment and cannot write."""
+        with self._reader.begin() as connection:
+            yield connection
+
+    def _work(self) -> None:
+        """Take all that waits, commit it at once, and again."""
+        going = True
+        while going:
+            batch: list[Asked | None] = [self._waiting.get()]
+            with contextlib.suppress(queue.Empty):
+                while len(batch) < MOST:
+                    batch.append(self._waiting.get_nowait())
+            asked = [one for one in batch if one is not None]
+            going = len(asked) == len(batch)
+            if asked:
+                self._commit(asked)
+
+    def _commit(self, batch: Sequence[Asked]) -> None:
+        """Decide and write a group of commands, and answer them once they are safe."""
+        replies: list[Callable[[], None]] = []
+        try:
+            self._refresh()
+            with self._writer.begin() as connection:
+                self._stale = True
+                _write(connection, [row for one in batch for row in self._decided(one, replies)])
+            self._stale = False
+        except SQLAlchemyError as error:
+            if len(batch) > 1 and not isinstance(error, OperationalError):  # one of them is at fault: not the others
+                for one in batch:
+                    self._commit([one])
+                return
+            replies = [_telling(one.reply, None, Unsaved(_why(error))) for one in batch]
+        for reply in replies:
+            reply()
+
+    def _decided(self, asked: Asked, replies: list[Callable[[], None]]) -> list[tuple[Table, Row]]:
+        """Return the rows of one command, folded into the ledger already; what it answers waits for the commit."""
+        now = self.clock()
+        try:
+            change = asked.command(self.ledger, now)
+        except Exception as error:  # a refusal, or a fault of ours: the others of the group go on
+            replies.append(_telling(asked.reply, None, error))
+            return []
+        rows = list(change.rows)
+        if change.audit is not None:
+            rows.append((schema.audit, linked(self.ledger.link, now, *change.audit)))
+        for table, row in rows:
+            self.ledger.fold(table, row)
+        answer = change.answer if asked.then is None else asked.then(self.ledger, now, change.answer)
+        replies.append(_telling(asked.reply, answer, None))
+        return rows
+
+    def _refresh(self) -> None:
+        """Fold the ledger anew if the last commit failed."""
+        if self._stale:
+            with self._writer.begin() as connection:
+                self.ledger = self._fold(connection)
+            self._stale = False
+
+
+def _telling(reply: Reply, answer: Any, error: BaseException | None) -> Callable[[], None]:
+    """Return the call that gives an answer."""
+    return lambda: reply(answer, error)
+
+
+def _write(connection: Connection, rows: Sequence[tuple[Table, Row]]) -> None:
+    """Insert rows, each table's at once, tables that others point at first."""
+    by_table: dict[Table, list[Row]] = {}
+    for table, row in rows:
+        by_table.setdefault(table, []).append(row)
+    for table in schema.METADATA.sorted_tables:
+        if table in by_table:
+            connection.execute(insert(table), by_table[table])
+
+
+def _why(error: SQLAlchemyError) -> str:
+    """Return what the database said, on one line."""
+    said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+    return f"the database says “{said.splitlines()[0]}”"
+
+
+@contextlib.contextmanager
+def _alone(url: URL, engine: Engine) -> Iterator[None]:
+    """Hold the right to write, which one process has at a time."""
+    where = url.render_as_string(hide_password=True)
+    told = InputError("another adjudge is writing to this campaign: stop it, or use its pages", where)
+    if url.get_backend_name() == "sqlite":
+        import fcntl
+
+        with open(f"{url.database}.lock", "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise told from error
+            yield
+    else:
+        key = zlib.crc32(f"adjudge:{url.database}".encode())
+        with engine.connect() as connection:
+            if not connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({key})").scalar():
+                raise told
+            connection.commit()
+            yield
+            connection.exec_driver_sql(f"SELECT pg_advisory_unlock({key})")

@@ -1,0 +1,37 @@
+"""Pages from templates: escaped throughout, in the reader's language."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+from adjudge.collect.web.catalogue import LANGUAGES, text
+from adjudge.collect.web.identity import studio_of
+
+PAGES = Path(__file__).parent / "pages"
+
+
+@functools.cache
+def templates() -> Environment:
+    """Return the templates, read once."""
+    return Environment(loader=FileSystemLoader(PAGES), autoescape=select_autoescape(default=True), trim_blocks=True)
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page; what it says comes from the catalogue of its language."""
+    studio = studio_of(request)
+    about = studio.campaign.settings.campaign
+    language = values.pop("language", None) or preferred(request, about.language)
+    known = {"title": about.name, "language": language, "texts": text(language), "csrf": "", "session": ""}
+    return HTMLResponse(templates().get_template(template).render({**known, **values}), status)
+
+
+def preferred(request: Request, usual: str) -> str:
+    """Return the first language of ours that a browser asks for."""
+    asked = [part.split(";")[0].strip()[:2].lower() for part in request.headers.get("accept-language", "").split(",")]
+    return next((language for language in asked if language in LANGUAGES), usual)

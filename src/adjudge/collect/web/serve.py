@@ -1,0 +1,70 @@
+"""Serving a campaign: one process that listens, writes and tells who may come in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import uvicorn
+
+from adjudge.collect.studio import Studio
+from adjudge.collect.web.app import create_app
+from adjudge.collect.work.commands_people import invite
+from adjudge.errors import InputError
+
+
+def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Callable[[int], None]) -> None:
+    """Serve until interrupted; ``ready`` is told the port once requests are taken."""
+    config = uvicorn.Config(
+        create_app(studio),
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=proxies is not None,
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,  # longer than a judge thinks
+    )
+    _Server(config, ready).run()
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and refuses a taken port in our words."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Begin to listen."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+
+def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = None) -> str:
+    """Return the path of a new invitation, to be used once."""
+    days = studio.campaign.settings.access.invitation_days
+    number = studio.store.do(lambda ledger, now: invite(ledger, now, role, name, days, by))
+    return f"/join/{studio.seal.invitation(number)}"
+
+
+def has_lead(studio: Studio) -> bool:
+    """Return whether somebody leads the campaign yet."""
+    return any(person.role == "lead" for person in studio.ledger.people.values())
+
+
+def free_port(host: str, port: int) -> None:
+    """Refuse a port that is taken, before anything is opened."""
+    import socket
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {host}, port {port}: {os.strerror(error.errno or 0)} (give --port)"
+            ) from error

@@ -1,0 +1,1 @@
+"""What judges do: assignment, commands, what they are shown; and judges who do not exist."""

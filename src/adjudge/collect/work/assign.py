@@ -1,0 +1,124 @@
+"""Who judges what next: pure functions of what is judged, what is out, and what the judge has met.
+
+An assignment has sets of one topic each, of different topics where there are enough. Among the items of a topic those
+go out first that need judging most: the least judged, or with adaptive redundancy those of which one more judgment
+is expected to tell most. Sets are full while any topic can fill one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adjudge.collect.consensus.beliefs import TYPICAL
+from adjudge.collect.files.campaign import FixedSet
+from adjudge.collect.gate.information import expected_information, settled
+from adjudge.collect.record.items import Ids, Items, Met
+from adjudge.collect.settings import Redundancy
+
+
+class Planned(NamedTuple):
+    """A set to hand out."""
+
+    use: str
+    name: str
+    items: tuple[int, ...]
+
+
+def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+    """Return which items may go out once more, (I,).
+
+    With adaptive redundancy, ``least`` judgments may be out at once; beyond that an item goes out one at a time, so
+    that it stops as soon as it is settled.
+    """
+    taken = items.judged + items.leased
+    if not redundancy.adaptive:
+        return items.pooled & (taken < redundancy.judgments)
+    done = settled(believed(items, belief), items.judged, redundancy)
+    at_once = np.maximum(redundancy.least, items.judged + 1)
+    return items.pooled & ~done & (taken < np.minimum(at_once, redundancy.most))
+
+
+def believed(items: Items, belief: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return P(relevant) of every item, (I,); one half where nothing is known yet."""
+    known = np.full(len(items.pairs), 0.5, np.float64)
+    if belief is not None:
+        known[: len(belief)] = belief[: len(known)]
+    return known
+
+
+def priority(
+    items: Items, redundancy: Redundancy, belief: NDArray[np.float64] | None, rng: np.random.Generator
+) -> Callable[[Ids], NDArray[np.float64]]:
+    """Return how pressing some items are, larger first; chance breaks ties."""
+    taken = items.judged + items.leased
+    if not redundancy.adaptive:
+        return lambda ids: rng.random(len(ids)) - taken[ids]
+    known = believed(items, belief)
+
+    def pressing(ids: Ids) -> NDArray[np.float64]:
+        bits = expected_information(known[ids], TYPICAL)
+        found: NDArray[np.float64] = bits + 1e-9 * rng.random(len(ids)) - 1e-3 * items.leased[ids]
+        return found
+
+    return pressing
+
+
+def work_sets(
+    items: Items,
+    met: Met,
+    sets: int,
+    size: int,
+    may: NDArray[np.bool_],
+    press: Callable[[Ids], NDArray[np.float64]],
+    rng: np.random.Generator,
+) -> list[tuple[int, ...]]:
+    """Return up to ``sets`` sets of up to ``size`` items that this judge has not met, one a topic where possible."""
+    weight = np.bincount(items.topic[may], minlength=len(items.of_topic)).astype(float)
+    chosen: list[tuple[int, ...]] = []
+    rest: list[Ids] = []  # what topics have left once each has given a set, or cannot fill one
+    for t in _shuffled(weight, rng):
+        ids = items.of_topic[t]
+        ids = ids[may[ids]]
+        ids = ids[~met.among(ids)]
+        if len(ids) < size:
+            rest.append(ids)
+            continue
+        ids = ids[np.argsort(-press(ids), kind="stable")]
+        chosen.append(_ids(ids[:size], rng))
+        rest.append(ids[size:])
+        if len(chosen) == sets:
+            return chosen
+    return chosen + _leftovers(rest, sets - len(chosen), size, rng)
+
+
+def _leftovers(rest: Sequence[Ids], sets: int, size: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Return further sets of the same topics, full ones first, and at the very end of a campaign short ones."""
+    parts = [ids[k : k + size] for ids in rest for k in range(0, len(ids), size)]
+    parts.sort(key=len, reverse=True)
+    return [_ids(part, rng) for part in parts[:sets]]
+
+
+def _ids(ids: Ids, rng: np.random.Generator) -> tuple[int, ...]:
+    """Return items in random order: their place says nothing of them."""
+    return tuple(int(item) for item in rng.permutation(ids))
+
+
+def _shuffled(weight: NDArray[np.float64], rng: np.random.Generator) -> list[int]:
+    """Return the topics that have any weight in random order, heavier ones earlier by chance (exponential races)."""
+    some = np.flatnonzero(weight)
+    return [int(t) for t in some[np.argsort(rng.exponential(size=len(some)) / weight[some])]]
+
+
+def unmet(sets: Sequence[FixedSet], use: str, names: set[str]) -> list[FixedSet]:
+    """Return the fixed sets of a use that a judge has not met."""
+    return [one for one in sets if one.use == use and one.name not in names]
+
+
+def fixed(one: FixedSet, items: Items, rng: np.random.Generator) -> Planned:
+    """Return a fixed set, its documents in random order."""
+    ids = np.array([items.ids[one.topic, document] for document in one.documents], np.int64)
+    return Planned(one.use, one.name, _ids(ids, rng))

@@ -1,0 +1,115 @@
+"""Judgments made elsewhere."""
+
+import pytest
+
+from adjudge.collect.desk.imports import Unreadable, known_labels, read_judgments, relevance_of
+from adjudge.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (1, 1),
+        (0, 0),
+        (2, 1),
+        (True, 1),
+        (1.0, 1),
+        ("1", 1),
+        ("Relevant.", 1),
+        ("**Irrelevant**", 0),
+        ("not relevant", 0),
+        ("Non-relevant!", 0),
+        ("Yes", 1),
+        ("no.", 0),
+        ({"relevance": 1}, 1),
+        ({"answer": "irrelevant"}, 0),
+        ('{"relevance": 0}', 0),
+        ('```json\n{"label": "relevant"}\n```', 1),
+        ("Irrelevant, because nothing in it is relevant to oaks", 0),
+        ("The document is relevant to the topic.", 1),
+        ("I would say it is not relevant.", 0),
+        ("cannot tell", None),
+        (None, None),
+        ("", None),
+    ],
+)
+def test_labels_as_people_and_programs_write_them(said, meant):
+    """Words, numbers and JSON in many dresses."""
+    assert relevance_of(said) == meant
+
+
+@pytest.mark.parametrize(
+    "said", ["maybe", "3", 0.4, "either relevant or irrelevant", [1], "{broken", {"x": 1}, float("nan")]
+)
+def test_labels_that_are_none_are_not_guessed(said):
+    """What says both, neither or something else is refused."""
+    with pytest.raises(Unreadable):
+        relevance_of(said)
+
+
+def test_csv_and_json_lines_read_alike():
+    """The same rows, in either form."""
+    table = b"\xef\xbb\xbftopic,document,judge,label,rank,seconds\noak,oak-1,llm,relevant,1,2.5\noak,oak-2,llm,0,,\n"
+    lines = b'{"topic":"oak","document":"oak-1","judge":"llm","label":1,"rank":1,"seconds":2.5}\n\n' + (
+        b'{"topic":"oak","document":"oak-2","judge":"llm","label":"irrelevant"}\n'
+    )
+    first, second = read_judgments(table, "a.csv").checked(), read_judgments(lines, "a.jsonl").checked()
+    assert [one[1:] for one in first] == [one[1:] for one in second]
+    assert first[0][1:7] == ("oak", "oak-1", "llm", 1, 1, 2.5)
+
+
+def test_every_problem_is_listed_with_its_row():
+    """Nothing is taken from a file with problems, and all of them are told at once."""
+    table = (
+        b"topic,document,judge,label,rank\noak,,ann,1,\noak,d,ann,perhaps,\noak,d,,1,\noak,d,ann,1,0\noak,d,ann,1,x\n"
+    )
+    with pytest.raises(InputError) as refused:
+        read_judgments(table, "a.csv").checked()
+    told = str(refused.value)
+    assert told.startswith("a.csv: 5 problems, nothing was taken")
+    for line in (
+        "row 1: no document",
+        "row 2: 'perhaps' is no label, expected relevant or irrelevant",
+        "row 3: no judge",
+        "row 4: rank '0' is not 1, 2, 3 ...",
+        "row 5: rank 'x' is no number",
+    ):
+        assert line in told
+
+
+def test_long_lists_of_problems_are_cut():
+    """Twenty are told one by one."""
+    table = b"topic,document,judge,label\n" + b"oak,d,ann,perhaps\n" * 30
+    with pytest.raises(InputError, match=r"30 problems[^$]*and 10 more"):
+        read_judgments(table, "a.csv").checked()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "a.csv: the file holds no judgments"),
+        (b"\xff\xfe", "a.csv: is not UTF-8"),
+        (b'{"topic": ', "a.csv, row 1: is not JSON"),
+        (b"topic,document,judge,label\na,b\n", "a.csv, row 1: has not 4 fields"),
+        (b'topic,document,judge,label\na,"b\n', "a.csv"),
+    ],
+)
+def test_files_that_cannot_be_read_say_where(content, told):
+    """The file, the row, what is wrong."""
+    with pytest.raises(InputError) as refused:
+        read_judgments(content, "a.csv")
+    assert str(refused.value).startswith(told)
+
+
+def test_a_judge_may_be_given_for_all():
+    """Where the file does not say whose they are, the call does."""
+    (one,) = read_judgments(b"topic,document,label\noak,d,1\n", "a.csv", judge="llm").checked()
+    assert one.judge == "llm"
+
+
+def test_labels_on_record_are_found_by_name(reading, desk):
+    """Of the judges asked for, whatever the size of their letters, and of no others."""
+    known = known_labels(reading, ["ANN"])
+    assert {name for name, _ in known} == {"ann"}
+    assert len(known) == 12
+    assert known_labels(reading, ["nobody"]) == {}

@@ -1,0 +1,49 @@
+"""Judgments and prompts between a campaign and the rest of the world."""
+
+import json
+
+import pytest
+
+from adjudge.collect.desk.taking import program_prompts, read_file, take_in_alone
+from adjudge.collect.entry.access import Seal
+from adjudge.collect.studio import Studio
+from adjudge.errors import InputError, UsageError
+
+SEAL = Seal(b"k" * 32)
+
+
+def asked(desk, judge, limit=None, share=0.2):
+    """Return the prompts a judge is given."""
+    with desk.store.reading() as connection:
+        return [json.loads(line) for line in program_prompts(connection, desk.campaign, SEAL, judge, limit, share)]
+
+
+def test_a_program_goes_the_whole_way(desk):
+    """Prompts out, answers in: it is a judge then, its gold is counted, and it is not asked the same again."""
+    prompts = asked(desk, "my-model", share=0.25)
+    gold = [row for row in prompts if "gold" in row["document"]]
+    assert (len(prompts), len(gold)) == (16, 4)
+    lines = [json.dumps({"id": row["id"], "answer": "relevant"}) for row in prompts[1:]]
+    content = "\n".join([json.dumps({"id": prompts[0]["id"], "answer": "?"}), *lines]).encode()
+    studio = Studio(desk.campaign, desk.store, SEAL)
+    told = take_in_alone(studio, content, "answers.jsonl", "my-model")
+    assert (told["taken"], told["judges"], len(told["unread"])) == (15, ["my-model"], 1)
+    assert told["hidden_gold"]["of"] == sum("gold" in row["document"] for row in prompts[1:])
+    again = take_in_alone(studio, content, "answers.jsonl", "my-model")
+    assert (again["taken"], again["skipped"]) == (0, 15)
+    left = asked(desk, "MY-MODEL", share=0)
+    assert {row["id"] for row in left} <= {prompts[0]["id"]}
+
+
+def test_a_limit_is_kept(desk):
+    """No more prompts than asked for, gold included."""
+    assert len(asked(desk, "my-model", limit=5)) == 5
+
+
+def test_answers_need_a_judge_and_judgments_no_problems(desk):
+    """Otherwise nothing is read."""
+    ledger = desk.store.ledger
+    with pytest.raises(UsageError, match="need the name of the judge"):
+        read_file(ledger, SEAL, b'{"id": "x", "answer": 1}', "a", "")
+    with pytest.raises(InputError, match="1 problem, nothing was taken"):
+        read_file(ledger, SEAL, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")

@@ -1,0 +1,324 @@
+import contextlib
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from adjudge.collect.record import schema as s
+from adjudge.collect.refused import Refused
+from adjudge.collect.work import commands as c
+
+FREE = "[qualification]\nrequired = false\n"
+
+
+def rows_of(made, table):
+    """Return how many rows a table has."""
+    with made.store.reading() as connection:
+        return connection.scalar(select(func.count()).select_from(table))
+
+
+def test_assignment_has_six_sets_of_different_topics_and_one_of_gold(crowd):
+    """The paper's assignment: six sets of five, one topic each, one of them gold."""
+    made = crowd(FREE, monitoring=0)
+    held = made.open_work(made.person("ann"))
+    topics = [made.store.ledger.items.pairs[one.items[0]][0] for one in held.sets]
+    assert [len(one.items) for one in held.sets] == [5] * 6
+    assert sorted(one.use for one in held.sets) == ["gold"] + ["work"] * 5
+    work = [topic for topic, one in zip(topics, held.sets, strict=True) if one.use == "work"]
+    assert len(set(work)) == 5
+
+
+def test_gold_stands_anywhere(crowd):
+    """Gold is as often at one place as at another."""
+    made = crowd(FREE, monitoring=0, topics=40)
+    places = []
+    for n in range(40):
+        held = made.open_work(made.person(f"judge {n}"))
+        places += [one.position for one in held.sets if one.use == "gold"]
+    assert set(places) == set(range(6))
+
+
+def test_taking_twice_gives_the_same(crowd):
+    """An open assignment is given again, on any machine."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    assert made.open_work(ann) is made.open_work(ann)
+    assert rows_of(made, s.assignments) == 1
+
+
+def test_monitoring_is_for_everyone_once(crowd):
+    """Every judge has each monitoring set once."""
+    made = crowd(FREE, topics=12)
+    for name in ("ann", "bob"):
+        who = made.person(name)
+        uses = [sorted(one.use for one in made.through(who).sets) for _ in range(2)]
+        assert uses[0].count("monitoring") == 1
+        assert uses[1].count("monitoring") == 0
+
+
+def test_qualification_comes_first(crowd):
+    """Who is new has four jobs of five, each with one gold pair; who passes may work."""
+    made = crowd()
+    ann = made.person("ann")
+    held = made.through(ann)
+    assert held.kind == "qualification"
+    assert [len(one.items) for one in held.sets] == [5] * 4
+    assert held.outcome == "passed"
+    assert made.store.ledger.people[ann].standing == "qualified"
+    assert rows_of(made, s.judgments) == 0
+    assert made.open_work(ann).kind == "work"
+
+
+def test_failing_the_qualification_ends_it(crowd):
+    """Who fails the only attempt gets no work, and is told why."""
+    made = crowd()
+    ann = made.person("ann")
+    assert made.through(ann, right=False).outcome == "returned"
+    with pytest.raises(Refused, match="qualification was not passed"):
+        made.open_work(ann)
+
+
+def test_second_attempt_where_there_is_one(crowd):
+    """With two attempts, failing once leaves another."""
+    made = crowd("[qualification]\nattempts = 2\n")
+    ann = made.person("ann")
+    made.through(ann, right=False)
+    assert made.through(ann).outcome == "passed"
+
+
+def test_passing_makes_judgments_and_returning_none(crowd):
+    """Judgments of an assignment count if it passes; slots are free again either way."""
+    made = crowd(FREE, monitoring=0)
+    ann, bob = made.person("ann"), made.person("bob")
+    held = made.through(ann)
+    items = made.store.ledger.items
+    work = [item for one in held.sets if one.use == "work" for item in one.items]
+    assert held.outcome == "passed"
+    assert rows_of(made, s.judgments) == 30
+    assert set(items.judged[work]) == {1}
+    assert made.through(bob, right=False).outcome == "returned"
+    assert rows_of(made, s.judgments) == 30
+    assert items.judged.sum() == 25
+    assert not items.leased.any()
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(6.0, "passed"), (5.9, "returned")])
+def test_haste_is_returned(crowd, seconds, outcome):
+    """A document judged in less than six seconds refuses the whole assignment."""
+    made = crowd(FREE, monitoring=0)
+    held = made.through(made.person("ann"), seconds=seconds)
+    assert held.outcome == outcome
+    assert held.failed == (() if outcome == "passed" else ("time",))
+
+
+def test_claimed_time_is_bounded_by_the_studios_clock(crowd):
+    """A page that claims ten seconds a document within one second is not believed."""
+    made = crowd(FREE, monitoring=0)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    for one in held.sets:
+        made.time[0] += 1
+        made.do(c.finish_set, ann, one.token, made.answers(one, seconds=10.0))
+    assert held.failed == ("time",)
+
+
+def test_incompatible_sets_cannot_be_left_but_are_saved(crowd):
+    """The answers that came along are kept; the problems name the two documents."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    one = made.open_work(ann).sets[0]
+    given = made.answers(one)
+    for slot, (relevance, rank) in enumerate([(1, 5), (0, 1), (1, 2), (1, 3), (1, 4)]):
+        given[slot] |= {"relevance": relevance, "rank": rank}
+    _, wrong = made.do(c.finish_set, ann, one.token, given)
+    assert any(problem.kind == "order" and problem.slots == (0, 1) for problem in wrong)
+    assert one.finished is None
+    assert rows_of(made, s.answers) == 5
+
+
+def test_an_answer_sent_twice_is_one(crowd):
+    """A key that is known adds nothing, and is acknowledged."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    one = made.open_work(ann).sets[0]
+    given = made.answers(one)[:2]
+    assert made.do(c.save_answers, ann, one.token, given) == ["0", "1"]
+    assert made.do(c.save_answers, ann, one.token, given) == ["0", "1"]
+    assert rows_of(made, s.answers) == 2
+
+
+def test_finishing_twice_is_once(crowd):
+    """A finished set stays finished, and can no longer be changed."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    one = made.open_work(ann).sets[0]
+    given = made.answers(one)
+    made.do(c.finish_set, ann, one.token, given)
+    made.do(c.finish_set, ann, one.token, given)
+    assert rows_of(made, s.finishes) == 1
+    with pytest.raises(Refused, match="can no longer be changed"):
+        made.do(c.save_answers, ann, one.token, given)
+
+
+def test_later_sets_wait(crowd):
+    """The set after next cannot be answered yet."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    with pytest.raises(Refused, match="set before this one"):
+        made.do(c.save_answers, ann, held.sets[1].token, [])
+
+
+@pytest.mark.parametrize(("change", "told"), [({"slot": 5}, "no slot 5"), ({"rank": 6}, "no rank 6")])
+def test_answers_off_the_set_are_refused(crowd, change, told):
+    """Slots and ranks are those of the set."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    one = made.open_work(ann).sets[0]
+    with pytest.raises(Refused, match=told):
+        made.do(c.save_answers, ann, one.token, [made.answers(one)[0] | change])
+
+
+def test_others_are_told_nothing(crowd):
+    """A set is its judge's alone."""
+    made = crowd(FREE)
+    token = made.open_work(made.person("ann")).sets[0].token
+    with pytest.raises(Refused, match="no such set"):
+        made.do(c.save_answers, made.person("bob"), token, [])
+
+
+def test_leases_end(crowd):
+    """An assignment nobody works on goes back after an hour; work holds it."""
+    made = crowd(FREE)
+    ann, bob = made.person("ann"), made.person("bob")
+    first, second = made.open_work(ann), made.open_work(bob)
+    made.time[0] += 3_000
+    made.do(c.save_answers, bob, second.sets[0].token, made.answers(second.sets[0])[:1])
+    made.time[0] += 700
+    assert made.do(c.expire) == 1
+    assert (first.outcome, second.outcome) == ("expired", "")
+    with pytest.raises(Refused, match="is over"):
+        made.do(c.save_answers, ann, first.sets[0].token, [])
+    work = [item for one in first.sets if one.use == "work" for item in one.items]
+    held = [item for one in second.sets if one.use == "work" for item in one.items]
+    assert made.store.ledger.items.leased.sum() == len(held)
+    assert made.store.ledger.items.leased[list(set(work) - set(held))].sum() == 0
+
+
+def test_keeping_alive_holds_the_lease(crowd):
+    """A judge who reads for long keeps what they have."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    for _ in range(3):
+        made.time[0] += 3_000
+        made.do(c.keep_alive, ann, held.sets[0].token)
+        assert made.do(c.expire) == 0
+
+
+def test_no_item_beyond_its_judgments(crowd):
+    """When all is judged three times there is nothing left, and no item has more."""
+    made = crowd(FREE + "[pay]\nmost_returns = 100\n", topics=6, monitoring=0)
+    people = [made.person(f"judge {n}") for n in range(6)]
+    for _ in range(8):
+        for who in people:
+            with contextlib.suppress(Refused):
+                made.through(who)
+    items = made.store.ledger.items
+    assert set(items.judged[items.pooled]) == {3}
+    with made.store.reading() as connection:
+        twice = select(s.judgments.c.item).group_by(s.judgments.c.item, s.judgments.c.person).having(func.count() > 1)
+        assert connection.execute(twice).all() == []
+
+
+def test_gold_is_never_repeated_and_runs_out(crowd):
+    """A judge meets a gold set once; when none is left there is no more work, and the reason is said."""
+    made = crowd(FREE, topics=2, pool=100, gold=1, monitoring=0, jobs=0)
+    ann = made.person("ann")
+    met = [one.name for _ in range(2) for one in made.through(ann).sets if one.use == "gold"]
+    assert sorted(met) == ["gold-0-0", "gold-1-0"]
+    with pytest.raises(Refused, match="every check set"):
+        made.open_work(ann)
+
+
+def test_cannot_tell_is_kept_and_asked_of_another(crowd):
+    """Who cannot tell has not judged: the item still needs all of its judgments, by others."""
+    made = crowd(FREE, monitoring=0)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    for one in held.sets:
+        made.time[0] += 60
+        given = made.answers(one)
+        if one.use == "work":
+            given[0] |= {"relevance": None}
+        made.do(c.finish_set, ann, one.token, given)
+    ledger = made.store.ledger
+    unsure = [one.items[0] for one in held.sets if one.use == "work"]
+    assert not ledger.items.judged[unsure].any()
+    assert all(item in ledger.people[ann].met for item in unsure)
+
+
+def test_three_returns_pause_a_judge(crowd):
+    """Whose assignments are returned three times is paused, and told so."""
+    made = crowd(FREE, topics=12)
+    ann = made.person("ann")
+    for _ in range(3):
+        made.through(ann, right=False)
+    with pytest.raises(Refused, match="3 assignments did not pass"):
+        made.open_work(ann)
+
+
+def test_submitting_gives_one_code(crowd):
+    """The code of an assignment stays the same; one that was returned has none."""
+    made = crowd(FREE)
+    ann, bob = made.person("ann"), made.person("bob")
+    held = made.through(ann)
+    _, code = made.do(c.submit, ann, held.token)
+    assert len(code) >= 9
+    assert made.do(c.submit, ann, held.token)[1] == code
+    with pytest.raises(Refused, match="passed its checks"):
+        made.do(c.submit, bob, made.through(bob, right=False).token)
+
+
+def test_contesting_gold(crowd):
+    """Gold can be contested once it has been shown, once for each document."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    gold = next(one for one in held.sets if one.use == "gold")
+    with pytest.raises(Refused, match="not finished"):
+        made.do(c.contest, ann, gold.token, 0, "no")
+    made.through(ann, right=False)
+    for _ in range(2):
+        made.do(c.contest, ann, gold.token, 0, "it is about oaks")
+    assert rows_of(made, s.contests) == 1
+    other = next(one for one in held.sets if one.use == "work")
+    with pytest.raises(Refused, match="no right answer"):
+        made.do(c.contest, ann, other.token, 0, "no")
+
+
+def test_releasing_frees_the_items(crowd):
+    """Who gives an assignment up may have the same documents again, and others may."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    made.do(c.release, ann, held.token)
+    assert not made.store.ledger.items.leased.any()
+    assert made.open_work(ann) is not held
+
+
+def test_adaptive_items_stop_when_sure(crowd):
+    """With adaptive redundancy an item of which enough is known is not given out again; others are, up to the most."""
+    made = crowd(FREE + "[redundancy]\nadaptive = true\nleast = 2\nmost = 4\ntarget = 0.9\n", topics=6, monitoring=0)
+    ledger = made.store.ledger
+    sure = int(np.flatnonzero(ledger.items.pooled)[0])
+    ledger.belief = np.full(len(ledger.items.pairs), 0.5)
+    ledger.belief[sure] = 0.99
+    for n in range(12):
+        try:
+            made.through(made.person(f"judge {n}"))
+        except Refused:
+            break
+    judged = ledger.items.judged
+    assert judged[sure] == 2
+    assert judged[ledger.items.pooled].max() == 4
