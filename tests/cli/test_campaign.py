@@ -84,6 +84,6 @@ def test_calls_that_cannot_be_meant(run, arguments, message):
 def test_the_depth_is_that_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     from adjudge.cli import campaign
-    from adjudge.collect.pool import DEPTH
+    from adjudge.collect.files.pool import DEPTH
 
     assert campaign.DEPTH == DEPTH

@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from adjudge.cli.campaign_gate import gate
-from adjudge.collect.demo import make_demo
+from adjudge.collect.files.demo import make_demo
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
 

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from adjudge.collect.demo import make_demo
+from adjudge.collect.files.demo import make_demo
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from adjudge.cli import options as o
 from adjudge.errors import AdjudgeWarning
 
 if TYPE_CHECKING:
-    from adjudge.collect.campaign import Campaign
+    from adjudge.collect.files.campaign import Campaign
 
 DEPTH = 20
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The campaign's folder.")]
@@ -80,14 +80,14 @@ def new(
 --gold trial/gold.csv
     $ adjudge campaign check mine/
     """
-    from adjudge.collect.create import Created, Sources, new_campaign
+    from adjudge.collect.files.create import Created, Sources, new_campaign
     from adjudge.errors import UsageError
 
     given = (topics, documents, pool, gold, name, *(runs or ()))
     if demo and any(one is not None for one in given):
         raise UsageError("the demo has topics and documents of its own: leave out --demo, or all else")
     if demo:
-        from adjudge.collect.demo import make_demo
+        from adjudge.collect.files.demo import make_demo
 
         created = Created(make_demo(folder, force), ())
     elif topics is None or documents is None:
@@ -117,7 +117,7 @@ def check(folder: Folder) -> None:
     $ adjudge campaign new trial/ --demo
     $ adjudge campaign check trial/
     """
-    from adjudge.collect.campaign import load_campaign
+    from adjudge.collect.files.campaign import load_campaign
 
     _show(load_campaign(folder))
     print(f"\nNothing is wrong. Next: adjudge serve {shlex.quote(folder)}")
@@ -125,7 +125,7 @@ def check(folder: Folder) -> None:
 
 def _show(made: Campaign, notes: tuple[str, ...] = ()) -> None:
     """Print a campaign in figures, and warn of what a lead should know."""
-    from adjudge.collect.summary import summary
+    from adjudge.collect.files.summary import summary
 
     for what, figures in summary(made):
         print(f"  {what:<20}{figures}")

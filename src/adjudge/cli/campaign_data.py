@@ -40,9 +40,9 @@ def export_(
     from adjudge.errors import UsageError
 
     studio_installed()
-    from adjudge.collect.deliver import deliver
-    from adjudge.collect.exports import EXPORTS, Wanted, export
-    from adjudge.collect.reading import reading_campaign
+    from adjudge.collect.desk.deliver import deliver
+    from adjudge.collect.desk.exports import EXPORTS, Wanted, export
+    from adjudge.collect.record.reading import reading_campaign
 
     if what == "everything" and out is None and sys.stdout.isatty():
         raise UsageError("a zip file is not for a terminal: give --out, or send it to a file or a pipe")
@@ -76,9 +76,9 @@ def import_(
     from adjudge.errors import InputError
 
     studio_installed()
-    from adjudge.collect.imports import told
+    from adjudge.collect.desk.imports import told
+    from adjudge.collect.desk.taking import take_in_alone
     from adjudge.collect.studio import open_studio
-    from adjudge.collect.taking import take_in_alone
 
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -122,10 +122,10 @@ def prompts(
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
     studio_installed()
-    from adjudge.collect.access import Seal, key_of
-    from adjudge.collect.deliver import deliver
-    from adjudge.collect.reading import reading_campaign
-    from adjudge.collect.taking import program_prompts
+    from adjudge.collect.desk.deliver import deliver
+    from adjudge.collect.desk.taking import program_prompts
+    from adjudge.collect.entry.access import Seal, key_of
+    from adjudge.collect.record.reading import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
         seal = Seal(key_of(campaign.folder))

@@ -11,9 +11,9 @@ import typer
 from adjudge.errors import AdjudgeWarning, UsageError
 
 if TYPE_CHECKING:
-    from adjudge.collect.designer import Design
+    from adjudge.collect.gate.designer import Design
+    from adjudge.collect.gate.thresholds import Thresholds
     from adjudge.collect.settings import Gate
-    from adjudge.collect.thresholds import Thresholds
 
 HEAD = ("worst", "best", "random", "all rel.", "all irr.", "85 % right", "95 % right")
 
@@ -49,9 +49,9 @@ def gate(
     $ adjudge campaign gate trial/ --compositions
     $ adjudge campaign gate trial/ --solve 0.05 --accuracy 0.95
     """
-    from adjudge.collect.campaign import load_campaign
-    from adjudge.collect.designer import compositions as all_compositions
-    from adjudge.collect.designer import design, gate_table, solve_sets
+    from adjudge.collect.files.campaign import load_campaign
+    from adjudge.collect.gate.designer import compositions as all_compositions
+    from adjudge.collect.gate.designer import design, gate_table, solve_sets
 
     if solve is not None and compositions:
         raise UsageError("--solve is for the gold sets there are: leave out --compositions")

@@ -29,8 +29,8 @@ def backup(
     studio_installed()
     from pathlib import Path
 
-    from adjudge.collect import backup as backups
-    from adjudge.collect.reading import reading_campaign
+    from adjudge.collect.record import backup as backups
+    from adjudge.collect.record.reading import reading_campaign
 
     with reading_campaign(folder) as (loaded, connection):
         rows = backups.backup(connection, loaded, Path(out))
@@ -48,8 +48,8 @@ def verify(folder: Folder) -> None:
     $ adjudge campaign verify my-campaign
     """
     studio_installed()
-    from adjudge.collect.reading import reading_campaign
-    from adjudge.collect.verify import CHECKS
+    from adjudge.collect.record.reading import reading_campaign
+    from adjudge.collect.record.verify import CHECKS
 
     faults = 0
     with reading_campaign(folder) as (loaded, connection):
@@ -82,8 +82,8 @@ def invite(
     if role not in ("judge", "reviewer", "lead"):
         raise UsageError(f"--role {quote(role)} is not one of judge, reviewer, lead")
     studio_installed()
-    from adjudge.collect.serve import invitation_link
     from adjudge.collect.studio import open_studio
+    from adjudge.collect.web.serve import invitation_link
 
     studio = open_studio(folder)
     try:

@@ -46,8 +46,8 @@ def serve(
     if folder is None and not demo:
         raise UsageError("which campaign? give its folder, or --demo")
     studio_installed()
-    from adjudge.collect import serve as serving
     from adjudge.collect.studio import open_studio
+    from adjudge.collect.web import serve as serving
 
     with contextlib.ExitStack() as stack:
         serving.free_port(host, port)
@@ -76,8 +76,8 @@ def _demonstrate(place: str) -> None:
     """Put the demo campaign into a folder, with judges who have been at work, unless it is there already."""
     from pathlib import Path
 
-    from adjudge.collect.demo import make_demo
     from adjudge.collect.demo_work import simulate_demo
+    from adjudge.collect.files.demo import make_demo
 
     if not (Path(place) / "campaign.toml").exists():
         make_demo(place)
