@@ -1,0 +1,153 @@
+"""``LambdaMART``: boosted trees that learn an order (Burges 2010), by LightGBM, called as ``RankSVM`` is.
+
+Rows may come in any order of their groups. Weights are LightGBM's: every row's gradients, which sum those of its pairs,
+are multiplied by its weight. With ``soft`` the targets are degrees from 0 to 1, of which LightGBM sees steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.errors import AdjudgeWarning, MissingExtra
+from adjudge.learn.pairs import NothingToLearn, concordance, group_codes, paired, row_weights, told
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:  # pragma: no cover
+    raise MissingExtra("'adjudge[learn]'", "the ranker") from error
+
+STEPS = 20  # of a degree from 0 to 1
+MOST = 30  # the highest grade: gains double with each
+
+
+class LambdaMART(BaseEstimator):  # type: ignore[misc]
+    """Boosted trees that learn the order of rows in their groups.
+
+    Parameters
+    ----------
+    trees : int, default=200
+    rate : float, default=0.05
+        How much each tree counts.
+    leaves : int, default=15
+        Leaves of a tree, at most.
+    least : int, default=20
+        Rows in a leaf, at least.
+    soft : bool, default=False
+        Whether targets are degrees from 0 to 1 rather than grades 0, 1, 2, ...
+    seed : int, default=0
+    threads : int, default=1
+
+    Attributes
+    ----------
+    trees_ : str, the model as LightGBM writes it
+    pairs_ : int, pairs that weigh something
+    groups_without_pairs_ : int, groups that taught nothing
+
+    """
+
+    def __init__(
+        self,
+        trees: int = 200,
+        *,
+        rate: float = 0.05,
+        leaves: int = 15,
+        least: int = 20,
+        soft: bool = False,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        self.trees = trees
+        self.rate = rate
+        self.leaves = leaves
+        self.least = least
+        self.soft = soft
+        self.seed = seed
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> LambdaMART:
+        """Learn from rows X (N, F) with targets y (N): grades from 0 on, or degrees from 0 to 1."""
+        light = _lightgbm()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        found = paired(y, groups, sample_weight, soft=self.soft)
+        without = told(found)
+        if without is not None:
+            warnings.warn(without, AdjudgeWarning, stacklevel=2)
+        code, count = group_codes(groups, y.size)
+        order = np.argsort(code, kind="stable")
+        data = light.Dataset(
+            X[order],
+            self._grades(y)[order],
+            weight=row_weights(sample_weight, y.size)[order],
+            group=np.bincount(code, minlength=count),
+            free_raw_data=True,
+            params={"verbose": -1},
+        )
+        booster = light.train(self._settings(), data, num_boost_round=self.trees)
+        self.trees_ = booster.model_to_string()
+        self.pairs_, self.groups_without_pairs_ = found.pairs, found.without
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of every row (N): in a group, higher is above."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        booster = _lightgbm().Booster(model_str=self.trees_)
+        return np.asarray(booster.predict(X, num_threads=self.threads), dtype=float)
+
+    def predict(self, X: Any) -> Floats:
+        """Return the score of every row (N), as ``decision_function`` does."""
+        return self.decision_function(X)
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of pairs that are in the right order, ties counting half."""
+        return concordance(self.decision_function(X), y, groups, sample_weight)
+
+    def save(self, folder: str | Path) -> None:
+        """Save to a folder of open files (JSON, text); ``load_ranker`` reads it."""
+        from adjudge.learn.saved_ranker import save
+
+        save(self, folder)
+
+    def _grades(self, y: Floats) -> Floats:
+        """Return targets as LightGBM wants them: whole numbers from 0 on."""
+        if self.soft:
+            wrong, expected = (y < 0) | (y > 1), "a degree from 0 to 1"
+            grade: Floats = np.round(y * STEPS)
+        else:
+            wrong, expected = (y < 0) | (y > MOST) | (y != np.round(y)), f"a whole grade from 0 to {MOST}"
+            grade = y
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise NothingToLearn(f"the target of row {row} is {y[row]:g}, expected {expected}")
+        return grade
+
+    def _settings(self) -> dict[str, Any]:
+        """Return LightGBM's parameters: the same trees for the same rows and seed."""
+        gain = [step / STEPS for step in range(STEPS + 1)] if self.soft else [2**grade - 1 for grade in range(MOST + 1)]
+        return {
+            "objective": "lambdarank",
+            "label_gain": gain,
+            "learning_rate": self.rate,
+            "num_leaves": self.leaves,
+            "min_data_in_leaf": self.least,
+            "seed": self.seed,
+            "num_threads": self.threads,
+            "deterministic": True,
+            "force_row_wise": True,
+            "verbose": -1,
+        }
+
+
+def _lightgbm() -> Any:
+    """Return LightGBM, or the line to type."""
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtra("'adjudge[lightgbm]'", "LambdaMART") from error
+    return lightgbm

@@ -1,0 +1,169 @@
+"""Pairs of rows of one group, the one to be above the other: checked, counted, and as difference vectors if need be.
+
+Groups are whatever equals: they need not stand together. A pair are two rows of one group whose targets differ; a group
+without such rows (all relevant, none relevant) teaches nothing, and is counted. Pairs of weight 0 are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.kernels import pair_hinge
+from adjudge.kernels.pair_hinge import Rows
+
+PAIR_WEIGHTS: Mapping[str, int] = {
+    "mean": pair_hinge.MEAN,
+    "product": pair_hinge.PRODUCT,
+    "min": pair_hinge.LEAST,
+    "positive": pair_hinge.UPPER,
+}
+
+
+class NothingToLearn(UsageError, ValueError):  # noqa: N818
+    """Rows that cannot teach an order; a ValueError too, as scikit-learn expects."""
+
+
+class Paired(NamedTuple):
+    """Rows arranged so that pairs can be run through."""
+
+    order: Codes  # (N) the row of the caller that each stands for
+    rows: Rows
+    pairs: int  # that weigh something
+    weight: float  # of all pairs
+    groups: int
+    without: int  # groups that have no pair
+
+
+def paired(
+    target: Any,
+    groups: Any = None,
+    weight: Any = None,
+    *,
+    pair_weight: str = "mean",
+    soft: bool = False,
+) -> Paired:
+    """Arrange rows by group and target; without groups all rows are of one. Refuses what can teach nothing."""
+    if pair_weight not in PAIR_WEIGHTS:
+        raise NothingToLearn(f"pair_weight {quote(pair_weight)} is not one of {quoted(PAIR_WEIGHTS)}")
+    goal = np.asarray(target, dtype=float)
+    code, count = group_codes(groups, goal.size)
+    own = row_weights(weight, goal.size)
+    order = np.lexsort((-goal, code))
+    lower, end, without = _spans(code[order], goal[order], count)
+    rows = Rows(lower, end, goal[order], own[order], PAIR_WEIGHTS[pair_weight], bool(soft))
+    found, total = pair_hinge.pairs(rows)
+    if not found:
+        raise NothingToLearn(_nothing(goal, own, count, int((end - lower).sum())))
+    return Paired(order, rows, found, total, count, without)
+
+
+def group_codes(groups: Any, rows: int) -> tuple[Codes, int]:
+    """Return the number of each row's group (N), in the order of first appearance, and how many there are."""
+    if groups is None:
+        return np.zeros(rows, np.int64), 1
+    given = np.asarray(groups)
+    if given.shape != (rows,):
+        raise NothingToLearn(f"groups have the shape {given.shape}, expected one for each of {rows:,} rows")
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise NothingToLearn(f"the group of row {int(np.isnan(given).argmax())} is NaN: give every row a group")
+    _, first, code = np.unique(given, return_index=True, return_inverse=True)
+    place = np.empty(first.size, np.int64)
+    place[np.argsort(first)] = np.arange(first.size)
+    return place[code], first.size
+
+
+def row_weights(weight: Any, rows: int) -> Floats:
+    """Return a weight for each row (N), all 1 where none are given."""
+    if weight is None:
+        return np.ones(rows)
+    own = np.asarray(weight, dtype=float)
+    if own.ndim == 0:
+        own = np.full(rows, float(own))
+    if own.shape != (rows,):
+        raise NothingToLearn(f"sample_weight has the shape {own.shape}, expected one for each of {rows:,} rows")
+    wrong = ~np.isfinite(own) | (own < 0)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise NothingToLearn(f"sample_weight of row {row} is {own[row]}, expected a number of at least 0")
+    return own
+
+
+def differences(found: Paired, X: Floats, most: int = 200_000_000) -> tuple[Floats, Floats]:
+    """Return the difference vector (P, F) of every pair that weighs something, and the weights (P).
+
+    These are what a solver needs that knows no pairs; ``most`` numbers at most.
+    """
+    if found.pairs * X.shape[1] > most:
+        raise NothingToLearn(
+            f"{found.pairs:,} pairs of {X.shape[1]:,} features are too many to be formed: take solver='newton', "
+            "which forms none"
+        )
+    rows = found.rows
+    above = np.repeat(np.arange(found.order.size), rows.end - rows.lower)
+    first = np.repeat(np.cumsum(rows.end - rows.lower) - (rows.end - rows.lower), rows.end - rows.lower)
+    below = np.arange(above.size) - first + rows.lower[above]
+    ways: dict[int, Callable[[Floats, Floats], Floats]] = {
+        pair_hinge.MEAN: lambda a, b: (a + b) / 2,
+        pair_hinge.PRODUCT: np.multiply,
+        pair_hinge.LEAST: np.minimum,
+        pair_hinge.UPPER: lambda a, b: a,
+    }
+    f = ways[rows.how](rows.weight[above], rows.weight[below])
+    if rows.soft:
+        f = f * (rows.target[above] - rows.target[below])
+    kept = f > 0
+    at = found.order
+    return X[at[above[kept]]] - X[at[below[kept]]], f[kept]
+
+
+def concordance(score: Floats, target: Any, groups: Any = None, weight: Any = None) -> float:
+    """Return the share of pairs in the right order, ties counting half: each pair by the mean of its rows' weights."""
+    found = paired(target, groups, weight)
+    s, rows = np.asarray(score, dtype=float)[found.order], found.rows
+    right = 0.0
+    for i in range(s.size):
+        below = slice(rows.lower[i], rows.end[i])
+        f = (rows.weight[i] + rows.weight[below]) / 2
+        right += float(f @ ((s[i] > s[below]) + 0.5 * (s[i] == s[below])))
+    return right / found.weight
+
+
+def told(found: Paired) -> str | None:
+    """Return a sentence on groups that teach nothing, None where all do."""
+    if not found.without:
+        return None
+    return (
+        f"{found.without:,} of {found.groups:,} groups have no pair, since all their rows have the same target "
+        "(none or all relevant): they teach nothing"
+    )
+
+
+def _spans(code: Codes, goal: Floats, groups: int) -> tuple[Codes, Codes, int]:
+    """Return, of sorted rows, where those begin that each is to be above and where its group ends (N)."""
+    close = np.searchsorted(code, np.arange(groups), side="right")  # (G)
+    end = close[code].astype(np.int64)
+    last = np.r_[(code[1:] != code[:-1]) | (goal[1:] != goal[:-1]), True] if code.size else np.zeros(0, bool)
+    level = np.r_[0, np.cumsum(last)[:-1]] if code.size else np.zeros(0, np.int64)
+    lower = (np.flatnonzero(last) + 1)[level].astype(np.int64)
+    open_ = np.r_[0, close[:-1]]
+    without = int((lower[open_] == end[open_]).sum()) if code.size else groups
+    return lower, end, without
+
+
+def _nothing(goal: Floats, weight: Floats, groups: int, pairs: int) -> str:
+    """Return why there is nothing to learn."""
+    if goal.size == 1:
+        return "there is 1 sample only: a pair is of two rows of one group"
+    if not weight.any():
+        return f"sample_weight is zero for all {goal.size:,} rows: give at least one pair a weight above 0"
+    if pairs:
+        return f"all {pairs:,} pairs have the weight 0: give at least one a weight above 0, or another pair_weight"
+    return (
+        f"none of {groups:,} groups has a pair: in each, all rows have the same target. A group needs a relevant row "
+        "and an irrelevant one"
+    )

@@ -1,0 +1,172 @@
+"""``RankSVM``: the pairwise linear SVM with squared hinge of paper 004, equation 3, with a weight for every pair.
+
+    min |w|^2 / 2 + c sum_ij f_ij max(0, 1 - w (x_i - x_j))^2
+
+over the pairs of rows of one group of which i is to be above j. It is scikit-learn's LinearSVC(loss="squared_hinge",
+fit_intercept=False, dual=False) on difference vectors with the pairs' weights as sample_weight; solver="liblinear" is
+just that, and the usual "newton" finds the same optimum without forming a pair.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.errors import AdjudgeWarning, MissingExtra, quote, quoted
+from adjudge.learn.newton import solve
+from adjudge.learn.pairs import NothingToLearn, Paired, concordance, differences, paired, told
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:  # pragma: no cover
+    raise MissingExtra("'adjudge[learn]'", "the ranker") from error
+
+SOLVERS = ("newton", "liblinear")
+ROUNDING = 1e-12  # by which a feature may change, as a share of its size, and still count as constant
+
+
+class RankSVM(BaseEstimator):  # type: ignore[misc]
+    """A linear ranker learned from pairs of rows of the same group.
+
+    Parameters
+    ----------
+    c : float or "svmlight", default=1.0
+        What slack costs. "svmlight" is that program's own: 1 / mean(|x|^2).
+    pair_weight : {"mean", "product", "min", "positive"}, default="mean"
+        How much a pair weighs, from the ``sample_weight`` of its rows; "positive" is that of the row to be above.
+    soft : bool, default=False
+        Whether targets are degrees, such as probabilities: a pair then weighs |y_i - y_j| times as much.
+    standardise : bool, default=True
+        Whether features are brought to mean 0 and variance 1; a feature that never changes is left out of account.
+    solver : {"newton", "liblinear"}, default="newton"
+        Newton's method keeps no pair; liblinear is given all difference vectors.
+    tolerance : float, default=1e-8
+        The gradient's norm at the end, as a share of that at the beginning.
+
+    Attributes
+    ----------
+    coef_ : array (F), in the units of the features
+    intercept_ : float, which gives the rows that were learned from the mean 0
+    pairs_ : int, pairs that weigh something
+    groups_without_pairs_ : int, groups that taught nothing
+    objective_ : float, the minimum found
+    c_ : float, what was taken for ``c``
+
+    Groups are passed as ``fit(X, y, groups=...)``. In a pipeline that is ``fit(X, y, ranksvm__groups=...)``; in a
+    search over parameters groups must reach both the folds and the ranker, which takes scikit-learn's routing:
+    ``sklearn.set_config(enable_metadata_routing=True)`` and ``RankSVM().set_fit_request(groups=True)
+    .set_score_request(groups=True)``.
+
+    >>> X, y, question = [[0.0], [1.0], [5.0], [4.0]], [0, 1, 1, 0], ["a", "a", "b", "b"]
+    >>> ranker = RankSVM(standardise=False).fit(X, y, question)
+    >>> ranker.coef_.round(3), ranker.pairs_
+    (array([0.8]), 2)
+
+    """
+
+    def __init__(
+        self,
+        c: float | str = 1.0,
+        *,
+        pair_weight: str = "mean",
+        soft: bool = False,
+        standardise: bool = True,
+        solver: str = "newton",
+        tolerance: float = 1e-8,
+    ) -> None:
+        self.c = c
+        self.pair_weight = pair_weight
+        self.soft = soft
+        self.standardise = standardise
+        self.solver = solver
+        self.tolerance = tolerance
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> RankSVM:
+        """Learn from rows X (N, F) with targets y (N): 0 and 1, grades, or degrees; higher is to be above."""
+        if self.solver not in SOLVERS:
+            raise NothingToLearn(f"solver {quote(self.solver)} is not one of {quoted(SOLVERS)}")
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        found = paired(y, groups, sample_weight, pair_weight=self.pair_weight, soft=self.soft)
+        without = told(found)
+        if without is not None:
+            warnings.warn(without, AdjudgeWarning, stacklevel=2)
+        centre, spread = X.mean(axis=0), _spread(X) if self.standardise else np.ones(X.shape[1])
+        plain = (X - centre) / spread if self.standardise else X  # 0 of a feature that never changes
+        self.c_ = _cost(self.c, plain)
+        w, self.objective_, self.n_iter_ = self._solved(plain, found)
+        self.coef_ = w / spread
+        self.intercept_ = -float(centre @ self.coef_)
+        self.pairs_, self.groups_without_pairs_ = found.pairs, found.without
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of every row (N): in a group, higher is above."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        score: Floats = X @ self.coef_ + self.intercept_
+        return score
+
+    def predict(self, X: Any) -> Floats:
+        """Return the score of every row (N), as ``decision_function`` does."""
+        return self.decision_function(X)
+
+    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of pairs that are in the right order, ties counting half."""
+        return concordance(self.decision_function(X), y, groups, sample_weight)
+
+    def save(self, folder: str | Path) -> None:
+        """Save to a folder of open files (JSON, NPZ); ``load_ranker`` reads it."""
+        from adjudge.learn.saved_ranker import save
+
+        save(self, folder)
+
+    def _solved(self, X: Floats, found: Paired) -> tuple[Floats, float, int]:
+        """Return the optimum, its value, and the number of steps."""
+        if self.solver == "liblinear":
+            return _liblinear(*differences(found, X), self.c_, self.tolerance)
+        solved = solve(np.ascontiguousarray(X[found.order]), found.rows, self.c_, tolerance=self.tolerance)
+        if not solved.settled:
+            warnings.warn(
+                f"the ranker has not settled after {solved.steps} steps: a smaller c, or standardised features, help",
+                AdjudgeWarning,
+                stacklevel=3,
+            )
+        return solved.w, solved.value, solved.steps
+
+
+def _liblinear(difference: Floats, weight: Floats, c: float, tolerance: float) -> tuple[Floats, float, int]:
+    """Return liblinear's optimum; every second pair is turned round, since it wants two classes."""
+    from sklearn.svm import LinearSVC
+
+    sign = np.where(np.arange(weight.size) % 2, -1.0, 1.0)
+    if weight.size == 1:  # one pair, from both sides
+        difference, weight, sign = np.vstack([difference] * 2), np.r_[weight, weight] / 2, np.array([1.0, -1.0])
+    svm = LinearSVC(
+        C=c, loss="squared_hinge", fit_intercept=False, dual=False, tol=tolerance, max_iter=10_000, random_state=0
+    )
+    svm.fit(difference * sign[:, None], sign, sample_weight=weight)
+    w: Floats = svm.coef_[0]
+    slack = np.maximum(0.0, 1 - difference @ w)
+    return w, float(0.5 * w @ w + c * (weight @ slack**2)), int(svm.n_iter_)
+
+
+def _spread(X: Floats) -> Floats:
+    """Return the standard deviation of every feature (F); it is infinite of one that changes by rounding alone."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    same = high - low <= ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return np.where(same, np.inf, X.std(axis=0))
+
+
+def _cost(c: float | str, X: Floats) -> float:
+    """Return what slack costs."""
+    if c == "svmlight":
+        length = float((X**2).sum(axis=1).mean())
+        return 1 / length if length > 0 else 1.0
+    if isinstance(c, str) or not 0 < c < np.inf:
+        raise NothingToLearn(f"c {quote(c)} is not a number above 0, nor 'svmlight'")
+    return float(c)

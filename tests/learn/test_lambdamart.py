@@ -1,0 +1,92 @@
+"""LambdaMART, called as RankSVM is."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from adjudge.errors import AdjudgeWarning, MissingExtra
+from adjudge.learn.lambdamart import LambdaMART
+from adjudge.learn.pairs import NothingToLearn
+from adjudge.learn.ranksvm import RankSVM
+
+
+@pytest.fixture
+def rows():
+    """Return features of which the order is no line, in groups that are mixed."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 3))
+    y = (np.abs(X[:, 0]) + 0.2 * rng.normal(size=600) > 1).astype(int)
+    return X, y, rng.permutation(np.arange(600) % 30), rng.random(600)
+
+
+def test_it_learns_what_a_line_cannot(rows):
+    """And knows the share of pairs in order."""
+    X, y, g, f = rows
+    assert LambdaMART(40).fit(X, y, g, f).score(X, y, g) > 0.95 > 0.7 > RankSVM().fit(X, y, g, f).score(X, y, g)
+
+
+def test_the_order_of_rows_does_not_matter(rows):
+    """Groups need not stand together; the same seed gives the same trees."""
+    X, y, g, f = rows
+    order = np.argsort(g, kind="stable")
+    one = LambdaMART(10).fit(X, y, g, f).predict(X)
+    other = LambdaMART(10).fit(X[order], y[order], g[order], f[order]).predict(X)
+    assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_weights_matter(rows):
+    """A row of weight 0 pulls nothing."""
+    X, y, g, _ = rows
+    wrong = np.arange(600) < 200
+    spoiled = np.where(wrong, 1 - y, y)
+    plain, knowing = LambdaMART(40).fit(X, spoiled, g), LambdaMART(40).fit(X, spoiled, g, np.where(wrong, 0.0, 1.0))
+    assert knowing.score(X, y, g) > plain.score(X, y, g) + 0.02
+
+
+def test_degrees_are_taken_in_steps(rows):
+    """With gains in proportion; a clone has the same parameters."""
+    X, y, g, _ = rows
+    degree = np.where(y == 1, 0.83, 0.12)
+    assert clone(LambdaMART(40, soft=True)).fit(X, degree, g).score(X, y, g) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("soft", "target", "message"),
+    [
+        (False, 0.5, "the target of row 0 is 0.5, expected a whole grade from 0 to 30"),
+        (False, -1, "the target of row 0 is -1, expected a whole grade"),
+        (True, 1.5, "the target of row 0 is 1.5, expected a degree from 0 to 1"),
+    ],
+)
+def test_targets_that_are_none_are_refused(rows, soft, target, message):
+    """Saying what is expected."""
+    X, y, g, _ = rows
+    with pytest.raises(NothingToLearn, match=message):
+        LambdaMART(soft=soft).fit(X, np.r_[target, y[1:]], g)
+
+
+def test_groups_without_pairs_are_told(rows):
+    """As RankSVM does."""
+    X, y, g, _ = rows
+    with pytest.warns(AdjudgeWarning, match="1 of 30 groups have no pair"):
+        LambdaMART(2).fit(X, np.where(g == 3, 0, y), g)
+
+
+def test_without_the_extra_the_line_to_type_is_told(rows, monkeypatch):
+    """When it is used."""
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(MissingExtra, match=r"LambdaMART needs 'adjudge\[lightgbm\]'"):
+        LambdaMART().fit(*rows)
+
+
+def test_it_is_an_estimator_as_scikit_learn_checks_them():
+    """But one: weights multiply gradients, so that a row of weight 2 is not two rows."""
+    expected = {"check_sample_weight_equivalence_on_dense_data": "weights multiply the gradients of rows"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = check_estimator(LambdaMART(5, least=1), expected_failed_checks=expected, on_skip=None)
+    assert sum(check["status"] == "passed" for check in done) > 40

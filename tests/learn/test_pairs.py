@@ -1,0 +1,100 @@
+"""Pairs of rows, checked and counted."""
+
+import numpy as np
+import pytest
+
+from adjudge.learn.pairs import (
+    PAIR_WEIGHTS,
+    NothingToLearn,
+    concordance,
+    differences,
+    group_codes,
+    paired,
+    row_weights,
+    told,
+)
+
+
+def test_groups_need_not_stand_together():
+    """Rows of a group may be anywhere."""
+    y = np.array([1, 0, 0, 1, 0, 1])
+    mixed = paired(y, ["a", "b", "a", "b", "a", "c"])
+    assert (mixed.pairs, mixed.groups, mixed.without) == (3, 3, 1)
+    assert told(mixed) == (
+        "1 of 3 groups have no pair, since all their rows have the same target (none or all relevant): "
+        "they teach nothing"
+    )
+    assert told(paired([0, 1])) is None
+
+
+def test_groups_are_numbered_as_they_appear():
+    """And without any all rows are of one."""
+    code, count = group_codes(["b", "a", "b"], 3)
+    assert (code.tolist(), count) == ([0, 1, 0], 2)
+    assert group_codes(None, 2)[1] == 1
+
+
+@pytest.mark.parametrize("how", PAIR_WEIGHTS)
+@pytest.mark.parametrize("soft", [False, True])
+def test_difference_vectors_are_of_all_pairs_that_weigh_something(how, soft):
+    """Each is the row above less the row below, with the pair's weight."""
+    rng = np.random.default_rng(0)
+    X, y, g = rng.normal(size=(30, 3)), rng.integers(0, 3, 30) / 2, rng.integers(0, 4, 30)
+    weight = rng.random(30) * (rng.random(30) > 0.3)
+    ways = {"mean": lambda a, b: (a + b) / 2, "product": np.multiply, "min": min, "positive": lambda a, b: a}
+    expected = {}
+    for i in range(30):
+        for j in range(30):
+            f = ways[how](weight[i], weight[j]) * (y[i] - y[j] if soft else 1)
+            if g[i] == g[j] and y[i] > y[j] and f > 0:
+                expected[tuple((X[i] - X[j]).round(9))] = f
+    vectors, f = differences(paired(y, g, weight, pair_weight=how, soft=soft), X)
+    assert len(f) == len(expected)
+    assert all(expected[tuple(row)] == pytest.approx(own) for row, own in zip(vectors.round(9), f, strict=True))
+
+
+def test_too_many_difference_vectors_are_refused():
+    """With the solver that needs none."""
+    with pytest.raises(NothingToLearn, match=r"^1 pairs of 3 features are too many to be formed: take solver='newton'"):
+        differences(paired([0, 1]), np.zeros((2, 3)), most=2)
+
+
+def test_concordance_is_the_share_of_pairs_in_order():
+    """A tie counts half, and pairs weigh the mean of their rows."""
+    assert concordance([3, 2, 1], [1, 0, 0]) == 1
+    assert concordance([1, 2, 1], [1, 0, 0]) == 0.25
+    assert concordance([1, 2, 0], [1, 0, 0], None, [1, 3, 0]) == pytest.approx(0.5 / 2.5)
+    assert concordance([1, 2, 5, 9], [1, 0, 1, 0], [0, 1, 1, 0]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([0, 1], [1]), r"groups have the shape \(1,\), expected one for each of 2 rows"),
+        (([0, 1], [1, np.nan]), "the group of row 1 is NaN"),
+        (([0, 1], None, [1]), r"sample_weight has the shape \(1,\), expected one for each of 2 rows"),
+        (([0, 1], None, [1, -1]), "sample_weight of row 1 is -1.0, expected a number of at least 0"),
+        (([0, 1], None, [1, np.inf]), "sample_weight of row 1 is inf"),
+        (([0, 1], None, [0, 0]), "sample_weight is zero for all 2 rows: give at least one pair a weight above 0"),
+        (([0, 1, 1], [0, 1, 1]), "none of 2 groups has a pair: in each, all rows have the same target"),
+        (([0, 1, 1], [0, 0, 1], [0, 0, 1]), "all 1 pairs have the weight 0"),
+        (([1],), "there is 1 sample only"),
+    ],
+)
+def test_what_can_teach_nothing_is_refused(given, message):
+    """With a sentence that says what and where, as scikit-learn's users expect it."""
+    with pytest.raises(NothingToLearn, match=message) as refused:
+        paired(*given)
+    assert isinstance(refused.value, ValueError)
+
+
+def test_an_unknown_way_to_weigh_pairs_is_refused():
+    """By naming those there are."""
+    with pytest.raises(NothingToLearn, match="pair_weight 'max' is not one of 'mean', 'product', 'min', 'positive'"):
+        paired([0, 1], pair_weight="max")
+
+
+def test_one_weight_holds_for_all_rows():
+    """As in scikit-learn."""
+    assert row_weights(2, 3).tolist() == [2, 2, 2]
+    assert row_weights(None, 2).tolist() == [1, 1]

@@ -1,0 +1,211 @@
+"""The ranking SVM: scikit-learn's optimum, scikit-learn's ways."""
+
+import doctest
+import warnings
+from functools import partial
+
+import numpy as np
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from adjudge.errors import AdjudgeWarning
+from adjudge.learn import ranksvm
+from adjudge.learn.crossval import scorer
+from adjudge.learn.newton import solve
+from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, paired
+from adjudge.learn.ranksvm import RankSVM
+
+
+@pytest.fixture
+def rows():
+    """Return features, targets, groups that are mixed, and weights."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))
+    g = rng.permutation(np.repeat(np.arange(20), 15))
+    y = (X[:, 0] + rng.normal(size=300) * 3 > 1).astype(int)
+    return X, y, g, rng.random(300)
+
+
+@pytest.mark.parametrize("how", PAIR_WEIGHTS)
+@pytest.mark.parametrize("c", [0.01, 1.0, 100.0])
+def test_the_optimum_is_that_of_linear_svc_on_differences(rows, how, c):
+    """As SPEC 8 has it: squared hinge, no intercept, primal, the pairs' weights as sample_weight."""
+    X, y, g, f = rows
+    vectors, weight = differences(paired(y, g, f, pair_weight=how), X)
+    sign = np.where(np.arange(weight.size) % 2, -1, 1)
+    peer = LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False, C=c, tol=1e-10, max_iter=10_000)
+    peer.fit(vectors * sign[:, None], sign, sample_weight=weight)
+    for solver in ranksvm.SOLVERS:
+        own = RankSVM(c, pair_weight=how, standardise=False, solver=solver).fit(X, y, g, f)
+        assert own.coef_ == pytest.approx(peer.coef_[0], abs=1e-6)
+        assert own.pairs_ == weight.size
+
+
+@pytest.mark.parametrize("solver", ranksvm.SOLVERS)
+def test_soft_pairs_weigh_the_difference_of_their_targets(rows, solver):
+    """Both solvers find one optimum."""
+    X, _, g, f = rows
+    degree = 1 / (1 + np.exp(-X[:, 0]))
+    one = RankSVM(soft=True).fit(X, degree, g, f)
+    assert RankSVM(soft=True, solver=solver).fit(X, degree, g, f).coef_ == pytest.approx(one.coef_, abs=1e-6)
+    assert RankSVM().fit(X, degree, g, f).coef_ != pytest.approx(one.coef_, abs=1e-3)
+
+
+def test_one_pair_is_enough_for_both_solvers():
+    """Of which the optimum is known: w = 2 c d / (1 + 2 c d^2)."""
+    for solver in ranksvm.SOLVERS:
+        own = RankSVM(0.5, standardise=False, solver=solver).fit([[0.0], [3.0]], [0, 1])
+        assert own.coef_ == pytest.approx([3 / 10], abs=1e-6)
+        assert own.objective_ == pytest.approx(0.3**2 / 2 + 0.5 * 0.1**2, abs=1e-6)
+
+
+def test_standardising_does_not_depend_on_units(rows):
+    """Scores are the same whether a feature is told in metres or in miles, and have mean 0."""
+    X, y, g, f = rows
+    far = X * np.array([1, 1609.3, 1, 1e-6, 1, 1]) + 7
+    one, other = RankSVM().fit(X, y, g, f), RankSVM().fit(far, y, g, f)
+    assert one.decision_function(X) == pytest.approx(other.decision_function(far), abs=1e-5)
+    assert one.decision_function(X).mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_a_constant_feature_counts_for_nothing(rows):
+    """However large it is."""
+    X, y, g, f = rows
+    wide = np.column_stack([X, np.full(len(X), 1e9), np.full(len(X), 0.1)])
+    found = RankSVM().fit(wide, y, g, f)
+    assert found.coef_[-2:] == pytest.approx([0, 0], abs=1e-6)
+    assert found.coef_[:-2] == pytest.approx(RankSVM().fit(X, y, g, f).coef_, abs=1e-6)
+
+
+def test_svmlight_has_its_own_c(rows):
+    """One over the mean squared length of the rows."""
+    X, y, g, _ = rows
+    assert RankSVM("svmlight", standardise=False).fit(X, y, g).c_ == pytest.approx(1 / (X**2).sum(axis=1).mean())
+    assert RankSVM("svmlight").fit(X, y, g).c_ == pytest.approx(1 / 6)
+    assert RankSVM("svmlight", standardise=False).fit(np.zeros((2, 1)), [0, 1]).c_ == 1.0
+
+
+def test_groups_without_pairs_are_counted_and_told(rows):
+    """And change nothing else."""
+    X, y, g, f = rows
+    more = (np.vstack([X, X[:4]]), np.r_[y, 1, 1, 0, 0], np.r_[g, 90, 90, 91, 91], np.r_[f, f[:4]])
+    with pytest.warns(AdjudgeWarning, match="2 of 22 groups have no pair"):
+        found = RankSVM(standardise=False).fit(*more)
+    assert found.groups_without_pairs_ == 2
+    assert found.coef_ == pytest.approx(RankSVM(standardise=False).fit(X, y, g, f).coef_, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"c": 0}, "c '0' is not a number above 0, nor 'svmlight'"),
+        ({"c": "much"}, "c 'much' is not a number above 0"),
+        ({"solver": "magic"}, "solver 'magic' is not one of 'newton', 'liblinear'"),
+        ({"pair_weight": "max"}, "pair_weight 'max' is not one of"),
+    ],
+)
+def test_wrong_parameters_are_refused_when_fitted(rows, options, message):
+    """Not before, since a search sets them one by one."""
+    with pytest.raises(NothingToLearn, match=message):
+        RankSVM(**options).fit(*rows)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_refused(rows, value):
+    """In features and in targets, in scikit-learn's words."""
+    X, y, g, _ = rows
+    wrong = X.copy()
+    wrong[3, 1] = value
+    for given in ((wrong, y, g), (X, np.where(np.arange(300) == 3, value, y), g)):
+        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+            RankSVM().fit(*given)
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        RankSVM().fit(X, y, g).decision_function(wrong)
+
+
+def test_zero_weight_in_all_is_refused(rows):
+    """With what to do."""
+    X, y, g, _ = rows
+    with pytest.raises(NothingToLearn, match="sample_weight is zero for all 300 rows"):
+        RankSVM().fit(X, y, g, np.zeros(300))
+
+
+def test_an_unfitted_ranker_says_so(rows):
+    """As every estimator does."""
+    with pytest.raises(NotFittedError):
+        RankSVM().predict(rows[0])
+
+
+def test_scores_and_predictions_are_those_of_the_decision(rows):
+    """And the share of pairs in order is what score tells; a clone begins anew."""
+    X, y, g, f = rows
+    found = RankSVM(0.1).fit(X, y, g, f)
+    assert found.predict(X) == pytest.approx(found.decision_function(X))
+    assert 0.5 < found.score(X, y, g) < 1
+    again = clone(found)
+    assert again.get_params()["c"] == 0.1
+    assert not hasattr(again, "coef_")
+    assert again.set_params(soft=True).soft
+
+
+def test_columns_of_a_frame_are_kept_by_name(rows):
+    """And a frame in another order is refused."""
+    X, y, g, _ = rows
+    frame = pl.DataFrame(X, schema=list("abcdef"))
+    found = RankSVM().fit(frame, y, g)
+    assert found.feature_names_in_.tolist() == list("abcdef")
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.predict(frame.select("b", "a", "c", "d", "e", "f"))
+
+
+def test_pipelines_pass_groups_on(rows):
+    """By the name of the step."""
+    X, y, g, f = rows
+    pipe = make_pipeline(StandardScaler(), RankSVM(standardise=False))
+    pipe.fit(X, y, ranksvm__groups=g, ranksvm__sample_weight=f)
+    assert pipe.decision_function(X) == pytest.approx(RankSVM().fit(X, y, g, f).decision_function(X), abs=1e-6)
+
+
+@pytest.mark.parametrize("scoring", [None, "MAP"])
+def test_searches_route_groups_to_folds_ranker_and_score(rows, scoring):
+    """With scikit-learn's metadata routing, as the docstring says."""
+    X, y, g, f = rows
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = RankSVM().set_fit_request(groups=True, sample_weight=True)
+        ranker.set_score_request(groups=True, sample_weight=False)
+        search = GridSearchCV(
+            ranker, {"c": [0.01, 1.0]}, cv=GroupKFold(4), scoring=scoring and scorer(scoring), error_score="raise"
+        )
+        search.fit(X, y, groups=g, sample_weight=f)
+    assert search.best_estimator_.pairs_ == RankSVM().fit(X, y, g, f).pairs_
+    assert 0 < search.best_score_ < 1
+
+
+def test_it_is_an_estimator_as_scikit_learn_checks_them():
+    """But one: weights are of pairs by the mean of two rows, so that a row of weight 0 is not one left out."""
+    expected = {"check_sample_weight_equivalence_on_dense_data": "pairs weigh the mean of their rows' weights"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = check_estimator(RankSVM(), expected_failed_checks=expected, on_skip=None)
+    assert sum(check["status"] == "passed" for check in done) > 40
+
+
+def test_the_example_works():
+    """Of the docstring."""
+    failed, tried = doctest.testmod(ranksvm)
+    assert (failed, tried > 0) == (0, True)
+
+
+def test_a_ranker_that_has_not_settled_says_so(rows, monkeypatch):
+    """And what helps."""
+    monkeypatch.setattr(ranksvm, "solve", partial(solve, most=1))
+    with pytest.warns(AdjudgeWarning, match="the ranker has not settled after 1 steps"):
+        RankSVM(100).fit(*rows)
