@@ -20,6 +20,14 @@ def test_files_are_written_and_fit(run, tmp_path):
     assert run("fit", "c/labels.csv", "--gold", "c/gold.csv").code == 0
 
 
+def test_trust_is_written_where_there_is_any(run, tmp_path):
+    """Prior trust is a column of the judgments; sizes may be negative where they are correlations."""
+    assert (
+        run("simulate", "rerank", "-s", "topics=3", "-s", "items=60", "-s", "judges=9", "-s", "relation=-0.5").code == 0
+    )
+    assert pl.read_csv(tmp_path / "crowd" / "labels.csv").columns == ["item", "judge", "label", "topic", "trust"]
+
+
 def test_seeds_matter(run, tmp_path):
     """The same seed, the same table; another, another."""
     for folder, seed in (("a", "1"), ("b", "1"), ("c", "2")):

@@ -323,3 +323,130 @@ def test_drifting_takes_judges_with_one_judgment() -> None:
     simulation = simulate("drifting", items=5, judges=10, per_item=2, drifters=1)
     assert simulation.changed is not None
     assert np.array_equal(simulation.changed, np.full(10, -1))
+
+
+def unanimous(simulation: Simulation) -> float:
+    """Return the share of items on which all judges agree."""
+    judgments = simulation.judgments
+    yes = np.bincount(judgments.item(), judgments.label)
+    return float(np.mean((yes == 0) | (yes == np.diff(judgments.start))))
+
+
+def workload(simulation: Simulation) -> Codes:
+    """Return how many judgments each judge gave (J)."""
+    return np.bincount(simulation.judgments.judge, minlength=len(simulation.judgments.judges))
+
+
+@pytest.fixture(scope="module")
+def passages() -> Simulation:
+    """Return the crowd of paper 004 at its own size."""
+    return simulate("rerank", seed=3)
+
+
+def test_rerank_has_the_marginals_of_the_paper(passages: Simulation) -> None:
+    """527 questions with 20 passages, 5 judgments each by different judges, 108 of them with 21 to 1,050 passages."""
+    judgments = passages.judgments
+    assert judgments.topic is not None
+    assert np.bincount(judgments.topic).tolist() == [20] * 527
+    assert (len(judgments.items), len(judgments.judges), len(judgments)) == (10_540, 108, 52_700)
+    assert (workload(passages).min(), workload(passages).max()) == (21, 1_050)
+    panel = np.sort(judgments.judge.reshape(-1, 5), axis=1)
+    assert (panel[:, 1:] != panel[:, :-1]).all()
+    assert passages.truth.mean() == pytest.approx(1_005 / 10_540, abs=0.015)
+
+
+def test_rerank_agrees_as_fully_as_the_papers_crowd() -> None:
+    """All five agree on 51.8 % of passages: within 2.5 points for every seed, within 1 on average."""
+    shares = [unanimous(simulate("rerank", seed=seed)) for seed in range(8)]
+    assert np.abs(np.array(shares) - 0.518).max() < 0.025
+    assert np.mean(shares) == pytest.approx(0.518, abs=0.01)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.138, 0.3])
+@pytest.mark.parametrize("relation", [-0.8, 0.0, 0.8])
+def test_rerank_noise_is_the_share_of_wrong_labels(noise: float, relation: float) -> None:
+    """Whoever is busy, as many labels are wrong as was asked for."""
+    crowd = simulate("rerank", seed=1, topics=100, items=4_000, noise=noise, relation=relation)
+    wrong = crowd.judgments.label != crowd.truth[crowd.judgments.item()]
+    assert wrong.mean() == pytest.approx(noise, abs=FAR * np.sqrt(noise / wrong.size))
+
+
+def test_rerank_activity_and_trust_follow_skill_as_said() -> None:
+    """Correlations are those asked for; at 1 the most skilled is the busiest."""
+    for relation, trusted in ((-0.7, 0.9), (0.0, 0.0), (0.7, -0.5)):
+        crowd = simulate("rerank", topics=10, items=4_000, judges=1_000, relation=relation, trusted=trusted)
+        assert crowd.skill is not None
+        assert crowd.trust is not None
+        assert np.corrcoef(crowd.skill, workload(crowd))[0, 1] == pytest.approx(relation, abs=0.1)
+        assert np.corrcoef(crowd.skill, crowd.trust)[0, 1] == pytest.approx(trusted, abs=0.1)
+        assert crowd.trust.min() >= 0.7
+        assert crowd.trust.max() <= 1
+    in_order = simulate("rerank", topics=5, items=300, judges=20, relation=1)
+    assert in_order.skill is not None
+    assert (np.diff(workload(in_order)[np.argsort(in_order.skill)]) >= 0).all()
+
+
+def test_rerank_labels_follow_the_matrices(passages: Simulation) -> None:
+    """Over items of every ease, each judge errs as her matrix says; spammers do not look."""
+    assert distance(tally(passages), passages.confusion) < FAR
+    assert passages.spammers is not None
+    assert passages.skill is not None
+    assert passages.spammers.size == 5
+    assert passages.skill[passages.spammers].max() == np.sort(passages.skill)[4]
+    spam = passages.confusion[passages.spammers]
+    np.testing.assert_allclose(spam[:, 0], spam[:, 1])
+
+
+def test_rerank_seats_everybody_with_everybody(passages: Simulation) -> None:
+    """Who judges the same passage as whom is as chance would have it: no more pairs together than expected."""
+    panel, judges = passages.judgments.judge.reshape(-1, 5), 108
+    together = np.zeros((judges, judges))
+    for one in range(5):
+        for two in range(5):
+            np.add.at(together, (panel[:, one], panel[:, two]), one != two)
+    expected = np.outer(workload(passages), workload(passages)) * 4 / passages.judgments.judge.size
+    off = ~np.eye(judges, dtype=bool) & (expected > OFTEN)
+    z = (together - expected)[off] / np.sqrt(expected[off])
+    assert 0.8 < z.std() < 1.2
+
+
+@pytest.mark.parametrize(
+    ("items", "judges", "per_item"), [(1, 1, 1), (3, 1, 1), (7, 2, 1), (5, 5, 5), (50, 6, 5), (60, 108, 5), (9, 4, 3)]
+)
+def test_rerank_takes_every_size(items: int, judges: int, per_item: int) -> None:
+    """Whatever the sizes, everybody judges, nobody twice, and every item has its judgments."""
+    crowd = simulate("rerank", topics=1, items=items, judges=judges, per_item=per_item)
+    assert workload(crowd).min() >= 1
+    assert np.diff(crowd.judgments.start).tolist() == [per_item] * items
+    panel = np.sort(crowd.judgments.judge.reshape(-1, per_item), axis=1)
+    assert (panel[:, 1:] != panel[:, :-1]).all()
+
+
+def test_rerank_takes_the_ends_of_noise_and_spam() -> None:
+    """Nobody errs, everybody does, nobody looks."""
+    sizes = {"topics": 5, "items": 200, "judges": 20}
+    for noise in (0, 1):
+        crowd = simulate("rerank", noise=noise, spammers=0, **sizes)
+        assert (crowd.judgments.label != crowd.truth[crowd.judgments.item()]).mean() == noise
+    assert (
+        simulate("rerank", spammers=1, **sizes).confusion[:, 0]
+        == simulate("rerank", spammers=1, **sizes).confusion[:, 1]
+    ).all()
+
+
+def test_passages_of_known_truth_are_judged() -> None:
+    """A crowd for items whose truth is given, as of a real collection."""
+    truth = np.tile([0, 0, 1], 200)
+    crowd = designs.judged_passages(np.random.default_rng(2), truth, judges=12)
+    assert np.array_equal(crowd.truth, truth)
+    assert crowd.prevalence == pytest.approx(np.array([[2 / 3, 1 / 3]]))
+    assert (crowd.judgments.label != truth[crowd.judgments.item()]).mean() == pytest.approx(0.138, abs=0.03)
+
+
+def test_tables_carry_trust_where_there_is_any(passages: Simulation) -> None:
+    """A judge's trust stands beside each of her judgments, and nowhere else."""
+    assert passages.trust is not None
+    assert passages.table.columns == ["item", "judge", "label", "topic", "trust"]
+    each = passages.table.unique(["judge", "trust"])
+    assert each.height == 108
+    assert simulate("liu-wang", items=5).table.columns == ["item", "judge", "label"]

@@ -15,10 +15,11 @@ from adjudge.judgments.read import read
 from adjudge.judgments.simulate import DESIGNS, SIZES, simulate
 from adjudge.judgments.table import Judgments
 
-NAMES = "'carpenter', 'liu-wang', 'dawid-skene', 'ordinal', 'gaussian', 'colluding', 'drifting'"
+NAMES = "'carpenter', 'liu-wang', 'dawid-skene', 'ordinal', 'gaussian', 'colluding', 'drifting', 'rerank'"
 SMALL: dict[str, dict[str, Any]] = {
-    name: {"items": 60} if name != "carpenter" else {"topics": 5, "items": 60, "judges": 9, "judgments": 200, "gold": 7}
-    for name in DESIGNS
+    **{name: {"items": 60} for name in DESIGNS},
+    "carpenter": {"topics": 5, "items": 60, "judges": 9, "judgments": 200, "gold": 7},
+    "rerank": {"topics": 5, "items": 60, "judges": 9},
 }
 
 
@@ -149,6 +150,8 @@ def test_sizes_may_be_numbers_of_numpy_and_whole_floats() -> None:
         ("dawid-skene", {"labels": 1}, "labels must be a whole number of at least 2, not 1"),
         ("dawid-skene", {"accuracy": 1.2}, "accuracy must be a number from 0 to 1, not 1.2"),
         ("carpenter", {"spammers": float("nan")}, "spammers must be a number from 0 to 1, not nan"),
+        ("rerank", {"relation": -1.5}, "relation must be a number from -1 to 1, not -1.5"),
+        ("rerank", {"noise": -0.1}, "noise must be a number from 0 to 1, not -0.1"),
         ("colluding", {"per_item": 1}, "per_item must be a whole number of at least 2, not 1"),
         (
             "carpenter",

@@ -33,7 +33,6 @@ def simulate(
     """
     from adjudge.cli.show import console, table
     from adjudge.errors import UsageError
-    from adjudge.judgments.rows import judgment_table
     from adjudge.judgments.simulate import DESIGNS
     from adjudge.judgments.simulate import simulate as draw
     from adjudge.judgments.write import frame, table_text, write_whole
@@ -46,6 +45,6 @@ def simulate(
         raise UsageError(f"--out {out} holds a saved fit, whose labels.csv would be lost: name another folder")
     drawn = draw(design, seed, **o.sizes(size or []))
     gold = frame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
-    tables = {"labels.csv": judgment_table(drawn.judgments), "gold.csv": gold, "truth.csv": drawn.truths}
+    tables = {"labels.csv": drawn.table, "gold.csv": gold, "truth.csv": drawn.truths}
     write_whole({name: table_text(content, "csv") for name, content in tables.items()}, out)
     print(f"wrote {drawn.judgments} to {out}/labels.csv, with gold.csv and truth.csv")

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
+from adjudge.judgments.rows import judgment_table
 from adjudge.judgments.scale import Label, Scale
 from adjudge.judgments.table import Judgments, encoded
 
@@ -37,12 +38,22 @@ class Simulation:
     colluders: Codes | None = None  # (pairs, 2) a judge, and the one who copies from her
     changed: Codes | None = None  # (J) the time of a judge's first judgment after her change, -1 without one
     after: Floats | None = None  # (J, K, K) the confusion after the change
+    skill: Floats | None = None  # (J) how good a judge is among others, as a standard normal score
+    trust: Floats | None = None  # (J) what a platform thinks of her, from 0 to 1
 
     @property
     def truths(self) -> pl.DataFrame:
         """The truth of every item, as a table of items and labels."""
         labels = pl.Series("label", self.judgments.scale.labels)
         return pl.DataFrame([self.judgments.items, labels.gather(self.truth)])
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The judgments as a file of them would hold them, with each judge's trust where there is any."""
+        rows = judgment_table(self.judgments)
+        if self.trust is None:
+            return rows
+        return rows.with_columns(trust=pl.Series(np.round(self.trust, 4)).gather(self.judgments.judge))
 
 
 def recorded(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
+from scipy.special import expit, ndtr
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.judgments import crowds
@@ -30,6 +34,13 @@ THRESHOLD = 0.5
 STEADY = 0.8  # accuracy of judges, on average, where a design is about something else
 SHARED = 0.5  # of a judge's items at which the one who copies from her is seated too
 MIDDLE = (0.3, 0.7)  # of a judge's series, where she may change
+
+RELEVANT = (1_005 / 10_540, 6.0)  # paper 004's share of relevant passages; questions differ in theirs
+WORKLOAD = (21 / 488, 1_050 / 488)  # the least and the most passages a judge of paper 004 took, over their mean
+SKILL, EASE, LEANING = 1.0, 1.0, 0.3  # spreads of judges' skill, of items' ease, and of judges' leaning, in logits
+TRUST = (0.7, 0.3)  # a platform's scores: those below are not let in
+MIXING = 20  # changes of seats for every seat, after which who sits with whom is forgotten
+SURE = 40.0  # logits that nothing exceeds
 
 
 def carpenter(
@@ -154,6 +165,151 @@ def drifting(
     return crowds.recorded(
         judge, label, truth, prevalence, before, time=series, changed=frozen(changed), after=frozen(after)
     )
+
+
+def rerank(
+    rng: np.random.Generator,
+    *,
+    topics: int,
+    items: int,
+    judges: int,
+    per_item: int,
+    noise: float,
+    relation: float,
+    trusted: float,
+    spammers: float,
+) -> Simulation:
+    """Simulate the crowd of paper 004: passages found for questions, relevant or not.
+
+    pi[t] ~ Beta around the paper's share of relevant passages; z[i] ~ Bern(pi[topic[i]]); then ``judged_passages``.
+    """
+    topic = np.arange(items, dtype=np.int32) * topics // items
+    prevalence = _two(_beta(rng, RELEVANT, topics))
+    truth = crowds.categories(rng, prevalence, topic)
+    crowd = judged_passages(
+        rng,
+        truth,
+        judges=judges,
+        per_item=per_item,
+        noise=noise,
+        relation=relation,
+        trusted=trusted,
+        spammers=spammers,
+    )
+    table = replace(crowd.judgments, topics=crowds.numbered("topic", topics), topic=frozen(topic.astype(np.int32)))
+    return replace(crowd, judgments=table, prevalence=frozen(prevalence))
+
+
+def judged_passages(
+    rng: np.random.Generator,
+    truth: Codes,
+    *,
+    judges: int = 108,
+    per_item: int = 5,
+    noise: float = 0.138,
+    relation: float = 0.0,
+    trusted: float = 0.6,
+    spammers: float = 0.05,
+) -> Simulation:
+    """Simulate a crowd like that of paper 004 on items of these truths (I), 0 or 1.
+
+    Judge j is right of an item with logit skill[j] + ease[i], plus a leaning of hers where it is relevant and minus it
+    where not; skill, ease and leaning are normal. A share ``spammers``, those of the least skill, says 1 at a rate of
+    their own. The mean skill of the others is such that ``noise`` is the share of wrong labels that is expected of all.
+    Workloads go from 21 to 1,050 parts of a mean of 488, ordered by an activity whose correlation with skill is
+    ``relation``; a trust between .7 and 1 has the correlation ``trusted`` with it. The confusion is over items.
+    """
+    skill = rng.normal(size=judges)
+    activity, trust = (_alike(rng, skill, share) for share in (relation, trusted))
+    workload = np.empty(judges, np.int64)
+    workload[np.argsort(activity, kind="stable")] = _workloads(truth.size, judges, per_item)
+    judge = _mixed(rng, _dealt(rng, workload, per_item))
+    spam = np.argsort(skill)[: crowds.part(spammers, judges)]
+    ease, lean, rate = EASE * rng.normal(size=truth.size), LEANING * rng.normal(size=judges), np.full(judges, np.nan)
+    rate[spam] = rng.random(spam.size)
+    logit = SKILL * skill[:, None] + lean[:, None] * np.array([-1.0, 1.0])  # (J, 2) of being right, by truth
+    seen = ease[:, None] + logit[judge, truth[:, None]]  # (I, P)
+    spammed = _two(rate)[judge, 1 - truth[:, None]]  # (I, P) a spammer's chance of being wrong, NaN of others
+    level = _level(seen[np.isnan(spammed)], noise * seen.size - np.nansum(spammed))
+    wrong = np.where(np.isnan(spammed), expit(-level - seen), spammed)
+    label = np.where(rng.random(judge.shape) < wrong, 1 - truth[:, None], truth[:, None]).astype(np.int32)
+    mean = _over_items(level + logit)  # (J, 2) the chance of being right
+    mean[spam] = _two(rate[spam])
+    confusion = np.stack([np.stack([mean[:, 0], 1 - mean[:, 0]], 1), np.stack([1 - mean[:, 1], mean[:, 1]], 1)], 1)
+    prevalence = _two(np.array([truth.mean()]))
+    scores = TRUST[0] + TRUST[1] * ndtr(trust)
+    return crowds.recorded(
+        judge, label, truth, prevalence, confusion, spammers=frozen(spam), trust=frozen(scores), skill=frozen(skill)
+    )
+
+
+def _alike(rng: np.random.Generator, score: Floats, correlation: float) -> Floats:
+    """Return standard normal scores that have this correlation with others."""
+    return correlation * score + float(np.sqrt(1 - correlation**2)) * rng.normal(size=score.size)
+
+
+def _workloads(items: int, judges: int, each: int) -> Codes:
+    """Return how many items each judge takes, ascending, from the least to the most that ``WORKLOAD`` allows.
+
+    low + (high - low) (r / (J - 1))^g of the judge of rank r, with g such that the sum is what is needed: a mean of 488
+    between 21 and 1,050 leaves little else but nearly even steps.
+    """
+    total = items * each
+    mean = total / judges
+    high = min(items, max(-(-total // judges), round(mean * WORKLOAD[1])))
+    low = max(min(max(1, round(mean * WORKLOAD[0])), total // judges), total - (judges - 1) * high)
+    high = min(high, total - (judges - 1) * low)
+    step = np.linspace(0, 1, judges)
+
+    def shares(log_power: float) -> Floats:
+        power: Floats = step ** np.exp(log_power)
+        return low + (high - low) * power
+
+    real = shares(_root(lambda g: float(shares(g).sum() - total), 20.0)) if high > low else np.full(judges, float(low))
+    whole = np.floor(real + 1e-9).astype(np.int64)
+    more = np.argsort(-(real - whole), kind="stable")[: total - whole.sum()]
+    whole[more] += 1
+    return whole
+
+
+def _dealt(rng: np.random.Generator, workload: Codes, each: int) -> Codes:
+    """Return panels (I, P) of different judges: each judge's items in a row, around and around, then shuffled."""
+    order = rng.permutation(workload.size)
+    line = np.repeat(order, workload[order]).astype(np.int32)
+    return rng.permutation(line.reshape(each, -1).T, axis=0)
+
+
+def _mixed(rng: np.random.Generator, judge: Codes) -> Codes:
+    """Return the panels (I, P) after judges of items, two and two, have changed seats often, none sitting twice."""
+    mixed, (items, seats) = judge.copy(), judge.shape
+    for _ in range(MIXING * seats):
+        one, two = rng.permutation(items)[: items // 2 * 2].reshape(2, -1)
+        here, there = rng.integers(seats, size=(2, one.size))
+        mine, other = mixed[one, here], mixed[two, there]
+        twice = (mixed[one] == other[:, None]).any(axis=1) | (mixed[two] == mine[:, None]).any(axis=1)
+        mixed[one, here], mixed[two, there] = np.where(twice, mine, other), np.where(twice, other, mine)
+    return mixed
+
+
+def _level(logit: Floats, wrong: float) -> float:
+    """Return what is added to logits of being right, so that as many labels are wrong on average, or nearly so."""
+    return _root(lambda level: float(expit(-level - logit).sum() - wrong), SURE)
+
+
+def _root(falling: Callable[[float], float], far: float) -> float:
+    """Return where a function that falls crosses zero between -far and far, or the end nearest to that."""
+    low, high = -far, far
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _over_items(logit: Floats) -> Floats:
+    """Return the mean chance of being right over items of every ease."""
+    node, weight = np.polynomial.hermite_e.hermegauss(40)
+    mean: Floats = expit(logit[..., None] + EASE * node) @ (weight / weight.sum())
+    return mean
 
 
 def _beta(rng: np.random.Generator, population: tuple[float, float], count: int) -> Floats:

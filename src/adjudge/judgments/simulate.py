@@ -23,11 +23,12 @@ KNOWN = 10  # items to one with gold, where the number of gold items is not said
 
 @dataclass(frozen=True)
 class Size:
-    """What may be chosen about a design: a whole number from ``least`` on, or a share from 0 to 1."""
+    """What may be chosen about a design: a whole number from ``least`` on, or a share from 0, or from -1, to 1."""
 
     summary: str
     least: int = 1
     share: bool = False
+    signed: bool = False
 
 
 SIZES: Mapping[str, Size] = {
@@ -44,6 +45,9 @@ SIZES: Mapping[str, Size] = {
     "copying": Size("how often she copies, on an item that both judge", share=True),
     "drifters": Size("share of judges who become worse", share=True),
     "guessing": Size("how often they guess blindly, once they have", share=True),
+    "noise": Size("share of wrong labels", share=True),
+    "relation": Size("correlation of a judge's activity with her skill", share=True, signed=True),
+    "trusted": Size("correlation of her prior trust with her skill", share=True, signed=True),
 }
 
 ENOUGH = (  # the product on the left must reach the size on the right
@@ -123,6 +127,23 @@ DESIGNS: Mapping[str, Design] = {
             designs.drifting,
             {**PANEL, "drifters": 0.2, "guessing": 0.6, "gold": None},
         ),
+        Design(
+            "rerank",
+            "passages found for questions, relevant or not; judges of many skills and workloads, with prior trust",
+            "Abad and Moschitti 2016 (paper 004), section 3",
+            designs.rerank,
+            {
+                "topics": 527,
+                "items": 10_540,
+                "judges": 108,
+                "per_item": 5,
+                "noise": 0.138,
+                "relation": 0.0,
+                "trusted": 0.6,
+                "spammers": 0.05,
+                "gold": None,
+            },
+        ),
     )
 }
 
@@ -165,9 +186,10 @@ def _checked(name: str, value: Any, size: Size) -> int | float:
     """Return a number that may be this size, refusing any other."""
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     number = float(value) if numeric else math.nan
-    fits = 0 <= number <= 1 if size.share else number.is_integer() and number >= size.least
+    lowest = -1 if size.signed else 0
+    fits = lowest <= number <= 1 if size.share else number.is_integer() and number >= size.least
     if not fits:
-        expected = "a number from 0 to 1" if size.share else f"a whole number of at least {size.least}"
+        expected = f"a number from {lowest} to 1" if size.share else f"a whole number of at least {size.least}"
         raise UsageError(f"{name} must be {expected}, not {value!r}")
     return number if size.share else int(value)
 

@@ -304,17 +304,14 @@ def _totals(scheme: Scheme, judgments: Judgments, vote: _Vote, present: Codes, w
 
 def _sum(code: Codes, value: Floats, count: int) -> Floats:
     """Return the sum of the values of every code."""
-    total: Floats = np.bincount(code, value, count)
-    return total
+    return np.asarray(np.bincount(code, value, count), float)
 
 
 def _mean_one(weight: Floats, scheme: Scheme) -> float:
     """Return what weights are multiplied by for a mean of 1; refuse those that are all 0."""
     total = float(weight.sum())
     if not total > 0:
-        raise UsageError(
-            f"{_nothing(scheme)}: no factor gives them a mean of 1; take another scheme, or mean_one=False"
-        )
+        raise UsageError(f"{_nothing(scheme)}: they have no mean of 1; take another scheme, or mean_one=False")
     return weight.size / total
 
 
