@@ -29,6 +29,7 @@ from adjudge.cli import (
     serve,
     simulate,
     study,
+    weights,
 )
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ COMMANDS = (
     evaluate.evaluate,
     compare.compare,
     rank.rank,
+    weights.weights,
     report.report,
     draws.draws,
     serve.serve,
