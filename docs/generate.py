@@ -17,6 +17,7 @@ import adjudge
 from adjudge.cli.app import app
 from adjudge.collect.settings import SETTINGS
 from adjudge.judgments.simulate import DESIGNS, SIZES
+from adjudge.learn.features import FEATURES
 from adjudge.models.registry import MODELS
 
 HERE = Path(__file__).parent
@@ -59,6 +60,14 @@ def models_page() -> str:
         _table(("size", "what it is"), sizes),
     ]
     return "\n".join(parts)
+
+
+def features_page() -> str:
+    """Return the page on features, with the table of the registry as it is now."""
+    before, start, rest = (HERE / "features.md").read_text(encoding="utf8").partition("<!-- features -->\n")
+    _, end, after = rest.partition("<!-- end of features -->")
+    rows = [(f"`{f.name}`", f"`{f.group}`", f.summary) for f in FEATURES.values()]
+    return before + start + _table(("feature", "group", "what it is"), rows) + end + after
 
 
 def campaigns_page() -> str:
@@ -116,7 +125,13 @@ def _text(x: float, y: float, words: str, anchor: str, ink: str = "black") -> st
     return f'<text x="{x:g}" y="{y:g}" {style}>{words}</text>'
 
 
-PAGES = {"cli.md": cli_page, "models.md": models_page, "campaigns.md": campaigns_page, "judges.svg": picture}
+PAGES = {
+    "cli.md": cli_page,
+    "models.md": models_page,
+    "features.md": features_page,
+    "campaigns.md": campaigns_page,
+    "judges.svg": picture,
+}
 
 
 def main() -> int:

@@ -126,9 +126,10 @@ def test_an_index_that_is_none(tmp_path):
     with pytest.raises(InputError, match="damaged"):
         load_index(tmp_path)
     (tmp_path / "index.json").write_text(listed)
-    (tmp_path / "postings.npz").write_bytes(b"PK")
-    with pytest.raises(InputError, match="damaged"):
-        load_index(tmp_path)
+    for content in (b"PK", b"PK\x03\x04 cut", b""):
+        (tmp_path / "postings.npz").write_bytes(content)
+        with pytest.raises(InputError, match="damaged"):
+            load_index(tmp_path)
 
 
 def test_progress_is_told():

@@ -9,11 +9,13 @@ passage that shares no term with a query is not found, and a query of which no t
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
@@ -109,8 +111,6 @@ class Index:
 
     def save(self, folder: str | Path) -> None:
         """Write the index to a folder, for ``load_index``."""
-        import io
-
         about = {"format": FORMAT, "text": VERSION, "k1": self.k1, "b": self.b, "stem": self.stem, "stop": self.stop}
         arrays = io.BytesIO()
         np.savez(arrays, **self.postings._asdict())
@@ -130,7 +130,7 @@ def load_index(folder: str | Path) -> Index:
     """Return an index that was saved."""
     try:
         about = json.loads((Path(folder) / FILES[0]).read_text(encoding="utf8"))
-        with np.load(Path(folder) / FILES[1], allow_pickle=False) as arrays:
+        with np.load(io.BytesIO((Path(folder) / FILES[1]).read_bytes()), allow_pickle=False) as arrays:
             postings = Postings(*(arrays[name] for name in Postings._fields))
         made = about["format"], about["text"]
         index = Index.__new__(Index)
@@ -138,7 +138,7 @@ def load_index(folder: str | Path) -> Index:
         index.k1, index.b, index.stem, index.stop = (about[name] for name in ("k1", "b", "stem", "stop"))
     except FileNotFoundError as error:
         raise InputError("holds no index: there is no index.json or no postings.npz", str(folder)) from error
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise InputError("the index is damaged: make it again", str(folder)) from error
     if made != (FORMAT, VERSION):
         raise InputError("the index is of another version of adjudge: make it again", str(folder))

@@ -1,0 +1,201 @@
+"""All features at once."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudge.errors import UsageError
+from adjudge.learn import features as room
+from adjudge.learn.features import FEATURES, GROUPS, FeatureTable, features, known_features
+
+PAIRS = [
+    ("Who had a little lamb?", "Mary had a little lamb."),
+    ("Who had a little lamb?", "Its fleece was white as snow in 1830."),
+    ("Where did it go?", "It went to school with Mary, near Boston."),
+    ("Where did it go?", ""),
+]
+UNBOUNDED = {"bm25", "question_length", "passage_length", "new_names", "new_numbers", "new_times"}
+QUICK = [name for name, feature in FEATURES.items() if feature.usual and feature.group != "topics"]
+
+
+def test_the_registry_is_whole():
+    """Names once, one line each, a group each."""
+    assert len(FEATURES) == sum(len(part.FEATURES) for part in room.ROOMS)
+    assert all(feature.summary and "\n" not in feature.summary for feature in FEATURES.values())
+    assert all(name.isidentifier() for name in FEATURES)
+    assert not FEATURES.keys() & set(GROUPS)
+
+
+def test_all_features_of_all_pairs():
+    """A column for each, and no number missing."""
+    found = features(PAIRS)
+    assert found.X.shape == (4, len(known_features()))
+    assert np.isfinite(found.X).all()
+    assert found.frame.columns == list(found.names)
+    assert found["words_1_covered"][0] == pytest.approx(4 / 5)
+    assert len(found) == 4
+    assert not found.X.flags.writeable
+
+
+TEXT = st.text(st.sampled_from("ab1 .,'?AÉ中\n-"), max_size=25)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=5))
+def test_bounds(pairs):
+    """Whatever the texts, from 0 to 1 but for scores and logarithms, and the same by one worker or by three."""
+    found = features(pairs, QUICK, workers=1)
+    assert np.isfinite(found.X).all()
+    assert (found.X >= 0).all()
+    for name in set(QUICK) - UNBOUNDED:
+        assert (found[name] <= 1 + 1e-12).all(), name
+    assert np.array_equal(features(pairs, QUICK, workers=3).X, found.X)
+
+
+@given(TEXT, TEXT)
+@settings(max_examples=30)
+def test_what_is_symmetric(a, b):
+    """Shares of both texts are the same either way round."""
+    names = ["words_1_jaccard", "stems_2_jaccard", "tfidf_cosine", "idf_jaccard", "rouge_words"]
+    there, back = (features([pair], names, [a, b]).X for pair in ((a, b), (b, a)))
+    assert there == pytest.approx(back)
+
+
+@given(TEXT)
+@settings(max_examples=30)
+def test_a_text_covers_itself(text):
+    """All of what it has."""
+    found = features([(text, text)], ["words_1_covered", "words_1_jaccard", "subsequence_words", "substring_words"])
+    assert set(found.X[0]) <= {0.0, 1.0}
+    assert len(set(found.X[0])) == 1
+
+
+def test_workers_change_nothing():
+    """Topic models too."""
+    assert np.array_equal(features(PAIRS, workers=1).X, features(PAIRS, workers=2).X)
+
+
+def test_a_pair_depends_on_its_question_alone():
+    """With the same corpus, a pair's numbers are the same in any company of other questions."""
+    corpus = [passage for _, passage in PAIRS]
+    assert np.array_equal(features(PAIRS, corpus=corpus).X[2:], features(PAIRS[2:], corpus=corpus).X)
+
+
+def test_the_corpus_may_be_anything_with_passages(tmp_path):
+    """A list, a mapping, a frame or a file."""
+    texts = ["a lamb", "snow"]
+    (tmp_path / "c.tsv").write_text("d1\ta lamb\nd2\tsnow\n")
+    frame = pl.DataFrame({"passage": ["d1", "d2"], "text": texts})
+    wanted = features(PAIRS, ["bm25"], texts).X
+    for corpus in (dict(enumerate(texts)), frame, tmp_path / "c.tsv", str(tmp_path / "c.tsv")):
+        assert np.array_equal(features(PAIRS, ["bm25"], corpus).X, wanted)
+
+
+class Counted:
+    """How often features are computed."""
+
+    def __init__(self, monkeypatch):
+        self.names = []
+        compute = room._computed
+        monkeypatch.setattr(room, "_computed", lambda feature, pairs: self._count(feature) or compute(feature, pairs))
+
+    def _count(self, feature):
+        self.names.append(feature.name)
+
+
+def test_the_cache(tmp_path, monkeypatch):
+    """What is there is not computed again; what is changed is."""
+    counted, names = Counted(monkeypatch), ["bm25", "closeness"]
+    told = []
+    fresh = features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: told.append(said))
+    assert (sorted(counted.names), len(told), told[-1][:2]) == (names, 2, (2, 2))
+    again = features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: told.append(said))
+    assert np.array_equal(again.X, fresh.X)
+    assert (len(counted.names), len(told)) == (2, 2)
+    changed = [*PAIRS[:3], ("Where did it go?", "It went to school.")]
+    other = features(changed, names, cache=tmp_path / "kept")
+    assert len(counted.names) == 4
+    assert np.array_equal(other.X, features(changed, names).X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pairs: (pairs[::-1], None),
+        lambda pairs: ([(question + " ", passage) for question, passage in pairs], None),
+        lambda pairs: ([(question + passage[:1], passage[1:]) for question, passage in pairs], None),
+        lambda pairs: (pairs, ["snow"]),
+        lambda pairs: (pairs, []),
+    ],
+)
+def test_other_texts_have_another_place(tmp_path, monkeypatch, change):
+    """Also where the same letters stand on the other side, or in another order, or beside another corpus."""
+    counted = Counted(monkeypatch)
+    features(PAIRS, ["bm25"], cache=tmp_path)
+    pairs, corpus = change(PAIRS)
+    features(pairs, ["bm25"], corpus, cache=tmp_path)
+    assert len(counted.names) == 2
+
+
+def test_a_new_version_is_computed_again(tmp_path, monkeypatch):
+    """Of the feature, or of a library that it uses."""
+    counted = Counted(monkeypatch)
+    features(PAIRS, ["bm25"], cache=tmp_path)
+    monkeypatch.setattr(room, "FEATURES", {"bm25": FEATURES["bm25"]._replace(version=2)})
+    features(PAIRS, ["bm25"], cache=tmp_path)
+    monkeypatch.setattr(room, "_version", lambda package: "99")
+    features(PAIRS, ["bm25"], cache=tmp_path)
+    assert len(counted.names) == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"no zip"])
+def test_a_damaged_file_of_the_cache_is_not_trusted(tmp_path, content):
+    """It is computed again and written over."""
+    wanted = features(PAIRS, ["bm25"], cache=tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(content)
+    assert np.array_equal(features(PAIRS, ["bm25"], cache=tmp_path).X, wanted.X)
+    with np.load(file, allow_pickle=False) as held:
+        assert np.array_equal(held["value"], wanted["bm25"])
+
+
+def test_names_and_groups():
+    """In the order asked for, each once; a group stands for its features."""
+    assert features(PAIRS, "okapi, closeness,bm25_rank").names == ("bm25", "bm25_share", "bm25_rank", "closeness")
+    assert features(PAIRS, ["closeness", "bm25_rank"]).names == ("closeness", "bm25_rank")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: features(PAIRS, ["bm52"]),
+            r"there is no feature 'bm52': known are words_1_covered, .*dense_cosine",
+        ),
+        (lambda: features(PAIRS, []), "no feature is named: known are words_1_covered"),
+        (lambda: features([("a", "b", "c")]), r"pair 0 is .*, expected the texts of a question and of a passage"),
+        (lambda: features([("a", "b"), "ab"]), "pair 1 is 'ab', expected the texts"),
+        (lambda: features([("a", None)]), "pair 0 is"),
+        (lambda: features(PAIRS, workers=0), "workers 0 is not 1 or more"),
+        (lambda: FeatureTable(("a",), np.zeros((1, 1)))["b"], "there is no feature 'b' here: there are a"),
+    ],
+)
+def test_what_is_wrong_is_said(call, said):
+    """With what there is instead."""
+    with pytest.raises(UsageError, match=said):
+        call()
+
+
+def test_no_pairs():
+    """An empty table with its columns."""
+    assert features([]).X.shape == (0, len(known_features()))
+
+
+def test_the_page_lists_every_feature():
+    """Written from the registry."""
+    page = (Path(__file__).parents[2] / "docs/features.md").read_text(encoding="utf8")
+    assert all(f"| `{name}` |" in page for name in FEATURES)
