@@ -26,6 +26,7 @@ import scaling
 import simulation
 import starting
 import studio
+import weights
 from claim import Claim
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -58,8 +59,9 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         diagnostics.measure,
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
+    "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
 }
-FILES = {"studio": "studio-figures"}  # where a page is not called as it is asked for
+FILES = {"studio": "studio-figures", "weights": "weights-figures"}  # where a page is not called as it is asked for
 
 
 def main() -> None:

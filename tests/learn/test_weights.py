@@ -101,6 +101,13 @@ def test_a_tied_item_weighs_nothing_in_l_and_half_an_agreement_counts() -> None:
     assert found.judges["agreements"].to_list() == [1.5, 1.5]
 
 
+def test_sides_that_cancel_weigh_exactly_nothing() -> None:
+    """.1 + .2 against .3 is 0, not what rounding leaves."""
+    rows = [("a", "x", 1), ("a", "y", 1), ("a", "z", 0), ("b", "z", 0)]
+    found = weights(table(rows), "LP", trust={"x": 0.1, "y": 0.2, "z": 0.3}, mean_one=False)
+    assert found.weight.tolist() == [0, 0.3]
+
+
 def test_tables_are_of_the_kind_that_came_in() -> None:
     """A pandas frame gives pandas frames, with topics where there are any."""
     frame = pd.DataFrame(crowd(1), columns=["item", "judge", "label"]).assign(topic="t1")

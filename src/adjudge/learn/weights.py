@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adjudge.judgments.table import Names
 
 TIED = 1e-9  # shares of votes closer than this are taken for equal, as in the package's vote
+ROUNDING = 1e-12  # of what is summed, below which a sum is 0: labels of opposite sign that cancel
 APART = 0.5  # of the largest count, by which the smallest is below it, for a scaling not to invent differences
 AGREEMENTS = ("count", "rate")
 TIES = ("random", "first")
@@ -298,8 +299,13 @@ def _totals(scheme: Scheme, judgments: Judgments, vote: _Vote, present: Codes, w
     """Return sum_h j_h W(a_h) of every item or, where labels do not enter, sum_h W(a_h) (I)."""
     W = np.zeros(len(judgments.judges))
     W[present] = weight
-    each = vote.times * W[judgments.judge]
-    return _sum(judgments.item(), vote.sign * each if scheme.signed else each, len(judgments.items))
+    each, count = vote.times * W[judgments.judge], len(judgments.items)
+    size = _sum(judgments.item(), each, count)
+    if not scheme.signed:
+        return size
+    total = _sum(judgments.item(), vote.sign * each, count)
+    total[np.abs(total) <= ROUNDING * size] = 0.0
+    return total
 
 
 def _sum(code: Codes, value: Floats, count: int) -> Floats:
