@@ -1,0 +1,77 @@
+"""``adjudge features``."""
+
+import polars as pl
+import pytest
+
+from adjudge.learn.features import FEATURES, known_features
+
+INPUTS = ("lambs/bm25.run", "lambs/passages.jsonl", "lambs/queries.tsv")
+
+
+@pytest.fixture
+def lambs(run):
+    """Return the example's files, and a run."""
+    run("search", "--example", "lambs")
+    assert run("search", *INPUTS[1:], "--out", INPUTS[0]).code == 0
+    return INPUTS
+
+
+def test_people_see_the_first_pairs(run, lambs):
+    """As many columns as there is room for."""
+    answer = run("features", *lambs, "--rows", "2")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("Pairs (2 of 3, ")
+    assert "words_1_covered" in answer.out
+
+
+def test_files_by_their_names(run, lambs, tmp_path):
+    """SVM-light with labels, CSV, Parquet."""
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
+    usual = len(known_features())
+    answer = run("features", *lambs, "--grades", "truth.qrels", "--out", "f.svm", "--cache", "kept")
+    assert answer.out.endswith(f"wrote 3 pairs with {usual} features to f.svm\n")
+    lines = [line for line in (tmp_path / "f.svm").read_text().splitlines() if not line.startswith("#")]
+    assert [line.split()[:2] for line in lines] == [["1", "qid:1"], ["0", "qid:1"], ["0", "qid:2"]]
+    assert len(list((tmp_path / "kept").iterdir())) == usual
+    run("features", *lambs, "--out", "f.parquet", "--names", "okapi,closeness", "--cache", "kept")
+    assert pl.read_parquet(tmp_path / "f.parquet").columns == [
+        "topic",
+        "document",
+        "bm25",
+        "bm25_share",
+        "bm25_rank",
+        "closeness",
+    ]
+    assert run("features", *lambs, "--format", "csv", "--names", "bm25").out.startswith("topic,document,bm25\nq1,d1,")
+
+
+def test_all_features_are_listed(run):
+    """With what each is."""
+    text = run("features", "--list").out
+    assert all(name in text for name in FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--names", "bm52"], 2, "there is no feature 'bm52': known are words_1_covered, words_1_jaccard, "),
+        (["--out", "f.xls"], 2, "f.xls does not tell a format by its name: end it in .svm, .svmlight, .letor, .csv"),
+        (["--out", "lambs/bm25.run"], 2, "--out lambs/bm25.run would write over what is read here: name another file"),
+        (["--format", "trec"], 2, "format 'trec' is not one of 'svm', 'csv', 'jsonl', 'parquet'"),
+        (["--grades", "nothing.qrels"], 1, "nothing.qrels: there is no such file"),
+    ],
+)
+def test_what_is_wrong_is_one_line(run, lambs, arguments, code, said):
+    """No traceback for bad input, and before any work where that can be."""
+    answer = run("features", *lambs, *arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith(f"adjudge: {said}")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_run_of_other_passages(run, lambs, tmp_path):
+    """Said with an example of what there is."""
+    (tmp_path / "p.tsv").write_text("x1\tlamb\n")
+    answer = run("features", lambs[0], "p.tsv", lambs[2])
+    assert answer.code == 1
+    assert answer.err == "adjudge: bm25: document 'd1' is no passage of p.tsv, which has such as 'x1'\n"

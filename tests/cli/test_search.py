@@ -1,0 +1,87 @@
+"""``adjudge search``."""
+
+import pytest
+
+from adjudge.judgments.runs import read_run
+
+
+@pytest.fixture
+def lambs(run):
+    """Return the example's files."""
+    assert run("search", "--example", "lambs").out == "wrote passages.jsonl, queries.tsv to lambs\n"
+    return "lambs/passages.jsonl", "lambs/queries.tsv"
+
+
+def test_people_see_what_is_found(run, lambs):
+    """The first rows, best first."""
+    answer = run("search", *lambs, "--rows", "2")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("Found (2 of 3 rows)\ntopic  document")
+    assert "q1     d1" in answer.out
+
+
+def test_a_run_is_written(run, lambs, tmp_path):
+    """TREC's six fields, which evaluate reads."""
+    answer = run("search", *lambs, "--depth", "1", "--out", "bm25.run", "--name", "mine")
+    assert answer.out.endswith("wrote 2 rows of 2 queries to bm25.run\n")
+    lines = (tmp_path / "bm25.run").read_text().splitlines()
+    assert [line.split()[:4] + line.split()[5:] for line in lines] == [
+        ["q1", "Q0", "d1", "1", "mine"],
+        ["q2", "Q0", "d2", "1", "mine"],
+    ]
+    assert read_run(tmp_path / "bm25.run").ranked == {"q1": ["d1"], "q2": ["d2"]}
+
+
+def test_machines_get_a_table(run, lambs):
+    """As a run, CSV, JSON lines or Parquet."""
+    assert run("search", *lambs, "--format", "trec").out.startswith("q1 Q0 d1 1 ")
+    assert run("search", *lambs, "--format", "csv").out.startswith("topic,document,score\nq1,d1,")
+    assert run("search", *lambs, "--format", "jsonl").out.startswith('{"topic":"q1","document":"d1","score":')
+    assert run("search", *lambs, "--format", "parquet").out.startswith("PAR1")
+
+
+def test_an_index_is_kept(run, lambs):
+    """And searched again, with the same result."""
+    first = run("search", *lambs, "--keep", "index", "--format", "trec", "--k1", "0.9", "--no-stem")
+    again = run("search", "index", lambs[1], "--format", "trec")
+    assert (again.code, again.out) == (0, first.out)
+    answer = run("search", "index", lambs[1], "--b", "0.5")
+    assert answer.code == 2
+    assert answer.err == "adjudge: index is an index already: k1, b, stems and stop words are as they were when made\n"
+
+
+def test_what_finds_nothing_is_said(run, lambs, tmp_path):
+    """Once, with how many."""
+    (tmp_path / "q.csv").write_text("qid,query\n1,lamb\n2,wolf\n3,the\n")
+    answer = run("search", lambs[0], "q.csv", "--format", "csv")
+    assert answer.code == 0
+    assert answer.err == "adjudge: warning: 2 of 3 queries find no passage and are not in the run\n"
+    (tmp_path / "q.csv").write_text("qid,query\n2,wolf\n")
+    answer = run("search", lambs[0], "q.csv", "--out", "empty.run")
+    assert answer.err == "adjudge: warning: 1 of 1 queries finds no passage and is not in the run\n"
+    assert (tmp_path / "empty.run").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["twice.csv", "q.tsv"], 1, "twice.csv, row 3: passage 'd1' is in row 2 already: keep one of them"),
+        (["p.csv", "nothing.tsv"], 1, "nothing.tsv: there is no such file"),
+        (["nothing.csv", "q.tsv"], 1, "nothing.csv: there is no such file"),
+        ([".", "q.tsv"], 1, ".: holds no index: there is no index.json or no postings.npz"),
+        (["p.csv", "q.tsv", "--format", "xls"], 2, "format 'xls' is not one of 'trec', 'csv', 'jsonl', 'parquet'"),
+        (["p.csv", "q.tsv", "--out", "p.csv"], 2, "--out p.csv would write over what is read here: name another file"),
+        (["p.csv", "q.tsv", "--out", "."], 2, "--out .: name a file"),
+        (["p.csv", "q.tsv", "--name", "a b"], 2, "name 'a b' is empty or has blanks, which a run cannot hold"),
+        (["p.csv", "q.tsv", "--b", "2"], 2, "b 2 is not a number from 0 to 1"),
+        (["-", "-"], 2, "only one table can come from standard input"),
+    ],
+)
+def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
+    """No traceback for bad input, and the exit codes of the other commands."""
+    (tmp_path / "p.csv").write_text("id,text\nd1,lamb\n")
+    (tmp_path / "twice.csv").write_text("id,text\nd1,lamb\nd1,wolf\n")
+    (tmp_path / "q.tsv").write_text("q1\tlamb\n")
+    answer = run("search", *arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err == f"adjudge: {said}\n"
