@@ -101,6 +101,14 @@ def test_a_tied_item_weighs_nothing_in_l_and_half_an_agreement_counts() -> None:
     assert found.judges["agreements"].to_list() == [1.5, 1.5]
 
 
+def test_neither_the_order_of_rows_nor_names_matter() -> None:
+    """Rows in another order, and other names for judges, give the same weights by item."""
+    rows, order = crowd(3), np.random.default_rng(0).permutation(len(crowd(3)))
+    one = weights(table(rows), "LTC", agreement="rate")
+    two = weights(table([(rows[n][0], f"z{rows[n][1]}", rows[n][2]) for n in order]), "LTC", agreement="rate")
+    np.testing.assert_allclose(one.weight, two.sample_weight(one.items))
+
+
 def test_sides_that_cancel_weigh_exactly_nothing() -> None:
     """.1 + .2 against .3 is 0, not what rounding leaves."""
     rows = [("a", "x", 1), ("a", "y", 1), ("a", "z", 0), ("b", "z", 0)]

@@ -317,7 +317,7 @@ def _mean_one(weight: Floats, scheme: Scheme) -> float:
     """Return what weights are multiplied by for a mean of 1; refuse those that are all 0."""
     total = float(weight.sum())
     if not total > 0:
-        raise UsageError(f"{_nothing(scheme)}: they have no mean of 1; take another scheme, or mean_one=False")
+        raise UsageError(f"{_nothing(scheme)}: they have no mean of 1; take another scheme or --raw (mean_one=False)")
     return weight.size / total
 
 
