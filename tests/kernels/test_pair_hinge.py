@@ -30,8 +30,8 @@ def test_sums_are_those_of_the_pairs_one_by_one(how, soft):
     rng = np.random.default_rng(1)
     y, groups, weight = rng.integers(0, 4, 60) / 3, rng.integers(0, 7, 60), rng.random(60) * (rng.random(60) > 0.2)
     found = paired(y, groups, weight, pair_weight=how, soft=soft)
-    score, move = rng.normal(size=60), rng.normal(size=60)
-    loss, pull, lost = 0.0, np.zeros(60), np.zeros(60)
+    score, move = rng.normal(size=60), rng.normal(size=(60, 2))
+    loss, pull, lost = 0.0, np.zeros(60), np.zeros((60, 2))
     every = listed(found, WAYS[how])
     for i, j, f in every:
         slack = max(0.0, 1 - score[i] + score[j])

@@ -5,12 +5,15 @@ import pytest
 from scipy.optimize import minimize
 
 from adjudge.kernels.pair_hinge import loss_and_pull
+from adjudge.learn import newton
 from adjudge.learn.newton import conjugate, solve
 from adjudge.learn.pairs import paired
 
 
-def test_the_minimum_is_that_of_a_general_minimiser():
-    """Of the objective as printed, for pairs with weights."""
+@pytest.mark.parametrize("few", [0, 300])
+def test_the_minimum_is_that_of_a_general_minimiser(few, monkeypatch):
+    """Of the objective as printed, for pairs with weights, whether features are few or many."""
+    monkeypatch.setattr(newton, "FEW", few)
     rng = np.random.default_rng(2)
     X, y, g, f = rng.normal(size=(80, 5)), rng.integers(0, 2, 80), rng.integers(0, 6, 80), rng.random(80)
     found = paired(y, g, f)
@@ -24,11 +27,11 @@ def test_the_minimum_is_that_of_a_general_minimiser():
 
 
 def test_a_cap_is_told():
-    """One step is not enough, and the record says so."""
+    """Too few steps are not enough, and the record says so."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 5)), rng.integers(0, 2, 80)
     found = paired(y)
-    assert not solve(X[found.order], found.rows, 10.0, most=1).settled
+    assert not solve(X[found.order], found.rows, 10.0, most=0).settled
 
 
 def test_features_without_differences_need_no_step():

@@ -5,7 +5,8 @@ to ``end[i]``. With a score s of every row, a pair that should be i above j has 
 
     loss     sum f_ij slack_ij^2
     pull_i   sum_j f_ij slack_ij, where i is to be above j, less the same where it is to be below
-    curve_i  sum_j f_ij (m_i - m_j) over the pairs with slack: what the pull loses when scores move by m
+    curve_i  sum_j f_ij (m_i - m_j) over the pairs with slack: what the pull loses when scores move by m (any number of
+             moves at once)
 
 are sums of numbers: their cost is that of the pairs, whatever the number of features, and nothing is stored. The weight
 f_ij of a pair follows from those of its rows; of soft pairs it is multiplied by the difference of the targets.
@@ -41,8 +42,8 @@ def loss_and_pull(rows: Rows, score: Floats) -> tuple[float, Floats]:
 
 
 def curve(rows: Rows, score: Floats, move: Floats) -> Floats:
-    """Return what the pull on every row loses (N) to first order when scores move by ``move`` (N)."""
-    lost = np.zeros(score.size)
+    """Return what the pull on every row loses (N, M) to first order when scores move by each of ``move`` (N, M)."""
+    lost = np.zeros(move.shape)
     _curve(*rows, score, move, lost)
     return lost
 
@@ -102,11 +103,13 @@ def _curve(
         need = 1.0 - score[i]
         for j in range(lower[i], end[i]):
             if need + score[j] > 0.0:
-                f = _weight(weight[i], weight[j], how) * (move[i] - move[j])
+                f = _weight(weight[i], weight[j], how)
                 if soft:
                     f *= target[i] - target[j]
-                lost[i] += f
-                lost[j] -= f
+                for m in range(move.shape[1]):
+                    apart = f * (move[i, m] - move[j, m])
+                    lost[i, m] += apart
+                    lost[j, m] -= apart
 
 
 @compiled

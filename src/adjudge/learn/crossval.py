@@ -82,13 +82,17 @@ def _ranked(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes
     rank = np.arange(group.size) - start[group] + 1.0
     before = np.r_[0.0, np.cumsum(hit)]
     found = before[1:] - before[start[group]]  # relevant ones up to here
-    total = np.bincount(group, hit, groups)
-    precision: Floats = np.bincount(group, hit * found / rank, groups)
-    first: Floats = np.bincount(group, hit * (found == 1) / rank, groups)
-    top: Floats = np.bincount(group, hit * (rank == 1), groups)
+    total, precision = _sums(group, hit, groups), _sums(group, hit * found / rank, groups)
+    first, top = (_sums(group, np.where(at, hit / rank, 0.0), groups) for at in (found == 1, rank == 1))
     kept = np.flatnonzero(total > 0)
-    values: dict[str, Floats] = {"MRR": first[kept], "MAP": precision[kept] / total[kept], "P@1": top[kept]}
+    values = {"MRR": first[kept], "MAP": precision[kept] / total[kept], "P@1": top[kept]}
     return Ranked(kept, values)
+
+
+def _sums(group: Codes, value: Floats, groups: int) -> Floats:
+    """Return the sum of values in every group (G)."""
+    total: Floats = np.bincount(group, value, groups)
+    return total
 
 
 def scorer(measure: str = "MAP") -> Any:

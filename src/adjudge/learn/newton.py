@@ -2,8 +2,8 @@
 
     min |w|^2 / 2 + c sum_ij f_ij max(0, 1 - w (x_i - x_j))^2
 
-The loss is piecewise quadratic, so that Newton's steps, solved by conjugate gradients and halved where they would
-overshoot, end after a few (Chapelle and Keerthi 2010). The optimum is that of liblinear on difference vectors.
+The loss is piecewise quadratic, so that Newton's steps, halved where they would overshoot, end after a few; where
+features are many, conjugate gradients find each (Chapelle and Keerthi 2010). The optimum is that of liblinear on difference vectors.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from adjudge.kernels.pair_hinge import Rows, curve, loss_and_pull
 
 ENOUGH = 1e-4  # of the decrease that a step promises
 HALVINGS = 40
+FEW = 300  # features up to which the second derivative is formed
 
 
 class Solved(NamedTuple):
@@ -39,14 +40,7 @@ def solve(X: Floats, rows: Rows, c: float, *, tolerance: float = 1e-8, most: int
     norm = first = float(np.linalg.norm(gradient))
     steps = 0
     while norm > tolerance * first and steps < most:
-        at = score
-
-        def bend(v: Floats, at: Floats = at) -> Floats:
-            """Return the second derivative times v."""
-            bent: Floats = v + 2 * c * (X.T @ curve(rows, at, X @ v))
-            return bent
-
-        step = conjugate(bend, -gradient, min(0.1, norm / first) * norm)
+        step = _step(X, rows, c, score, gradient, min(0.1, norm / first) * norm)
         slope, ahead, t = float(gradient @ step), X @ step, 1.0
         for _ in range(HALVINGS):
             loss, pull = loss_and_pull(rows, score + t * ahead)
@@ -61,6 +55,22 @@ def solve(X: Floats, rows: Rows, c: float, *, tolerance: float = 1e-8, most: int
         norm = float(np.linalg.norm(gradient))
     share = norm / first if first else 0.0
     return Solved(w, value, steps, share, share <= max(tolerance, 1e-6))
+
+
+def _step(X: Floats, rows: Rows, c: float, score: Floats, gradient: Floats, near: float) -> Floats:
+    """Return Newton's step: solved outright where features are few, else to a residual of ``near``."""
+    F = gradient.size
+    if F <= FEW:
+        bend = np.eye(F) + 2 * c * (X.T @ curve(rows, score, X))
+        step: Floats = np.linalg.solve(bend, -gradient)
+        return step
+
+    def bent(v: Floats) -> Floats:
+        """Return the second derivative times v."""
+        moved: Floats = v + 2 * c * (X.T @ curve(rows, score, (X @ v)[:, None])[:, 0])
+        return moved
+
+    return conjugate(bent, -gradient, near)
 
 
 def conjugate(bend: Callable[[Floats], Floats], goal: Floats, near: float) -> Floats:
