@@ -11,14 +11,17 @@ from adjudge.collect.web.catalogue import LANGUAGES, filled, text
 ROOM = Path(adjudge.collect.web.__file__).parent
 PAGES = sorted((ROOM / "pages").glob("*.html"))
 SCRIPTS = sorted((ROOM / "static" / "judge").glob("*.js"))
+DOORS = [ROOM.parent / "entry" / "access.py", ROOM.parent / "work" / "commands_people.py"]
 IN_PAGE = re.compile(r'texts\["(\w+)"\]')
 IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
+IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')
 BRACES = re.compile(r"\{(\w+)\}")
 
 
 def used():
-    """Return every key that a page or a script asks for, and who does."""
+    """Return every key that a page, a script or a refusal at the door asks for, and who does."""
     asked = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
+    asked += [(IN_REFUSAL, module) for module in DOORS]
     return {(key, path.name) for pattern, path in asked for key in pattern.findall(path.read_text(encoding="utf-8"))}
 
 

@@ -207,3 +207,47 @@ def test_of_bottomless_nesting_the_text_is_shown():
     """Cleaning it would take minutes; long documents whose elements end are cleaned as ever."""
     assert shown("<div>" * 30_000 + "words <script>") == '<p class="text">' + " " * 30_000 + "words  </p>"
     assert shown("<p>a <a href=x>b</a><br>" * 30_000).count("<p>") == 30_000
+
+
+MANY = " ".join(f"a{number}" for number in range(1_500))
+
+
+@pytest.mark.parametrize(
+    "crowded",
+    [
+        f"<p {MANY}>one</p>",
+        f"<p>one</p {MANY}>",
+        f"<p {MANY.replace(' ', '=1 ')}>one</p>",
+        f"<p {MANY.replace(' ', '/')}>one</p>",
+        f"<p {MANY.replace(' ', '=&quot;').replace('&quot;', chr(34) * 2)}>one</p>",
+        f"<p x='>' {MANY}>one</p>",
+        f"<p {MANY[:4000]} x='>' {MANY[4000:]}>one</p>",
+        f"<!-- <a x=' --><p y='>' {MANY}>one</p>",
+        f"<p x='='data:image/png;base64,{MANY.replace(' ', '/')}>one</p>",
+    ],
+)
+def test_of_tags_with_countless_attributes_the_text_is_shown(crowded, monkeypatch):
+    """Cleaning them would take a time that grows with the square of their number, wherever they are hidden."""
+    monkeypatch.setattr(viewer, "CLEANER", None)
+    assert "one" in shown(crowded)
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        f"<pre>{MANY}</pre>",
+        f"<p>{MANY} <b>x</b> {MANY}</p>",
+        f"<p>1 &lt; 2 &gt; 1 {MANY}</p>",
+        "".join(f"<p>{number} words, <i>for</i> {number} readers</p>" for number in range(1_500)),
+        f"<p>it is <img></p><p>{MANY}</p>",
+    ],
+)
+def test_long_texts_keep_their_shape(honest):
+    """What is much, but not in one tag, is no reason to take the shape from a document."""
+    assert shown(honest) == honest
+
+
+def test_large_images_are_no_attributes():
+    """The data of an image has slashes and line breaks, and is one value for all that."""
+    data = base64.encodebytes(bytes(number * number % 251 for number in range(200_000))).decode()
+    assert shown(f'<p title="a > b">x<img src="data:image/png;base64,{data}"></p>').startswith("<p>x<img src=")

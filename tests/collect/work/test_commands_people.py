@@ -45,6 +45,14 @@ def test_names_are_kept_plain(typed, kept):
     assert p.name_of(typed) == kept
 
 
+@pytest.mark.parametrize("typed", ["Ann Lee", " ann   LEE ", "\uff21nn\u3000Lee", "ann\tlee"])
+def test_a_person_is_known_however_the_name_is_typed(file_crowd, typed):
+    """What a name is looked up and counted by is one, of all the ways to type it."""
+    made = file_crowd()
+    person = made.do(p.join, made.do(p.invite, "judge"), p.name_of("Ann Lee"), "hash")
+    assert made.store.ledger.named[p.known_as(typed)] == person
+
+
 @pytest.mark.parametrize("typed", ["", "   ", "x" * 101, "a\u202eb", "a\x00b"])
 def test_names_that_cannot_be_read_are_refused(typed):
     """A name can be printed, and is neither empty nor endless."""

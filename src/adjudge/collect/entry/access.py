@@ -6,6 +6,7 @@ purpose, so that an invitation never passes as a session. What is forged, cut, f
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import os
@@ -20,6 +21,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 from itsdangerous import BadData, URLSafeSerializer
 
+from adjudge.collect.refused import Refused
 from adjudge.errors import InputError, UsageError, quoted
 
 # OWASP's memory (19 MiB) and one pass more than it asks for: some 30 ms of one core, and ten at once stay in 200 MB.
@@ -50,6 +52,7 @@ WORST = frozenset(
 )
 
 KEY_BYTES = 32
+TAG_BYTES, NUMBER_BYTES = 12, 8  # of the word for an item: 32 letters, all bits used
 LONGEST_SEAL = 1_000  # characters; ours are shorter
 SCOPES = frozenset(("read", "export", "import"))
 PREFIX = "adj_"  # so that a token found in a log or a repository is known for one
@@ -80,11 +83,11 @@ def hash_password(password: str) -> str:
 def password_is(hashed: str | None, password: str) -> bool:
     """Return whether a password is the one that was hashed.
 
-    Where there is no account (None) as much is computed as where there is one, so that the time tells no names.
+    Where there is no account (None), or one without a password (""), as much is computed as where there is one, so
+    that the time tells no names.
     """
-    known = hashed if hashed is not None else _nobodys()
     try:
-        return HASHER.verify(known, _written_one_way(password)) and hashed is not None
+        return HASHER.verify(hashed or _nobodys(), _written_one_way(password)) and bool(hashed)
     except (Argon2Error, InvalidHashError):
         return False
 
@@ -94,18 +97,20 @@ def outdated(hashed: str) -> bool:
     return HASHER.check_needs_rehash(hashed)
 
 
-def weak(password: str, name: str) -> str | None:
-    """Return why a password is not to be taken, as a sentence, or None if it may be."""
+def weak(password: str, name: str) -> Refused | None:
+    """Return why a password is not to be taken, or None if it may be."""
     written, lowered = _written_one_way(password), _written_one_way(password).casefold()
     own = _written_one_way(name).casefold().strip()
     if len(written) < SHORTEST:
-        return f"The password has {len(written)} characters; take at least {SHORTEST}."
+        sentence = f"The password has {len(written)} characters; take at least {SHORTEST}."
+        return Refused(422, "password_short", sentence, n=len(written), least=SHORTEST)
     if len(password) > LONGEST:
-        return f"The password has {len(password)} characters; take at most {LONGEST}."
+        sentence = f"The password has {len(password)} characters; take at most {LONGEST}."
+        return Refused(422, "password_long", sentence, n=len(password), most=LONGEST)
     if own and lowered.replace(own, "", 1).strip("0123456789!?. -_") == "":
-        return "The password is the name, or hardly more; take another."
+        return Refused(422, "password_name", "The password is the name, or hardly more; take another.")
     if lowered in WORST or len(set(lowered)) < 4:
-        return "The password is one of the first that would be tried; take another."
+        return Refused(422, "password_tried", "The password is one of the first that would be tried; take another.")
     return None
 
 
@@ -201,12 +206,35 @@ class Seal:
         return self._number("invitation", text)
 
     def prompt(self, item: int) -> str:
-        """Return what an exported prompt calls its item: who answers cannot ask for, or answer, another one."""
-        return self._sign("prompt", item)
+        """Return what an exported prompt calls its item: a word that tells nothing, not even an order, and no other.
+
+        The number is hidden under a mask that is drawn from its own tag (as SIV does), so the same item has the same
+        word, and who answers can neither read a number from it nor make one up.
+        """
+        number = item.to_bytes(NUMBER_BYTES, "big")
+        tag = self._drawn("prompt tag", number)[:TAG_BYTES]
+        return base64.b32encode(tag + self._masked(tag, number)).decode()
 
     def prompt_of(self, text: str | None) -> int | None:
         """Return which item a prompt is about."""
-        return self._number("prompt", text)
+        try:
+            whole = base64.b32decode((text or "").encode())
+        except (ValueError, UnicodeError):
+            return None
+        tag, number = whole[:TAG_BYTES], self._masked(whole[:TAG_BYTES], whole[TAG_BYTES:])
+        if len(whole) != TAG_BYTES + NUMBER_BYTES:
+            return None
+        known = hmac.compare_digest(tag, self._drawn("prompt tag", number)[:TAG_BYTES])
+        return int.from_bytes(number, "big") if known else None
+
+    def _masked(self, tag: bytes, number: bytes) -> bytes:
+        """Return a number under the mask of its tag; twice, the number itself."""
+        mask = self._drawn("prompt mask", tag)
+        return bytes(a ^ b for a, b in zip(number, mask, strict=False))
+
+    def _drawn(self, purpose: str, what: bytes) -> bytes:
+        """Return bytes that only the key's owner can tell from chance."""
+        return hmac.digest(self._key, f"adjudge {purpose}\0".encode() + what, "sha256")
 
     def _number(self, purpose: str, text: str | None) -> int | None:
         """Return the number that is sealed, or None."""

@@ -13,16 +13,6 @@ def new_code() -> str:
     return "-".join("".join(secrets.choice(ALPHABET) for _ in range(LETTERS)) for _ in range(GROUPS))
 
 
-def same_code(one: str, other: str) -> bool:
-    """Return whether two codes are one, however somebody typed them."""
-    return secrets.compare_digest(_typed(one), _typed(other)) and bool(_typed(one))
-
-
-def _typed(code: str) -> bytes:
-    """Return the letters of a code."""
-    return "".join(letter for letter in code.upper() if letter.isalnum()).encode("utf-8", "replace")
-
-
 def new_mark() -> str:
     """Return a token for an assignment or a set: 128 random bits in 22 letters of an address. It tells nothing."""
     return secrets.token_urlsafe(16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     language = values.pop("language", None) or preferred(request, about.language)
     known = {"title": about.name, "language": language, "texts": text(language), "csrf": "", "session": ""}
     return HTMLResponse(templates().get_template(template).render({**known, **values}), status)
+
+
+def words(request: Request) -> Mapping[str, str]:
+    """Return the catalogue in the language of who asks."""
+    return text(preferred(request, studio_of(request).campaign.settings.campaign.language))
 
 
 def preferred(request: Request, usual: str) -> str:

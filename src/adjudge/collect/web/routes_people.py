@@ -12,9 +12,11 @@ from adjudge.collect.entry.access import hash_password, may, outdated, password_
 from adjudge.collect.entry.crowd import Preview, arrival_session, mturk_arrival, prolific_arrival
 from adjudge.collect.entry.limits import address_of
 from adjudge.collect.record.ledger import Person
+from adjudge.collect.record.store import Row
 from adjudge.collect.refused import Refused
+from adjudge.collect.web.catalogue import filled
 from adjudge.collect.web.identity import COOKIE, caller, caller_if_any, slow_down, studio_of
-from adjudge.collect.web.render import page
+from adjudge.collect.web.render import page, words
 from adjudge.collect.work import commands_people as people
 
 router = APIRouter()
@@ -57,8 +59,9 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     """Begin a session, if name and password go together; a wrong name takes as long as a wrong password."""
     studio = studio_of(request)
     slow_down(request, "sign-in", address(request))
-    slow_down(request, "sign-in name", name.casefold()[:100])
-    person = studio.ledger.people.get(studio.ledger.named.get(" ".join(name.split()).casefold(), -1))
+    known = people.known_as(name)
+    slow_down(request, "sign-in name", known[:100])
+    person = studio.ledger.people.get(studio.ledger.named.get(known, -1))
     right = await asyncio.to_thread(password_is, person.password if person else None, password)
     if person is None or not right:
         wrong = {"": "Name and password do not go together."}
@@ -104,26 +107,39 @@ async def sign_out(request: Request, csrf: Text = "") -> Response:
 @router.get("/join/{invitation}")
 async def join_page(request: Request, invitation: str) -> HTMLResponse:
     """Show an invitation."""
-    studio = studio_of(request)
-    offered = people.open_invitation(studio.ledger, studio.now(), studio.seal.invitation_of(invitation))
+    offered = _offered(request, studio_of(request).seal.invitation_of(invitation))
     return page(request, "join.html", role=offered["role"], name=offered["name"])
 
 
 @router.post("/join/{invitation}")
 async def join(request: Request, invitation: str, name: Text = "", password: Text = "") -> Response:
     """Take up an invitation."""
-    studio = studio_of(request)
     slow_down(request, "join", address(request))
-    number = studio.seal.invitation_of(invitation)
-    offered = people.open_invitation(studio.ledger, studio.now(), number)
+    number = studio_of(request).seal.invitation_of(invitation)
+    offered = _offered(request, number)
     return await _enter(request, people.join, (number,), name, password, role=offered["role"])
+
+
+def _offered(request: Request, number: int | None) -> Row:
+    """Return an invitation that may be accepted, or say in the reader's language why it may not."""
+    studio = studio_of(request)
+    try:
+        return people.open_invitation(studio.ledger, studio.now(), number)
+    except Refused as error:
+        raise Refused(error.status, error.code, in_words(request, error)) from error
+
+
+def in_words(request: Request, error: Refused) -> str:
+    """Return why something is refused, in the reader's language where the catalogue has it."""
+    sentence = words(request).get(error.code)
+    return str(error) if sentence is None else filled(sentence, **error.more)
 
 
 @router.get("/register")
 async def register_page(request: Request) -> HTMLResponse:
     """Show the way in for those who were not invited, where there is one."""
     if not studio_of(request).campaign.settings.access.registration:
-        raise Refused(403, "registration", "This campaign is by invitation only.")
+        raise Refused(403, "registration_closed", words(request)["registration_closed"])
     return page(request, "join.html", role="judge")
 
 
@@ -139,18 +155,17 @@ async def _enter(
 ) -> Response:
     """Make somebody known under a name and a password, or say what is wrong with these."""
     studio = studio_of(request)
-    errors = {}
     try:
         name = people.name_of(name)
         if complaint := weak(password, name):
-            errors["password"] = complaint
-        else:
-            hashed = await asyncio.to_thread(hash_password, password)
-            person = await studio.do(command, *args, name, hashed)
-            return welcome(request, studio.ledger.people[person])
+            raise complaint
+        hashed = await asyncio.to_thread(hash_password, password)
+        person = await studio.do(command, *args, name, hashed)
     except Refused as error:
-        errors["name" if error.code == "name" else ""] = str(error)
-    return page(request, "join.html", 422, role=role, name=name, errors=errors)
+        field = error.code.partition("_")[0]
+        errors = {field if field in ("name", "password") else "": in_words(request, error)}
+        return page(request, "join.html", 422, role=role, name=name, errors=errors)
+    return welcome(request, studio.ledger.people[person])
 
 
 @router.get("/crowd/prolific")

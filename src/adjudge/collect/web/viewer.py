@@ -61,6 +61,14 @@ IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+",
 MOST_NESTING = 20_000
 NESTING = re.compile(r"<(?!(?:p|li|dt|dd|tr|td|th|br|hr|img|a|col)[\s/>])[a-z]", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
+# Attributes of one tag cost the square of their number, too. Whether a ">" ends a tag or is part of a value depends on
+# what came before, so what could be one tag is counted as one: up to a ">" that follows no open quotation mark.
+MOST_ATTRIBUTES = 1_000
+TAG_BEGINS = re.compile(r"</?[a-z]", re.IGNORECASE)
+PARTS = re.compile(r"[\s/\"']")  # no attribute begins without one of these before it
+OPEN = {mark: re.compile(rf"=\s*+{mark}[^{mark}]*+\Z") for mark in "\"'"}
+IMAGE_DATA = re.compile(r"data:image/[a-z]{3,4};base64,[A-Za-z0-9+/=\s]+", re.ASCII)
+SPARSE = 24  # characters of an image's data to each slash or line break, at least: in honest data there are some 35
 SMALL = re.compile(r"[1-9][0-9]?", re.ASCII)
 
 
@@ -156,10 +164,31 @@ CLEANER = Cleaner(
 
 
 def _cleaned(markup: str) -> str:
-    """Return HTML down to the allowlist; where it could be nested so deeply that this takes long, its text only."""
-    if len(NESTING.findall(markup)) > MOST_NESTING:
+    """Return HTML down to the allowlist; where this could take long, as nobody writes it, its text only."""
+    if len(NESTING.findall(markup)) > MOST_NESTING or _crowded(IMAGE_DATA.sub(_sparse, markup)):
         return _paragraphs(TAG.sub(" ", markup))
     return CLEANER.clean(markup)
+
+
+def _crowded(markup: str) -> bool:
+    """Return whether one tag may have more attributes than anybody writes."""
+    parts, held = 0, set[str]()  # since the tag began; the quotation marks that may be open where a ">" came
+    for piece in markup.split(">"):
+        if not held:
+            begin = TAG_BEGINS.search(piece) if "<" in piece else None
+            if begin is None:
+                continue
+            parts, piece = 0, piece[begin.start() :]
+        parts += len(PARTS.findall(piece))
+        if parts > MOST_ATTRIBUTES:
+            return True
+        held = {mark for mark in OPEN if OPEN[mark].search(piece) or (mark in held and mark not in piece)}
+    return False
+
+
+def _sparse(image: re.Match[str]) -> str:
+    """Return nothing for an image's data, which is one value, unless it is made to be read as many attributes."""
+    return image[0] if len(PARTS.findall(image[0])) * SPARSE > len(image[0]) else ""
 
 
 def _marked(body: str, words: Iterable[str]) -> tuple[str, int]:

@@ -15,18 +15,30 @@ RESERVED = ("prolific:", "mturk:")  # names of people whom a crowd's platform se
 
 def name_of(text: str) -> str:
     """Return a name as it is kept, or refuse it."""
-    name = " ".join(unicodedata.normalize("NFKC", text).split())
+    name = _plain(text)
     if not name or len(name) > LONGEST or not name.isprintable():
-        raise Refused(422, "name", f"A name has 1 to {LONGEST} characters that can be printed.")
+        sentence = f"A name has 1 to {LONGEST} characters that can be printed."
+        raise Refused(422, "name_characters", sentence, most=LONGEST)
     if name.casefold().startswith(RESERVED):
-        raise Refused(422, "name", f"Names that begin with {' or '.join(RESERVED)} are for people from elsewhere.")
+        begins = " or ".join(RESERVED)
+        raise Refused(422, "name_reserved", f"Names that begin with {begins} are for people from elsewhere.")
     return name
+
+
+def known_as(text: str) -> str:
+    """Return by what a person is looked up, and counted, however the name was typed."""
+    return _plain(text).casefold()
+
+
+def _plain(text: str) -> str:
+    """Return a name without blanks to spare, each character in its plain form."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def person_row(ledger: Ledger, now: float, name: str, role: str, outside: str | None = None, ahead: int = 1) -> Row:
     """Return the row of a new person; a name is one person's, however it is written."""
     if name.casefold() in ledger.named:
-        raise Refused(409, "name", f"The name {name} is taken: choose another.")
+        raise Refused(409, "name_taken", f"The name {name} is taken: choose another.", name=name)
     row = {"id": ledger.next_id(schema.people, ahead), "at": now, "name": name, "role": role, "outside": outside}
     return {**row, "language": ledger.campaign.settings.campaign.language}
 
@@ -35,11 +47,11 @@ def open_invitation(ledger: Ledger, now: float, invitation: int | None) -> Row:
     """Return an invitation that may be accepted, or refuse with the reason."""
     row = None if invitation is None else ledger.invitations.get(invitation)
     if row is None:
-        raise Refused(404, "invitation", "This is not an invitation of ours: ask for a new one.")
+        raise Refused(404, "invitation_unknown", "This is not an invitation of ours: ask for a new one.")
     if row["id"] in ledger.accepted:
-        raise Refused(410, "invitation", "This invitation was used: sign in, or ask for a new one.")
+        raise Refused(410, "invitation_used", "This invitation was used: sign in, or ask for a new one.")
     if row["expires"] < now:
-        raise Refused(410, "invitation", "This invitation has run out: ask for a new one.")
+        raise Refused(410, "invitation_over", "This invitation has run out: ask for a new one.")
     return dict(row)
 
 
@@ -58,7 +70,7 @@ def join(ledger: Ledger, now: float, invitation: int, name: str, hashed: str) ->
 def register(ledger: Ledger, now: float, name: str, hashed: str) -> Change:
     """Make somebody a judge who was not invited, where the campaign allows it."""
     if not ledger.campaign.settings.access.registration:
-        raise Refused(403, "registration", "This campaign is by invitation only.")
+        raise Refused(403, "registration_closed", "This campaign is by invitation only.")
     person = person_row(ledger, now, name, "judge")
     rows = [(schema.people, person), (schema.passwords, password_row(ledger, now, person["id"], hashed))]
     return Change(rows, person["id"], (name, "registered", {}))
