@@ -1,5 +1,8 @@
+import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -16,7 +19,8 @@ def serving(tmp_path):
 
     def start(*arguments):
         command = [sys.executable, "-m", "adjudge", "serve", *arguments, "--port", "0"]
-        made.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        places = {**os.environ, "TMPDIR": str(tmp_path)}  # a demo that is killed leaves its folder behind
+        made.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=places))
         lines = []
         for line in made[-1].stdout:
             lines.append(line.rstrip())
@@ -67,3 +71,94 @@ def test_which_campaign(serving):
     process, lines = serving()
     assert process.wait(timeout=20) == 2
     assert "which campaign? give its folder, or --demo" in "\n".join(lines)
+
+
+def test_a_taken_port_is_said_before_anything_is_opened(run, tmp_path):
+    """The first thing that goes wrong on a busy machine has an answer: another port."""
+    make_demo(tmp_path / "demo")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        answer = run("serve", "demo", "--port", str(taken.getsockname()[1]))
+    assert answer.code == 1
+    assert answer.err.endswith("Address already in use (give --port)\n")
+    assert not (tmp_path / "demo" / "studio.db").exists()
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "192.0.2.1"])
+def test_an_address_that_is_not_ours_is_said(run, tmp_path, host):
+    """One cannot listen where one is not."""
+    answer = run("serve", str(tmp_path), "--host", host, "--port", "0")
+    assert answer.code == 1
+    assert answer.err.startswith(f"adjudge: cannot listen on {host}, port 0: ")
+    assert answer.err.endswith("(give --host)\n")
+
+
+@pytest.mark.parametrize("url", ["judge.example.org", "ftp://judge.example.org", "javascript:x"])
+def test_the_address_for_links_is_one_of_the_web(run, url):
+    """A link that no browser follows is not printed."""
+    answer = run("serve", "--demo", "--url", url)
+    assert answer.code == 2
+    assert "expected an address that begins with http:// or https://" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (None, "demo: there is no such folder: make a campaign with `adjudge campaign new`"),
+        ("a file", "demo: there is no such folder"),
+        ("empty", "campaign.toml: there is no such file"),
+        ("key", "key: Is a directory"),
+        ("studio.db", "demo: the database cannot be opened: unable to open database file"),
+    ],
+)
+def test_a_folder_that_is_no_campaign_is_said(run, tmp_path, made, said):
+    """No folder, a file, an empty folder, or one in which something is in the way."""
+    if made == "a file":
+        (tmp_path / "demo").write_text("x")
+    elif made == "empty":
+        (tmp_path / "demo").mkdir()
+    elif made:
+        make_demo(tmp_path / "demo")
+        (tmp_path / "demo" / made).mkdir(mode=0o700)
+    answer = run("serve", "demo", "--port", "0")
+    assert answer.code == 1
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path):
+    """The file is named, and why it has to be written."""
+    make_demo(tmp_path / "demo")
+    (tmp_path / "demo").chmod(0o555)
+    lesser = []
+    if os.geteuid() == 0:  # root may write everywhere, unless it gives that up
+        rights = "-dac_override,-dac_read_search,-fowner"
+        lesser = [shutil.which("setpriv") or pytest.skip("needs setpriv"), "--bounding-set", rights]
+        lesser += ["--inh-caps", rights]
+    command = [*lesser, sys.executable, "-m", "adjudge", "serve", str(tmp_path / "demo"), "--port", "0"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    (tmp_path / "demo").chmod(0o755)
+    assert answer.returncode == 1
+    assert "Permission denied: judgments are kept in the campaign's folder, so it must be writable" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_interrupted_while_it_starts(tmp_path):
+    """Ctrl-C before the studio is ready ends it, and the demo's folder goes with it."""
+    program = """
+import os, signal, sys, threading
+from adjudge.collect import demo_work
+work = demo_work.simulate_demo
+def interrupted(place):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    while True:
+        work(place)
+demo_work.simulate_demo = interrupted
+from adjudge.cli import main
+main(["serve", "--demo", "--port", "0"])
+"""
+    places = {**os.environ, "TMPDIR": str(tmp_path)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, env=places
+    )
+    assert (answer.returncode, answer.stderr) == (130, "adjudge: interrupted\n")
+    assert list(tmp_path.iterdir()) == []

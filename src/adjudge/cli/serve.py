@@ -41,12 +41,13 @@ def serve(
     import tempfile
 
     from adjudge.cli.extras import studio_installed
-    from adjudge.errors import UsageError
+    from adjudge.errors import UsageError, quote
 
     if folder is None and not demo:
         raise UsageError("which campaign? give its folder, or --demo")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {quote(url)}, expected an address that begins with http:// or https://")
     studio_installed()
-    from adjudge.collect.studio import open_studio
     from adjudge.collect.web import serve as serving
 
     with contextlib.ExitStack() as stack:
@@ -54,7 +55,7 @@ def serve(
         place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
         if demo:
             _demonstrate(place)
-        studio = open_studio(place)
+        studio = serving.opened(place)
         stack.callback(studio.store.close)
         for warning in studio.campaign.warnings:
             print(f"note: {warning}")

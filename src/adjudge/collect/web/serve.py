@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import os
+import errno
+import socket
 from collections.abc import Callable
 
 import uvicorn
+from sqlalchemy.exc import DBAPIError
 
-from adjudge.collect.studio import Studio
+from adjudge.collect.studio import Studio, open_studio
 from adjudge.collect.web.app import create_app
 from adjudge.collect.work.commands_people import invite
 from adjudge.errors import InputError
+
+
+def opened(place: str) -> Studio:
+    """Open a campaign, or say in a sentence which of its files stands in the way."""
+    try:
+        return open_studio(place)
+    except OSError as error:
+        what = f"{error.strerror}: judgments are kept in the campaign's folder, so it must be writable"
+        raise InputError(what, str(error.filename or place)) from error
+    except DBAPIError as error:
+        raise InputError(f"the database cannot be opened: {str(error.orig).strip()}", place) from error
 
 
 def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Callable[[int], None]) -> None:
@@ -58,13 +71,10 @@ def has_lead(studio: Studio) -> bool:
 
 def free_port(host: str, port: int) -> None:
     """Refuse a port that is taken, before anything is opened."""
-    import socket
-
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind((host, port))
         except OSError as error:
-            raise InputError(
-                f"cannot listen on {host}, port {port}: {os.strerror(error.errno or 0)} (give --port)"
-            ) from error
+            other = "--host" if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL else "--port"
+            raise InputError(f"cannot listen on {host}, port {port}: {error.strerror} (give {other})") from error
