@@ -23,6 +23,7 @@ import published
 import reading
 import reporting
 import scaling
+import search
 import simulation
 import starting
 import studio
@@ -60,8 +61,13 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
+    "search": ("Searching and describing, measured", f" ({machine()}).", search.measure),
 }
-FILES = {"studio": "studio-figures", "weights": "weights-figures"}  # where a page is not called as it is asked for
+FILES = {  # where a page is not called as it is asked for
+    "studio": "studio-figures",
+    "weights": "weights-figures",
+    "search": "search-figures",
+}
 
 
 def main() -> None:

@@ -90,7 +90,9 @@ def test_batches_change_nothing(monkeypatch):
     arrays, tokens = tiny(), [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     together = dense.embed(tokens, arrays, 2, 2)
     monkeypatch.setattr(dense, "BATCH", 1)
-    assert dense.embed(tokens, arrays, 2, 2) == pytest.approx(together, abs=1e-6)
+    alone = dense.embed(tokens, arrays, 2, 2)
+    assert alone == pytest.approx(together, abs=1e-6)
+    assert np.array_equal(dense.embed(tokens, arrays, 2, 2, workers=3), alone)
 
 
 def test_weights_are_read_from_safetensors(tmp_path):

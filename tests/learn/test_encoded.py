@@ -33,7 +33,7 @@ def test_units_share_their_terms():
 def test_bags_count():
     """Distinct terms in rising order, with how often they are there."""
     held = bag(Tokens(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 1])), 3)
-    assert (held.start.tolist(), held.code.tolist(), held.count.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
+    assert (held.start.tolist(), held.code.tolist(), held.times.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
     assert held.total(np.array([1.0, 2.0, 4.0])).tolist() == [3, 0, 4]
     assert held.size.tolist() == [2, 0, 1]
 

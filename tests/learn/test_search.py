@@ -103,6 +103,16 @@ def test_topics_are_in_order_and_the_run_can_be_written():
     assert run_text(run).splitlines()[0].endswith(" first")
 
 
+def test_one_query_at_a_time():
+    """The same passages and scores as in a run."""
+    index = Index(PASSAGES)
+    run = index.search({"q": "little lamb"}, 2)
+    assert index.best("little lamb", 2) == list(run.table.select("document", "score").iter_rows())
+    assert index.best("wolf") == index.best("") == []
+    with pytest.raises(UsageError, match="depth 0 is not 1 or more"):
+        index.best("lamb", 0)
+
+
 def test_saved_and_loaded(tmp_path):
     """The same run, from JSON and arrays, without pickle."""
     index = Index(PASSAGES, 0.9, 0.4, stop=False)

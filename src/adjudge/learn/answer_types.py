@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -164,13 +165,13 @@ def _counted(kinds: Sequence[tuple[str, str]]) -> list[Feature]:
                 f"new_{plural}",
                 "answer",
                 f"log(1 + {plural} of the passage that the question has not)",
-                lambda pairs, asked=asked: new(pairs, asked),
+                partial(new, asked=asked),
             ),
             Feature(
                 f"{plural}_kept",
                 "answer",
                 f"share of the question's {plural} that the passage has",
-                lambda pairs, asked=asked: kept(pairs, asked),
+                partial(kept, asked=asked),
             ),
         )
     ]
@@ -183,9 +184,6 @@ FEATURES = (
         "1 where the passage has something new of the kind asked for, 1/2 where no kind is",
         answer_match,
     ),
-    *(
-        Feature(f"{asked}_match", "answer", _said(asked), lambda pairs, asked=asked: match(pairs, asked))
-        for asked in KINDS
-    ),
+    *(Feature(f"{asked}_match", "answer", _said(asked), partial(match, asked=asked)) for asked in KINDS),
     *_counted((("person", "names"), ("number", "numbers"), ("time", "times"))),
 )

@@ -49,7 +49,8 @@ def passage_negated(pairs: Encoded) -> Floats:
 
 def negation_agrees(pairs: Encoded) -> Floats:
     """Return 1 where both deny something or neither does."""
-    return (_denies(pairs.questions)[pairs.question] == _denies(pairs.passages)[pairs.passage]).astype(float)
+    question, passage = _denies(pairs.questions)[pairs.question], _denies(pairs.passages)[pairs.passage]
+    return np.equal(question, passage).astype(float)
 
 
 FEATURES = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,18 +46,22 @@ def weights(path: str | Path) -> dict[str, NDArray[Any]]:
     return found
 
 
-def embed(tokens: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]], heads: int, layers: int) -> Floats:
+def embed(
+    tokens: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]], heads: int, layers: int, workers: int = 1
+) -> Floats:
     """Return the vector of every text, of length 1 (texts, H)."""
     hidden = arrays["embeddings.word_embeddings.weight"].shape[1]
     found = np.zeros((len(tokens), hidden))
     by_length: dict[int, list[int]] = {}
     for n, listed in enumerate(tokens):
         by_length.setdefault(len(listed), []).append(n)
-    for places in by_length.values():
-        for first in range(0, len(places), BATCH):
-            batch = places[first : first + BATCH]
-            state = encode(np.array([tokens[n] for n in batch]), arrays, heads, layers)
-            found[batch] = state.mean(axis=1)
+    batches = [places[n : n + BATCH] for places in by_length.values() for n in range(0, len(places), BATCH)]
+
+    def fill(batch: list[int]) -> None:
+        found[batch] = encode(np.array([tokens[n] for n in batch]), arrays, heads, layers).mean(axis=1)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(fill, batches))
     found /= np.linalg.norm(found, axis=1, keepdims=True)
     return found
 
@@ -125,15 +130,15 @@ def _model() -> tuple[Any, dict[str, NDArray[Any]], int, int]:
     return tokeniser, arrays, about["num_attention_heads"], about["num_hidden_layers"]
 
 
-def vectors(texts: Sequence[str]) -> Floats:
+def vectors(texts: Sequence[str], workers: int = 1) -> Floats:
     """Return the vector of every text, of length 1 (texts, 384)."""
     tokeniser, arrays, heads, layers = _model()
-    return embed([encoding.ids for encoding in tokeniser.encode_batch(list(texts))], arrays, heads, layers)
+    return embed([encoding.ids for encoding in tokeniser.encode_batch(list(texts))], arrays, heads, layers, workers)
 
 
 def dense_cosine(pairs: Encoded) -> Floats:
     """Return the cosine of the vectors of question and passage."""
-    question, passage = vectors(pairs.questions), vectors(pairs.passages)
+    question, passage = (vectors(texts, pairs.workers) for texts in (pairs.questions, pairs.passages))
     cosine: Floats = (question[pairs.question] * passage[pairs.passage]).sum(axis=1)
     return np.clip(cosine, -1, 1).round(PLACES) + 0.0
 

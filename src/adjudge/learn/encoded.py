@@ -36,7 +36,7 @@ class Bag(NamedTuple):
 
     start: Codes
     code: Codes
-    count: Floats
+    times: Floats
 
     @property
     def size(self) -> Floats:
@@ -46,7 +46,8 @@ class Bag(NamedTuple):
     def total(self, weight: Floats) -> Floats:
         """Return the sum of the weights of each text's terms."""
         text = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-        return np.bincount(text, weight, self.start.size - 1)
+        total: Floats = np.bincount(text, weight, self.start.size - 1).astype(float)
+        return total
 
 
 class Unit(NamedTuple):
@@ -70,9 +71,15 @@ class Encoded:
     words: Unit
     stems: Unit
     content: Unit  # stems of words that are not stop words
+    workers: int = 1  # threads that a feature may use by itself; no number depends on it
 
     def __len__(self) -> int:
         return int(self.question.size)
+
+    def unit(self, name: str) -> Unit:
+        """Return ``words``, ``stems`` or ``content``."""
+        found: Unit = getattr(self, name)
+        return found
 
     def shared(self, question: Bag, passage: Bag, weight: Floats | None = None, other: Floats | None = None) -> Floats:
         """Return, of every pair, the sum over shared terms of the products of weights, 1 where none are given."""
@@ -82,7 +89,7 @@ class Encoded:
         return found
 
 
-def encoded(pairs: Sequence[tuple[str, str]], corpus: Iterable[str] | None = None) -> Encoded:
+def encoded(pairs: Sequence[tuple[str, str]], corpus: Iterable[str] | None = None, workers: int = 1) -> Encoded:
     """Return pairs as numbers; the corpus is by default the distinct passages of the pairs."""
     asked, told = ([pair[side] for pair in pairs] for side in (0, 1))
     questions, passages = list(dict.fromkeys(asked)), list(dict.fromkeys(told))
@@ -110,6 +117,7 @@ def encoded(pairs: Sequence[tuple[str, str]], corpus: Iterable[str] | None = Non
         unit(str, lambda word: True),
         unit(stems.__getitem__, lambda word: True),
         unit(stems.__getitem__, lambda word: word not in STOP),
+        workers,
     )
 
 

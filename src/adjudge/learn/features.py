@@ -102,8 +102,9 @@ def features(
     missing = [feature for feature in chosen if found[feature.name] is None]
     done = len(chosen) - len(missing)
     if missing:
-        prepared = encoded(pairs, texts)
-        with _one_thread_each(), ThreadPoolExecutor(workers or _cores()) as pool:
+        threads = workers or _cores()
+        prepared = encoded(pairs, texts, threads)
+        with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
             running = {pool.submit(_computed, feature, prepared): feature for feature in missing}
             for future in as_completed(running):
                 feature = running[future]

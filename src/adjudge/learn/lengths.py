@@ -11,12 +11,14 @@ from adjudge.learn.feature import Feature
 
 def question_length(pairs: Encoded) -> Floats:
     """Return log(1 + words of the question)."""
-    return np.log1p(pairs.words.question.length[pairs.question].astype(float))
+    found: Floats = np.log1p(pairs.words.question.length[pairs.question].astype(float))
+    return found
 
 
 def passage_length(pairs: Encoded) -> Floats:
     """Return log(1 + words of the passage)."""
-    return np.log1p(pairs.words.passage.length[pairs.passage].astype(float))
+    found: Floats = np.log1p(pairs.words.passage.length[pairs.passage].astype(float))
+    return found
 
 
 def length_ratio(pairs: Encoded) -> Floats:

@@ -21,8 +21,8 @@ def bm25(pairs: Encoded) -> Floats:
     question, passage, idf = bag(unit.question, unit.size), bag(unit.passage, unit.size), rarity(unit)
     mean = unit.corpus.length.mean() if unit.corpus.start.size > 1 else 0.0
     length = np.repeat(unit.passage.length, np.diff(passage.start)) / (mean or 1.0)
-    tf = passage.count / (passage.count + K1 * (1 - B + B * length))
-    return pairs.shared(question, passage, question.count * idf[question.code], tf)
+    tf = passage.times / (passage.times + K1 * (1 - B + B * length))
+    return pairs.shared(question, passage, question.times * idf[question.code], tf)
 
 
 def bm25_share(pairs: Encoded) -> Floats:

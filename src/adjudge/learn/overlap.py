@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.learn.encoded import Bag, Encoded, Unit, bag, grams, share
 from adjudge.learn.feature import Feature
 
-UNITS = {"words": "words", "stems": "stems"}
+UNITS = ("words", "stems")
 LONGEST = 4
 
 
 def covered(pairs: Encoded, unit: str, n: int) -> Floats:
     """Return the share of the question's distinct runs of n terms that the passage has."""
-    question, passage = grams(getattr(pairs, unit), n)
+    question, passage = grams(pairs.unit(unit), n)
     return share(pairs.shared(question, passage), question.size[pairs.question])
 
 
 def jaccard(pairs: Encoded, unit: str, n: int) -> Floats:
     """Return the distinct runs of n terms that both have, as a share of those that either has."""
-    question, passage = grams(getattr(pairs, unit), n)
+    question, passage = grams(pairs.unit(unit), n)
     both = pairs.shared(question, passage)
     return share(both, question.size[pairs.question] + passage.size[pairs.passage] - both)
 
@@ -57,7 +59,7 @@ def idf_jaccard(pairs: Encoded) -> Floats:
 def tfidf_cosine(pairs: Encoded) -> Floats:
     """Return the cosine of the two vectors of (1 + log tf) x idf."""
     question, passage, idf = _sides(pairs)
-    left, right = ((1 + np.log(side.count)) * idf[side.code] for side in (question, passage))
+    left, right = ((1 + np.log(side.times)) * idf[side.code] for side in (question, passage))
     size = np.sqrt(question.total(left**2)[pairs.question] * passage.total(right**2)[pairs.passage])
     return np.minimum(share(pairs.shared(question, passage, left, right), size), 1.0)
 
@@ -79,8 +81,8 @@ def _of_runs(unit: str, n: int) -> tuple[Feature, Feature]:
     said = f"share of the question's distinct {run} that the passage has"
     both = f"distinct {run} of both, as a share of those of either"
     return (
-        Feature(f"{unit}_{n}_covered", "overlap", said, lambda pairs: covered(pairs, unit, n)),
-        Feature(f"{unit}_{n}_jaccard", "overlap", both, lambda pairs: jaccard(pairs, unit, n)),
+        Feature(f"{unit}_{n}_covered", "overlap", said, partial(covered, unit=unit, n=n)),
+        Feature(f"{unit}_{n}_jaccard", "overlap", both, partial(jaccard, unit=unit, n=n)),
     )
 
 
@@ -90,13 +92,13 @@ FEATURES = (
         "content_covered",
         "overlap",
         "share of the question's content stems that the passage has",
-        lambda pairs: covered(pairs, "content", 1),
+        partial(covered, unit="content", n=1),
     ),
     Feature(
         "content_jaccard",
         "overlap",
         "content stems of both, as a share of those of either",
-        lambda pairs: jaccard(pairs, "content", 1),
+        partial(jaccard, unit="content", n=1),
     ),
     Feature("idf_covered", "rarity", "the same as content_covered, rare stems counting more", idf_covered),
     Feature("idf_jaccard", "rarity", "the same as content_jaccard, rare stems counting more", idf_jaccard),

@@ -34,7 +34,8 @@ def latent_cosine(pairs: Encoded) -> Floats:
     with np.errstate(invalid="ignore"):  # scikit-learn divides by the variance, which texts that are alike have not
         model = _sklearn().TruncatedSVD(size, random_state=0).fit(_weighted(corpus, idf))
     left, right = (_unit(model.transform(_weighted(side, idf))) for side in (question, passage))
-    return np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), -1, 1).round(PLACES) + 0.0
+    found: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), -1, 1).round(PLACES) + 0.0
+    return found
 
 
 def topic_overlap(pairs: Encoded) -> Floats:
@@ -44,13 +45,14 @@ def topic_overlap(pairs: Encoded) -> Floats:
         return np.zeros(len(pairs))
     model = _sklearn().LatentDirichletAllocation(TOPICS, max_iter=PASSES, random_state=0).fit(corpus)
     left, right = (np.sqrt(model.transform(side)) for side in (question, passage))
-    return np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), 0, 1).round(PLACES)
+    found: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), 0, 1).round(PLACES)
+    return found
 
 
 def _sklearn() -> Any:
     """Return scikit-learn's decompositions."""
     try:
-        from sklearn import decomposition
+        from sklearn import decomposition  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra("'adjudge[learn]'", "a topic model") from error
     return decomposition
@@ -69,7 +71,7 @@ def _matrix(held: Bag, size: int) -> Any:
     """Return a bag as a sparse matrix."""
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((held.count, held.code, held.start), (held.start.size - 1, size))
+    return csr_matrix((held.times, held.code, held.start), (held.start.size - 1, size))
 
 
 def _weighted(count: Any, idf: Floats) -> Any:
@@ -85,7 +87,8 @@ def _weighted(count: Any, idf: Floats) -> Any:
 def _unit(vector: Floats) -> Floats:
     """Return vectors of length 1, or 0 where they are 0 but for what rounding leaves."""
     size = np.linalg.norm(vector, axis=1, keepdims=True)
-    return np.divide(vector, size, out=np.zeros_like(vector), where=size > 1e-9)
+    found: Floats = np.divide(vector, size, out=np.zeros_like(vector), where=size > 1e-9)
+    return found
 
 
 FEATURES = (
