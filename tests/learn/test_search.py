@@ -103,6 +103,15 @@ def test_topics_are_in_order_and_the_run_can_be_written():
     assert run_text(run).splitlines()[0].endswith(" first")
 
 
+def test_blocks_of_queries_change_nothing(monkeypatch):
+    """One query at a time, or all in one block."""
+    queries = {f"q{n}": word for n, word in enumerate(["lamb", "snow", "Mary", "wolf", "little"])}
+    index = Index(PASSAGES)
+    together = index.search(queries).table
+    monkeypatch.setattr("adjudge.learn.search.CELLS", 1)
+    assert index.search(queries).table.equals(together)
+
+
 def test_one_query_at_a_time():
     """The same passages and scores as in a run."""
     index = Index(PASSAGES)

@@ -34,7 +34,8 @@ Progress: TypeAlias = Callable[[int, int], None]  # told what is done, and of ho
 
 FORMAT = 1
 FILES = ("index.json", "postings.npz")
-BLOCK = 512  # queries between two words of progress
+BLOCK = 512  # queries between two words of progress, fewer where many passages are found of each
+CELLS = 4_000_000  # passages found that are held at a time
 LINES = 2_000  # passages between two
 
 
@@ -98,10 +99,11 @@ class Index:
         asked = read_queries(queries)
         topics = sorted(asked)
         depth, parts = min(depth, len(self)), []
-        for first in range(0, len(topics), BLOCK):
+        step = max(1, min(BLOCK, CELLS // depth))
+        for first in range(0, len(topics), step):
             if progress is not None:
                 progress(first, len(topics))
-            block = topics[first : first + BLOCK]
+            block = topics[first : first + step]
             coded = [self._codes(asked[topic]) for topic in block]
             parts.append(_found(self.postings, len(self), block, coded, depth))
         if progress is not None:

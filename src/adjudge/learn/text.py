@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from threading import Lock
 
 from adjudge.errors import MissingExtra
 
@@ -36,10 +37,11 @@ class Stems(dict[str, str]):
             from snowballstemmer import stemmer  # type: ignore[import-untyped]
         except ImportError as error:
             raise MissingExtra("'adjudge[learn]'", "stemming") from error
-        self._stemmer = stemmer("english")
+        self._stemmer, self._lock = stemmer("english"), Lock()
 
     def __missing__(self, word: str) -> str:
-        stem: str = self._stemmer.stemWord(word)
+        with self._lock:  # the stemmer holds the word while it works
+            stem: str = self._stemmer.stemWord(word)
         self[word] = stem
         return stem
 
