@@ -31,9 +31,10 @@ def rows_of(content):
 
 @pytest.fixture
 def believed(desk):
-    """Leave a consensus in which the first item is relevant, the second not, the rest open."""
+    """Leave a consensus in which one item is relevant, one not, the rest open."""
     belief = np.full(len(desk.store.ledger.items.pairs), 0.5, np.float32)
-    belief[1], belief[2] = 0.9, 0.2
+    belief[desk.store.ledger.items.ids["oak", "oak-0"]] = 0.9
+    belief[desk.store.ledger.items.ids["oak", "oak-1"]] = 0.2
     (desk.folder / "consensus").mkdir()
     np.save(desk.folder / "consensus" / "belief.npy", belief)
     (desk.folder / "consensus" / "judges.json").write_text('{"ann": {}}')

@@ -1,5 +1,6 @@
 """Programs as judges: prompts out, answers in."""
 
+import base64
 import json
 import random
 
@@ -75,8 +76,31 @@ def asked(desk, pairs):
 def test_prompts_say_nothing_of_gold(desk):
     """Gold and other pairs have the same fields, and ids of one kind."""
     gold, other = asked(desk, [("oak", "oak-gold-0"), ("oak", "oak-0")])
-    assert gold.keys() == other.keys() == {"id", "prompt", "topic", "document"}
+    assert gold.keys() == other.keys() == {"id", "prompt", "topic"}
+    assert "gold" not in json.dumps(gold["id"]) + gold["topic"]
     assert SEAL.prompt_of(gold["id"]) == desk.store.ledger.items.ids["oak", "oak-gold-0"]
+
+
+def test_no_number_can_be_read_from_an_id():
+    """Ids of neighbours share nothing, and none holds its item's number in any of the usual writings."""
+    ids = [SEAL.prompt(item) for item in range(300)]
+    assert len(set(ids)) == 300
+    assert {len(one) for one in ids} == {32}
+    raw = [base64.b32decode(one) for one in ids]
+    for place in range(20):  # at every place, bytes as by chance: sorted ids are in no order of the items
+        assert len({one[place] for one in raw}) > 100
+    assert sorted(range(300), key=ids.__getitem__) != list(range(300))
+
+
+def test_ids_are_not_made_up():
+    """A changed letter, a cut or a foreign id is of no item."""
+    word = SEAL.prompt(7)
+    assert SEAL.prompt_of(word) == 7
+    for place, letter in enumerate(word):
+        other = "A" if letter != "A" else "B"
+        assert SEAL.prompt_of(word[:place] + other + word[place + 1 :]) is None
+    for text in (word[:-8], word.lower(), word + "A" * 8, "7", Seal(b"x" * 32).prompt(7)):
+        assert SEAL.prompt_of(text) is None
 
 
 def test_answers_come_back_as_judgments(desk):

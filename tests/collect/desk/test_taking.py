@@ -18,17 +18,22 @@ def asked(desk, judge, limit=None, share=0.2):
         return [json.loads(line) for line in program_prompts(connection, desk.campaign, SEAL, judge, limit, share)]
 
 
+def is_gold(desk, row):
+    """Return whether a prompt is about gold, which only the key's owner can tell."""
+    return "gold" in desk.store.ledger.items.pairs[SEAL.prompt_of(row["id"])][1]
+
+
 def test_a_program_goes_the_whole_way(desk):
     """Prompts out, answers in: it is a judge then, its gold is counted, and it is not asked the same again."""
     prompts = asked(desk, "my-model", share=0.25)
-    gold = [row for row in prompts if "gold" in row["document"]]
+    gold = [row for row in prompts if is_gold(desk, row)]
     assert (len(prompts), len(gold)) == (16, 4)
     lines = [json.dumps({"id": row["id"], "answer": "relevant"}) for row in prompts[1:]]
     content = "\n".join([json.dumps({"id": prompts[0]["id"], "answer": "?"}), *lines]).encode()
     studio = Studio(desk.campaign, desk.store, SEAL)
     told = take_in_alone(studio, content, "answers.jsonl", "my-model")
     assert (told["taken"], told["judges"], len(told["unread"])) == (15, ["my-model"], 1)
-    assert told["hidden_gold"]["of"] == sum("gold" in row["document"] for row in prompts[1:])
+    assert told["hidden_gold"]["of"] == sum(is_gold(desk, row) for row in prompts[1:])
     again = take_in_alone(studio, content, "answers.jsonl", "my-model")
     assert (again["taken"], again["skipped"]) == (0, 15)
     left = asked(desk, "MY-MODEL", share=0)

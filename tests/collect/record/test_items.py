@@ -23,8 +23,8 @@ def test_the_pool_is_kept_by_topic(crowd):
     """Only the pool's items are to be judged, each under its topic."""
     made = crowd("[qualification]\nrequired = false\n", topics=3, pool=4, jobs=0)
     items = made.store.ledger.items
-    assert [[items.pairs[item] for item in ids] for ids in items.of_topic] == [
-        [(f"t{t}", f"d{t}-{n}") for n in range(4)] for t in range(3)
+    assert [{items.pairs[item] for item in ids} for ids in items.of_topic] == [
+        {(f"t{t}", f"d{t}-{n}") for n in range(4)} for t in range(3)
     ]
     assert items.pooled.sum() == 12
 

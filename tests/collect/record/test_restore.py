@@ -46,3 +46,13 @@ def test_a_restart_changes_nothing(crowd):
     for one in (*before["assignments"].values(), *after["assignments"].values()):
         one.pop("active")  # a lease that was held without an answer starts from the last answer
     assert after == before
+
+
+def test_numbers_of_items_tell_nothing(file_crowd):
+    """Items are numbered by chance: the pool does not come before fixed sets, nor in the order of its file."""
+    made = file_crowd(topics=12)
+    pairs = [pair for pair in made.store.ledger.items.pairs if pair and pair[0]]
+    pool = set(made.campaign.pool)
+    kinds = [pair in pool for pair in pairs]
+    assert True in kinds[kinds.index(False) :]
+    assert [pair for pair in pairs if pair in pool] != list(made.campaign.pool)

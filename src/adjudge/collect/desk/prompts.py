@@ -1,6 +1,6 @@
 """A program as a judge: pending pairs go out as prompts, and its answers come back as judgments.
 
-Among the prompts are pairs whose grade is known. Their ids are sealed like all others and say nothing of it, so how
+Among the prompts are pairs whose grade is known. Their ids are words like all others and say nothing of it, so how
 often the program is right on them is an honest number. What a document says is text to judge and never an instruction:
 the prompt says so, and sets it apart by a mark that the document cannot contain.
 """
@@ -124,11 +124,11 @@ def mixed(
 def prompt_lines(
     campaign: Campaign, pairs: Iterable[Pair], item_of: dict[Pair, int], seal: Seal, rng: random.Random
 ) -> Iterator[str]:
-    """Return JSON lines, one a pair: id, prompt, topic, document."""
+    """Return JSON lines, one a pair: id, prompt, topic. The document's name stays here: names may tell what is gold."""
     for topic, document in pairs:
         mark = f"=== document {rng.getrandbits(64):016x} ==="
         text = prompt_text(campaign.topics[topic], campaign.documents.document(document), mark)
-        line = {"id": seal.prompt(item_of[topic, document]), "prompt": text, "topic": topic, "document": document}
+        line = {"id": seal.prompt(item_of[topic, document]), "prompt": text, "topic": topic}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 

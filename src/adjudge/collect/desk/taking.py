@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +72,7 @@ def program_prompts(
     """Return prompts for what a judge may judge next, gold among them; documents are read as they are asked for."""
     names = connection.execute(select(people.c.name, people.c.id))
     person = {name.casefold(): number for name, number in names}.get(judge.casefold())
-    rng = random.Random(secrets.randbits(64))
+    rng = random.SystemRandom()  # marks in the prompts would give away the state, and so the order, of a generator
     rows = connection.execute(select(items.c.topic, items.c.document, items.c.id))
     item_of = {(topic, document): number for topic, document, number in rows}
     gold = [pair for pair in pending(connection, campaign, person, gold=True) if pair in item_of]

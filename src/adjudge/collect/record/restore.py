@@ -6,6 +6,7 @@ and how it ended.
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -104,9 +105,10 @@ def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int,
 
 
 def missing_items(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """Yield rows for the campaign's pairs that have no number yet."""
+    """Yield rows for the campaign's pairs that have no number yet, numbered by chance: no number tells what is gold."""
     campaign = ledger.campaign
     fixed = ((one.topic, document) for one in campaign.sets for document in one.documents)
     new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
-    for number, (topic, document) in enumerate(new, ledger.next_id(s.items)):
+    order = secrets.SystemRandom().sample(list(new), len(new))
+    for number, (topic, document) in enumerate(order, ledger.next_id(s.items)):
         yield {"id": number, "topic": topic, "document": document}
