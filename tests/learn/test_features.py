@@ -195,7 +195,11 @@ def test_no_pairs():
     assert features([]).X.shape == (0, len(known_features()))
 
 
-def test_the_page_lists_every_feature():
-    """Written from the registry."""
+def test_the_page_lists_every_feature(tmp_path, monkeypatch):
+    """Written from the registry; and its example runs."""
     page = (Path(__file__).parents[2] / "docs/features.md").read_text(encoding="utf8")
     assert all(f"| `{name}` |" in page for name in FEATURES)
+    monkeypatch.chdir(tmp_path)
+    known = {}
+    exec(page.split("```python\n")[1].split("```")[0], known)
+    assert known["table"].X.shape == (2, len(known_features(["overlap", "okapi"])))
