@@ -68,7 +68,7 @@ def desk_studio(folder, start=2e9):
     from adjudge.collect.record import schema
     from adjudge.collect.record.store import Change
     from adjudge.collect.studio import open_store
-    from adjudge.collect.work import commands
+    from adjudge.collect.work import commands, grading
 
     campaign, time = load_campaign(folder), [start]
     store = open_store(campaign)
@@ -95,7 +95,7 @@ def desk_studio(folder, start=2e9):
         held = open_work(who)
         for one in held.sets:
             time[0] += 100
-            grades = commands.grades(store.ledger, one)
+            grades = grading.grades(store.ledger, one)
             said = [relevance if grade is None else int((grade > 0) == right) for grade in grades]
             order = sorted(range(len(said)), key=lambda slot: -said[slot])
             answers = [
@@ -188,7 +188,7 @@ def crowd_text(name):
 
 def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
     """Return answers to a whole set: gold as it is or the other way round, everything else relevant."""
-    from adjudge.collect.work.commands import grades
+    from adjudge.collect.work.grading import grades
 
     known = grades(ledger, one)
     said = [1 if grade is None else int((grade > 0) == right) for grade in known]

@@ -16,7 +16,7 @@ from adjudge.collect.entry.access import Seal
 from adjudge.collect.studio import Studio
 from adjudge.collect.web.app import create_app
 from adjudge.collect.web.identity import COOKIE
-from adjudge.collect.work.commands import grades
+from adjudge.collect.work.grading import grades
 
 SETTINGS = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n[redundancy]\njudgments = 9\n"
 JUDGES = 70

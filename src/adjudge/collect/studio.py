@@ -22,7 +22,7 @@ from adjudge.collect.record import schema
 from adjudge.collect.record.ledger import Ledger
 from adjudge.collect.record.restore import missing_items, restored
 from adjudge.collect.record.store import Change, Store, View, url_of
-from adjudge.collect.work.commands import expire
+from adjudge.collect.work.commands import expire, hand_in, release_broken
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
@@ -37,6 +37,7 @@ class Studio:
     def __init__(self, campaign: Campaign, store: Store, seal: Seal) -> None:
         self.campaign, self.store, self.seal = campaign, store, seal
         self.beliefs = Beliefs(campaign.folder)
+        self.began = store.clock()
         self.limits = Limits(RATES)
         self.rng = np.random.default_rng(secrets.randbits(128))
 
@@ -90,7 +91,8 @@ class Studio:
         """End what has run out, again and again."""
         while True:
             try:
-                await self.do(expire)
+                await self.do(expire, self.began)
+                await self.do(hand_in, self.began)
             except Exception as error:  # the disk may be full for now: the next tick tries again
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)
@@ -99,11 +101,14 @@ class Studio:
         """Keep the consensus fresh."""
         known: tuple[int, ...] | None = None
         while True:
-            if (new := news(self.ledger)) != known or self.beliefs.due:
-                await consult(self.campaign.folder)
-                known = new
-            if self.beliefs.refresh():
-                await self.do(believe, self.beliefs)
+            try:
+                if (new := news(self.ledger)) != known or self.beliefs.due:
+                    await consult(self.campaign.folder)
+                    known = new
+                if self.beliefs.refresh():
+                    await self.do(believe, self.beliefs)
+            except Exception as error:
+                LOG.warning("the consensus could not be taken in: %s", error)
             await asyncio.sleep(self.campaign.settings.consensus.every_seconds)
 
 
@@ -136,6 +141,7 @@ def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> 
     store = Store(url_of(database, campaign.folder), fold, clock)
     try:
         number_items(store)
+        store.do(release_broken)
     except BaseException:
         store.close()
         raise

@@ -67,8 +67,9 @@ def test_gold_that_was_ruled_to_be_wrong_does_not_stand(connection):
         insert(schema.sets).values(id=1, assignment=1, position=0, use="gold", name="g", token="s"),
     )
     connection.execute(insert(schema.slots), [{"set": 1, "slot": 0, "item": 1}, {"set": 1, "slot": 1, "item": 3}])
-    for number, slot, upheld in ((1, 0, 1), (2, 1, 0)):
-        connection.execute(insert(schema.contests).values(id=number, at=0, person=1, set=1, slot=slot, comment=""))
+    for number, slot, item, upheld in ((1, 0, 1, 1), (2, 1, 3, 0)):
+        told = {"id": number, "at": 0, "person": 1, "set": 1, "slot": slot, "item": item, "comment": ""}
+        connection.execute(insert(schema.contests).values(told))
         connection.execute(insert(schema.rulings).values(id=number, at=0, contest=number, upheld=upheld, reason=""))
     assert accepted(connection, GOLD).gold == {3: 0}
 

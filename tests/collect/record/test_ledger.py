@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 
 from adjudge.collect.record import schema as s
@@ -43,13 +45,18 @@ def test_judgments_revise_what_is_believed(file_crowd):
     made = file_crowd(FREE, monitoring=0)
     ledger = made.store.ledger
     matrix = np.array([[0.8, 0.2], [0.1, 0.9]])
-    ledger.believe(np.full(len(ledger.items.pairs), 0.5), lambda person: matrix, 0)
+
+    def found(belief, upto):
+        array = np.full(len(ledger.items.pairs), belief)
+        return SimpleNamespace(array=array, typical=matrix, upto=upto, confusion=lambda person: matrix)
+
+    ledger.believe(found(0.5, 0))
     held = made.through(made.person("ann"))
     item = next(one.items[0] for one in held.sets if one.use == "work")
     assert ledger.belief[item] == 0.9 / 1.1  # she calls everything relevant
-    ledger.believe(np.full(len(ledger.items.pairs), 0.4), lambda person: matrix, upto=0)
+    ledger.believe(found(0.4, 0))
     assert np.isclose(ledger.belief[item], 0.4 * 0.9 / (0.4 * 0.9 + 0.6 * 0.2))
-    ledger.believe(np.full(len(ledger.items.pairs), 0.4), lambda person: matrix, upto=10**6)
+    ledger.believe(found(0.4, 10**6))
     assert ledger.belief[item] == 0.4
     assert ledger.since == []
 

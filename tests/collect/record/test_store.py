@@ -3,6 +3,7 @@ import threading
 import pytest
 import sqlalchemy
 from sqlalchemy import insert, select
+from sqlalchemy.pool import NullPool
 
 from adjudge.collect.record import schema as s
 from adjudge.collect.record.store import Change
@@ -96,10 +97,74 @@ def test_rows_the_database_refuses_harm_no_other(crowd):
         ],
     )
     assert (first, third) == ("1", "2")
-    assert isinstance(second, Unsaved)
+    assert isinstance(second, sqlalchemy.exc.IntegrityError)  # to try again would not help
     assert len(kept(made, s.switches)) == 2
     assert made.store.ledger is not before
     assert list(made.store.ledger.people) == [ann]
+
+
+@pytest.mark.parametrize("where", ["audit", "fold", "view", "reply"])
+def test_whatever_fails_the_next_is_served(crowd, where):
+    """A fault after the decision, wherever it is, harms the one command and no other."""
+    made = crowd()
+
+    def bad(ledger, now):
+        change = switch(ledger, now, "bad", "1")
+        if where == "audit":
+            return change._replace(audit=("eve\ud800", "x", {}))
+        return change._replace(rows=[*change.rows, (s.answers, {"set": 99})]) if where == "fold" else change
+
+    def view(ledger, now, answer):
+        raise KeyError("gone")
+
+    told = []
+
+    def reply(answer, error):
+        told.append((answer, error))
+        if where == "reply":
+            raise RuntimeError("the loop is closed")
+
+    made.store.ask(lambda ledger, now: switch(ledger, now, "before", "1"), lambda *answer: told.append(answer))
+    made.store.ask(bad, reply, view if where == "view" else None)
+    made.store.ask(lambda ledger, now: switch(ledger, now, "after", "2"), lambda *answer: told.append(answer))
+    made.store.start()
+    made.store.close()
+    happened = {"before", "after"} | ({"bad"} if where == "reply" else set())
+    assert sum(error is None for _, error in told) == len(happened)
+    assert {row["name"] for row in kept(made, s.switches)} == happened
+    assert set(made.store.ledger.switches) == happened
+
+
+def test_too_many_waiting_are_told_so(crowd, monkeypatch):
+    """A queue that no disk empties does not grow for ever."""
+    monkeypatch.setattr("adjudge.collect.record.store.WAITING", 2)
+    made = crowd()
+    told = []
+    for n in range(3):
+        made.store.ask(lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda *answer: told.append(answer))
+    assert [type(error) for _, error in told] == [Unsaved]
+    made.store.start()
+    made.store.close()
+    assert len(told) == 3
+
+
+def test_a_lost_lock_is_taken_anew_or_nothing_is_written(crowd, database):
+    """When PostgreSQL ends the writer's connection, the next commit holds the lock again, or another studio has it."""
+    if database != "postgresql":
+        return
+    made = crowd()
+    made.do(switch, "a", "1")
+    end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+    with sqlalchemy.create_engine(made.store.url, poolclass=NullPool).connect() as connection:
+        connection.exec_driver_sql(end)
+        made.do(switch, "b", "2")
+        assert set(made.store.ledger.switches) == {"a", "b"}
+        connection.exec_driver_sql(end)
+    other = open_store(made.campaign)
+    with pytest.raises(Unsaved, match="another adjudge is writing"):
+        made.do(switch, "c", "3")
+    other.close()
+    made.do(switch, "d", "4")
 
 
 def test_a_failed_commit_leaves_no_trace(crowd, monkeypatch):

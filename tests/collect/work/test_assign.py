@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.collect.gate.information import TYPICAL
 from adjudge.collect.record.items import Items, Met
 from adjudge.collect.records import FixedSet
 from adjudge.collect.settings import Redundancy
@@ -21,12 +22,12 @@ def shelf(topics, documents):
     return items
 
 
-def planned(items, sets, size, redundancy=None, met=None, belief=None, seed=0):
+def planned(items, sets, size, redundancy=None, met=None, belief=None, seed=0, taken=()):
     """Return the sets that a judge would be given."""
     redundancy, rng = redundancy or Redundancy(), np.random.default_rng(seed)
     may = assign.open_items(items, redundancy, belief)
-    press = assign.priority(items, redundancy, belief, rng)
-    return assign.work_sets(items, met or Met(0), sets, size, may, press, rng)
+    press = assign.priority(items, redundancy, belief, TYPICAL, rng)
+    return assign.work_sets(items, met or Met(0), (sets, size), may, press, rng, taken)
 
 
 @given(st.integers(1, 8), st.integers(1, 12), st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
@@ -69,6 +70,29 @@ def test_topics_repeat_only_when_there_are_too_few():
     items = shelf(2, 10)
     topics = sorted(items.pairs[one[0]][0] for one in planned(items, 4, 5))
     assert topics == ["t0", "t0", "t1", "t1"]
+
+
+def test_topics_that_are_taken_come_last():
+    """A topic that another set of the assignment has is used again only where there is no other."""
+    items = shelf(3, 5)
+    assert [items.pairs[one[0]][0] for one in planned(items, 2, 5, taken={1})] != ["t1"]
+    assert {items.pairs[one[0]][0] for one in planned(items, 2, 5, taken={1})} == {"t0", "t2"}
+    assert sorted(items.pairs[one[0]][0] for one in planned(items, 3, 5, taken={1})) == ["t0", "t1", "t2"]
+
+
+def test_what_nobody_can_tell_is_not_asked_of_everybody():
+    """An item that as many judges could not tell as were to judge it is set aside."""
+    items = shelf(1, 2)
+    items.untold[1:] = [3, 2]
+    assert assign.open_items(items, Redundancy(), None)[1:].tolist() == [False, True]
+
+
+def test_fixed_sets_of_different_topics():
+    """Sets are of topics that differ and are not taken, where there are enough."""
+    sets = [FixedSet(name, "gold", topic, ()) for name, topic in (("a", "x"), ("b", "x"), ("c", "y"))]
+    assert [one.name for one in assign.of_different_topics(sets, 2, ())] == ["a", "c"]
+    assert [one.name for one in assign.of_different_topics(sets, 1, ["x"])] == ["c"]
+    assert [one.name for one in assign.of_different_topics(sets, 3, ())] == ["a", "c", "b"]
 
 
 def test_adaptive_takes_what_tells_most():

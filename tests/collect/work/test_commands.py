@@ -5,8 +5,10 @@ import pytest
 from sqlalchemy import func, select
 
 from adjudge.collect.record import schema as s
+from adjudge.collect.record.store import Change
 from adjudge.collect.refused import Refused
 from adjudge.collect.work import commands as c
+from adjudge.collect.work.grading import grades
 
 FREE = "[qualification]\nrequired = false\n"
 
@@ -21,11 +23,16 @@ def test_assignment_has_six_sets_of_different_topics_and_one_of_gold(crowd):
     """The paper's assignment: six sets of five, one topic each, one of them gold."""
     made = crowd(FREE, monitoring=0)
     held = made.open_work(made.person("ann"))
-    topics = [made.store.ledger.items.pairs[one.items[0]][0] for one in held.sets]
     assert [len(one.items) for one in held.sets] == [5] * 6
     assert sorted(one.use for one in held.sets) == ["gold"] + ["work"] * 5
-    work = [topic for topic, one in zip(topics, held.sets, strict=True) if one.use == "work"]
-    assert len(set(work)) == 5
+
+
+def test_no_topic_comes_twice(crowd):
+    """Gold and monitoring have topics of their own too: a topic that came twice would tell which sets they are."""
+    made = crowd(FREE, topics=8)
+    for n in range(6):
+        held = made.open_work(made.person(f"judge {n}"))
+        assert len({made.store.ledger.items.pairs[one.items[0]][0] for one in held.sets}) == 6
 
 
 def test_gold_stands_anywhere(crowd):
@@ -286,14 +293,14 @@ def test_contesting_gold(crowd):
     ann = made.person("ann")
     held = made.open_work(ann)
     gold = next(one for one in held.sets if one.use == "gold")
-    with pytest.raises(Refused, match="not finished"):
+    with pytest.raises(Refused, match="finished and reviewed"):
         made.do(c.contest, ann, gold.token, 0, "no")
     made.through(ann, right=False)
     for _ in range(2):
         made.do(c.contest, ann, gold.token, 0, "it is about oaks")
     assert rows_of(made, s.contests) == 1
     other = next(one for one in held.sets if one.use == "work")
-    with pytest.raises(Refused, match="no right answer"):
+    with pytest.raises(Refused, match="shows no mistake"):
         made.do(c.contest, ann, other.token, 0, "no")
 
 
@@ -322,3 +329,128 @@ def test_adaptive_items_stop_when_sure(crowd):
     judged = ledger.items.judged
     assert judged[sure] == 2
     assert judged[ledger.items.pooled].max() == 4
+
+
+def test_contesting_is_for_work_that_was_done(crowd):
+    """Who gives an assignment up learns nothing of gold by contesting it."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    made.do(c.release, ann, held.token)
+    for one in held.sets:
+        with pytest.raises(Refused, match="finished and reviewed"):
+            made.do(c.contest, ann, one.token, 0, "no")
+
+
+def test_gold_that_was_ruled_wrong_grades_nobody(crowd):
+    """A document whose contest was upheld is not graded any more, and its set is not given out again."""
+    made = crowd(FREE, gold=1)
+    ann, bob = made.person("ann"), made.person("bob")
+    gold = next(one for one in made.through(ann, right=False).sets if one.use == "gold")
+    early = made.open_work(bob)
+    made.do(c.contest, ann, gold.token, 0, "wrong")
+    ledger = made.store.ledger
+
+    def uphold(ledger, now):
+        row = {"id": 1, "at": now, "contest": 1, "upheld": 1, "reason": "", "by": None}
+        return Change([(s.rulings, row)])
+
+    made.do(uphold)
+    assert ledger.overruled == {gold.items[0]}
+    assert grades(ledger, gold)[0] is None
+    assert early.id in ledger.assignments
+    for n in range(20):
+        held = made.open_work(made.person(f"judge {n}"))
+        assert gold.name not in {one.name for one in held.sets}
+
+
+def test_sets_with_a_document_one_has_judged_are_not_given(crowd):
+    """Gold made of documents that a judge met as work is not gold for that judge, and loses nobody's work."""
+    made = crowd(FREE, topics=2, pool=100, gold=1, monitoring=0, jobs=0)
+    ann = made.person("ann")
+    ledger = made.store.ledger
+    for one in made.campaign.sets:
+        if one.name == "gold-0-0":
+            ledger.people[ann].met.add(ledger.items.ids[one.topic, one.documents[0]])
+    assert [one.name for one in made.open_work(ann).sets if one.use == "gold"] == ["gold-1-0"]
+
+
+def test_what_was_judged_elsewhere_meanwhile_stays(crowd):
+    """A judgment imported while its item was out is kept as it was; the rest of the assignment is accepted."""
+    made = crowd(FREE, monitoring=0)
+    ann = made.person("ann")
+    held = made.open_work(ann)
+    item = next(one.items[0] for one in held.sets if one.use == "work")
+
+    def bring(ledger, now):
+        row = {"id": 1, "at": now, "item": item, "person": ann, "assignment": None, "use": "imported"}
+        return Change([(s.judgments, {**row, "relevance": 0, "rank": None, "seconds": None, "comment": ""})])
+
+    made.do(bring)
+    assert made.through(ann).outcome == "passed"
+    assert rows_of(made, s.judgments) == 30
+    assert made.store.ledger.items.judged[item] == 1
+
+
+def test_a_lead_s_pause_outlives_the_qualification(crowd):
+    """What a person decided is not undone by an outcome."""
+    made = crowd()
+    ann = made.person("ann")
+    made.open_work(ann)
+
+    def pause(ledger, now):
+        row = {"id": 1, "at": now, "person": ann, "standing": "paused", "reason": "fraud?", "by": None}
+        return Change([(s.standings, row)])
+
+    made.do(pause)
+    assert made.through(ann).outcome == "passed"
+    assert made.store.ledger.people[ann].standing == "paused"
+
+
+def test_a_second_attempt_is_no_open_book(crowd):
+    """Right answers are not shown while an attempt is left, and other jobs come first."""
+    from adjudge.collect.work.views import review_view
+
+    made = crowd("[qualification]\nattempts = 2\njobs = 2\ncorrect = 2\n")
+    ann = made.person("ann")
+    first = made.through(ann, right=False)
+    assert review_view(made.store.ledger, first)["mistakes"] == []
+    second = made.through(ann, right=False)
+    assert not {one.name for one in first.sets} & {one.name for one in second.sets}
+    assert len(review_view(made.store.ledger, second)["mistakes"]) == 2
+
+
+def test_leases_count_from_the_start_of_the_studio(crowd):
+    """After a night off, judges have a lease's time to come back."""
+    made = crowd(FREE)
+    held = made.open_work(made.person("ann"))
+    made.time[0] += 50_000
+    assert made.do(c.expire, made.time[0] - 100) == 0
+    made.time[0] += 4_000
+    assert made.do(c.expire, made.time[0] - 4_100) == 1
+    assert held.outcome == "expired"
+
+
+def test_what_a_worker_passed_and_left_is_handed_in(crowd):
+    """A crowd's worker who closed the page has submitted after a lease, and may take on more."""
+    made = crowd(FREE)
+    ann = made.person("ann")
+    made.do(c.take_assignment, ann, np.random.default_rng(0), "prolific session")
+    held = made.through(ann)
+    assert made.do(c.hand_in) == 0
+    made.time[0] += 4_000
+    assert made.do(c.hand_in) == 1
+    assert held.outcome == "submitted"
+    assert held.code
+    assert made.do(c.hand_in) == 0
+
+
+def test_work_on_what_is_gone_is_taken_back(crowd):
+    """An open assignment with a document that the files no longer have goes back at the start."""
+    made = crowd(FREE)
+    held = made.open_work(made.person("ann"))
+    assert made.do(c.release_broken) == 0
+    gone = made.store.ledger.items.pairs[held.sets[0].items[0]][1]
+    del made.campaign.documents._places[gone]
+    assert made.do(c.release_broken) == 1
+    assert held.outcome == "released"

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from adjudge.arrays import Floats, frozen
+from adjudge.arrays import Floats
+from adjudge.collect.gate.information import TYPICAL
 
 FOLDER = "consensus"
 BELIEF, CONFUSION, SUMMARY, JUDGES, ITEMS = "belief.npy", "judges.npz", "summary.json", "judges.json", "items.json"
-TYPICAL = frozen(np.array([[0.85, 0.15], [0.15, 0.85]]))  # of a judge, before anything is known of judges
 UNKNOWN = 0.5  # of an item, before anything is known of items
 
 

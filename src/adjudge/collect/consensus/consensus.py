@@ -23,11 +23,12 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.collect.consensus import beliefs
 from adjudge.collect.consensus.accepted import Accepted, accepted, mark
-from adjudge.collect.consensus.beliefs import TYPICAL, UNKNOWN, Beliefs, json_bytes, replace_file
+from adjudge.collect.consensus.beliefs import UNKNOWN, Beliefs, json_bytes, replace_file
 from adjudge.collect.files import gold as gold_file
 from adjudge.collect.files import settings_file
 from adjudge.collect.files.lines import text
 from adjudge.collect.files.problems import Problems
+from adjudge.collect.gate.information import TYPICAL
 from adjudge.collect.record.store import engine_of, url_of
 from adjudge.collect.records import Gold, Pair
 from adjudge.collect.settings import Settings

@@ -25,7 +25,7 @@ def news(ledger: Ledger) -> tuple[int, ...]:
 def believing(ledger: Ledger, beliefs: Beliefs) -> Ledger:
     """Have a ledger believe what the last consensus found; judgments it takes in from now on revise that."""
     if beliefs.array.size:
-        ledger.believe(beliefs.array.astype(float), beliefs.confusion, beliefs.upto)
+        ledger.believe(beliefs)
     return ledger
 
 

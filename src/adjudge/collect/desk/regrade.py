@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adjudge.collect.gate.gates import Answer, Verdict, qualification_verdict, work_verdict
-from adjudge.collect.work.commands import grades, timed
+from adjudge.collect.work.grading import grades, timed
 
 if TYPE_CHECKING:
     from adjudge.collect.record.ledger import Assignment, Ledger, Set
@@ -41,7 +41,7 @@ def _qualifying(ledger: Ledger, held: Set, dropped: Dropped) -> list[tuple[int |
 def _without(ledger: Ledger, held: Set, dropped: Dropped) -> tuple[Sequence[Answer], Sequence[int]]:
     """Return the answers and grades of a set without some documents, ranks closed up."""
     known = grades(ledger, held)
-    kept = [slot for slot in range(len(held.items)) if (held.id, slot) not in dropped]
+    kept = [slot for slot, grade in enumerate(known) if grade is not None and (held.id, slot) not in dropped]
     order = sorted(kept, key=lambda slot: held.answers[slot].rank or 0)
     rank = {slot: place for place, slot in enumerate(order, 1)}
     return [held.answers[slot]._replace(rank=rank[slot]) for slot in kept], [known[slot] or 0 for slot in kept]

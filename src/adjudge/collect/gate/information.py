@@ -11,9 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Flags, Floats, frozen
 
 LEAST = 1e-300  # stands for no probability where a logarithm is taken
+
+
+TYPICAL = frozen(np.array([[0.85, 0.15], [0.15, 0.85]]))  # of a judge, before anything is known of judges
 
 
 class Redundancy(Protocol):

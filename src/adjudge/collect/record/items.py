@@ -20,7 +20,9 @@ class Items:
         self.ids: dict[Pair, int] = {}
         self.judged = np.zeros(1, np.int16)  # judgments that count
         self.leased = np.zeros(1, np.int16)  # slots out with judges
+        self.untold = np.zeros(1, np.int16)  # judges who could not tell
         self.pooled = np.zeros(1, bool)  # to be judged; items of fixed sets are not
+        self.topics: dict[str, int] = {}
         self.of_topic: list[Ids] = []  # the pooled items of each of the campaign's topics
         self.topic = np.zeros(1, np.int32)  # which topic, of pooled items
 
@@ -32,14 +34,18 @@ class Items:
         self.ids[pair] = id
         if id >= len(self.judged):
             more = np.zeros(len(self.judged), np.int16)
-            self.judged, self.leased = np.concatenate([self.judged, more]), np.concatenate([self.leased, more])
+            self.judged, self.leased, self.untold = (
+                np.concatenate([counts, more]) for counts in (self.judged, self.leased, self.untold)
+            )
 
     def pool(self, campaign: Campaign) -> None:
         """Note which of the items that have a number are to be judged, by topic."""
         size = len(self.pairs)
-        self.judged, self.leased = self.judged[:size].copy(), self.leased[:size].copy()
+        self.judged, self.leased, self.untold = (
+            counts[:size].copy() for counts in (self.judged, self.leased, self.untold)
+        )
         self.pooled, self.topic = np.zeros(size, bool), np.zeros(size, np.int32)
-        topics = {name: t for t, name in enumerate(campaign.topics)}
+        topics = self.topics = {name: t for t, name in enumerate(campaign.topics)}
         for pair in campaign.pool:
             if (id_ := self.ids.get(pair)) is not None:
                 self.pooled[id_], self.topic[id_] = True, topics[pair[0]]
@@ -78,8 +84,8 @@ class Met:
             np.bitwise_or.at(bits, ids >> 3, (1 << (ids & 7)).astype(np.uint8))
             self._bits[:] = bits.tobytes()
 
-    def __contains__(self, item: int) -> bool:
-        return item >> 3 < len(self._bits) and bool(self._bits[item >> 3] >> (item & 7) & 1)
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, int) and item >> 3 < len(self._bits) and bool(self._bits[item >> 3] >> (item & 7) & 1)
 
     def among(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which of some items have been met."""

@@ -1,8 +1,9 @@
 """What is so now: the fold of all rows, held in memory by the one who writes.
 
-Every row is folded the same way whether it was just decided or is read back after a restart, so that nothing can be
-so in memory that the disk does not say. Items are counted in arrays; of assignments only those are kept that are
-open, or the last of their judge.
+Every row is folded the same way whether it was just decided or is read back after a restart, so that nothing that
+counts can be so in memory that the disk does not say. Beside the rows it holds two things that may be lost: when a
+judge was last heard of, and what is believed of items. Items are counted in arrays; of assignments only those are
+kept that are open, or the last of their judge.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,25 @@ from sqlalchemy import Table
 
 from adjudge.collect.files.campaign import Campaign
 from adjudge.collect.gate.gates import Answer
-from adjudge.collect.gate.information import revised
+from adjudge.collect.gate.information import TYPICAL, revised
 from adjudge.collect.record.chain import Link
 from adjudge.collect.record.items import Items, Met
+from adjudge.collect.records import Gold
 
 UNTOLD = Answer(None, False, None, 0.0)
 OVER = ("passed", "returned", "expired", "released")  # outcomes that end an assignment
 COUNTED = ("work", "imported")  # uses of judgments that count towards redundancy
+
+
+class Beliefs(Protocol):
+    """What a consensus found (``consensus.beliefs`` has it)."""
+
+    array: NDArray[np.float64]  # (I,)
+    typical: NDArray[np.float64]  # (2, 2)
+    upto: int
+
+    def confusion(self, person: int) -> NDArray[np.float64]:
+        """Return how a person errs, (2, 2)."""
 
 
 @dataclass(slots=True)
@@ -115,6 +128,7 @@ class Ledger:
         self.sets: dict[int, Set] = {}
         self.contests: dict[int, Mapping[str, Any]] = {}
         self.ruled: set[int] = set()
+        self.overruled: set[int] = set()  # items whose gold was ruled to be wrong
         self.invitations: dict[int, Mapping[str, Any]] = {}
         self.accepted: set[int] = set()
         self.tokens: dict[str, Mapping[str, Any]] = {}  # hash -> row
@@ -124,6 +138,7 @@ class Ledger:
         self.person_of: dict[int, int] = {}  # assignment -> person, of all there ever were
         self.belief: NDArray[np.float64] | None = None  # (I,) P(relevant), from the last consensus
         self.confusion: Callable[[int], NDArray[np.float64]] | None = None  # of a person, (2, 2)
+        self.typical: NDArray[np.float64] = TYPICAL  # of a judge whom nobody knows
         self.since: list[Mapping[str, Any]] = []  # judgments that came since
         self._last_id: dict[str, int] = {}
 
@@ -142,9 +157,15 @@ class Ledger:
         self.latest = max(self.latest, row.get("at", 0.0))
         self._FOLDS[table.name](self, row)
 
-    def judge_of(self, one: Set) -> Person:
-        """Return whose set it is."""
-        return self.people[self.assignments[one.assignment].person]
+    def gold_of(self, item: int) -> Gold | None:
+        """Return what the campaign's files know of an item."""
+        return self.campaign.gold.get(self.items.pairs[item])
+
+    def carry(self, before: Ledger) -> None:
+        """Take over from an earlier ledger when judges were last heard of: no row says that."""
+        for number in self.assignments.keys() & before.assignments.keys():
+            one = self.assignments[number]
+            one.active = max(one.active, before.assignments[number].active)
 
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that are not over."""
@@ -259,7 +280,10 @@ class Ledger:
     def _judgment(self, row: Mapping[str, Any]) -> None:
         person, item, relevance = self.people[row["person"]], row["item"], row["relevance"]
         person.met.add(item)
-        if relevance is None or row["use"] not in COUNTED:
+        if row["use"] not in COUNTED:
+            return
+        if relevance is None:
+            self.items.untold[item] += 1
             return
         person.counted.append(item)
         if not person.excluded:
@@ -268,16 +292,20 @@ class Ledger:
                 self.since.append(row)
                 self._revise(row)
 
-    def meet(self, person: Person, met: NDArray[np.int64], counted: NDArray[np.int64]) -> None:
-        """Take in all judgments of a person at once: items they have met, and those of them that count."""
+    def meet(
+        self, person: Person, met: NDArray[np.int64], counted: NDArray[np.int64], untold: NDArray[np.int64]
+    ) -> None:
+        """Take in all judgments of a person at once: items they have met, that count, and that they could not tell."""
         person.met.add_all(met)
+        np.add.at(self.items.untold, untold, 1)
         person.counted.extend(counted.tolist())
         if not person.excluded:
             self.items.count(counted, 1)
 
-    def believe(self, belief: NDArray[np.float64], confusion: Callable[[int], NDArray[np.float64]], upto: int) -> None:
+    def believe(self, found: Beliefs) -> None:
         """Take in what a consensus found, and the judgments that came after those it knew."""
-        self.belief, self.confusion = belief, confusion
+        self.belief, self.confusion, self.typical = found.array.astype(float), found.confusion, found.typical
+        upto = found.upto
         self.since = [row for row in self.since if row["id"] > upto]
         for row in self.since:
             self._revise(row)
@@ -295,6 +323,8 @@ class Ledger:
 
     def _ruling(self, row: Mapping[str, Any]) -> None:
         self.ruled.add(row["contest"])
+        if row["upheld"]:
+            self.overruled.add(self.contests[row["contest"]]["item"])
 
     def _invitation(self, row: Mapping[str, Any]) -> None:
         self.invitations[row["id"]] = row

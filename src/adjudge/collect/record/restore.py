@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
 
 from adjudge.collect.files.campaign import Campaign
 from adjudge.collect.record import schema as s
@@ -55,11 +55,16 @@ def _tuples(connection: Connection, rows: Select[Any]) -> list[tuple[Any, ...]]:
 def _fold_judgments(ledger: Ledger, connection: Connection) -> None:
     """Fold all judgments at once: the same as one by one."""
     made = s.judgments.c
-    counts = case((and_(made.relevance.is_not(None), made.use.in_(COUNTED)), 1), else_=0)
-    rows = _tuples(connection, select(made.item, made.person, counts).order_by(made.id))
-    item, person, counted = np.array(rows, np.int64).reshape(-1, 3).T
-    for number in np.unique(person).tolist():
-        ledger.meet(ledger.people[number], item[person == number], item[(person == number) & (counted == 1)])
+    told = case((made.use.not_in(COUNTED), 0), (made.relevance.is_(None), 2), else_=1)
+    rows = _tuples(connection, select(made.item, made.person, told).order_by(made.id))
+    if not rows:
+        return
+    item, person, kind = np.array(rows, np.int64).T
+    order = np.argsort(person, kind="stable")
+    item, kind = item[order], kind[order]
+    numbers, starts = np.unique(person[order], return_index=True)
+    for number, met, how in zip(numbers.tolist(), np.split(item, starts[1:]), np.split(kind, starts[1:]), strict=True):
+        ledger.meet(ledger.people[number], met, met[how == 1], met[how == 2])
     ledger.latest = max(ledger.latest, connection.scalar(select(func.max(made.at))) or 0.0)
 
 

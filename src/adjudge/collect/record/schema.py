@@ -177,6 +177,7 @@ contests = Table(
     _of("person", nullable=False),
     Column("set", Integer, nullable=False),
     Column("slot", Integer, nullable=False),
+    _of("item", nullable=False),
     Column("comment", Text, nullable=False),
 )
 rulings = Table(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from adjudge.collect.record import schema
@@ -32,6 +32,8 @@ Reply: TypeAlias = Callable[[Any, BaseException | None], None]
 
 BUSY = 2.0  # seconds to wait for a database that another process holds
 MOST = 500  # commands of one commit
+WAITING = 5_000  # commands; who comes then is told so at once
+ELSEWHERE = "another adjudge is writing to this campaign: stop it, or use its pages"
 
 
 class Change(NamedTuple):
@@ -64,8 +66,9 @@ def url_of(database: str, folder: Path) -> URL:
 def engine_of(url: URL, read_only: bool = False) -> Engine:
     """Return the way to a database; every transaction of SQLite's writer takes the lock at its beginning."""
     if url.get_backend_name() != "sqlite":
-        moment = "REPEATABLE READ" if read_only else "READ COMMITTED"  # a reader sees one moment
-        return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level=moment)
+        if read_only:  # a reader sees one moment
+            return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level="REPEATABLE READ")
+        return create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)  # the lock is this connection's
     engine = create_engine(url, poolclass=NullPool if read_only else None, connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")
@@ -95,7 +98,10 @@ class Store:
         self._thread: threading.Thread | None = None
         self._stale = False  # the ledger is ahead of the disk
         try:
-            self._held.enter_context(_alone(url, self._writer))
+            if url.get_backend_name() == "sqlite":
+                self._held.enter_context(_alone(Path(str(url.database))))
+            else:
+                event.listen(self._writer, "connect", self._lock)
             with self._writer.begin() as connection:
                 schema.migrate(connection, 0.0 if clock is None else clock())
             with self._writer.begin() as connection:
@@ -104,6 +110,17 @@ class Store:
             self.close()
             raise
         self.clock = clock or Clock(not_before=self.ledger.latest)
+
+    def _lock(self, connection: Any, _: Any) -> None:
+        """Hold the right to write on the writer's own connection; a new one holds it anew, and believes nothing."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", (zlib.crc32(f"adjudge:{self.url.database}".encode()),))
+            mine = cursor.fetchone()[0]
+        connection.commit()
+        if not mine:
+            connection.close()
+            raise InputError(ELSEWHERE, self.url.render_as_string(hide_password=True))
+        self._stale = hasattr(self, "ledger")
 
     def start(self) -> None:
         """Begin to take commands."""
@@ -122,7 +139,10 @@ class Store:
 
     def ask(self, command: Command, reply: Reply, then: View | None = None) -> None:
         """Have a command carried out; ``reply`` is called by the writer's thread, after the commit."""
-        self._waiting.put(Asked(command, reply, then))
+        if self._waiting.qsize() >= WAITING:
+            reply(None, Unsaved("too many wait to be saved"))
+        else:
+            self._waiting.put(Asked(command, reply, then))
 
     def do(self, command: Command, then: View | None = None) -> Any:
         """Carry out one command at once, where no writer has been started."""
@@ -140,7 +160,7 @@ class Store:
             yield connection
 
     def _work(self) -> None:
-        """Take all that waits, commit it at once, and again."""
+        """Take all that waits, commit it at once, and again: whatever happens, the next is served."""
         going = True
         while going:
             batch: list[Asked | None] = [self._waiting.get()]
@@ -161,38 +181,57 @@ class Store:
                 self._stale = True
                 _write(connection, [row for one in batch for row in self._decided(one, replies)])
             self._stale = False
-        except SQLAlchemyError as error:
-            if len(batch) > 1 and not isinstance(error, OperationalError):  # one of them is at fault: not the others
+        except _Fault as fault:  # one of them, once its rows were in the ledger: it did not happen, the others go on
+            replies = [_telling(fault.asked.reply, None, fault.error)]
+            rest = [one for one in batch if one is not fault.asked]
+            if rest:
+                self._commit(rest)
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, OperationalError):  # one of them is at fault: which?
                 for one in batch:
                     self._commit([one])
                 return
-            replies = [_telling(one.reply, None, Unsaved(_why(error))) for one in batch]
+            replies = [_telling(one.reply, None, _unsaved(error)) for one in batch]
         for reply in replies:
-            reply()
+            with contextlib.suppress(RuntimeError):  # who asked has gone, and their loop with them
+                reply()
+        with contextlib.suppress(Exception):  # if the disk is still full, the next command tries again
+            self._refresh()
 
     def _decided(self, asked: Asked, replies: list[Callable[[], None]]) -> list[tuple[Table, Row]]:
         """Return the rows of one command, folded into the ledger already; what it answers waits for the commit."""
         now = self.clock()
         try:
             change = asked.command(self.ledger, now)
-        except Exception as error:  # a refusal, or a fault of ours: the others of the group go on
+        except Exception as error:  # a refusal, or a fault of ours: nothing has been changed yet
             replies.append(_telling(asked.reply, None, error))
             return []
-        rows = list(change.rows)
-        if change.audit is not None:
-            rows.append((schema.audit, linked(self.ledger.link, now, *change.audit)))
-        for table, row in rows:
-            self.ledger.fold(table, row)
-        answer = change.answer if asked.then is None else asked.then(self.ledger, now, change.answer)
+        try:
+            rows = list(change.rows)
+            if change.audit is not None:
+                rows.append((schema.audit, linked(self.ledger.link, now, *change.audit)))
+            for table, row in rows:
+                self.ledger.fold(table, row)
+            answer = change.answer if asked.then is None else asked.then(self.ledger, now, change.answer)
+        except Exception as error:
+            raise _Fault(asked, error) from error
         replies.append(_telling(asked.reply, answer, None))
         return rows
 
     def _refresh(self) -> None:
-        """Fold the ledger anew if the last commit failed."""
+        """Fold the ledger anew if it is ahead of the disk, or if another studio may have written meanwhile."""
         if self._stale:
             with self._writer.begin() as connection:
-                self.ledger = self._fold(connection)
-            self._stale = False
+                ledger = self._fold(connection)
+            ledger.carry(self.ledger)
+            self.ledger, self._stale = ledger, False
+
+
+class _Fault(Exception):  # noqa: N818
+    """A command that failed after its rows were folded."""
+
+    def __init__(self, asked: Asked, error: Exception) -> None:
+        self.asked, self.error = asked, error
 
 
 def _telling(reply: Reply, answer: Any, error: BaseException | None) -> Callable[[], None]:
@@ -210,31 +249,22 @@ def _write(connection: Connection, rows: Sequence[tuple[Table, Row]]) -> None:
             connection.execute(insert(table), by_table[table])
 
 
-def _why(error: SQLAlchemyError) -> str:
-    """Return what the database said, on one line."""
+def _unsaved(error: Exception) -> Exception:
+    """Return what is answered when nothing could be written: try again, or a fault that trying again does not mend."""
+    if isinstance(error, IntegrityError | DataError) or not isinstance(error, SQLAlchemyError | InputError):
+        return error
     said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-    return f"the database says “{said.splitlines()[0]}”"
+    return Unsaved(f"the database says “{said.splitlines()[0]}”")
 
 
 @contextlib.contextmanager
-def _alone(url: URL, engine: Engine) -> Iterator[None]:
-    """Hold the right to write, which one process has at a time."""
-    where = url.render_as_string(hide_password=True)
-    told = InputError("another adjudge is writing to this campaign: stop it, or use its pages", where)
-    if url.get_backend_name() == "sqlite":
-        import fcntl
+def _alone(place: Path) -> Iterator[None]:
+    """Hold the right to write to a file, which one process has at a time."""
+    import fcntl
 
-        with open(f"{url.database}.lock", "w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise told from error
-            yield
-    else:
-        key = zlib.crc32(f"adjudge:{url.database}".encode())
-        with engine.connect() as connection:
-            if not connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({key})").scalar():
-                raise told
-            connection.commit()
-            yield
-            connection.exec_driver_sql(f"SELECT pg_advisory_unlock({key})")
+    with open(f"{place}.lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(ELSEWHERE, str(place)) from error
+        yield

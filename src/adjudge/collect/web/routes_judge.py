@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from adjudge.collect.gate.gates import problems
 from adjudge.collect.record.ledger import Ledger
@@ -20,8 +20,17 @@ from adjudge.collect.work.commands import problem_rows
 
 router = APIRouter()
 Token = Annotated[str, Field(min_length=1, max_length=64)]
-Comment = Annotated[str, Field(max_length=2_000)]
 SHORT = 10_000  # characters of a document that is made safe in less than a millisecond
+
+
+def _writable(text: str) -> str:
+    """Return a text that every database can keep."""
+    if "\0" in text or (not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)):
+        raise ValueError("has a character that cannot be kept")
+    return text
+
+
+Comment = Annotated[str, Field(max_length=2_000), AfterValidator(_writable)]
 
 
 class Body(BaseModel):
@@ -33,7 +42,7 @@ class Body(BaseModel):
 class Given(Body):
     """The present state of one document's answer."""
 
-    key: Annotated[str, Field(min_length=1, max_length=40)]
+    key: Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_writable)]
     slot: Annotated[int, Field(ge=0, lt=100)]
     relevance: Literal[0, 1] | None
     told: bool
@@ -130,6 +139,8 @@ async def finish(request: Request, body: Answers) -> Any:
             what = {"error": "The answers do not fit together yet.", "code": "incompatible"}
             return 409, {**what, "problems": problem_rows(wrong)}
         held = ledger.assignments[number]
+        if held.outcome and held.sets[-1].finished is None:
+            return 410, {"error": "This assignment is over: its time ran out, or it was given up.", "code": "over"}
         if held.outcome:
             return 200, {"review": v.review_view(ledger, held)}
         return 200, v.assignment_view(ledger, now, held)

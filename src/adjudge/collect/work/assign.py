@@ -7,13 +7,12 @@ is expected to tell most. Sets are full while any topic can fill one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.collect.consensus.beliefs import TYPICAL
 from adjudge.collect.files.campaign import FixedSet
 from adjudge.collect.gate.information import expected_information, settled
 from adjudge.collect.record.items import Ids, Items, Met
@@ -35,11 +34,12 @@ def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float64]
     that it stops as soon as it is settled.
     """
     taken = items.judged + items.leased
+    tellable = items.pooled & (items.untold < redundancy.judgments)  # what nobody can tell is not asked of everybody
     if not redundancy.adaptive:
-        return items.pooled & (taken < redundancy.judgments)
+        return tellable & (taken < redundancy.judgments)
     done = settled(believed(items, belief), items.judged, redundancy)
     at_once = np.maximum(redundancy.least, items.judged + 1)
-    return items.pooled & ~done & (taken < np.minimum(at_once, redundancy.most))
+    return tellable & ~done & (taken < np.minimum(at_once, redundancy.most))
 
 
 def believed(items: Items, belief: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -51,47 +51,54 @@ def believed(items: Items, belief: NDArray[np.float64] | None) -> NDArray[np.flo
 
 
 def priority(
-    items: Items, redundancy: Redundancy, belief: NDArray[np.float64] | None, rng: np.random.Generator
-) -> Callable[[Ids], NDArray[np.float64]]:
-    """Return how pressing some items are, larger first; chance breaks ties."""
-    taken = items.judged + items.leased
+    items: Items,
+    redundancy: Redundancy,
+    belief: NDArray[np.float64] | None,
+    typical: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return how pressing every item is, (I,), larger first; chance breaks ties.
+
+    With adaptive redundancy, the bits that one more judgment by a typical judge is expected to tell; otherwise how
+    many judgments are still to be given out.
+    """
     if not redundancy.adaptive:
-        return lambda ids: rng.random(len(ids)) - taken[ids]
-    known = believed(items, belief)
-
-    def pressing(ids: Ids) -> NDArray[np.float64]:
-        bits = expected_information(known[ids], TYPICAL)
-        found: NDArray[np.float64] = bits + 1e-9 * rng.random(len(ids)) - 1e-3 * items.leased[ids]
-        return found
-
-    return pressing
+        return redundancy.judgments - items.judged - items.leased + 0.5 * rng.random(len(items.pairs))
+    bits: NDArray[np.float64] = expected_information(believed(items, belief), typical)
+    return bits + 1e-9 * rng.random(len(items.pairs))
 
 
 def work_sets(
     items: Items,
     met: Met,
-    sets: int,
-    size: int,
+    shape: tuple[int, int],
     may: NDArray[np.bool_],
-    press: Callable[[Ids], NDArray[np.float64]],
+    press: NDArray[np.float64],
     rng: np.random.Generator,
+    taken: Collection[int] = (),
 ) -> list[tuple[int, ...]]:
-    """Return up to ``sets`` sets of up to ``size`` items that this judge has not met, one a topic where possible."""
-    weight = np.bincount(items.topic[may], minlength=len(items.of_topic)).astype(float)
+    """Return up to so many sets of up to so many items (``shape``) that this judge has not met.
+
+    Each is of a topic of its own, and not of those ``taken`` by other sets of the assignment, where that can be: a
+    topic that came twice would tell which sets are gold.
+    """
+    sets, size = shape
+    pressing = np.maximum(press[may], 1e-9)
+    weight = np.bincount(items.topic[may], weights=pressing, minlength=len(items.of_topic)).astype(float)
     chosen: list[tuple[int, ...]] = []
     rest: list[Ids] = []  # what topics have left once each has given a set, or cannot fill one
     for t in _shuffled(weight, rng):
+        if len(chosen) == sets:
+            return chosen
         ids = items.of_topic[t]
         ids = ids[may[ids]]
         ids = ids[~met.among(ids)]
-        if len(ids) < size:
+        ids = ids[np.argsort(-press[ids], kind="stable")]
+        if len(ids) < size or t in taken:
             rest.append(ids)
             continue
-        ids = ids[np.argsort(-press(ids), kind="stable")]
         chosen.append(_ids(ids[:size], rng))
         rest.append(ids[size:])
-        if len(chosen) == sets:
-            return chosen
     return chosen + _leftovers(rest, sets - len(chosen), size, rng)
 
 
@@ -113,9 +120,19 @@ def _shuffled(weight: NDArray[np.float64], rng: np.random.Generator) -> list[int
     return [int(t) for t in some[np.argsort(rng.exponential(size=len(some)) / weight[some])]]
 
 
-def unmet(sets: Sequence[FixedSet], use: str, names: set[str]) -> list[FixedSet]:
+def unmet(sets: Sequence[FixedSet], use: str, names: Collection[str]) -> list[FixedSet]:
     """Return the fixed sets of a use that a judge has not met."""
     return [one for one in sets if one.use == use and one.name not in names]
+
+
+def of_different_topics(sets: Sequence[FixedSet], count: int, taken: Collection[str]) -> list[FixedSet]:
+    """Return so many sets, of topics that are not taken and differ where that can be."""
+    chosen: list[FixedSet] = []
+    for one in sets:
+        if one.topic not in taken and one.topic not in {other.topic for other in chosen}:
+            chosen.append(one)
+    others = [one for one in sets if one not in chosen]
+    return [*chosen, *others][:count]
 
 
 def fixed(one: FixedSet, items: Items, rng: np.random.Generator) -> Planned:

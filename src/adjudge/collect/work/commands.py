@@ -6,29 +6,26 @@ answer with a known key is one answer, a finished set stays finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from hashlib import sha256
 
 import numpy as np
 from sqlalchemy import Table
 
 from adjudge.collect.entry.codes import new_code, new_mark
-from adjudge.collect.gate.gates import (
-    Answer,
-    Problem,
-    Verdict,
-    active_seconds,
-    problems,
-    qualification_verdict,
-    work_verdict,
-)
+from adjudge.collect.gate.gates import Answer, Problem, Verdict, problems
 from adjudge.collect.record import schema
 from adjudge.collect.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.collect.record.store import Change, Row
 from adjudge.collect.record.verify import digest
+from adjudge.collect.records import FixedSet
 from adjudge.collect.refused import Refused
 from adjudge.collect.work import assign
+from adjudge.collect.work.grading import is_mistake, judgment_rows, timed, verdict_of
 
 Rows = list[tuple[Table, Row]]
+RETURNED_TOO_OFTEN = "{n} assignments did not pass the checks."  # why the studio itself pauses a judge
+ENDED = ("passed", "approved", "returned", "submitted")  # outcomes of work that was done to its end
 
 
 def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Generator, outside: str = "") -> Change:
@@ -39,7 +36,7 @@ def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Gene
         held.active = now
         return Change(answer=held)
     kind = next_kind(ledger, judge)
-    planned = _qualification(ledger, rng) if kind == "qualification" else _work(ledger, judge, rng)
+    planned = _qualification(ledger, judge, rng) if kind == "qualification" else _work(ledger, judge, rng)
     number = ledger.next_id(schema.assignments)
     token = new_mark()
     rows: Rows = [
@@ -75,31 +72,42 @@ def next_kind(ledger: Ledger, judge: Person) -> str:
     return "work"
 
 
-def _qualification(ledger: Ledger, rng: np.random.Generator) -> list[assign.Planned]:
-    """Plan the jobs of the qualification."""
+def _qualification(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.Planned]:
+    """Plan the jobs of the qualification, those first that the judge has not met."""
     jobs = [one for one in ledger.campaign.sets if one.use == "qualification"]
-    chosen = [jobs[k] for k in rng.permutation(len(jobs))[: ledger.campaign.settings.qualification.jobs]]
-    return [assign.fixed(one, ledger.items, rng) for one in chosen]
+    jobs = sorted((jobs[k] for k in rng.permutation(len(jobs))), key=lambda one: one.name in judge.sets)
+    return [assign.fixed(one, ledger.items, rng) for one in jobs[: ledger.campaign.settings.qualification.jobs]]
 
 
 def _work(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.Planned]:
-    """Plan the sets of an assignment, gold among them at a random place."""
-    settings, campaign = ledger.campaign.settings, ledger.campaign
-    gold = assign.unmet(campaign.sets, "gold", judge.sets)
-    wanted = settings.assignment.gold_sets
+    """Plan the sets of an assignment, gold among them at a random place, no two of a topic where that can be."""
+    settings, wanted = ledger.campaign.settings, ledger.campaign.settings.assignment.gold_sets
+    gold = _fixed_sets(ledger, judge, "gold", rng)
     if len(gold) < wanted:
         raise Refused(409, "nothing", "You have met every check set there is: there is no more work for you for now.")
-    watched = assign.unmet(campaign.sets, "monitoring", judge.sets)[:1]
+    watched = _fixed_sets(ledger, judge, "monitoring", rng)[:1]
+    fixed = watched + assign.of_different_topics(gold, wanted, [one.topic for one in watched])
     may = assign.open_items(ledger.items, settings.redundancy, ledger.belief)
-    press = assign.priority(ledger.items, settings.redundancy, ledger.belief, rng)
-    rest = settings.assignment.sets - wanted - len(watched)
-    work = assign.work_sets(ledger.items, judge.met, rest, settings.assignment.documents, may, press, rng)
+    press = assign.priority(ledger.items, settings.redundancy, ledger.belief, ledger.typical, rng)
+    taken = {ledger.items.topics[one.topic] for one in fixed}
+    shape = (settings.assignment.sets - len(fixed), settings.assignment.documents)
+    work = assign.work_sets(ledger.items, judge.met, shape, may, press, rng, taken)
     if not work and not watched:
         raise Refused(409, "nothing", "Every document is judged or with another judge: there is no work for now.")
-    picked = [gold[k] for k in rng.permutation(len(gold))[:wanted]]
-    planned = [assign.fixed(one, ledger.items, rng) for one in [*picked, *watched]]
+    planned = [assign.fixed(one, ledger.items, rng) for one in fixed]
     planned += [assign.Planned("work", "", items) for items in work]
     return [planned[k] for k in rng.permutation(len(planned))]
+
+
+def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generator) -> list[FixedSet]:
+    """Return the fixed sets of a use that a judge may be given, in random order.
+
+    Not those that they have met, be it by one document, nor those with gold that was ruled to be wrong.
+    """
+    sets = assign.unmet(ledger.campaign.sets, use, judge.sets)
+    numbered = [(one, [ledger.items.ids[one.topic, name] for name in one.documents]) for one in sets]
+    good = [one for one, ids in numbered if not any(id_ in judge.met or id_ in ledger.overruled for id_ in ids)]
+    return [good[k] for k in rng.permutation(len(good))]
 
 
 def save_answers(ledger: Ledger, now: float, person: int, token: str, given: Sequence[Row]) -> Change:
@@ -194,106 +202,47 @@ def _graded(
     rows += _standing_rows(ledger, now, judge, assignment, verdict)
     detail = {"assignment": assignment.id, "failed": row["failed"]}
     if verdict.passed and assignment.kind == "work":
-        made = list(judgment_rows(ledger.next_id(schema.judgments), now, judge.id, assignment, said, times))
+        first = ledger.next_id(schema.judgments)
+        made = list(judgment_rows(first, now, assignment, said, times, judge.met))
         rows += [(schema.judgments, row) for row in made]
         detail["judgments"] = digest(made)
     return rows, (judge.name, f"assignment {outcome}", detail)
-
-
-def timed(assignment: Assignment, said: Mapping[int, Sequence[Answer]], now: float) -> dict[int, list[float]]:
-    """Return the active seconds of every document by set, as far as the studio's clock bears them out."""
-    times = {}
-    opened = assignment.at
-    for one in assignment.sets:
-        closed = one.finished if one.finished is not None else now
-        times[one.id] = active_seconds([answer.seconds for answer in said[one.id]], closed - opened)
-        opened = closed
-    return times
-
-
-def verdict_of(
-    ledger: Ledger, assignment: Assignment, said: Mapping[int, Sequence[Answer]], times: Mapping[int, Sequence[float]]
-) -> Verdict:
-    """Return whether an assignment passes, by which criteria."""
-    settings = ledger.campaign.settings
-    if assignment.kind == "qualification":
-        pairs = [
-            (answer.relevance, grade)
-            for one in assignment.sets
-            for answer, grade in zip(said[one.id], grades(ledger, one), strict=True)
-            if grade is not None
-        ]
-        return qualification_verdict(pairs, min(settings.qualification.correct, len(pairs)))
-    gold = [
-        (said[one.id], [grade or 0 for grade in grades(ledger, one)]) for one in assignment.sets if one.use == "gold"
-    ]
-    return work_verdict(gold, [seconds for part in times.values() for seconds in part], settings.gate)
-
-
-def grades(ledger: Ledger, one: Set) -> list[int | None]:
-    """Return the gold grades of a set's documents, where they have one."""
-    found = [ledger.campaign.gold.get(ledger.items.pairs[item]) for item in one.items]
-    return [None if gold is None else gold.grade for gold in found]
 
 
 def _standing_rows(ledger: Ledger, now: float, judge: Person, assignment: Assignment, verdict: Verdict) -> Rows:
     """Return what an outcome changes in what a judge may do."""
     settings = ledger.campaign.settings
     standing = reason = ""
+    if judge.standing in ("paused", "excluded"):  # a person has decided
+        return []
     if assignment.kind == "qualification":
         if verdict.passed:
             standing = "qualified"
         elif judge.attempts + 1 >= settings.qualification.attempts:
             standing, reason = "unqualified", "The qualification was not passed."
     elif not verdict.passed and judge.returned + 1 >= settings.pay.most_returns:
-        standing, reason = "paused", f"{judge.returned + 1} assignments did not pass the checks."
+        standing, reason = "paused", RETURNED_TOO_OFTEN.format(n=judge.returned + 1)
     if not standing:
         return []
     row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": standing}
     return [(schema.standings, {**row, "reason": reason, "by": None})]
 
 
-def judgment_rows(
-    first: int,
-    now: float,
-    person: int,
-    assignment: Assignment,
-    said: Mapping[int, Sequence[Answer]],
-    times: Mapping[int, Sequence[float]],
-) -> Iterator[Row]:
-    """Yield what is accepted of an assignment, numbered from ``first``; "cannot tell" is kept as such."""
-    number = first
-    for one in assignment.sets:
-        for item, answer, seconds in zip(one.items, said[one.id], times[one.id], strict=True):
-            yield {
-                "id": number,
-                "at": now,
-                "item": item,
-                "person": person,
-                "assignment": assignment.id,
-                "use": one.use,
-                "relevance": answer.relevance,
-                "rank": answer.rank,
-                "seconds": seconds,
-                "comment": answer.comment,
-            }
-            number += 1
-
-
 def contest(ledger: Ledger, now: float, person: int, token: str, slot: int, comment: str) -> Change:
     """Note that a judge holds gold to be wrong."""
     one = own_set(ledger, person, token)
     assignment = ledger.assignments[one.assignment]
-    if not assignment.outcome:
-        raise Refused(409, "early", "The assignment is not finished yet.")
-    if slot >= len(one.items) or grades(ledger, one)[slot] is None:
-        raise Refused(422, "slot", "There is no right answer on record for this document.")
+    if assignment.outcome not in ENDED:
+        raise Refused(409, "early", "Only work that was finished and reviewed can be contested.")
     if (one.id, slot) in assignment.contested:
         return Change(answer=True)
+    if not is_mistake(ledger, one, slot):
+        raise Refused(422, "slot", "The review shows no mistake in this document.")
     row = {"id": ledger.next_id(schema.contests), "at": now, "person": person, "set": one.id, "slot": slot}
     judge = ledger.people[person]
     detail = {"assignment": assignment.id, "set": one.id, "slot": slot}
-    return Change([(schema.contests, {**row, "comment": comment})], True, (judge.name, "gold contested", detail))
+    told = {**row, "item": one.items[slot], "comment": comment}
+    return Change([(schema.contests, told)], True, (judge.name, "gold contested", detail))
 
 
 def submit(ledger: Ledger, now: float, person: int, token: str) -> Change:
@@ -303,10 +252,19 @@ def submit(ledger: Ledger, now: float, person: int, token: str) -> Change:
         return Change(answer=(assignment.id, assignment.code))
     if assignment.outcome not in ("passed", "approved"):
         raise Refused(409, "not passed", "Only an assignment that passed its checks can be submitted.")
-    code = new_code()
-    row = outcome_row(ledger, now, assignment.id, "submitted", code=code)
-    audit = (ledger.people[person].name, "assignment submitted", {"assignment": assignment.id})
-    return Change([(schema.outcomes, row)], (assignment.id, code), audit)
+    row = submitted_row(ledger, now, assignment.id)
+    audit = (ledger.people[person].name, "assignment submitted", submitted_detail(row))
+    return Change([(schema.outcomes, row)], (assignment.id, row["code"]), audit)
+
+
+def submitted_row(ledger: Ledger, now: float, assignment: int) -> Row:
+    """Return the row that closes an assignment, with a new code."""
+    return outcome_row(ledger, now, assignment, "submitted", code=new_code())
+
+
+def submitted_detail(row: Row) -> Row:
+    """Return what the audit log says of a submission: it vouches for the code, and does not tell it."""
+    return {"assignment": row["assignment"], "code": sha256(row["code"].encode()).hexdigest()}
 
 
 def release(ledger: Ledger, now: float, person: int, token: str) -> Change:
@@ -327,15 +285,45 @@ def own_assignment(ledger: Ledger, person: int, token: str) -> Assignment:
     return ledger.assignments[number]
 
 
-def expire(ledger: Ledger, now: float) -> Change:
-    """End the assignments whose judge was not heard of for as long as a lease lasts."""
-    lease = 60 * ledger.campaign.settings.assignment.lease_minutes
-    late = [one for one in ledger.open_assignments() if now - one.active > lease]
+def expire(ledger: Ledger, now: float, began: float = 0.0) -> Change:
+    """End the assignments whose judge was not heard of for as long as a lease lasts, nor since the studio ``began``."""
+    late = [one for one in ledger.open_assignments() if _lapsed(ledger, one, now, began)]
     rows: Rows = [
         (schema.outcomes, outcome_row(ledger, now, one.id, "expired", ahead=ahead)) for ahead, one in enumerate(late, 1)
     ]
     audit = ("studio", "assignments expired", {"assignments": [one.id for one in late]}) if late else None
     return Change(rows, len(late), audit)
+
+
+def hand_in(ledger: Ledger, now: float, began: float = 0.0) -> Change:
+    """Submit what a crowd's worker passed and left: they come again with another session, which cannot."""
+    for one in ledger.assignments.values():
+        if one.outside and one.outcome in ("passed", "approved") and _lapsed(ledger, one, now, began):
+            row = submitted_row(ledger, now, one.id)
+            return Change([(schema.outcomes, row)], 1, ("studio", "assignment submitted", submitted_detail(row)))
+    return Change(answer=0)
+
+
+def _lapsed(ledger: Ledger, one: Assignment, now: float, began: float) -> bool:
+    """Return whether the lease of an assignment is over."""
+    return now - max(one.active, began) > 60 * ledger.campaign.settings.assignment.lease_minutes
+
+
+def release_broken(ledger: Ledger, now: float) -> Change:
+    """Take back open assignments whose topics or documents are no longer in the campaign's files."""
+    campaign, pairs = ledger.campaign, ledger.items.pairs
+
+    def gone(item: int) -> bool:
+        topic, document = pairs[item]
+        return topic not in campaign.topics or document not in campaign.documents
+
+    broken = [one for one in ledger.open_assignments() if any(gone(item) for held in one.sets for item in held.items)]
+    rows: Rows = [
+        (schema.outcomes, outcome_row(ledger, now, one.id, "released", ahead=ahead))
+        for ahead, one in enumerate(broken, 1)
+    ]
+    audit = ("studio", "assignments released", {"assignments": [one.id for one in broken]}) if broken else None
+    return Change(rows, len(broken), audit)
 
 
 def outcome_row(

@@ -8,7 +8,8 @@ from typing import Any
 from adjudge.collect.gate.gates import Answer
 from adjudge.collect.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.collect.refused import Refused
-from adjudge.collect.work.commands import grades, next_kind, present, timed, verdict_of
+from adjudge.collect.work.commands import next_kind, present
+from adjudge.collect.work.grading import GRADED, grades, is_mistake, timed, verdict_of
 
 View = dict[str, Any]
 REVIEWED = ("passed", "approved", "returned")  # outcomes of which the judge has not yet closed the review
@@ -151,25 +152,27 @@ def review_view(ledger: Ledger, assignment: Assignment) -> View:
         "criteria": [
             {"name": one.name, "wanted": one.wanted, "got": one.got, "passed": one.passed} for one in verdict.criteria
         ],
-        "gold": sum(grade is not None for one in assignment.sets for grade in _shown_grades(ledger, one)),
+        "gold": sum(grade is not None for one in assignment.sets for grade in _shown_grades(ledger, assignment, one)),
         "mistakes": [row for one in assignment.sets for row in _mistakes(ledger, assignment, one)],
         "may": {"submit": passed, "again": stage in ("work", "qualification")},
         "code": assignment.code,
     }
 
 
-def _shown_grades(ledger: Ledger, one: Set) -> Sequence[int | None]:
-    """Return the gold that is shown after the end: of the sets that are graded, no other's."""
-    return grades(ledger, one) if one.use in ("gold", "qualification") else [None] * len(one.items)
+def _shown_grades(ledger: Ledger, assignment: Assignment, one: Set) -> Sequence[int | None]:
+    """Return the gold that is shown after the end: of sets that are graded, and not of a test one may take again."""
+    left = assignment.kind == "qualification" and assignment.outcome == "returned"
+    again = left and ledger.people[assignment.person].standing == "new"
+    return grades(ledger, one) if one.use in GRADED and not again else [None] * len(one.items)
 
 
 def _mistakes(ledger: Ledger, assignment: Assignment, one: Set) -> list[View]:
     """Return the documents of a set that gold says were judged wrongly."""
     found = []
-    for slot, (grade, answer) in enumerate(zip(_shown_grades(ledger, one), one.answers, strict=True)):
-        if grade is None or answer.relevance == (right := int(grade > 0)):
+    for slot, (grade, answer) in enumerate(zip(_shown_grades(ledger, assignment, one), one.answers, strict=True)):
+        if grade is None or not is_mistake(ledger, one, slot):
             continue
-        item = one.items[slot]
+        item, right = one.items[slot], int(grade > 0)
         view = {
             "set": one.token,
             "slot": slot,
