@@ -9,7 +9,7 @@ FREE = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n"
 
 def said(studio, token, right=True):
     """Return right answers to a set, as a page sends them."""
-    from adjudge.collect.work.commands import grades
+    from adjudge.collect.work.grading import grades
 
     one = studio.ledger.set_of[token]
     known = grades(studio.ledger, one)
