@@ -66,6 +66,18 @@ def test_a_campaign_is_served_once(serving, tmp_path):
     assert "another adjudge is writing to this campaign" in "\n".join(lines)
 
 
+def test_the_demo_does_not_take_over_a_campaign(serving, tmp_path):
+    """A folder with another campaign is not served as the demo; the demo's own folder is, again."""
+    make_demo(tmp_path / "kept")
+    _, lines = serving(str(tmp_path / "kept"), "--demo")
+    assert len([line for line in lines if "once:" in line]) == 2
+    make_demo(tmp_path / "mine")
+    (tmp_path / "mine" / "documents.jsonl").write_text("")
+    process, lines = serving(str(tmp_path / "mine"), "--demo")
+    assert process.wait(timeout=20) == 2
+    assert "holds another campaign" in "\n".join(lines)
+
+
 def test_which_campaign(serving):
     """Without a folder one is asked for."""
     process, lines = serving()

@@ -12,7 +12,7 @@ def serve(
         str | None, typer.Argument(metavar="CAMPAIGN", help="The folder that `adjudge campaign new` made.")
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve a ready campaign with judges at work; kept in CAMPAIGN if given.")
+        bool, typer.Option("--demo", help="Serve a ready campaign with past work of simulated judges.")
     ] = False,
     host: Annotated[
         str, typer.Option(help="The address to listen on; 0.0.0.0 for others than this machine.")
@@ -68,6 +68,8 @@ def serve(
             print(f"{studio.campaign.settings.campaign.name}: {address}")
             for role, link in links.items():
                 print(f"  come in as a {role}, once: {address}{link}")
+            if folder is None:
+                print("  This demo is gone when you stop it; give a folder to keep it.")
             print("Stop with Ctrl-C.", flush=True)
 
         serving.serve(studio, host, port, proxies, ready)
@@ -78,8 +80,13 @@ def _demonstrate(place: str) -> None:
     from pathlib import Path
 
     from adjudge.collect.demo_work import simulate_demo
-    from adjudge.collect.files.demo import make_demo
+    from adjudge.collect.files.demo import is_demo, make_demo
+    from adjudge.errors import UsageError, quote
 
     if not (Path(place) / "campaign.toml").exists():
         make_demo(place)
         simulate_demo(place)
+    elif not is_demo(place):
+        raise UsageError(
+            f"{quote(place)} holds another campaign: leave out --demo, or give another folder"
+        )

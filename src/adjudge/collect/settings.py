@@ -79,7 +79,7 @@ class Pay:
 class Consensus:
     """What the lead's desk infers while judgments come in."""
 
-    model: str = "dawid-skene"
+    model: str = "one-coin"
     every_seconds: float = 20.0
 
 

@@ -27,6 +27,12 @@ def make_demo(folder: str | os.PathLike[str], force: bool = False) -> Campaign:
     return load_campaign(folder)
 
 
+def is_demo(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder's campaign is the demo, whatever was made of its settings."""
+    place = Path(folder) / "documents.jsonl"
+    return place.exists() and place.read_bytes() == (SHIPPED / "documents.jsonl").read_bytes()
+
+
 def demo_truth() -> dict[Pair, int]:
     """Return the grade that we gave to every pair of the demo: what simulated judges try to tell, and no judge sees."""
     problems = Problems()

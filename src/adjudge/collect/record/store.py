@@ -9,12 +9,15 @@ what the disk holds.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
@@ -69,19 +72,31 @@ def engine_of(url: URL, read_only: bool = False) -> Engine:
         if read_only:  # a reader sees one moment
             return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level="REPEATABLE READ")
         return create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)  # the lock is this connection's
-    engine = create_engine(url, poolclass=NullPool if read_only else None, connect_args={"timeout": BUSY})
+    if read_only:
+        return _reading_file(url)
+    engine = create_engine(url, connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver leaves BEGIN to us
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"query_only={int(read_only)}"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
+
+
+def _reading_file(url: URL) -> Engine:
+    """Return the way to a file that is only read, also where nothing can be written: a backup that is mounted, say."""
+    place = Path(str(url.database)).absolute()
+    fixed = "" if os.access(place.parent, os.W_OK) else "&immutable=1"
+    address = f"file:{quote(str(place))}?mode=ro{fixed}"
+    return create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY), poolclass=NullPool
+    )
 
 
 class Store:

@@ -19,6 +19,7 @@ from adjudge.collect.studio import Studio
 from adjudge.collect.web import routes_data, routes_desk, routes_judge, routes_people
 from adjudge.collect.web.headers import Headers
 from adjudge.collect.web.render import page
+from adjudge.errors import AdjudgeError
 
 LOG = logging.getLogger("adjudge")
 LARGER = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # bytes of a table of judgments
@@ -40,6 +41,7 @@ def create_app(studio: Studio) -> FastAPI:
     # Only what is the same for everyone is compressed: the length of a page with secrets in it would tell of them.
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(AdjudgeError, _hindered)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _missing)
     app.add_exception_handler(Exception, _broken)
@@ -65,6 +67,12 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Answer what cannot be granted."""
     assert isinstance(error, Refused)
     return told(request, error.status, error.code, str(error), **error.more)
+
+
+async def _hindered(request: Request, error: Exception) -> Response:
+    """Answer what the campaign's files stand in the way of."""
+    LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    return told(request, 503, "hindered", str(error), retry_after=60)
 
 
 async def _misread(request: Request, error: Exception) -> Response:

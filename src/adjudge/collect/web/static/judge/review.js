@@ -31,6 +31,7 @@ function heading({ passed, kind }) {
 
 /** Say what came of it; where it was not taken, name what was missed. */
 function summary({ passed, kind, criteria }) {
+  if (passed && criteria.some((criterion) => !criterion.passed)) return t("summary_approved");
   if (passed) return kind === "qualification" ? t("summary_qualified") : t("summary_accepted");
   const missed = criteria.filter((criterion) => !criterion.passed).map((criterion) => {
     const { label, wanted, got } = criterionWords(criterion);
