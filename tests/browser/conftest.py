@@ -10,7 +10,7 @@ PLACES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it runs, its event loop is the thread's
 def chromium() -> Iterator:
     """Return a running Chromium, or skip where there is none."""
     found = next((path for name in PLACES if (path := shutil.which(name))), None)

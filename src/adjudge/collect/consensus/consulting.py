@@ -45,6 +45,7 @@ async def consult(folder: Path) -> None:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the studio, which then ends this
     )
     try:
         _, said = await process.communicate()
