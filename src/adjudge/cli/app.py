@@ -26,6 +26,7 @@ from adjudge.cli import (
     predict,
     rank,
     report,
+    rerank,
     score,
     search,
     serve,
@@ -68,6 +69,7 @@ campaign.campaign.command("export", no_args_is_help=True)(campaign_data.export_)
 campaign.campaign.command("import", no_args_is_help=True)(campaign_data.import_)
 campaign.campaign.command("prompts", no_args_is_help=True)(campaign_data.prompts)
 app.add_typer(campaign.campaign, name="campaign")
+app.add_typer(rerank.rerank, name="rerank")
 
 
 def _version(asked: bool) -> None:

@@ -91,8 +91,7 @@ def _ranked(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes
 
 def _sums(group: Codes, value: Floats, groups: int) -> Floats:
     """Return the sum of values in every group (G)."""
-    total: Floats = np.bincount(group, value, groups)
-    return total
+    return np.asarray(np.bincount(group, value, groups), dtype=np.float64)
 
 
 def scorer(measure: str = "MAP") -> Any:

@@ -3,7 +3,8 @@
     min |w|^2 / 2 + c sum_ij f_ij max(0, 1 - w (x_i - x_j))^2
 
 The loss is piecewise quadratic, so that Newton's steps, halved where they would overshoot, end after a few; where
-features are many, conjugate gradients find each (Chapelle and Keerthi 2010). The optimum is that of liblinear on difference vectors.
+features are many, conjugate gradients find each (Chapelle and Keerthi 2010). The optimum is that of liblinear on
+difference vectors.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ def _step(X: Floats, rows: Rows, c: float, score: Floats, gradient: Floats, near
     F = gradient.size
     if F <= FEW:
         bend = np.eye(F) + 2 * c * (X.T @ curve(rows, score, X))
-        step: Floats = np.linalg.solve(bend, -gradient)
-        return step
+        return np.asarray(np.linalg.solve(bend, -gradient), dtype=np.float64)
 
     def bent(v: Floats) -> Floats:
         """Return the second derivative times v."""

@@ -1,0 +1,165 @@
+"""Tables of features: rows with a topic, a document and numbers, from a frame or from files of ``adjudge features``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adjudge.arrays import Floats
+from adjudge.errors import InputError, quote, quoted
+from adjudge.judgments.read import content_of, open_source
+from adjudge.judgments.runs import System, read_run
+from adjudge.judgments.source import display_name, text_of
+
+LETOR = (".svm", ".svmlight", ".letor")
+NAMES = {"topic": ("topic", "qid", "query_id", "question"), "document": ("document", "docno", "passage", "item")}
+LABEL = "label"
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Rows to be ranked: documents of topics, with their features."""
+
+    topics: tuple[str, ...]  # (N)
+    documents: tuple[str, ...]  # (N)
+    names: tuple[str, ...]  # (F)
+    X: Floats  # (N, F)
+    label: Floats | None = None  # (N) grades, where the table has them
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    def __repr__(self) -> str:
+        topics = len(set(self.topics))
+        return f"Features({len(self):,} documents of {topics:,} topics, {len(self.names):,} features)"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The features alone, a column each: what a ranker learns from, by name."""
+        return pl.DataFrame({name: self.X[:, f] for f, name in enumerate(self.names)})
+
+    def run(self, score: Floats, name: str) -> System:
+        """Return the documents of every topic in the order of their scores (N)."""
+        table = {"topic": list(self.topics), "document": list(self.documents), "score": np.asarray(score, dtype=float)}
+        return read_run(pl.DataFrame(table), name)
+
+
+def read_features(data: Any) -> Features:
+    """Read features from a file, CSV, TSV, JSONL, Parquet or SVM-light, or from a frame with topic and document."""
+    if isinstance(data, Features):
+        return data
+    if isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in LETOR:
+        found = _letor(str(data))
+    else:
+        found = _table(data)
+    _refuse_twice(found, data)
+    return found
+
+
+def _table(data: Any) -> Features:
+    """Return features from a table: topic, document, perhaps a label, and numbers."""
+    source = open_source(data)
+    chosen = {role: next((name for name in names if name in source.columns), None) for role, names in NAMES.items()}
+    for role, column in chosen.items():
+        if column is None:
+            raise source.wrong(f"there is no column {quote(role)}: features have topic, document and numbers")
+    topic, document = (source.column(str(chosen[role])).cast(pl.String) for role in NAMES)
+    names = [name for name in source.columns if name not in (*chosen.values(), LABEL)]
+    if not names:
+        raise source.wrong("there is no feature: every column but topic, document and label is one")
+    if not len(topic):
+        raise source.wrong("there are no rows")
+    columns = [_numbers(source, name) for name in names]
+    label = _numbers(source, LABEL) if LABEL in source.columns else None
+    for role, given in (("topic", topic), ("document", document)):
+        empty = given.is_null().arg_true()
+        if len(empty):
+            raise source.wrong(f"{role} is empty", int(empty[0]))
+    return Features(tuple(topic.to_list()), tuple(document.to_list()), tuple(names), np.column_stack(columns), label)
+
+
+def _numbers(source: Any, name: str) -> Floats:
+    """Return a column as finite numbers, refusing any other."""
+    given = source.column(name)
+    plain = given.str.strip_chars() if given.dtype == pl.String else given
+    number = plain.cast(pl.Float64, strict=False)
+    wrong = (number.is_null() | ~number.is_finite().fill_null(False)).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        what = "is empty" if given[row] is None else f"{quote(given[row])} is not a finite number"
+        raise source.wrong(f"feature {quote(name)} {what}: give every row a number", row)
+    values: Floats = number.to_numpy()
+    return values
+
+
+def _letor(path: str) -> Features:
+    """Return features from SVM-light's lines: label qid:n 1:x 2:y ... # topic document."""
+    where = display_name(path)
+    topics, documents, labels = list[str](), list[str](), list[float]()
+    rows, names = list[dict[int, float]](), dict[int, str]()
+    for n, line in enumerate(text_of(content_of(path), where).splitlines(), 1):
+        told, _, note = line.partition("#")
+        if not told.strip():
+            parts = note.split(maxsplit=1)
+            if len(parts) == 2 and parts[0].isdecimal():  # a feature's name
+                names[int(parts[0])] = parts[1].strip()
+            continue
+        try:
+            label, group, *pairs = told.split()
+            row = {int(at): float(value) for at, value in (pair.split(":") for pair in pairs)}
+            labels.append(float(label))
+        except ValueError:
+            raise InputError("is not of the form label qid:topic 1:number 2:number ...", where, n) from None
+        if not group.startswith("qid:"):
+            raise InputError(f"{quote(group)} is not of the form qid:topic", where, n)
+        topic, document = _named(note, group.removeprefix("qid:"), len(rows))
+        topics.append(topic)
+        documents.append(document)
+        rows.append(row)
+    if not rows:
+        raise InputError("there are no rows", where)
+    width = max(max(row, default=0) for row in rows)
+    X = np.zeros((len(rows), width))
+    for at, row in enumerate(rows):
+        X[at, [place - 1 for place in row]] = list(row.values())
+    if not np.isfinite(X).all():
+        raise InputError("holds a number that is not finite", where)
+    called = tuple(names.get(place + 1, str(place + 1)) for place in range(width))
+    return Features(tuple(topics), tuple(documents), called, X, np.array(labels))
+
+
+def _named(note: str, group: str, row: int) -> tuple[str, str]:
+    """Return topic and document of a line: as its comment tells, or by number."""
+    told = note.split()
+    for part in told:
+        if part.startswith(("doc=", "docid=")):
+            return group, part.split("=", 1)[1]
+    return (told[0], told[1]) if len(told) == 2 and "=" not in note else (group, f"d{row + 1}")
+
+
+def _refuse_twice(found: Features, data: Any) -> None:
+    """Refuse a document that a topic has twice."""
+    seen = dict[tuple[str, str], int]()
+    for row, pair in enumerate(zip(found.topics, found.documents, strict=True)):
+        if pair in seen:
+            where = display_name(data) if isinstance(data, str | os.PathLike) else "features"
+            what = f"document {quote(pair[1])} of topic {quote(pair[0])} is there twice: keep one of them"
+            raise InputError(what, where)
+        seen[pair] = row
+
+
+def matching(found: Features, names: Sequence[str], where: str) -> Features:
+    """Return features in the order of these names, refusing where one is missing."""
+    missing = [name for name in names if name not in found.names]
+    if missing:
+        raise InputError(
+            f"has no feature {quote(missing[0])}, which the ranker learned from; it has {quoted(found.names)}", where
+        )
+    order = [found.names.index(name) for name in names]
+    return Features(found.topics, found.documents, tuple(names), found.X[:, order], found.label)

@@ -1,0 +1,120 @@
+"""What a ranker is told of documents: targets and weights from a fit, from judgments, or from grades, row by row.
+
+A lesson holds for the rows that somebody judged. From a fit it is one of ``HOW``: ``pairs`` takes degrees of relevance
+as targets, so that a pair weighs as much as they differ; ``margin`` and ``entropy`` take the most likely label and how
+sure it is; ``label`` takes it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.judgments.read import open_source
+from adjudge.judgments.runs import read_grades
+from adjudge.judgments.scale import number_of
+from adjudge.judgments.trec import document_of
+from adjudge.learn.feature_file import Features
+from adjudge.learn.posterior import posterior_weights
+from adjudge.learn.weights import Weights
+from adjudge.models.record import Fit
+
+HOW: Mapping[str, str] = {
+    "pairs": "degrees of relevance; a pair weighs as much as they differ",
+    "margin": "the most likely label, weighing how far it is ahead of the next",
+    "entropy": "the most likely label, weighing 1 - entropy",
+    "label": "the most likely label, all weighing the same",
+}
+
+
+class Lesson(NamedTuple):
+    """What is learned from: some rows, their targets and weights."""
+
+    rows: Codes  # (M) of the features
+    target: Floats  # (M)
+    weight: Floats | None  # (M)
+    soft: bool
+
+
+def from_fit(table: Features, fit: Fit, how: str = "pairs") -> Lesson:
+    """Return what a fit teaches of the documents that it knows."""
+    if how not in HOW:
+        raise UsageError(f"learning from {quote(how)} is not one of {quoted(HOW)}")
+    rows, item = known_rows(table, fit)
+    if how == "pairs":
+        return Lesson(rows, degree(fit)[item], None, True)
+    label = fit.label[item].astype(float)
+    return Lesson(rows, label, None if how == "label" else posterior_weights(fit, how).weight[item], False)
+
+
+def from_weights(table: Features, weights: Any) -> Lesson:
+    """Return what weighted labels teach: a ``Weights``, or its table as ``adjudge weights`` writes it."""
+    source = open_source(weights.table if isinstance(weights, Weights) else weights)
+    for column in ("topic", "item", "label", "weight"):
+        if column not in source.columns:
+            raise source.wrong(f"there is no column {quote(column)}: weights of judgments with topics have it")
+    topic, item, label, weight = (source.column(name) for name in ("topic", "item", "label", "weight"))
+    rows, at = _matched(table, _places(topic.to_list(), item.cast(str).to_list()))
+    return Lesson(rows, _worth(label.cast(str).to_list())[at], weight.cast(float).to_numpy()[at], False)
+
+
+def _worth(labels: Sequence[str]) -> Floats:
+    """Return labels as numbers: their own, or their place in order."""
+    numbers = {label: number_of(label) for label in sorted(set(labels))}
+    if any(number is None for number in numbers.values()):
+        numbers = {label: float(n) for n, label in enumerate(numbers)}
+    return np.array([numbers[label] for label in labels], dtype=float)
+
+
+def from_grades(table: Features, grades: Any) -> Lesson:
+    """Return what grades teach: of the documents that have one."""
+    known = read_grades(grades)
+    told = {(topic, document): grade for topic, held in known.items() for document, grade in held.items()}
+    rows, at = _matched(table, {pair: n for n, pair in enumerate(told)})
+    return Lesson(rows, np.array(list(told.values()))[at], None, False)
+
+
+def degree(fit: Fit) -> Floats:
+    """Return how relevant each item is expected to be (I), from 0, the lowest label, to 1, the highest."""
+    K = len(fit.scale)
+    if K > 2 and not fit.scale.ordinal:
+        raise UsageError(
+            f"the fit has {K} labels without an order, {quoted(fit.scale.names)}: fit them with --ordinal, lowest first"
+        )
+    expected: Floats = fit.posterior @ np.linspace(0.0, 1.0, max(K, 2))[:K]
+    return expected
+
+
+def known_rows(table: Features, fit: Fit) -> tuple[Codes, Codes]:
+    """Return which rows a fit knows (M), and the item of each (M)."""
+    if fit.topics is None or fit.topic is None:
+        raise UsageError("this fit has no topics: fit judgments that have a column of them (--topic)")
+    names = [*fit.topics.cast(str).to_list(), None]
+    return _matched(table, _places([names[t] for t in fit.topic.tolist()], fit.items.cast(str).to_list()))
+
+
+def _places(topics: Sequence[Any], items: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Return where each pair of topic and document stands; items may be called topic_document."""
+    found = {}
+    for n, (topic, item) in enumerate(zip(topics, items, strict=True)):
+        if topic is not None:
+            found[(str(topic), item)] = n
+            found[(str(topic), document_of(item, topic))] = n
+    return found
+
+
+def _matched(table: Features, place: Mapping[tuple[str, str], int]) -> tuple[Codes, Codes]:
+    """Return the rows that are there, and where."""
+    at = [place.get(pair, -1) for pair in zip(table.topics, table.documents, strict=True)]
+    rows = np.flatnonzero(np.array(at) >= 0)
+    if not rows.size:
+        mine, theirs = (table.topics[0], table.documents[0]), next(iter(place), ("", ""))
+        raise UsageError(
+            f"none of {len(table):,} documents with features was judged: features are of such as {quote(mine[1])} of "
+            f"topic {quote(mine[0])}, judgments of such as {quote(theirs[1])} of topic {quote(theirs[0])}"
+        )
+    return rows, np.array(at)[rows]

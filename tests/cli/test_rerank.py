@@ -1,0 +1,110 @@
+"""``adjudge rerank``."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def loop(run):
+    """Leave the example, and a fit of it."""
+    run("rerank", "train", "--example", "ex")
+    run("fit", "ex/labels.csv", "--out", "ex/fit")
+
+
+def test_the_loop_closes(run, loop, tmp_path):
+    """From a fit to a ranker, to a run, to an evaluation, to what is judged again."""
+    answer = run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "ex/svm", "--run", "ex/svm.run")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("learned from ")
+    assert lines[1] == "Features that count most, in their own units"
+    assert lines[-1] == "wrote the ranker to ex/svm, and the run to ex/svm.run"
+    assert "On topics that were not learned from (5 folds), by what is learned from" in lines
+    judged = run("evaluate", "--fit", "ex/fit", "ex/bm25.run", "ex/svm.run", "--measures", "MAP", "--format", "csv")
+    assert judged.out.splitlines()[1].startswith("bm25,MAP")
+    again = run("rerank", "again", "ex/features.csv", "--fit", "ex/fit", "--budget", "4", "--out", "ex/pool.csv")
+    assert again.out.startswith("Documents whose next judgment would turn the ranking most")
+    assert again.out.endswith("wrote 4 pairs to ex/pool.csv\n")
+    assert pl.read_csv(tmp_path / "ex/pool.csv").columns == ["topic", "document"]
+
+
+def test_a_ranker_ranks_new_documents(run, loop, tmp_path):
+    """To a file or to standard output, by the features' names whatever their order."""
+    run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "ex/svm")
+    table = pl.read_csv(tmp_path / "ex/features.csv")
+    table.select("length", "document", "match", "topic", "overlap", "bm25").head(5).write_csv(tmp_path / "new.csv")
+    printed = run("rerank", "apply", "ex/svm", "new.csv")
+    assert printed.code == 0
+    assert [line.split()[3] for line in printed.out.splitlines()] == ["1", "2", "3", "4", "5"]
+    assert printed.out.splitlines()[0].endswith(" svm")
+    written = run("rerank", "apply", "ex/svm", "new.csv", "--out", "new.run", "--name", "mine")
+    assert written.out == "wrote 5 documents of 1 topics to new.run\n"
+    assert (tmp_path / "new.run").read_text() == printed.out.replace(" svm\n", " mine\n")
+
+
+@pytest.mark.parametrize("how", ["pairs", "margin", "entropy", "label"])
+def test_fits_teach_in_four_ways(run, loop, how, tmp_path):
+    """Each is in the ranker's parameters or its pairs."""
+    assert run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--learn", how, "--out", "r").code == 0
+    assert json.loads((tmp_path / "r/ranker.json").read_text())["parameters"]["soft"] is (how == "pairs")
+
+
+def test_weights_and_grades_teach_too(run, loop):
+    """As adjudge weights writes them, and as qrels; by trees as well."""
+    run("weights", "ex/labels.csv", "--scheme", "L", "--out", "weights.csv")
+    told = ("rerank", "train", "ex/features.csv", "--out", "r")
+    assert run(*told, "--weights", "weights.csv").code == 0
+    assert run(*told, "--grades", "ex/truth.qrels", "--cost", "svmlight", "--pair-weight", "min").code == 0
+    trees = run(*told, "--grades", "ex/truth.qrels", "--ranker", "lambdamart", "--trees", "5")
+    assert trees.code == 0
+    assert run("rerank", "apply", "r", "ex/features.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "say what to learn from, by one of --fit, --weights and --grades: given is none"),
+        (("--fit", "f", "--grades", "g"), "given is --fit and --grades"),
+        (("--grades", "g", "--learn", "pairs"), "--learn pairs is for a fit: give its folder with --fit"),
+        (("--grades", "g", "--trees", "3"), "--trees is for --ranker lambdamart"),
+        (("--grades", "g", "--ranker", "lambdamart", "--cost", "1"), "--cost is for --ranker svm"),
+        (("--grades", "g", "--cost", "much"), "--cost much is not a number, nor svmlight"),
+        (("--grades", "g", "--ranker", "magic"), "ranker 'magic' is not one of 'svm', 'lambdamart'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(run, loop, options, message):
+    """Before anything is read."""
+    answer = run("rerank", "train", "ex/features.csv", "--out", "r", *options)
+    assert answer.code == 2
+    assert message in answer.err
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(run, loop):
+    """It would be lost."""
+    answer = run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "ex/labels.csv")
+    assert (answer.code, answer.err) == (2, "adjudge: --out ex/labels.csv is a file: name a folder\n")
+
+
+def test_topics_without_pairs_are_told(run, loop):
+    """As a warning."""
+    answer = run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--learn", "label", "--out", "r")
+    assert "groups have no pair" in answer.err
+
+
+def test_without_lightgbm_the_line_to_type_is_told(run, loop, monkeypatch):
+    """And no ranker is written."""
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    told = ("rerank", "train", "ex/features.csv", "--grades", "ex/truth.qrels", "--ranker", "lambdamart", "--out", "r")
+    answer = run(*told)
+    assert answer.code == 1
+    assert "pip install 'adjudge[lightgbm]'" in answer.err
+
+
+def test_nothing_to_turn_is_said(run, loop, tmp_path):
+    """Where features are all the same."""
+    table = pl.read_csv(tmp_path / "ex/features.csv").select("topic", "document", one=pl.lit(1.0))
+    table.write_csv(tmp_path / "flat.csv")
+    assert run("rerank", "again", "flat.csv", "--fit", "ex/fit").out == "no judgment would turn the ranking\n"

@@ -1,0 +1,111 @@
+"""Which documents, judged again, would turn the ranking most: against learning anew."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import UsageError
+from adjudge.learn.judge_again import Again, expected_move, judge_again, turns
+from adjudge.learn.newton import solve
+from adjudge.learn.pairs import paired
+
+
+def case(rng, topics=12, documents=8, features=4):
+    """Return features, probabilities and topics."""
+    X = rng.normal(size=(topics * documents, features))
+    p = 1 / (1 + np.exp(-(X[:, 0] + rng.normal(size=X.shape[0]))))
+    return X, p, np.repeat(np.arange(topics), documents)
+
+
+def test_turns_are_those_of_learning_anew():
+    """A small change of one probability turns the scores of a ranker that learns again by as much as foretold."""
+    X, p, topics = case(np.random.default_rng(0))
+    plain = (X - X.mean(axis=0)) / X.std(axis=0)
+    foretold = turns(X, p, topics)
+
+    def learned(p):
+        found = paired(p, topics, soft=True)
+        w = solve(plain[found.order], found.rows, 1.0, tolerance=1e-13).w
+        score = plain @ w
+        return score - np.array([score[topics == t].mean() for t in topics])
+
+    before, seen = learned(p), []
+    for i in range(p.size):
+        moved = p.copy()
+        moved[i] += 1e-6
+        change = (learned(moved) - before) / 1e-6
+        across = change - before * (change @ before) / (before @ before)
+        seen.append(np.linalg.norm(across) / np.linalg.norm(before))
+    assert foretold == pytest.approx(seen, rel=2e-2, abs=1e-5)
+
+
+def test_a_judgment_moves_the_sure_least():
+    """By Bayes' rule: averaged over what a judge may say."""
+    matrix = np.array([[0.8, 0.2], [0.3, 0.7]])
+    p = np.array([0.0, 0.5, 0.9, 1.0])
+    by_hand = []
+    for one in p:
+        said = (1 - one) * matrix[0] + one * matrix[1]
+        after = one * matrix[1] / said
+        by_hand.append(float(said @ np.abs(after - one)))
+    assert expected_move(p, matrix) == pytest.approx(by_hand)
+    assert expected_move(p, np.full((2, 2), 0.5)) == pytest.approx(np.zeros(4))
+
+
+@pytest.fixture
+def crowd():
+    """Return a crowd on documents of topics, its fit, and features of these documents and one more."""
+    made = adjudge.simulate("rerank", seed=3, topics=15, items=150, judges=12, gold=0)
+    fit = adjudge.fit(made.judgments, "dawid-skene")
+    rng = np.random.default_rng(1)
+    topic = made.judgments.topics.gather(made.judgments.topic).to_list()
+    numbers = {"x": made.truth + rng.normal(size=150), "y": rng.normal(size=150)}
+    table = pl.DataFrame({"topic": topic, "document": made.judgments.items, **numbers})
+    more = pl.DataFrame({"topic": topic[0], "document": "new", "x": 0.3, "y": 1.0})
+    return made.judgments, fit, pl.concat([table, more])
+
+
+def test_documents_are_named_with_what_is_known_of_them(crowd):
+    """Those that turn the ranking most first, and a pool that a campaign takes."""
+    judgments, fit, table = crowd
+    found = judge_again(table, fit, judgments, budget=151)
+    turned = found.table["turns"].to_list()
+    assert turned == sorted(turned, reverse=True)
+    assert found.table.columns == list(Again._fields)
+    unseen = next(one for one in found.documents if one.document == "new")
+    assert (unseen.judgments, unseen.relevant) == (0, pytest.approx(fit.posterior[:, 1].mean()))
+    assert {one.judgments for one in found.documents} == {0, 5}
+    lines = judge_again(table, fit, judgments, budget=2).pool().splitlines()
+    assert lines[0] == "topic,document"
+    assert lines[1] == f"{found.documents[0].topic},{found.documents[0].document}"
+    assert len(lines) == 3
+
+
+def test_a_campaign_takes_the_pool(crowd, tmp_path):
+    """As `adjudge campaign new --pool` reads it."""
+    from adjudge.collect.files.pool import read_pool
+    from adjudge.collect.files.problems import Problems
+
+    judgments, fit, table = crowd
+    found = judge_again(table, fit, judgments, budget=3)
+    (tmp_path / "pool.csv").write_text(found.pool())
+    problems = Problems()
+    pairs = read_pool(tmp_path / "pool.csv", problems)
+    assert list(pairs) == [(one.topic, one.document) for one in found.documents]
+
+
+def test_what_cannot_be_asked_is_refused(crowd):
+    """A budget of none, and more than two labels."""
+    judgments, fit, table = crowd
+    with pytest.raises(UsageError, match="budget 0 is not a number of at least 1"):
+        judge_again(table, fit, judgments, budget=0)
+    three = adjudge.simulate("liu-wang", items=30).judgments
+    with pytest.raises(UsageError, match="the fit has 3 labels: which documents to judge again is known for two"):
+        judge_again(table, adjudge.fit(three), three)
+
+
+def test_features_that_say_nothing_turn_nothing(crowd):
+    """There is no order to be turned."""
+    judgments, fit, table = crowd
+    assert len(judge_again(table.with_columns(x=pl.lit(1.0), y=pl.lit(0.1)), fit, judgments)) == 0

@@ -1,0 +1,81 @@
+"""What a ranker is told of documents."""
+
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import AdjudgeError, UsageError
+from adjudge.learn.feature_file import read_features
+from adjudge.learn.lessons import HOW, degree, from_fit, from_grades, from_weights
+from adjudge.learn.posterior import posterior_weights
+from adjudge.learn.weights import weights
+
+JUDGED = {
+    "item": [f"q{t}_{d}" for t in (1, 2) for d in "ab" for _ in "xyz"],
+    "topic": [f"q{t}" for t in (1, 2) for _ in range(6)],
+    "judge": list("xyz") * 4,
+    "label": [1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0],
+}
+
+
+@pytest.fixture
+def rows():
+    """Return features of five documents, one of which nobody judged."""
+    table = {"topic": ["q1", "q1", "q1", "q2", "q2"], "document": ["b", "new", "a", "q2_a", "b"], "x": range(5)}
+    return read_features(pl.DataFrame(table))
+
+
+def test_a_fit_teaches_degrees_labels_and_how_sure_they_are(rows):
+    """Of the documents that were judged, called with their topic or without."""
+    fit = adjudge.fit(pl.DataFrame(JUDGED), "majority")
+    soft = from_fit(rows, fit)
+    assert soft.rows.tolist() == [0, 2, 3, 4]
+    assert soft.target == pytest.approx([1 / 3, 1, 2 / 3, 0])
+    assert (soft.soft, soft.weight) == (True, None)
+    label = from_fit(rows, fit, "label")
+    assert (label.target.tolist(), label.weight, label.soft) == ([0, 1, 1, 0], None, False)
+    for how in ("margin", "entropy"):
+        sure = posterior_weights(fit, how).weight
+        assert from_fit(rows, fit, how).weight.tolist() == [sure[1], sure[0], sure[2], sure[3]]
+    with pytest.raises(UsageError, match="learning from 'magic' is not one of 'pairs', 'margin', 'entropy', 'label'"):
+        from_fit(rows, fit, "magic")
+    assert set(HOW) == {"pairs", "margin", "entropy", "label"}
+
+
+def test_weights_teach_labels(rows, tmp_path):
+    """As a record, or as the table that was written."""
+    found = weights(pl.DataFrame(JUDGED), "L")
+    lesson = from_weights(rows, found)
+    assert lesson.target.tolist() == [0, 1, 1, 0]
+    assert lesson.weight == pytest.approx([1 / 2, 3 / 2, 1 / 2, 3 / 2])
+    found.table.write_csv(tmp_path / "weights.csv")
+    again = from_weights(rows, str(tmp_path / "weights.csv"))
+    assert again.weight.tolist() == lesson.weight.tolist()
+    named = found.table.with_columns(label=pl.col("label").replace_strict({0: "no", 1: "yes"}))
+    assert from_weights(rows, named).target.tolist() == [0, 1, 1, 0]
+    with pytest.raises(AdjudgeError, match="there is no column 'topic': weights of judgments with topics have it"):
+        from_weights(rows, found.table.drop("topic"))
+
+
+def test_grades_teach_what_has_one(rows):
+    """Those without are not taken for irrelevant."""
+    lesson = from_grades(rows, {"q1": {"b": 2, "new": 0}, "q3": {"a": 1}})
+    assert (lesson.rows.tolist(), lesson.target.tolist()) == ([0, 1], [2, 0])
+
+
+def test_more_labels_need_an_order(rows):
+    """With one, the degree runs from the lowest label to the highest."""
+    table = pl.DataFrame(JUDGED | {"label": [0, 1, 2, 0, 0, 0, 2, 2, 2, 1, 1, 1]})
+    plain, ordered = (adjudge.fit(adjudge.read(table, ordinal=ordinal), "majority") for ordinal in (False, True))
+    assert degree(ordered) == pytest.approx([0.5, 0, 1, 0.5])
+    with pytest.raises(UsageError, match="the fit has 3 labels without an order, '0', '1', '2'"):
+        degree(plain)
+
+
+def test_fits_without_topics_and_strangers_are_refused(rows):
+    """With what is missing, and how both sides look."""
+    fit = adjudge.fit(pl.DataFrame(JUDGED).drop("topic"), "majority")
+    with pytest.raises(UsageError, match="this fit has no topics"):
+        from_fit(rows, fit)
+    with pytest.raises(UsageError, match="none of 5 documents with features was judged: features are of such as 'b'"):
+        from_grades(rows, {"q9": {"z": 1}})
