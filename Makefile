@@ -64,7 +64,7 @@ clean: ## remove the environment and what the demo wrote
 	@touch $@
 
 .venv/.installed: .venv/.python pyproject.toml constraints.txt
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio]'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio,learn]'
 	@touch $@
 
 # Chromium for the tests of pages and PostgreSQL for those of the studio's store: the system's, which only root can
@@ -82,5 +82,5 @@ clean: ## remove the environment and what the demo wrote
 	@touch $@
 
 .venv/.tools: .venv/.installed
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,report,studio]'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,report,studio,learn,lightgbm]'
 	@touch $@
