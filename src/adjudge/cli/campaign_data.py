@@ -113,7 +113,7 @@ def prompts(
 ) -> None:
     """Write pending pairs as prompts for a program, a language model for instance, that is to be a judge.
 
-    Each line is JSON with id, prompt, topic and document. Among them is gold, which nothing in a line gives away.
+    Each line is JSON with id, prompt and topic. Among them is gold, which nothing in a line gives away.
     Answer each with {"id": ..., "answer": "relevant"} and take the answers in with `adjudge campaign import`. It may
     run while the studio runs.
 

@@ -8,13 +8,15 @@ from sqlalchemy import select
 from adjudge.collect.desk import commands as lead
 from adjudge.collect.desk.gold import work_of
 from adjudge.collect.desk.imports import Given
+from adjudge.collect.desk.seen import past_of
 from adjudge.collect.entry.access import scopes_of, token_hash
 from adjudge.collect.record import schema
 from adjudge.collect.record.chain import broken
 from adjudge.collect.record.restore import restored
+from adjudge.collect.record.store import Change
 from adjudge.collect.record.verify import wrong
 from adjudge.collect.refused import Refused
-from adjudge.collect.work import commands
+from adjudge.collect.work import commands, grading
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
@@ -31,6 +33,12 @@ def read_work(desk, assignment):
     """Return an assignment as it is in the tables."""
     with desk.store.reading() as connection:
         return work_of(connection, assignment)
+
+
+def past(desk, person):
+    """Return where somebody stood before being stopped."""
+    with desk.store.reading() as connection:
+        return past_of(connection, person)
 
 
 def test_a_paused_campaign_gives_nothing_new(desk):
@@ -60,7 +68,8 @@ def test_exclusion_needs_a_reason_and_takes_work_back(desk):
     out = desk.store.ledger.items.leased.sum()
     desk.do(lead.change_standing, desk.lead, desk.cid, "excluded", "copies")
     assert desk.store.ledger.items.leased.sum() == out - 4
-    assert audited(desk) == ("lea", "judge excluded", {"judge": "cid", "reason": "copies"})
+    detail = {"judge": "cid", "reason": "copies", "assignment": desk.open.id, "outcome": "released"}
+    assert audited(desk) == ("lea", "judge excluded", detail)
     with pytest.raises(Refused, match="copies"):
         desk.open_work(desk.cid)
 
@@ -68,10 +77,37 @@ def test_exclusion_needs_a_reason_and_takes_work_back(desk):
 def test_reinstated_judges_may_work_again(desk):
     """Once they were stopped; not before."""
     with pytest.raises(Refused, match="may work already"):
-        desk.do(lead.change_standing, desk.lead, desk.ann, "reinstated", "")
+        desk.do(lead.reinstate, desk.lead, desk.ann, past(desk, desk.ann))
     desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
-    desk.do(lead.change_standing, desk.lead, desk.bob, "reinstated", "")
+    desk.do(lead.reinstate, desk.lead, desk.bob, past(desk, desk.bob))
     assert desk.open_work(desk.bob).outcome == ""
+
+
+@pytest.mark.parametrize("before", ["new", "qualified", "unqualified"])
+def test_reinstating_restores_what_was_before(desk, before):
+    """Paused, then excluded, then reinstated: somebody new has still to qualify."""
+    if before != "new":
+        row = {"id": 1, "at": 2e9, "person": desk.bob, "standing": before, "reason": "", "by": None}
+        desk.do(lambda ledger, now: Change([(schema.standings, row)]))
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
+    desk.do(lead.change_standing, desk.lead, desk.bob, "excluded", "copies")
+    desk.do(lead.reinstate, desk.lead, desk.bob, past(desk, desk.bob))
+    assert desk.store.ledger.people[desk.bob].standing == before
+
+
+def test_nothing_is_decided_on_what_is_no_longer_so(desk):
+    """Of two leads who read the same and decide at once, the second is told to look again."""
+    work, stood = read_work(desk, desk.returned.id), past(desk, desk.bob)
+    desk.work(desk.bob)  # the ledger forgets the returned one
+    work = read_work(desk, desk.returned.id)
+    desk.do(lead.approve, desk.lead, "", work)
+    with pytest.raises(Refused) as refused:
+        desk.do(lead.approve, desk.lead, "", work)
+    assert refused.value.code == "stale"
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
+    with pytest.raises(Refused) as refused:
+        desk.do(lead.reinstate, desk.lead, desk.bob, stood)
+    assert refused.value.code == "stale"
 
 
 @pytest.mark.parametrize(("who", "standing"), [("lead", "paused"), ("nobody", "paused"), ("ann", "crowned")])
@@ -93,13 +129,13 @@ def test_an_open_assignment_is_taken_back_once(desk):
 def test_approval_makes_judgments_of_returned_work(desk):
     """Six judgments more, and they count; twice is refused."""
     before = desk.store.ledger.items.judged.sum()
-    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id), "an honest mistake")
+    desk.do(lead.approve, desk.lead, "an honest mistake", read_work(desk, desk.returned.id))
     assert desk.store.ledger.items.judged.sum() == before + 4
     assert desk.store.ledger.people[desk.bob].passed == 1
     with desk.store.reading() as connection:
         assert wrong(connection, desk.campaign) == []
     with pytest.raises(Refused, match="Only an assignment that was returned"):
-        desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+        desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
 
 
 def test_approval_lets_a_judge_go_on_whom_the_studio_stopped(desk):
@@ -107,14 +143,14 @@ def test_approval_lets_a_judge_go_on_whom_the_studio_stopped(desk):
     for _ in range(2):
         desk.work(desk.bob, seconds=3.0)
     assert desk.store.ledger.people[desk.bob].standing == "paused"
-    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
-    assert desk.store.ledger.people[desk.bob].standing == "qualified"
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+    assert desk.store.ledger.people[desk.bob].standing == "new"  # as before
 
 
 def test_approval_leaves_alone_whom_the_lead_stopped(desk):
     """A pause with a reason of the lead's own is not lifted by the way."""
     desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait for the new guidelines")
-    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
     assert desk.store.ledger.people[desk.bob].standing == "paused"
 
 
@@ -124,16 +160,16 @@ def test_approving_a_qualification_qualifies_who_failed_it(desk):
     work.assignment.kind = "qualification"
     bob = desk.store.ledger.people[desk.bob]
     with pytest.raises(Refused, match="bob is new"):
-        desk.do(lead.approve, desk.lead, work)
+        desk.do(lead.approve, desk.lead, "", work)
     bob.standing = "unqualified"
-    desk.do(lead.approve, desk.lead, work)
+    desk.do(lead.approve, desk.lead, "", work)
     assert bob.standing == "qualified"
 
 
 def test_approval_reaches_assignments_the_ledger_has_forgotten(desk):
     """A judge who has moved on can still be approved; a restart comes to the same."""
     desk.work(desk.bob)
-    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
     ledger = desk.store.ledger
     with desk.store.reading() as connection:
         again = restored(connection, desk.campaign)
@@ -148,7 +184,7 @@ def test_approval_skips_what_was_judged_meanwhile(desk):
     item = next(one for one in work.assignment.sets if one.use == "work").items[0]
     topic, document = desk.store.ledger.items.pairs[item]
     desk.do(lead.import_judgments, desk.lead, [Given(1, topic, document, "bob", 1)], {}, "a.csv")
-    desk.do(lead.approve, desk.lead, read_work(desk, desk.returned.id))
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
     with desk.store.reading() as connection:
         rows = connection.execute(select(schema.judgments.c.item).where(schema.judgments.c.person == desk.bob)).all()
     assert len(rows) == len(set(rows)) == 6
@@ -174,7 +210,7 @@ def test_upholding_approves_what_passes_without_the_document(fresh_desk):
         ]
         desk.do(commands.finish_set, who, one.token, answers)
     gold = next(one for one in held.sets if one.use == "gold")
-    number = contest(desk, held, commands.grades(desk.store.ledger, gold).index(0))
+    number = contest(desk, held, grading.grades(desk.store.ledger, gold).index(0))
     assert desk.do(lead.rule, boss, number, True, "a slip", read_work(desk, held.id)) is True
     assert audited(desk)[1] == "contest upheld"
     assert desk.store.ledger.items.judged.sum() == 4
@@ -233,13 +269,14 @@ def test_imports_make_judges_and_count(desk):
     """A new judge without a password, two judgments of which the one that tells something counts."""
     before = int(desk.store.ledger.items.judged.sum())
     told = desk.do(lead.import_judgments, desk.lead, GIVEN, {}, "a.csv")
+    assert len(told.pop("labels")) == 2
     assert told == {"taken": 2, "skipped": 0, "judges": ["llm one"], "problems": []}
     person = desk.store.ledger.people[desk.store.ledger.named["llm one"]]
     assert (person.name, person.role, person.password, person.outside) == ("LLM one", "judge", "", None)
     assert int(desk.store.ledger.items.judged.sum()) == before + 1
     who, what, detail = audited(desk)
     assert (who, what, len(detail.pop("judgments"))) == ("lea", "judgments imported", 64)
-    assert detail == {"source": "a.csv", "taken": 2, "skipped": 0, "judges": ["llm one"]}
+    assert detail == {"source": "a.csv", "taken": 2, "skipped": 0, "judges": ["llm one"], "first": 13}
 
 
 def known(desk, *names):
@@ -276,3 +313,25 @@ def test_imports_that_contradict_take_nothing(desk):
         "row 3: 'lea' is a lead, not a judge",
     ]
     assert "new" not in desk.store.ledger.named
+
+
+def test_imports_leave_open_assignments_alone(desk):
+    """What a judge has before them is not judged by an import as well."""
+    topic, document = desk.store.ledger.items.pairs[desk.open.sets[0].items[0]]
+    told = desk.do(lead.import_judgments, None, [Given(7, topic, document, "Cid", 1)], {}, "a.csv")
+    assert told["problems"] == ["row 7: 'Cid' has it in an open assignment: take that back, or leave the row out"]
+    assert told["taken"] == 0
+
+
+@pytest.mark.parametrize("name", ["prolific:5f1c", "x" * 101, "a\u202eb"])
+def test_imports_make_no_judge_of_a_name_nobody_may_have(desk, name):
+    """Names are held to what they are held to at the door."""
+    told = desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-0", name, 1)], {}, "a.csv")
+    assert told["problems"][0].startswith("row 1: judge ")
+    assert name.casefold() not in desk.store.ledger.named
+
+
+def test_a_token_is_named_in_the_log(desk):
+    """Not the command line, when a program brought judgments in."""
+    desk.do(lead.import_judgments, "nightly", GIVEN, {}, "a.csv")
+    assert audited(desk)[0] == "API token nightly"

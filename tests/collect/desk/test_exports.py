@@ -103,6 +103,16 @@ def test_task1_tells_accepted_from_rejected_and_programs(desk):
     assert len(task1_source(text, "task1").column("item")) == 12
 
 
+def test_excluded_judges_are_not_usable(desk):
+    """Their judgments are not exported, and are of type 1, rejected, in a task 1 run."""
+    desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-5", "an LLM", 1)], {}, "a", True)
+    for name in ("ann", "an llm"):
+        desk.do(lead.change_standing, desk.lead, desk.store.ledger.named[name], "excluded", "copies")
+    assert rows_of(exported(desk, "judgments")) == []
+    kinds = {line.split("\t")[10] for line in exported(desk, "task1").decode().splitlines()}
+    assert kinds == {"1"}
+
+
 def test_task1_has_qualifications_as_training(desk, monkeypatch):
     """Answers of a qualification are of type 3, whether it was passed or not."""
     from adjudge.collect.work import commands

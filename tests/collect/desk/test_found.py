@@ -54,7 +54,7 @@ def test_items_carry_their_belief(desk, reading):
     belief[1], belief[2] = 0.9, 0.25
     np.save(desk.folder / "consensus" / "belief.npy", belief)
     first, second = items_found(reading, desk.folder)
-    assert (first.item, first.topic, first.document, first.label) == (1, "oak", "oak-0", 1)
+    assert (first.item, first.topic, first.document, first.label) == (1, *desk.store.ledger.items.pairs[1], 1)
     assert first.probability == pytest.approx(0.9)
     assert second.label == 0
     assert second.probability == pytest.approx(0.75)

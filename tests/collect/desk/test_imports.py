@@ -113,3 +113,22 @@ def test_labels_on_record_are_found_by_name(reading, desk):
     assert {name for name, _ in known} == {"ann"}
     assert len(known) == 12
     assert known_labels(reading, ["nobody"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("rank", "1e300"), ("rank", "1001"), ("judge", "a\\u0000b"), ("document", "\\ud800"), ("comment", "x\\udfff")],
+)
+def test_what_no_table_can_keep_is_refused(field, value):
+    """Ranks beyond reason, NUL, and halves of characters, each with its row, in words that can be printed."""
+    row = {"topic": "oak", "document": "d", "judge": "ann", "label": "1", field: value}
+    line = "{" + ", ".join(f'"{name}": "{text}"' for name, text in row.items()) + "}"
+    with pytest.raises(InputError, match=f"row 1: {field}") as refused:
+        read_judgments(line.encode(), "a.jsonl").checked()
+    str(refused.value).encode()
+
+
+def test_names_are_read_as_they_are_kept():
+    """Blanks and wide letters are no other judge."""
+    (one,) = read_judgments("topic,document,judge,label\noak,d, \uff21nn   B ,1\n".encode(), "a.csv").checked()
+    assert one.judge == "Ann B"

@@ -32,3 +32,16 @@ def test_no_splits_where_all_agree(reading):
     """One judge alone cannot disagree, and an item that nobody judged has nothing said of it."""
     assert splits(reading) == []
     assert said_of(reading, 999) == []
+
+
+def test_excluded_judges_split_nothing(desk):
+    """What they said is set aside."""
+    first = next(one for one in desk.first.sets if one.use == "work")
+    topic, document = desk.store.ledger.items.pairs[first.items[0]]
+    desk.do(lead.import_judgments, None, [Given(1, topic, document, "zoe", 0)], {}, "a.csv")
+    zoe = desk.store.ledger.named["zoe"]
+    with desk.store.reading() as connection:
+        assert len(splits(connection)) == 1
+    desk.do(lead.change_standing, desk.lead, zoe, "excluded", "copies")
+    with desk.store.reading() as connection:
+        assert splits(connection) == []

@@ -5,6 +5,7 @@ import pytest
 from adjudge.collect.desk import commands as lead
 from adjudge.collect.desk import judges as desk_judges
 from adjudge.collect.desk.gold import work_of
+from adjudge.collect.desk.overview import gate_rates
 from adjudge.collect.work import commands
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
@@ -37,10 +38,14 @@ def test_judges_are_told_apart_by_approval_and_contests(desk):
     with desk.store.reading() as connection:
         work = work_of(connection, desk.returned.id)
     desk.do(lead.rule, desk.lead, 1, True, "", work)
-    desk.do(lead.approve, desk.lead, work)
+    with desk.store.reading() as connection:
+        work = work_of(connection, desk.returned.id)
+    desk.do(lead.approve, desk.lead, "", work)
     with desk.store.reading() as connection:
         (bob,) = desk_judges.judges(connection, desk.bob)
+        rates = gate_rates(connection, "work", desk.bob)
     assert (bob.passed, bob.returned, bob.contests, bob.upheld) == (1, 0, 1, 1)
+    assert bob.pass_rate == rates.pass_rate == 1.0  # the overview counts as the judge's page does
 
 
 def test_assigned_keeps_the_scores_of_the_grading(desk):

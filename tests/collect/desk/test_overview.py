@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adjudge.collect.desk import commands as lead
-from adjudge.collect.desk.overview import active_judges, gate_rates, live, open_assignments, pace, pay_due, progress
+from adjudge.collect.desk.overview import active_judges, earnings, gate_rates, live, open_assignments, pace, progress
 from adjudge.collect.work import commands
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
@@ -96,7 +96,7 @@ def test_pay_is_due_once_for_what_was_accepted(desk):
     """A submitted assignment is one assignment, however many outcomes it has; an approved one counts too."""
     desk.do(commands.submit, desk.ann, desk.second.token)
     with desk.store.reading() as connection:
-        assert [(due.name, due.assignments, due.amount) for due in pay_due(connection, 1.5)] == [("ann", 2, 3.0)]
+        assert [(one.name, one.assignments, one.amount) for one in earnings(connection, 1.5)] == [("ann", 2, 3.0)]
 
 
 def test_open_assignments_are_those_that_are_out(reading, desk):
@@ -108,5 +108,5 @@ def test_open_assignments_are_those_that_are_out(reading, desk):
 def test_live_gathers_all(reading, desk):
     """The overview of the whole campaign; there is no consensus yet."""
     now = live(reading, desk.store.ledger, desk.time[0])
-    assert (now.paused, now.owed, now.unruled, now.consensus) == (False, 3.0, 0, None)
+    assert (now.paused, now.pay, now.unruled, now.consensus) == (False, 3.0, 0, None)
     assert [rates.kind for rates in now.gates] == ["work", "qualification"]

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from adjudge.collect.desk import commands as lead
+from adjudge.collect.desk.imports import Given
 from adjudge.collect.desk.prompts import (
     are_answers,
     hidden_accuracy,
@@ -53,6 +54,18 @@ def test_pending_is_what_wants_judgments_and_was_not_judged_by_them(reading, des
     met = {desk.store.ledger.items.pairs[i] for held in (desk.first, desk.second) for s in held.sets for i in s.items}
     assert not met & set(pending(reading, desk.campaign, desk.ann, gold=True))
     assert len(pending(reading, desk.campaign, None, gold=True)) == 12
+
+
+def test_what_was_set_aside_is_pending_again(desk):
+    """Judgments of an excluded judge do not count: others are asked."""
+    given = [Given(n, "oak", "oak-0", name, 1) for n, name in enumerate(("x", "y"))]
+    desk.do(lead.import_judgments, None, given, {}, "a")
+    with desk.store.reading() as connection:
+        assert ("oak", "oak-0") not in pending(connection, desk.campaign, None)
+    for name in ("x", "ann"):
+        desk.do(lead.change_standing, desk.lead, desk.store.ledger.named[name], "excluded", "copies")
+    with desk.store.reading() as connection:
+        assert ("oak", "oak-0") in pending(connection, desk.campaign, None)
 
 
 def test_mixed_has_its_share_of_gold():

@@ -2,7 +2,7 @@
 
 from adjudge.collect.desk.gold import work_of
 from adjudge.collect.desk.regrade import regraded
-from adjudge.collect.work import commands
+from adjudge.collect.work import commands, grading
 
 
 def half_right(desk, who):
@@ -25,7 +25,7 @@ def half_right(desk, who):
         ]
         desk.do(commands.finish_set, who, one.token, answers)
     gold = next(one for one in held.sets if one.use == "gold")
-    wrong = commands.grades(desk.store.ledger, gold).index(0)
+    wrong = grading.grades(desk.store.ledger, gold).index(0)
     return held, (gold.id, wrong)
 
 

@@ -1,8 +1,12 @@
+import json
 import sqlite3
 
 import pytest
 
+from adjudge.collect.desk.commands import change_standing, import_judgments
+from adjudge.collect.desk.imports import Given
 from adjudge.collect.record.verify import CHECKS, wrong
+from adjudge.collect.work.commands import submit
 
 FREE = "[qualification]\nrequired = false\n"
 
@@ -11,8 +15,13 @@ FREE = "[qualification]\nrequired = false\n"
 def worked(file_crowd):
     """Return a campaign with accepted work, in a file that a test may tamper with."""
     made = file_crowd(FREE)
-    for name in ("ann", "bob"):
-        made.through(made.person(name))
+    people = [made.person(name) for name in ("ann", "bob", "cid", "dan")]
+    lea = made.person("lea", "lead")
+    held = [made.through(who, right=n != 2) for n, who in enumerate(people[:3])]
+    made.do(submit, people[0], held[0].token)
+    made.open_work(people[3])
+    made.do(change_standing, lea, people[3], "excluded", "copies")
+    made.do(import_judgments, lea, [Given(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv")
     return made
 
 
@@ -36,6 +45,20 @@ def test_nothing_is_wrong(crowd):
         assert wrong(connection, made.campaign) == []
 
 
+def test_all_that_was_done_is_vouched_for(worked):
+    """Work passed, returned, submitted and taken back, and an import: nothing is wrong."""
+    with worked.store.reading() as connection:
+        assert wrong(connection, worked.campaign) == []
+
+
+def test_codes_are_vouched_for(worked):
+    """Where the audit log has the fingerprint of a code, another code shows."""
+    found = tampered(worked, "UPDATE outcomes SET code = 'AAAA-BBBB' WHERE outcome = 'submitted'")
+    with worked.store.reading() as connection:
+        kept = connection.exec_driver_sql("SELECT detail FROM audit WHERE what = 'assignment submitted'").scalar()
+    assert any("its completion code is not" in one for one in found) == ("code" in json.loads(kept))
+
+
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
@@ -44,6 +67,18 @@ def test_nothing_is_wrong(crowd):
         ("UPDATE judgments SET relevance = 1 - relevance WHERE id = 1", "its judgments are not those"),
         ("DELETE FROM judgments WHERE id = 4", "its judgments are not those"),
         ("DELETE FROM judgments WHERE assignment = 1", "the judgments that were accepted are gone"),
+        ("UPDATE outcomes SET outcome = 'passed' WHERE assignment = 3", "nobody is on record for the outcome passed"),
+        ("UPDATE outcomes SET outcome = 'approved' WHERE assignment = 3", "the outcome returned is gone"),
+        ("UPDATE outcomes SET failed = '' WHERE assignment = 3", "it did not fail what it is said to have failed"),
+        ("UPDATE outcomes SET code = 'ABCD' WHERE outcome = 'passed'", "its completion code is not the one"),
+        ("DELETE FROM outcomes WHERE outcome = 'submitted'", "assignment 1: the outcome submitted is gone"),
+        ("DELETE FROM outcomes WHERE outcome = 'released'", "assignment 4: the outcome released is gone"),
+        ("UPDATE judgments SET relevance = 0 WHERE use = 'imported'", "import of judgments 61 to 63: its judgments"),
+        ("DELETE FROM judgments WHERE use = 'imported'", "the judgments that were accepted are gone"),
+        (
+            "INSERT INTO judgments SELECT id + 99, at, item, person + 9, NULL, 'imported', 1, 1, 9, '' FROM judgments",
+            "judgment 100: its judgments are not those that were accepted",
+        ),
         ("UPDATE judgments SET item = 2, use = 'work', relevance = 1", "judged item 2 more than once"),
         ("UPDATE sets SET name = 'gold-0-0', use = 'gold'", "was given the set gold-0-0 more than once"),
     ],
@@ -63,5 +98,5 @@ def test_items_beyond_what_was_asked_show(worked):
 
 def test_every_check_has_a_name():
     """The command prints what was looked for."""
-    assert len(CHECKS) == 6
+    assert len(CHECKS) == 7
     assert all(name and check.__doc__ for name, check in CHECKS.items())

@@ -11,8 +11,10 @@ import httpx
 import pytest
 
 from adjudge.collect.desk import commands as lead
+from adjudge.collect.desk import log, taking
 from adjudge.collect.desk.exports import EXPORTS
 from adjudge.collect.entry.access import Seal
+from adjudge.collect.record.verify import wrong
 from adjudge.collect.studio import Studio
 from adjudge.collect.web.app import create_app
 from adjudge.collect.web.identity import COOKIE
@@ -115,3 +117,32 @@ def test_programs_are_told_what_is_wrong(site):
     assert answer["problems"] == ["row 1: topic 'oak' with document 'x' is not in this campaign"]
     answer = site.ask("POST", "/api/import", program=True, content=b"")
     assert (answer.status_code, answer.json()["code"]) == (422, "import")
+
+
+@pytest.mark.parametrize(
+    "asked", ["gold=100", "gold=150", "gold=%C2%B2", "gold=-1", "limit=%C2%B2", "limit=0", "gold="]
+)
+def test_numbers_that_are_none_are_refused_in_words(site, asked):
+    """Not with a fault of ours."""
+    answer = site.ask("GET", f"/desk/prompts?judge=x&{asked}")
+    assert answer.status_code == 422
+    assert "is no whole number from" in answer.text
+
+
+def test_large_files_come_in_batches(site, monkeypatch):
+    """Each batch is a command of its own; a problem in the last one is found before the first is taken."""
+    monkeypatch.setattr(taking, "BATCH", 2)
+    rows = "".join(f"oak,oak-{n},zoe,1\n" for n in (0, 1, 2, 2, 3))
+    bad = site.ask(
+        "POST", "/api/import", program=True, content=f"topic,document,judge,label\n{rows}oak,x,zoe,1\n".encode()
+    )
+    assert (bad.json()["taken"], len(bad.json()["problems"])) == (0, 1)
+    assert "zoe" not in site.studio.ledger.named
+    for taken, skipped in ((4, 1), (0, 5)):
+        content = f"topic,document,judge,label\n{rows}".encode()
+        told = site.ask("POST", "/api/import", program=True, content=content).json()
+        assert (told["taken"], told["skipped"], told["problems"]) == (taken, skipped, [])
+    with site.studio.store.reading() as connection:
+        entries = [one for one in log.entries(connection) if one.what == "judgments imported"]
+        assert wrong(connection, site.studio.campaign) == []
+    assert [(one.who, one.detail["taken"]) for one in entries] == [("API token all", n) for n in (1, 1, 2)]

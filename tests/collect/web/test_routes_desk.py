@@ -175,7 +175,7 @@ def test_tokens_open_the_api_until_they_are_revoked(site):
     token = re.search(r'value="(adj_[^"]+)"', page)[1]
     bearer = {"Authorization": f"Bearer {token}"}
     told = site.ask(None, "GET", "/api/live", headers=bearer).json()
-    assert (told["judged"], told["needed"], told["pay"]["owed"]) == (8, 24, 3.0)
+    assert (told["judged"], told["needed"], told["pay"]["earned"]) == (8, 24, 3.0)
     assert site.ask(None, "GET", "/api/export/judgments", headers=bearer).status_code == 403
     assert token not in site.look("/desk/people").text
     assert site.post("/desk/people/token/1/revoke").headers["location"] == "/desk/people?done=revoked"
@@ -203,3 +203,32 @@ def test_names_are_never_markup(fresh_desk):
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert" in page
     fresh_desk.store.close()
+
+
+def test_numbers_beyond_every_row_are_refused_in_words(site):
+    """A page asked for with any number is a page or a refusal, never a fault."""
+    for number in (2**31, 2**63, 2**64, "9" * 5_000, "%C2%B2"):
+        for path in ("judges/{}", "items/{}", "documents/{}", "audit?before={}"):
+            assert site.look(f"/desk/{path.format(number)}").status_code in (404, 422), path
+        for path in ("judges/{}/standing", "assignments/{}/approve", "assignments/{}/release", "contests/{}"):
+            answer = site.post(f"/desk/{path.format(number)}", standing="reinstated", upheld="1")
+            assert answer.status_code in (404, 422), path
+        assert site.post(f"/desk/people/token/{number}/revoke").status_code in (404, 422)
+    assert site.post("/desk/people/invite", role="judge", name="x", days="\u00b2").status_code == 422
+
+
+def test_two_leads_who_approve_at_once_approve_once(site):
+    """One of them is told that it is done; the judge is paid once, also when the ledger has forgotten the work."""
+    made, path = site.made, f"/desk/assignments/{site.made.returned.id}/approve"
+    with ThreadPoolExecutor(2) as both:
+        answers = sorted(one.status_code for one in both.map(lambda _: site.post(path), range(2)))
+    assert answers == [303, 409]
+    assert site.studio.ledger.people[made.bob].passed == 1
+
+
+def test_a_judge_is_reinstated_as_they_were(site):
+    """By the button of their page."""
+    path = f"/desk/judges/{site.made.cid}"
+    site.post(f"{path}/standing", standing="paused", reason="wait")
+    assert site.post(f"{path}/standing", standing="reinstated").status_code == 303
+    assert site.studio.ledger.people[site.made.cid].standing == "new"

@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.arrays import Codes, Floats
+from adjudge.collect.record.counted import counts
 from adjudge.collect.record.schema import contests, items, judgments, people, rulings, slots, standings
 from adjudge.collect.records import Gold, Pair
 
@@ -39,12 +40,12 @@ class Accepted(NamedTuple):
 def accepted(connection: Connection, gold: Mapping[Pair, Gold]) -> Accepted:
     """Return the judgments that count, and the gold that stands."""
     names = {row.id: row.name for row in connection.execute(select(people.c.id, people.c.name))}
-    wrong, excluded = _overruled(connection), _excluded(connection)
+    wrong = _overruled(connection)
     known = select(items.c.id, items.c.topic, items.c.document)
     pairs = {number: (topic, document) for number, topic, document in connection.execute(known)}
     told = {number: int(gold[pair].grade >= 1) for number, pair in pairs.items() if pair in gold}
     stands = {number: truth for number, truth in told.items() if number not in wrong}
-    item, person, relevance, at = _columns(connection, excluded)
+    item, person, relevance, at = _columns(connection)
     return Accepted(item, person, relevance, at, max(pairs, default=0), names, stands, pairs)
 
 
@@ -60,13 +61,6 @@ def _number(pair: Pair, grade: int) -> int:
     return zlib.crc32(f"{pair[0]}\0{pair[1]}\0{grade}".encode())
 
 
-def _excluded(connection: Connection) -> set[int]:
-    """Return the people whose last standing is that they are excluded."""
-    last = select(func.max(standings.c.id)).group_by(standings.c.person)
-    out = select(standings.c.person).where(standings.c.id.in_(last), standings.c.standing == "excluded")
-    return set(connection.scalars(out))
-
-
 def _overruled(connection: Connection) -> set[int]:
     """Return the items whose gold was ruled to be wrong."""
     upheld = (
@@ -78,14 +72,13 @@ def _overruled(connection: Connection) -> set[int]:
     return set(connection.scalars(upheld))
 
 
-def _columns(connection: Connection, excluded: set[int]) -> tuple[Codes, Codes, Codes, Floats]:
+def _columns(connection: Connection) -> tuple[Codes, Codes, Codes, Floats]:
     """Return the columns of the judgments that count, read a piece at a time."""
     columns = (judgments.c.item, judgments.c.person, judgments.c.relevance, judgments.c.at)
-    told = select(*columns).where(judgments.c.relevance.is_not(None)).order_by(judgments.c.id)
+    told = select(*columns).where(counts()).order_by(judgments.c.id)
     pieces = [np.empty((0, 4))]
     rows: Any = connection.execution_options(yield_per=PIECE).execute(told)
     pieces += [np.array([tuple(row) for row in part], dtype=np.float64) for part in rows.partitions()]
     table = np.concatenate(pieces)
-    kept = table[~np.isin(table[:, 1], list(excluded))] if excluded else table
-    item, person, relevance = kept[:, :3].T.astype(np.int64)
-    return item, person, relevance, kept[:, 3].copy()
+    item, person, relevance = table[:, :3].T.astype(np.int64)
+    return item, person, relevance, table[:, 3].copy()

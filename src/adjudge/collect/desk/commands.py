@@ -1,7 +1,7 @@
 """What the lead does, as commands: pure functions of the ledger that return the rows to add (see ``commands``).
 
 An assignment that is long over is no longer in the ledger; what is decided about it comes with it, as it was read
-from the tables (``desk_gold.work_of``), where it can no longer change.
+from the tables (``gold.work_of``), and is decided on only if nothing came since (see ``seen``).
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import Table
+
 from adjudge.collect.desk.exports import MODEL
 from adjudge.collect.desk.gold import Work
 from adjudge.collect.desk.imports import Given
 from adjudge.collect.desk.regrade import regraded
+from adjudge.collect.desk.seen import Past, still
 from adjudge.collect.entry.access import new_token, scopes_of
 from adjudge.collect.record import schema
 from adjudge.collect.record.ledger import Ledger, Person
@@ -20,12 +23,12 @@ from adjudge.collect.record.store import Change, Row
 from adjudge.collect.record.verify import digest
 from adjudge.collect.refused import Refused
 from adjudge.collect.work import commands_people as people
-from adjudge.collect.work.commands import Rows, judgment_rows, outcome_row, timed
+from adjudge.collect.work.commands import Rows, outcome_row
+from adjudge.collect.work.grading import judgment_rows, timed
 from adjudge.errors import UsageError, quote
 
 ROLES = ("judge", "reviewer", "lead")
 LONGEST = 500  # characters of a reason
-RETURNS = "did not pass the checks."  # how the reason ends for which the studio itself pauses a judge
 
 
 def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change:
@@ -48,23 +51,43 @@ def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, day
 
 
 def change_standing(ledger: Ledger, now: float, by: int, person: int, standing: str, reason: str) -> Change:
-    """Exclude or pause a judge, with a reason, or let them work again."""
+    """Exclude or pause a judge, with a reason."""
     judge = _judge(ledger, person)
-    if standing in ("excluded", "paused") and not reason.strip():
-        raise Refused(422, "reason", "Please say why: the judge is shown the reason, and the audit log keeps it.")
-    if standing == "reinstated":
-        if judge.standing not in ("excluded", "paused", "unqualified"):
-            raise Refused(409, "standing", f"{judge.name} may work already.")
-        standing = "qualified"
-    elif standing not in ("excluded", "paused"):
+    if standing not in ("excluded", "paused"):
         raise Refused(422, "standing", "A judge can be excluded, paused or reinstated.")
-    row = {"id": ledger.next_id(schema.standings), "at": now, "person": person, "standing": standing, "by": by}
-    detail = {"judge": judge.name, "reason": reason.strip()}
-    what = "judge reinstated" if standing == "qualified" else f"judge {standing}"
-    rows: Rows = [(schema.standings, {**row, "reason": reason.strip()[:LONGEST]})]
+    if not reason.strip():
+        raise Refused(422, "reason", "Please say why: the judge is shown the reason, and the audit log keeps it.")
+    rows: Rows = [_standing_row(ledger, now, by, judge, standing, reason.strip()[:LONGEST])]
     if standing == "excluded":
         rows += _release_rows(ledger, now, by, judge)
-    return Change(rows, standing, (_name(ledger, by), what, detail))
+    detail = {"judge": judge.name, "reason": reason.strip(), **_ended(rows)}
+    return Change(rows, standing, (_name(ledger, by), f"judge {standing}", detail))
+
+
+def reinstate(ledger: Ledger, now: float, by: int, person: int, past: Past) -> Change:
+    """Let a judge work again, as before the pause or exclusion; who did not qualify may work all the same."""
+    judge = _judge(ledger, person)
+    still(ledger, past.seen)
+    if judge.standing not in ("excluded", "paused", "unqualified"):
+        raise Refused(409, "standing", f"{judge.name} may work already.")
+    standing = "qualified" if judge.standing == "unqualified" else past.before
+    detail = {"judge": judge.name, "standing": standing}
+    row = _standing_row(ledger, now, by, judge, standing)
+    return Change([row], standing, (_name(ledger, by), "judge reinstated", detail))
+
+
+def _standing_row(
+    ledger: Ledger, now: float, by: int, judge: Person, standing: str, reason: str = ""
+) -> tuple[Table, Row]:
+    """Return the row of a new standing."""
+    row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": standing, "by": by}
+    return schema.standings, {**row, "reason": reason}
+
+
+def _ended(rows: Rows) -> Row:
+    """Return what the audit log says of the outcome that is among new rows: it vouches for each."""
+    ended = [row for table, row in rows if table is schema.outcomes]
+    return {"assignment": ended[0]["assignment"], "outcome": ended[0]["outcome"]} if ended else {}
 
 
 def _release_rows(ledger: Ledger, now: float, by: int, judge: Person) -> Rows:
@@ -81,18 +104,20 @@ def reassign(ledger: Ledger, now: float, by: int, assignment: int) -> Change:
     if held is None or held.outcome:
         raise Refused(409, "over", "This assignment is over already.")
     rows = _release_rows(ledger, now, by, ledger.people[held.person])
-    detail = {"assignment": assignment, "judge": ledger.people[held.person].name}
+    detail = {"judge": ledger.people[held.person].name, **_ended(rows)}
     return Change(rows, True, (_name(ledger, by), "assignment taken back", detail))
 
 
-def approve(ledger: Ledger, now: float, by: int, work: Work, reason: str = "") -> Change:
+def approve(ledger: Ledger, now: float, by: int, reason: str, work: Work) -> Change:
     """Accept a returned assignment all the same: its judgments count, its judge is paid."""
     held = work.assignment
+    still(ledger, work.seen)
     if held.outcome != "returned":
         raise Refused(409, "outcome", "Only an assignment that was returned can be approved.")
     rows = _approval_rows(ledger, now, by, work)
     detail = {"assignment": held.id, "judge": ledger.people[held.person].name, "reason": reason.strip()[:LONGEST]}
-    return Change(rows, True, (_name(ledger, by), "assignment approved", {**detail, **_vouched(rows)}))
+    what = "assignment approved" if held.kind == "work" else "qualification approved"
+    return Change(rows, True, (_name(ledger, by), what, {**detail, **_ended(rows), **_vouched(rows)}))
 
 
 def _vouched(rows: Rows) -> Row:
@@ -108,18 +133,14 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
     if held.kind == "qualification":
         if judge.standing != "unqualified":
             raise Refused(409, "standing", f"{judge.name} is {judge.standing}: the qualification no longer matters.")
-        row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": "qualified", "by": by}
-        return [(schema.standings, {**row, "reason": ""})]
+        return [_standing_row(ledger, now, by, judge, "qualified")]
     said = {one.id: one.answers for one in held.sets}
     times = timed(held, said, held.sets[-1].finished or held.at)
     rows: Rows = [(schema.outcomes, outcome_row(ledger, now, held.id, "approved", by=by))]
     first = ledger.next_id(schema.judgments)
-    accepted = (row for row in judgment_rows(first, now, judge.id, held, said, times) if row["item"] not in work.judged)
-    rows += [(schema.judgments, {**row, "id": first + n}) for n, row in enumerate(accepted)]
-    stopped = judge.standing == "paused" and judge.reason.endswith(RETURNS)
-    if stopped and judge.returned - 1 < ledger.campaign.settings.pay.most_returns:
-        row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": "qualified", "by": by}
-        rows.append((schema.standings, {**row, "reason": ""}))
+    rows += [(schema.judgments, row) for row in judgment_rows(first, now, held, said, times, work.judged)]
+    if work.past.automatic and judge.returned - 1 < ledger.campaign.settings.pay.most_returns:
+        rows.append(_standing_row(ledger, now, by, judge, work.past.before))
     return rows
 
 
@@ -130,6 +151,7 @@ def rule(ledger: Ledger, now: float, by: int, contest: int, upheld: bool, reason
         raise Refused(404, "contest", "There is no such contest.")
     if contest in ledger.ruled:
         raise Refused(409, "ruled", "This contest has been ruled on already.")
+    still(ledger, work.seen)
     row = {"id": ledger.next_id(schema.rulings), "at": now, "contest": contest, "upheld": int(upheld), "by": by}
     rows: Rows = [(schema.rulings, {**row, "reason": reason.strip()[:LONGEST]})]
     approved = upheld and _may_approve(ledger, work) and passes_without(ledger, work, asked)
@@ -137,7 +159,7 @@ def rule(ledger: Ledger, now: float, by: int, contest: int, upheld: bool, reason
         rows += _approval_rows(ledger, now, by, work)
     detail = {"contest": contest, "assignment": work.assignment.id, "approved": approved, "reason": reason.strip()}
     what = "contest upheld" if upheld else "contest rejected"
-    return Change(rows, approved, (_name(ledger, by), what, {**detail, **_vouched(rows)}))
+    return Change(rows, approved, (_name(ledger, by), what, {**detail, **_ended(rows), **_vouched(rows)}))
 
 
 def _may_approve(ledger: Ledger, work: Work) -> bool:
@@ -181,7 +203,7 @@ def revoke_token(ledger: Ledger, now: float, by: int, token: int) -> Change:
 def import_judgments(
     ledger: Ledger,
     now: float,
-    by: int | None,
+    by: int | str | None,
     given: Sequence[Given],
     known: dict[tuple[str, int], int | None],
     source: str,
@@ -189,8 +211,9 @@ def import_judgments(
 ) -> Change:
     """Take judgments made elsewhere; those that are there already, with the same label, are skipped.
 
-    ``known`` holds the labels on record by (name of judge in small letters, item). The answer says how many were
-    taken and skipped, which judges are new, and every row that contradicts what is known: then nothing is taken.
+    ``by`` is a person, the name of an API token, or the command line (None). ``known`` holds the labels on record by
+    (name of judge in small letters, item). The answer says how many were taken and skipped, which judges are new, what
+    is known from now on, and every row that contradicts what is known: then nothing is taken.
     """
     rows, new, problems, skipped = list[tuple[Any, Row]](), dict[str, int](), list[str](), 0
     seen = dict(known)
@@ -209,11 +232,27 @@ def import_judgments(
                 rows.append((schema.people, _new_judge(person, now, one.judge, program)))
             rows.append((schema.judgments, _imported(now, person, item, one)))
     taken = _numbered(ledger, rows)
-    answer = {"taken": taken, "skipped": skipped, "judges": sorted(new), "problems": problems}
+    answer = {"taken": taken, "skipped": skipped, "judges": sorted(new), "problems": problems, "labels": {}}
     if problems:
         return Change(answer={**answer, "taken": 0, "judges": []})
+    answer["labels"] = {key: label for key, label in seen.items() if key not in known}
     detail = {"source": source, "taken": taken, "skipped": skipped, "judges": sorted(new), **_vouched(rows)}
+    detail |= {"first": ledger.next_id(schema.judgments)} if taken else {}
     return Change(rows, answer, (_name(ledger, by), "judgments imported", detail) if taken else None)
+
+
+def unfit_rows(
+    ledger: Ledger, now: float, given: Sequence[Given], seen: dict[tuple[str, int], int | None]
+) -> list[str]:
+    """Return why rows of a file cannot be taken, and note in ``seen`` what those that can say."""
+    problems = []
+    for one in given:
+        item = ledger.items.ids.get((one.topic, one.document))
+        if problem := _unfit(ledger, one, item, seen):
+            problems.append(f"row {one.row}: {problem}")
+        elif item is not None:
+            seen[one.judge.casefold(), item] = one.relevance
+    return problems
 
 
 def _numbered(ledger: Ledger, rows: Rows) -> int:
@@ -229,13 +268,32 @@ def _unfit(ledger: Ledger, one: Given, item: int | None, seen: dict[tuple[str, i
     if item is None:
         return f"topic {quote(one.topic)} with document {quote(one.document)} is not in this campaign"
     person = ledger.people.get(ledger.named.get(one.judge.casefold(), -1))
+    if person is None and (problem := _unfit_name(one.judge)):
+        return problem
     if person is not None and person.role != "judge":
         return f"{quote(one.judge)} is a {person.role}, not a judge"
+    if person is not None and item in _out(ledger, person):
+        return f"{quote(one.judge)} has it in an open assignment: take that back, or leave the row out"
     key = (one.judge.casefold(), item)
     if key in seen and seen[key] != one.relevance:
         said = {1: "relevant", 0: "irrelevant", None: "cannot tell"}
         return f"{quote(one.judge)} has judged it {said[seen[key]]} before"
     return ""
+
+
+def _unfit_name(name: str) -> str:
+    """Return why nobody new can have this name, or nothing."""
+    try:
+        people.name_of(name)
+    except Refused as refused:
+        return f"judge {quote(name)}: {str(refused)[0].lower()}{str(refused)[1:].rstrip('.')}"
+    return ""
+
+
+def _out(ledger: Ledger, person: Person) -> set[int]:
+    """Return the items that a judge has in an open assignment."""
+    held = None if person.last is None else ledger.assignments.get(person.last)
+    return set() if held is None or held.outcome else {item for one in held.sets for item in one.items}
 
 
 def _new_judge(id_: int, now: float, name: str, program: bool) -> Row:
@@ -251,8 +309,10 @@ def _imported(now: float, person: int, item: int, one: Given) -> Row:
     return {**row, **said}
 
 
-def _name(ledger: Ledger, person: int | None) -> str:
+def _name(ledger: Ledger, person: int | str | None) -> str:
     """Return who does it, for the audit log."""
+    if isinstance(person, str):
+        return f"API token {person}"
     return "command line" if person is None else ledger.people[person].name
 
 

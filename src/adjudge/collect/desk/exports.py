@@ -20,6 +20,7 @@ from sqlalchemy import Table, and_, func, select
 from adjudge.collect.desk.cells import csv_pieces
 from adjudge.collect.desk.found import ItemFound, items_found
 from adjudge.collect.record import schema
+from adjudge.collect.record.counted import excluded, stands
 from adjudge.collect.record.schema import answers, assignments, items, judgments, outcomes, people, sets, slots
 from adjudge.errors import UsageError, quote, quoted
 
@@ -88,7 +89,7 @@ def in_pieces(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
 
 
 def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[tuple[Any, ...]]:
-    """Return accepted judgments in the order in which they came."""
+    """Return accepted judgments in the order in which they came, without those set aside with an excluded judge."""
     found = (
         select(
             items.c.topic,
@@ -103,6 +104,7 @@ def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[
             judgments.c.assignment,
         )
         .select_from(judgments.join(items, items.c.id == judgments.c.item))
+        .where(stands())
         .order_by(judgments.c.id)
     )
     for topic, document, person, *rest in streamed(connection, found):
@@ -129,7 +131,10 @@ def last_answers() -> Select[Any]:
 
 
 def task1_rows(connection: Connection, wanted: Wanted) -> Iterator[tuple[object, ...]]:
-    """Return the eleven fields of all labels: accepted, of returned assignments, and of qualifications."""
+    """Return the eleven fields of all labels: accepted, of returned assignments, and of qualifications.
+
+    What was set aside with an excluded judge is rejected, like what was returned.
+    """
     programs = set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{MODEL}%"))).scalars())
     accepted = (
         select(
@@ -143,8 +148,9 @@ def task1_rows(connection: Connection, wanted: Wanted) -> Iterator[tuple[object,
         .select_from(judgments.join(items, items.c.id == judgments.c.item))
         .order_by(judgments.c.id)
     )
+    aside = set(connection.execute(excluded()).scalars())
     for row in streamed(connection, accepted):
-        yield _task1(wanted, row, AUTOMATED if row[0] in programs else USABLE)
+        yield _task1(wanted, row, REJECTED if row[0] in aside else AUTOMATED if row[0] in programs else USABLE)
     ended = select(outcomes.c.assignment)
     refused = and_(
         assignments.c.kind == "work",
@@ -253,7 +259,9 @@ PERSONAL = {
     ("audit", "detail"),
 }
 EXPORTS: Mapping[str, Export] = {
-    "judgments": Export("judgments.csv", "text/csv", "Every accepted judgment, with judge and time.", _write_judgments),
+    "judgments": Export(
+        "judgments.csv", "text/csv", "Every judgment that stands, with judge and time.", _write_judgments
+    ),
     "qrels": Export("qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False),
     "uncertainty": Export(
         "qrels-uncertainty.csv",

@@ -15,7 +15,8 @@ import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.collect.consensus.beliefs import BELIEF, FOLDER, ITEMS, JUDGES, SUMMARY
-from adjudge.collect.record.schema import items, judgments, standings
+from adjudge.collect.record.counted import counts
+from adjudge.collect.record.schema import items, judgments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,10 +91,7 @@ def items_found(connection: Connection, folder: Path) -> Iterator[ItemFound] | N
 
 def _items(connection: Connection, belief: NDArray[np.float64]) -> Iterator[ItemFound]:
     """Yield items with their belief and how often they were judged by judges who are not excluded."""
-    last = select(func.max(standings.c.id)).group_by(standings.c.person)
-    out = select(standings.c.person).where(standings.c.id.in_(last), standings.c.standing == "excluded")
-    told = judgments.c.relevance.is_not(None) & judgments.c.person.not_in(out)
-    each = select(judgments.c.item, func.count().label("n")).where(told).group_by(judgments.c.item).subquery()
+    each = select(judgments.c.item, func.count().label("n")).where(counts()).group_by(judgments.c.item).subquery()
     found = (
         select(items.c.id, items.c.topic, items.c.document, func.coalesce(each.c.n, 0))
         .select_from(items.outerjoin(each, each.c.item == items.c.id))

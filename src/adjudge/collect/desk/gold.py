@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import and_, func, select
 
 from adjudge.collect.desk.overview import ACCEPTED
+from adjudge.collect.desk.seen import Past, Seen, past_of, seen_in
 from adjudge.collect.gate.gates import Answer
 from adjudge.collect.record.ledger import Assignment, Set
 from adjudge.collect.record.schema import (
@@ -87,6 +88,8 @@ class Work(NamedTuple):
     assignment: Assignment
     upheld: frozenset[tuple[int, int]]  # (set, slot) of gold that was ruled to be wrong
     judged: frozenset[int]  # items its judge has judgments of already
+    past: Past  # of its judge
+    seen: Seen
 
 
 def last_answer() -> Subquery:
@@ -173,6 +176,7 @@ def _good(connection: Connection) -> set[int]:
 
 def work_of(connection: Connection, assignment: int) -> Work | None:
     """Return an assignment with the last answer of each slot."""
+    seen = seen_in(connection, outcomes, rulings, judgments)
     head = connection.execute(select(assignments).where(assignments.c.id == assignment)).mappings().one_or_none()
     if head is None:
         return None
@@ -198,7 +202,8 @@ def work_of(connection: Connection, assignment: int) -> Work | None:
         said = Answer(row["relevance"], bool(row["told"]), row["rank"], row["seconds"] or 0.0, row["comment"] or "")
         one.sets[-1].items.append(row["item"])
         one.sets[-1].answers.append(said)
-    return Work(one, _upheld(connection, assignment), _judged(connection, one.person))
+    judged, past = _judged(connection, one.person), past_of(connection, one.person)
+    return Work(one, _upheld(connection, assignment), judged, past, {**seen, **past.seen})
 
 
 def last_answer_of(assignment: int) -> Subquery:

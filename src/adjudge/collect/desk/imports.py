@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MOST_PROBLEMS = 20  # that are listed one by one
+MOST_RANK = 1_000
 LONGEST = 2_000  # characters of a comment that are kept
 LABELS = ("label", "relevance", "answer")  # columns in which a label may stand, the first that is there
 RELEVANT = {"1", "2", "relevant", "yes", "true", "highly relevant"}
@@ -187,17 +189,17 @@ def _given(number: int, row: Mapping[str, Any], judge: str | None) -> Given:
     topic, document = _text(row, "topic"), _text(row, "document")
     whose = _text(row, "judge") if row.get("judge") not in (None, "") or judge is None else judge
     rank = _number(row, "rank")
-    if rank is not None and (rank != int(rank) or rank < 1):
-        raise ValueError(f"rank {quote(row['rank'])} is not 1, 2, 3 ...")
+    if rank is not None and (rank != int(rank) or not 1 <= rank <= MOST_RANK):
+        raise ValueError(f"rank {quote(row['rank'])} is not 1, 2, 3 ... up to {MOST_RANK}")
     seconds = _number(row, "seconds")
     if seconds is not None and seconds < 0:
         raise ValueError(f"seconds {quote(row['seconds'])} is below 0")
-    comment = str(row.get("comment") or row.get("explanation") or "")[:LONGEST]
+    comment = kept(str(row.get("comment") or row.get("explanation") or "")[:LONGEST], "comment")
     return Given(
         number,
         topic,
         document,
-        whose,
+        tidy(whose),
         relevance_of(labelled(row)),
         None if rank is None else int(rank),
         seconds,
@@ -210,7 +212,19 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if value is None or not str(value).strip():
         raise ValueError(f"no {name}")
-    return str(value).strip()
+    return kept(str(value).strip(), name)
+
+
+def kept(text: str, name: str) -> str:
+    """Return a text that a database can keep: without NUL, and without halves of characters, which JSON may hold."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise Unreadable(f"{name} {quote(text)} has characters that cannot be kept")
+    return text
+
+
+def tidy(name: str) -> str:
+    """Return the name of a judge as names are kept, so that it is found however it is written."""
+    return " ".join(unicodedata.normalize("NFKC", name).split())
 
 
 def _number(row: Mapping[str, Any], name: str) -> float | None:

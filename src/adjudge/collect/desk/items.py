@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import case, func, select
 
+from adjudge.collect.record.counted import stands
 from adjudge.collect.record.schema import items, judgments, people
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ class Said(NamedTuple):
 
 
 def splits(connection: Connection, most: int = 50) -> list[Split]:
-    """Return the items that judges disagree on, the most even first."""
+    """Return the items that judges disagree on, the most even first; the excluded have no say."""
     sides = [func.count(case((judgments.c.relevance == side, 1))) for side in (1, 0)]
     less = case((sides[0] < sides[1], sides[0]), else_=sides[1])
     found = (
         select(items.c.id, items.c.topic, items.c.document, *sides, func.count() - sides[0] - sides[1])
         .select_from(judgments.join(items, items.c.id == judgments.c.item))
+        .where(stands())
         .group_by(items.c.id, items.c.topic, items.c.document)
         .having(less > 0)
         .order_by(less.desc(), func.count(), items.c.id)

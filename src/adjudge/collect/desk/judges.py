@@ -1,4 +1,4 @@
-"""What the desk shows of judges: a row for each, and all about one. Functions of a connection, like ``desk``."""
+"""What the desk shows of judges: a row for each, and all about one. Functions of a connection."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from adjudge.collect.record.schema import assignments, contests, judgments, outc
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Subquery
-
-ENDS = ("passed", "returned", "expired", "released")
 
 
 class Judge(NamedTuple):
@@ -37,7 +35,7 @@ class Judge(NamedTuple):
 
     @property
     def pass_rate(self) -> float | None:
-        """Return the share of graded assignments that was accepted."""
+        """Return the share of graded assignments that was accepted, as the overview has it of all."""
         return self.passed / (self.passed + self.returned) if self.passed + self.returned else None
 
 

@@ -99,12 +99,12 @@ class GateRates:
 
     @property
     def pass_rate(self) -> float | None:
-        """Return the share that passed."""
-        return self.passed / self.graded if self.graded else None
+        """Return the share that was accepted: that passed, or was approved after it was returned."""
+        return (self.passed + self.approved) / self.graded if self.graded else None
 
 
-class Due(NamedTuple):
-    """What a judge is owed."""
+class Earned(NamedTuple):
+    """What a judge has earned, paid or not."""
 
     person: int
     name: str
@@ -188,8 +188,8 @@ def gate_rates(connection: Connection, kind: str = "work", person: int | None = 
     return GateRates(kind, criteria=tuple(rates), **counts)
 
 
-def pay_due(connection: Connection, amount: float) -> list[Due]:
-    """Return what each judge is owed: every assignment that was accepted, once."""
+def earnings(connection: Connection, amount: float) -> list[Earned]:
+    """Return what each judge has earned: every assignment that was accepted, once."""
     accepted = (
         select(assignments.c.person, func.count(distinct(assignments.c.id)).label("n"))
         .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
@@ -202,7 +202,7 @@ def pay_due(connection: Connection, amount: float) -> list[Due]:
         .select_from(accepted.join(people, people.c.id == accepted.c.person))
         .order_by(accepted.c.n.desc(), people.c.name)
     )
-    return [Due(person, name, n, n * amount) for person, name, n in connection.execute(found)]
+    return [Earned(person, name, n, n * amount) for person, name, n in connection.execute(found)]
 
 
 def open_assignments(connection: Connection, person: int | None = None) -> list[Open]:
@@ -229,15 +229,15 @@ class Live(NamedTuple):
     active: int
     out: list[Open]
     gates: tuple[GateRates, ...]
-    due: list[Due]
+    earned: list[Earned]
     unruled: int  # contests that wait
     consensus: Mapping[str, Any] | None
     sure: int  # items of which a label reaches the target
 
     @property
-    def owed(self) -> float:
-        """Return what is due in all."""
-        return sum(due.amount for due in self.due)
+    def pay(self) -> float:
+        """Return what was earned in all, paid or not."""
+        return sum(one.amount for one in self.earned)
 
 
 def live(connection: Connection, ledger: Ledger, now: float) -> Live:
@@ -253,7 +253,7 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
         active_judges(connection, now),
         open_assignments(connection),
         tuple(gate_rates(connection, kind) for kind in ("work", "qualification")),
-        pay_due(connection, campaign.settings.pay.amount),
+        earnings(connection, campaign.settings.pay.amount),
         len(ledger.contests.keys() - ledger.ruled),
         summary_found(campaign.folder),
         _sure(ledger),

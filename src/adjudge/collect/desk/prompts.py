@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, select
 
-from adjudge.collect.desk.imports import LONGEST, Given, Read, Unreadable, labelled, relevance_of, rows_of
+from adjudge.collect.desk.imports import LONGEST, Given, Read, Unreadable, kept, labelled, relevance_of, rows_of
+from adjudge.collect.record.counted import counts
+from adjudge.collect.record.ledger import COUNTED
 from adjudge.collect.record.schema import items, judgments
 from adjudge.errors import InputError, UsageError, quote
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from adjudge.collect.records import Document, Pair, Topic
 
 MOST = 12_000  # characters of a document that go into a prompt
-COUNTED = ("work", "imported")
 INSTRUCTION = """You judge whether a document is relevant to a topic.
 
 Topic: {query}
@@ -88,7 +89,7 @@ def pending(connection: Connection, campaign: Campaign, person: int | None, gold
     done = _pairs(
         connection,
         select(judgments.c.item)
-        .where(judgments.c.use.in_(COUNTED), judgments.c.relevance.is_not(None))
+        .where(judgments.c.use.in_(COUNTED), counts())
         .group_by(judgments.c.item)
         .having(func.count() >= enough),
     )
@@ -151,10 +152,10 @@ def read_answers(content: bytes, name: str, judge: str, seal: Seal, pairs: Seque
             if item is None or not 0 <= item < len(pairs):
                 raise Unreadable(f"id {quote(row.get('id', ''))} is of no prompt of this campaign")
             relevance = relevance_of(labelled(row))
+            comment = kept(str(row.get("explanation") or "")[:LONGEST], "explanation")
         except Unreadable as error:
             problems.append(f"row {number}: {error}")
             continue
-        comment = str(row.get("explanation") or "")[:LONGEST]
         given.append(Given(number, *pairs[item], judge, relevance, comment=comment))
     if not given and not problems:
         raise InputError("the file holds no answers", name)

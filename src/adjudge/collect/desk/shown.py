@@ -1,4 +1,4 @@
-"""What each page of the desk shows: the records of ``desk_*`` and of the consensus, side by side."""
+"""What each page of the desk shows: the records of the desk and of the consensus, side by side."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def plain(live: Live) -> dict[str, Any]:
         "pace": live.pace._asdict(),
         "active": live.active,
         "out": len(live.out),
-        "pay": {"owed": live.owed, "assignments": sum(due.assignments for due in live.due)},
+        "pay": {"earned": live.pay, "assignments": sum(one.assignments for one in live.earned)},
         "gates": [{"kind": one.kind, "passed": one.passed, "returned": one.returned} for one in live.gates],
         "consensus": live.consensus,
     }

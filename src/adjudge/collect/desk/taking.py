@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from adjudge.collect.desk.commands import import_judgments
-from adjudge.collect.desk.imports import Read, known_labels, read_judgments
+from adjudge.collect.desk.commands import import_judgments, unfit_rows
+from adjudge.collect.desk.exports import in_pieces
+from adjudge.collect.desk.imports import Read, known_labels, read_judgments, tidy
 from adjudge.collect.desk.prompts import are_answers, hidden_accuracy, mixed, pending, prompt_lines, read_answers
 from adjudge.collect.record.schema import items, people
 from adjudge.errors import UsageError
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from adjudge.collect.record.ledger import Ledger
     from adjudge.collect.studio import Studio
 
+BATCH = 2_000  # rows that one command takes
+
 
 def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str) -> tuple[Read, bool]:
     """Return what a file holds, and whether it is a program's answers to prompts.
@@ -29,6 +34,7 @@ def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str)
     Judgments are refused with all their problems. Of answers those that can be read are taken: a program that answers
     a few questions badly has still answered the others.
     """
+    judge = tidy(judge)
     if not are_answers(content):
         read = read_judgments(content, name, judge or None)
         read.checked()
@@ -38,11 +44,19 @@ def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str)
     return read_answers(content, name, judge, seal, ledger.items.pairs), True
 
 
-async def take_in(studio: Studio, by: int | None, content: bytes, name: str, judge: str) -> dict[str, Any]:
-    """Take a file of judgments or answers into a campaign that is being served, and say what became of it."""
-    read, program = read_file(studio.ledger, studio.seal, content, name, judge)
+async def take_in(studio: Studio, by: int | str | None, content: bytes, name: str, judge: str) -> dict[str, Any]:
+    """Take a file of judgments or answers into a campaign that is being served, and say what became of it.
+
+    It is read beside the pages, checked whole, and taken a batch at a time, so that judges need not wait for it. The
+    same file again takes what is missing, should somebody have contradicted it in between.
+    """
+    read, program = await asyncio.to_thread(read_file, studio.ledger, studio.seal, content, name, judge)
     known = await studio.read(known_labels, {one.judge for one in read.given})
-    told = await studio.do(import_judgments, by, read.given, known, name, program)
+    told, seen = Told(), dict(known)
+    for batch in in_pieces(read.given, BATCH):
+        told.problems += await studio.look(unfit_rows, batch, seen)
+    for batch in in_pieces([] if told.problems else read.given, BATCH):
+        told.add(await studio.do(import_judgments, by, batch, known, name, program), known)
     return await studio.read(reported, studio.campaign, studio.ledger, read, told, judge if program else "")
 
 
@@ -51,19 +65,44 @@ def take_in_alone(studio: Studio, content: bytes, name: str, judge: str) -> dict
     read, program = read_file(studio.ledger, studio.seal, content, name, judge)
     with studio.store.reading() as connection:
         known = known_labels(connection, {one.judge for one in read.given})
-    told = studio.store.do(lambda ledger, now: import_judgments(ledger, now, None, read.given, known, name, program))
+    answer = studio.store.do(lambda ledger, now: import_judgments(ledger, now, None, read.given, known, name, program))
+    told = Told()
+    told.add(answer, known)
     with studio.store.reading() as connection:
         return reported(connection, studio.campaign, studio.ledger, read, told, judge if program else "")
 
 
+@dataclass
+class Told:
+    """What became of an import, batch after batch."""
+
+    taken: int = 0
+    skipped: int = 0
+    judges: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, answer: Mapping[str, Any], known: dict[tuple[str, int], int | None]) -> None:
+        """Count one batch in; what it took is known to the next."""
+        self.taken, self.skipped = self.taken + answer["taken"], self.skipped + answer["skipped"]
+        self.judges.update(answer["judges"])
+        self.problems += answer["problems"]
+        known.update(answer["labels"])
+
+
 def reported(
-    connection: Connection, campaign: Campaign, ledger: Ledger, read: Read, told: dict[str, Any], program: str
+    connection: Connection, campaign: Campaign, ledger: Ledger, read: Read, told: Told, program: str
 ) -> dict[str, Any]:
     """Return what became of an import, with how a program does on hidden gold."""
-    person = ledger.named.get(program.casefold()) if program else None
+    person = ledger.named.get(tidy(program).casefold()) if program else None
     accuracy = None if person is None else hidden_accuracy(connection, campaign, person)
     right = None if accuracy is None else {"right": accuracy.right, "of": accuracy.of}
-    return {**told, "name": read.name, "unread": read.problems, "hidden_gold": right}
+    return {
+        **asdict(told),
+        "judges": sorted(told.judges),
+        "name": read.name,
+        "unread": read.problems,
+        "hidden_gold": right,
+    }
 
 
 def program_prompts(

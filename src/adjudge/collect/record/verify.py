@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -15,10 +17,11 @@ from adjudge.collect.record import schema as s
 from adjudge.collect.record.chain import broken
 
 TOLD = ("item", "person", "use", "relevance", "rank", "seconds", "comment")  # of a judgment, what must not change
+OUTCOMES = ("passed", "returned", "approved", "submitted", "released", "expired")
 
 
 def digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the fingerprint of an assignment's judgments, which the audit log keeps."""
+    """Return the fingerprint of judgments that were accepted together, which the audit log keeps."""
     told = [[row[name] for name in TOLD] for row in rows]
     return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
 
@@ -45,22 +48,84 @@ def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
 
 
 def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for judgments that are not those the audit log vouches for."""
-    vouched = {}
-    for (detail,) in connection.execute(select(s.audit.c.detail).where(s.audit.c.detail.contains('"judgments"'))):
-        told = json.loads(detail)
-        if "assignment" in told and "judgments" in told:
-            vouched[told["assignment"]] = told["judgments"]
-    made = s.judgments
-    ordered = select(made).where(made.c.assignment.is_not(None)).order_by(made.c.assignment, made.c.id)
-    found = connection.execute(ordered)
+    """Look for judgments that are not those the audit log vouches for, of assignments and of imports."""
+    vouched, imports = dict[str, str](), list[tuple[int, int]]()
+    for _, told in _entries(connection, '"judgments"'):
+        if "first" in told:
+            imports.append((told["first"], told["first"] + told["taken"] - 1))
+            vouched[_import(imports[-1])] = told["judgments"]
+        elif "assignment" in told and "judgments" in told:
+            vouched[f"assignment {told['assignment']}"] = told["judgments"]
+    imports.sort()
+    ordered = select(s.judgments).order_by(s.judgments.c.assignment, s.judgments.c.id)
+    found = connection.execute(ordered).mappings()
     seen = set()
-    for assignment, rows in groupby(found.mappings(), key=lambda row: row["assignment"]):
-        seen.add(assignment)
-        if vouched.get(assignment) != digest(dict(row) for row in rows):
-            yield f"assignment {assignment}: its judgments are not those that were accepted"
-    for assignment in sorted(vouched.keys() - seen):
-        yield f"assignment {assignment}: the judgments that were accepted are gone"
+    for name, rows in groupby(found, key=lambda row: _source(imports, row["assignment"], row["id"])):
+        seen.add(name)
+        if vouched.get(name) != digest(dict(row) for row in rows):
+            yield f"{name}: its judgments are not those that were accepted"
+    for name in sorted(vouched.keys() - seen):
+        yield f"{name}: the judgments that were accepted are gone"
+
+
+def _source(imports: Sequence[tuple[int, int]], assignment: int | None, number: int) -> str:
+    """Return where a judgment comes from: an assignment, one of the imports in their order, or nowhere."""
+    if assignment is not None:
+        return f"assignment {assignment}"
+    place = bisect_right(imports, number, key=lambda one: one[0]) - 1
+    return _import(imports[place]) if place >= 0 and number <= imports[place][1] else f"judgment {number}"
+
+
+def _import(numbers: tuple[int, int]) -> str:
+    """Return what an import is called: by the numbers its judgments have."""
+    return f"import of judgments {numbers[0]} to {numbers[1]}"
+
+
+def _entries(connection: Connection, word: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what was done, with its detail, of the entries of the audit log that hold a word."""
+    rows = select(s.audit.c.what, s.audit.c.detail).where(s.audit.c.detail.contains(word)).order_by(s.audit.c.id)
+    for what, detail in connection.execute(rows):
+        yield what, json.loads(detail)
+
+
+def _outcomes(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for outcomes and completion codes that the audit log does not vouch for."""
+    facts = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    for number, outcome, told in _vouched_outcomes(connection):
+        facts[number, outcome].append(told)
+    found = s.outcomes.c
+    rows = connection.execute(select(found.assignment, found.outcome, found.failed, found.code).order_by(found.id))
+    for number, outcome, failed, code in rows:
+        vouching = facts[number, outcome]
+        if not vouching:
+            yield f"assignment {number}: nobody is on record for the outcome {outcome}"
+            continue
+        told = vouching.pop(0)
+        if told.get("failed", failed) != failed:
+            yield f"assignment {number}: it did not fail what it is said to have failed"
+        if told.get("code", _coded(code)) != _coded(code) or (code and outcome != "submitted"):
+            yield f"assignment {number}: its completion code is not the one that was given"
+    for number, outcome in (key for key, vouching in facts.items() if vouching):
+        yield f"assignment {number}: the outcome {outcome} is gone"
+
+
+def _vouched_outcomes(connection: Connection) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the outcomes that the audit log names, each with what it says of it.
+
+    An entry names one by ``outcome`` and ``assignment`` in its detail, or by its own last word ("assignment passed",
+    "assignments expired"); one that ends several lists ``assignments``, and ``codes`` by number if they have any.
+    """
+    for what, told in _entries(connection, '"assignment'):
+        outcome = told.get("outcome", what.rsplit(" ", 1)[-1])
+        if outcome in OUTCOMES:
+            codes = told.get("codes", {})
+            for number in told.get("assignments", [told.get("assignment")]):
+                yield number, outcome, {**told, **({"code": codes[str(number)]} if str(number) in codes else {})}
+
+
+def _coded(code: str) -> str:
+    """Return the fingerprint of a completion code."""
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def _twice(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -108,6 +173,7 @@ CHECKS: Mapping[str, Callable[[Connection, Campaign], Iterator[str]]] = {
     "the database's own check": _file,
     "the chain of the audit log": _chain,
     "judgments as they were accepted": _judgments,
+    "outcomes and completion codes as they were given": _outcomes,
     "nobody judged an item twice": _twice,
     "no item beyond what was asked for": _beyond,
     "no gold or monitoring set given twice": _gold,

@@ -9,8 +9,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from adjudge.collect.desk import figures
 from adjudge.collect.entry.access import may
+from adjudge.collect.refused import Refused
 from adjudge.collect.web.identity import Caller, studio_of
 from adjudge.collect.web.render import page
+from adjudge.errors import quote
 
 NAVIGATION = (
     ("/desk", "Overview", "desk"),
@@ -53,6 +55,17 @@ def shown(request: Request, who: Caller, template: str, title: str, **values: An
         "csrf": studio.seal.csrf(who.session),
     }
     return page(request, template, language="en", **{**known, **values})
+
+
+def whole(text: str, name: str, least: int, most: int) -> int:
+    """Return the whole number that a field holds, or refuse it with a sentence."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if not least <= number <= most:
+        raise Refused(422, name, f"{name} {quote(text)} is no whole number from {least:,} to {most:,}.")
+    return number
 
 
 def back(path: str, done: str) -> RedirectResponse:

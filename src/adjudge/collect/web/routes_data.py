@@ -13,12 +13,13 @@ from adjudge.collect.desk.exports import EXPORTS, Wanted, export
 from adjudge.collect.desk.taking import program_prompts, take_in
 from adjudge.collect.entry.access import may
 from adjudge.collect.refused import Refused
-from adjudge.collect.web.desk_page import shown
+from adjudge.collect.web.desk_page import shown, whole
 from adjudge.collect.web.identity import Caller, caller, program, studio_of
 from adjudge.errors import AdjudgeError
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=2_000)]
+MOST_PROMPTS = 1_000_000
 PIECE = 1 << 16  # bytes that are sent at once
 
 
@@ -80,8 +81,8 @@ def _sent(file: IO[bytes]) -> Iterator[bytes]:
 async def prompts(request: Request, judge: str = "", limit: str = "", gold: str = "20") -> Response:
     """Give out pending pairs as prompts for a program."""
     caller(request, "export")
-    most = int(limit) if limit.isdigit() else None
-    share = float(gold) / 100 if gold.isdigit() else 0.2
+    most = whole(limit, "limit", 1, MOST_PROMPTS) if limit else None
+    share = whole(gold, "gold", 0, 90) / 100
     studio = studio_of(request)
     lines = await studio.read(program_prompts, studio.campaign, studio.seal, judge, most, share)
     headers = {"Content-Disposition": 'attachment; filename="prompts.jsonl"'}
@@ -105,9 +106,9 @@ async def bring_in(
 @router.post("/api/import")
 async def bring_in_by_programs(request: Request, judge: str = "", name: str = "upload") -> dict[str, Any]:
     """Import judgments that a program sends with a token: the body is the file."""
-    program(request, "import")
+    by = program(request, "import")
     try:
-        taken = await take_in(studio_of(request), None, await request.body(), name, judge)
+        taken = await take_in(studio_of(request), by, await request.body(), name, judge)
     except Refused:
         raise
     except AdjudgeError as error:

@@ -1,10 +1,11 @@
-"""The lead's desk. A handler reads, calls, renders: numbers come from ``desk``, changes from ``commands_desk``."""
+"""The lead's desk. A handler reads, calls, renders: numbers come from ``desk``, changes from ``desk.commands``."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from adjudge.collect.desk import commands as c
@@ -13,9 +14,10 @@ from adjudge.collect.desk import shown as desk_shown
 from adjudge.collect.desk.commands import ROLES
 from adjudge.collect.desk.gold import contested, work_of
 from adjudge.collect.desk.overview import live
+from adjudge.collect.desk.seen import decided, past_of
 from adjudge.collect.entry.access import SCOPES
 from adjudge.collect.refused import Refused
-from adjudge.collect.web.desk_page import back, shown
+from adjudge.collect.web.desk_page import back, shown, whole
 from adjudge.collect.web.identity import Caller, caller, program, studio_of
 from adjudge.collect.web.viewer import document_headers, safe_document
 
@@ -23,6 +25,8 @@ router = APIRouter()
 Text = Annotated[str, Form(max_length=2_000)]
 Scopes = Annotated[list[str] | None, Form()]
 Find = Annotated[str, Query(max_length=200)]
+MOST = (1 << 31) - 1  # the highest number of a row
+Number = Annotated[int, Path(le=MOST)]
 FRESH = 2.0  # seconds for which the overview's numbers are not counted again
 
 
@@ -65,7 +69,7 @@ async def judges(request: Request) -> Response:
 
 
 @router.get("/desk/judges/{person}")
-async def judge(request: Request, person: int) -> Response:
+async def judge(request: Request, person: Number) -> Response:
     """Show all about one judge."""
     who, studio = caller(request, "desk"), studio_of(request)
     found = await studio.read(desk_shown.judge, studio.campaign, person)
@@ -73,15 +77,21 @@ async def judge(request: Request, person: int) -> Response:
 
 
 @router.post("/desk/judges/{person}/standing")
-async def standing(request: Request, person: int, csrf: Text = "", standing: Text = "", reason: Text = "") -> Response:
+async def standing(
+    request: Request, person: Number, csrf: Text = "", standing: Text = "", reason: Text = ""
+) -> Response:
     """Exclude, pause or reinstate a judge."""
     who = caller(request, "exclude", csrf or None)
-    await studio_of(request).do(c.change_standing, who.person.id, person, standing, reason)
+    studio = studio_of(request)
+    if standing == "reinstated":
+        await decided(studio, lambda connection: past_of(connection, person), c.reinstate, who.person.id, person)
+    else:
+        await studio.do(c.change_standing, who.person.id, person, standing, reason)
     return back(f"/desk/judges/{person}", "standing")
 
 
 @router.post("/desk/assignments/{assignment}/release")
-async def release(request: Request, assignment: int, csrf: Text = "") -> Response:
+async def release(request: Request, assignment: Number, csrf: Text = "") -> Response:
     """Take an open assignment back."""
     who, studio = caller(request, "reassign", csrf or None), studio_of(request)
     person = studio.ledger.person_of.get(assignment)
@@ -90,14 +100,14 @@ async def release(request: Request, assignment: int, csrf: Text = "") -> Respons
 
 
 @router.post("/desk/assignments/{assignment}/approve")
-async def approve(request: Request, assignment: int, csrf: Text = "", reason: Text = "") -> Response:
+async def approve(request: Request, assignment: Number, csrf: Text = "", reason: Text = "") -> Response:
     """Approve an assignment that was returned."""
     who, studio = caller(request, "approve", csrf or None), studio_of(request)
-    work = await studio.read(work_of, assignment)
-    if work is None:
+    person = studio.ledger.person_of.get(assignment)
+    if person is None:
         raise Refused(404, "assignment", "There is no such assignment.")
-    await studio.do(c.approve, who.person.id, work, reason)
-    return back(f"/desk/judges/{work.assignment.person}", "approved")
+    await decided(studio, lambda connection: work_of(connection, assignment), c.approve, who.person.id, reason)
+    return back(f"/desk/judges/{person}", "approved")
 
 
 @router.get("/desk/gold")
@@ -109,14 +119,14 @@ async def gold(request: Request) -> Response:
 
 
 @router.post("/desk/contests/{contest}")
-async def rule(request: Request, contest: int, csrf: Text = "", upheld: Text = "", reason: Text = "") -> Response:
+async def rule(request: Request, contest: Number, csrf: Text = "", upheld: Text = "", reason: Text = "") -> Response:
     """Rule on a contest."""
     who, studio = caller(request, "rule", csrf or None), studio_of(request)
     found = await studio.read(lambda connection: contested(connection, contest=contest))
     if not found:
         raise Refused(404, "contest", "There is no such contest.")
-    work = await studio.read(work_of, found[0].assignment)
-    approved = await studio.do(c.rule, who.person.id, contest, upheld == "1", reason, work)
+    told = (who.person.id, contest, upheld == "1", reason)
+    approved = await decided(studio, lambda connection: work_of(connection, found[0].assignment), c.rule, *told)
     done = "upheld-approved" if approved else "upheld" if found[0].outcome == "returned" else "upheld-passed"
     return back("/desk/gold", done if upheld == "1" else "rejected")
 
@@ -130,7 +140,7 @@ async def items(request: Request) -> Response:
 
 
 @router.get("/desk/items/{item}")
-async def item(request: Request, item: int) -> Response:
+async def item(request: Request, item: Number) -> Response:
     """Show all about one item."""
     who, studio = caller(request, "desk"), studio_of(request)
     found = await studio.read(desk_shown.item, studio.ledger, item)
@@ -138,13 +148,13 @@ async def item(request: Request, item: int) -> Response:
 
 
 @router.get("/desk/documents/{item}")
-async def document(request: Request, item: int, find: Find = "") -> Response:
+async def document(request: Request, item: Number, find: Find = "") -> Response:
     """Show a document, made safe as it is for judges."""
     caller(request, "desk")
     studio = studio_of(request)
     _, name = desk_shown.pair_of(studio.ledger, item)
     most = studio.campaign.settings.documents.most_bytes
-    text, _ = safe_document(studio.campaign.documents.document(name), find, most)
+    text, _ = await asyncio.to_thread(safe_document, studio.campaign.documents.document(name), find, most)
     return HTMLResponse(text, headers={**document_headers(), "Cache-Control": "no-store"})
 
 
@@ -166,7 +176,7 @@ async def _people(request: Request, who: Caller, **values: Any) -> Response:
 async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: Text = "", days: Text = "") -> Response:
     """Make an invitation, and show its link: it can be seen this once."""
     who, studio = caller(request, "invite", csrf or None), studio_of(request)
-    number = await studio.do(c.invite, who.person.id, role, name, float(days) if days.isdigit() else 0)
+    number = await studio.do(c.invite, who.person.id, role, name, whole(days, "days", 1, 365))
     link = f"{str(request.base_url).rstrip('/')}/join/{studio.seal.invitation(number)}"
     return await _people(request, who, link=link, role=role)
 
@@ -180,7 +190,7 @@ async def token(request: Request, csrf: Text = "", name: Text = "", scope: Scope
 
 
 @router.post("/desk/people/token/{token}/revoke")
-async def revoke(request: Request, token: int, csrf: Text = "") -> Response:
+async def revoke(request: Request, token: Number, csrf: Text = "") -> Response:
     """Revoke an API token."""
     who = caller(request, "token", csrf or None)
     await studio_of(request).do(c.revoke_token, who.person.id, token)
@@ -195,7 +205,7 @@ async def overview_for_programs(request: Request) -> dict[str, Any]:
 
 
 @router.get("/desk/audit")
-async def audit(request: Request, before: int | None = None, find: Find = "") -> Response:
+async def audit(request: Request, before: Annotated[int | None, Query(le=MOST)] = None, find: Find = "") -> Response:
     """Show who did what."""
     who = caller(request, "desk")
     found = await studio_of(request).read(desk_log.entries, before, find)

@@ -1,7 +1,8 @@
 """A document as a judge may see it: untrusted, so cleaned down to its text and shape, and served under a policy.
 
-Three walls, of which none is trusted alone: what is cleaned here (an allowlist), the headers under which it is served
-(``document_headers``: nothing is fetched, nothing runs, nothing is sent), and the sandboxed frame that shows it.
+Four walls, of which none is trusted alone: what is cleaned here (an allowlist), the headers under which it is served
+(``document_headers``: nothing is fetched, nothing runs, nothing is sent), the sandboxed frame that shows it, and the
+page around it, whose frames show the studio's own addresses only.
 """
 
 from __future__ import annotations
