@@ -39,7 +39,7 @@ def study(
             "-o",
             metavar="FOLDER",
             help="Write study_NAME.csv and the figure study_NAME.svg here; trec2011 adds its four figures and the "
-            "run files of the track's task 2.",
+            "run files of the track's task 2, rerank keeps what is finished in cells/, and goes on from there.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002
@@ -52,7 +52,9 @@ def study(
     runs: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="NUMBER", help="How often spectrum draws its crowds, and memory its splits; 100 if not said."
+            min=1,
+            metavar="NUMBER",
+            help="How often spectrum draws its crowds, and memory its splits; 100 if not said. Of rerank, 10.",
         ),
     ] = None,
     sizes: Annotated[
@@ -72,6 +74,9 @@ def study(
     splits the items of a set anew, and shows whether it helps to remember judges. Intervals are then of the
     means over runs. Both use all cores, and take minutes: begin with --runs 5. Ctrl-C keeps what is finished.
 
+    rerank trains rankers on crowds' labels by the weights of paper 004, by posteriors and by soft labels, in five
+    folds by question. With --out, a study that was ended goes on where it was.
+
     \b
     $ adjudge study
     $ adjudge simulate ordinal --size items=200 --out crowds/a
@@ -80,6 +85,7 @@ def study(
     """
     from rich.console import Console
 
+    from adjudge.cli.study_rerank import known
     from adjudge.report.outcome import Asked
     from adjudge.report.registry import known_study
 
@@ -88,7 +94,7 @@ def study(
         return
     with Console(stderr=True).status("") as line:  # it is there on a screen only
         asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, workers=_cores(), say=line.update)
-        chosen = known_study(name, asked)
+        chosen = known_study(name, asked, known(out))
         _refuse_late_surprises(out, format)
         found = chosen.run(asked)
     _deliver(found, format)
@@ -108,12 +114,14 @@ def _cores() -> int:
 def _list() -> None:
     """Print the studies."""
     from adjudge.cli.show import console, table
+    from adjudge.cli.study_rerank import known
     from adjudge.report.registry import ALL
 
-    rows = [(name, known.title, known.paper) for name, known in ALL.items()]
+    every = {**ALL, **known()}
+    rows = [(name, one.title, one.paper) for name, one in every.items()]
     console().print(table("Studies", ("name", "what is compared", "paper"), rows))
-    for name, known in ALL.items():
-        console().print(f"\n{name}, {known.on}")
+    for name, one in every.items():
+        console().print(f"\n{name}, {one.on}")
 
 
 def _sizes(text: str | None) -> list[int] | None:

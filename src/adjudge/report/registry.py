@@ -53,12 +53,13 @@ ALL: Mapping[str, Known] = {
 }
 
 
-def known_study(name: str, asked: Asked) -> Known:
-    """Return a study by its name, refusing options that say nothing to it."""
-    if name not in ALL:
-        raise UsageError(f"study '{name}' is not one of {quoted(ALL)}")
+def known_study(name: str, asked: Asked, more: Mapping[str, Known] | None = None) -> Known:
+    """Return a study by its name, of these and more that other rooms have, refusing options that say nothing to it."""
+    every = {**ALL, **(more or {})}
+    if name not in every:
+        raise UsageError(f"study '{name}' is not one of {quoted(every)}")
     for option in ("data", "sets", "runs", "sizes"):
-        if getattr(asked, option) is not None and option not in ALL[name].takes:
-            able = quoted(other for other, study in ALL.items() if option in study.takes)
+        if getattr(asked, option) is not None and option not in every[name].takes:
+            able = quoted(other for other, study in every.items() if option in study.takes)
             raise UsageError(f"study '{name}' has no --{option}; studies that have are {able}")
-    return ALL[name]
+    return every[name]

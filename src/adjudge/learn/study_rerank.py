@@ -1,0 +1,330 @@
+"""The study of paper 004: whether weights help a ranker that learns from a crowd, on real text, with many crowds.
+
+Every method learns in five folds by question; what it ranks it has not seen. Rankings are held against the truth, and
+against the vote as in the paper; questions without a relevant candidate are left out. A value is the mean over runs,
+each with a crowd (where it is drawn) and folds of its own; its spread is that of the folds. Methods are held against CA
+and against LPTC question by question, each question's difference being the mean over runs: by Student's t, and by
+random signs, with Holm's correction for the number of methods.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import stdtr
+
+from adjudge.arrays import Floats
+from adjudge.errors import UsageError
+from adjudge.learn.crossval import MEASURES
+from adjudge.learn.study_cells import GRID, TARGETS, TRACED, USUAL, Cell, Job, crowds_of, kept, made, prepared
+from adjudge.learn.study_methods import METHODS
+from adjudge.learn.study_sets import SETS
+from adjudge.score.bootstrap import DRAWS
+from adjudge.score.paired import holm, sign_flips
+
+Each: TypeAlias = Callable[[Callable[[Job], Cell], Iterable[Job]], Iterator[Cell]]
+Say: TypeAlias = Callable[[str], None]
+
+RUNS = 10
+TRACES = (("xquad_sentences", "paper"), ("xquad_sentences", "noisy"), ("qa_wikiqa", "noisy"))  # where c varies
+TRACE_RUNS = 5
+AGAINST = ("CA", "LPTC")
+TITLE = "learning to rank from a crowd: weights, posteriors, soft labels"
+PAPER = "Abad and Moschitti 2016 (paper 004), table 1 and figure 1"
+
+
+class Held(NamedTuple):
+    """A method held against another."""
+
+    difference: float
+    t: float  # p of Student's t
+    random: float  # p of random signs, corrected
+
+
+class Result(NamedTuple):
+    """What one method reached on one crowd."""
+
+    set: str
+    crowd: str
+    method: str
+    c: float
+    questions: int
+    runs: int
+    mean: dict[str, dict[str, float]]  # by target and measure
+    spread: dict[str, dict[str, float]]  # over folds
+    error: dict[str, float]  # standard error of the mean over runs, by measure
+    values: dict[str, Floats]  # (runs) by measure, held against the truth
+    held: dict[str, dict[str, Held]]  # by other method and measure
+
+
+class Shown(NamedTuple):
+    """A table for people."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the study found."""
+
+    cells: tuple[Cell, ...]
+    draws: int = DRAWS
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return f"Found(rerank: {len(self.cells)} cells of {len({(c.job.set, c.job.crowd) for c in self.cells})} crowds)"
+
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """Every method on every crowd, at every c."""
+        found = []
+        for (name, crowd, c), group in groupby(sorted(self.cells, key=_order), key=_place):
+            found += _results(name, crowd, c, list(group), self.draws)
+        return tuple(found)
+
+    def at(self, name: str, crowd: str, c: float = USUAL) -> list[Result]:
+        """Return the methods on one crowd."""
+        return [r for r in self.results if (r.set, r.crowd, r.c) == (name, crowd, c)]
+
+    def places(self) -> list[tuple[str, str]]:
+        """Return the sets and crowds, in the study's order."""
+        return list(dict.fromkeys((r.set, r.crowd) for r in self.results))
+
+    def facts(self, name: str, crowd: str) -> dict[str, float]:
+        """Return what describes a crowd, as means over runs."""
+        told = [c.facts for c in self.cells if (c.job.set, c.job.crowd) == (name, crowd)]
+        return {key: float(np.mean([one[key] for one in told])) for key in told[0]}
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the study as named columns, a row for each set, crowd, method, c, target and measure."""
+        rows: list[dict[str, Any]] = []
+        for r in self.results:
+            for target in TARGETS:
+                for measure in MEASURES:
+                    row: dict[str, Any] = {"set": r.set, "crowd": r.crowd, "method": r.method, "c": r.c}
+                    row |= {"target": target, "measure": measure, "value": r.mean[target][measure]}
+                    row |= {"fold_spread": r.spread[target][measure], "questions": r.questions, "runs": r.runs}
+                    row["run_error"] = r.error[measure] if target == "truth" else None
+                    for other in AGAINST:
+                        held = r.held.get(other, {}).get(measure) if target == "truth" else None
+                        row |= {f"over_{other}": held and held.difference, f"p_t_{other}": held and held.t}
+                        row |= {f"p_random_{other}": held and held.random}
+                    rows.append(row)
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def tables(self) -> list[Shown]:
+        """Return what weighting gains by crowd, and a table of each crowd, in percent as the paper has it."""
+        return [*self.gains(), *(self._table(*place) for place in self.places())]
+
+    def gains(self) -> list[Shown]:
+        """Return a table of each set: by how much methods are above CA by MRR, crowd by crowd."""
+        found = []
+        for name in dict.fromkeys(place[0] for place in self.places()):
+            crowds = [crowd for own, crowd in self.places() if own == name]
+            by = {crowd: {r.method: r for r in self.at(name, crowd)} for crowd in crowds}
+            methods = [m for m in METHODS if m != "CA" and any(m in of for of in by.values())]
+            rows = [[m, *(_gain(by[crowd].get(m)) for crowd in crowds)] for m in methods]
+            title = f"{name}: MRR above CA in points, by crowd (* p < .05 by random signs, corrected)"
+            found.append(Shown(title, ["method", *crowds], rows))
+        return found
+
+    def warnings(self) -> list[str]:
+        """Return what the reader must know."""
+        return [f"interrupted; {len(self.cells):,} cells are finished"] if self.interrupted else []
+
+    def curves(self) -> list[tuple[str, float, str, dict[str, Floats]]]:
+        """Return panel, c, method and each run's measures in percent, where c was varied."""
+        traced = {(r.set, r.crowd) for r in self.results if r.c != USUAL}
+        return [
+            (f"{r.set}, crowd {r.crowd}", r.c, r.method, {m: 100 * v for m, v in r.values.items()})
+            for r in sorted(self.results, key=lambda r: r.c)
+            if (r.set, r.crowd) in traced and r.method in TRACED
+        ]
+
+    def _table(self, name: str, crowd: str) -> Shown:
+        """Return table 1 for one crowd."""
+        facts, results = self.facts(name, crowd), self.at(name, crowd)
+        told = (
+            f"{name}, crowd {crowd}: {facts['full']:.0%} full agreement, the vote is right on "
+            f"{facts['vote_accuracy']:.1%}; {results[0].questions:,} questions, {results[0].runs} runs; in percent"
+        )
+        head = ("method", *MEASURES, "MRR by vote", "MRR above CA", "p by t", "p by signs", "above LPTC", "p by signs")
+        return Shown(told, head, [_row(result) for result in results])
+
+
+def rerank(
+    data: Path,
+    sets: Sequence[str] | None = None,
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    keep: Path | None = None,
+    workers: int = 1,
+    say: Say | None = None,
+    each: Each = map,
+) -> Found:
+    """Run the study; finished cells are kept in ``keep``, and are not made again. Ctrl-C ends it with those."""
+    names = list(dict.fromkeys(SETS if sets is None else sets))
+    if not names:
+        raise UsageError("there is no set to study: name some with --sets")
+    if keep is None:
+        with TemporaryDirectory() as folder:
+            return _run(data, names, runs or RUNS, seed, draws, Path(folder), workers, say, each)
+    keep.mkdir(parents=True, exist_ok=True)
+    return _run(data, names, runs or RUNS, seed, draws, keep, workers, say, each)
+
+
+def jobs(data: Path, keep: Path, names: Sequence[str], runs: int, seed: int) -> list[Job]:
+    """Return all cells of the study: runs in the outer loop, so that all crowds have a few before any has all."""
+    found = []
+    for name in names:
+        crowds = [(crowd, run) for run in range(runs) for crowd in crowds_of(name)]
+        found += [Job(str(data), str(keep), name, crowd, run, seed) for crowd, run in crowds]
+        found += [
+            Job(str(data), str(keep), name, crowd, run, seed, c)
+            for own, crowd in TRACES
+            if own == name
+            for run in range(min(runs, TRACE_RUNS))
+            for c in GRID
+        ]
+    return found
+
+
+def _run(
+    data: Path,
+    names: Sequence[str],
+    runs: int,
+    seed: int,
+    draws: int,
+    keep: Path,
+    workers: int,
+    say: Say | None,
+    each: Each,
+) -> Found:
+    """Make what is not there, and gather all."""
+    tell = say or (lambda _: None)
+    every = jobs(data, keep, names, runs, seed)
+    have = {job: cell for job in every if (cell := kept(job)) is not None}
+    missing = [job for job in every if job not in have]
+    interrupted, begun = False, time.monotonic()
+    try:
+        prepared(data, keep, list(dict.fromkeys(job.set for job in missing)), tell, workers)
+        for done, cell in enumerate(each(made, missing), 1):
+            have[cell.job] = cell
+            tell(progress(len(have), len(every), (time.monotonic() - begun) / done * (len(missing) - done), cell.job))
+    except KeyboardInterrupt:
+        if not have:
+            raise
+        interrupted = True
+    return Found(tuple(have[job] for job in every if job in have), draws, interrupted)
+
+
+def progress(done: int, all_: int, seconds: float, job: Job) -> str:
+    """Return a bar, and how long the rest may take."""
+    full = round(20 * done / all_)
+    left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    return f"[{'#' * full}{'-' * (20 - full)}] {done:,} of {all_:,}, {left} left: {job.set}, {job.crowd}"
+
+
+def _order(cell: Cell) -> tuple[int, int, float]:
+    """Return where a cell stands in the study."""
+    sets = list(SETS)
+    return sets.index(cell.job.set), crowds_of(cell.job.set).index(cell.job.crowd), cell.job.c
+
+
+def _place(cell: Cell) -> tuple[str, str, float]:
+    """Return the crowd of a cell, and its c."""
+    return cell.job.set, cell.job.crowd, cell.job.c
+
+
+def _results(name: str, crowd: str, c: float, cells: Sequence[Cell], draws: int) -> list[Result]:
+    """Return every method on one crowd."""
+    methods = [method for method in METHODS if all(method in cell.values for cell in cells)]
+    table = {m: _by_question(cells, m) for m in methods}  # (Q, M)
+    questions = next(iter(table.values())).shape[0]
+    held: dict[str, dict[str, dict[str, Held]]] = {m: {} for m in methods}
+    for other in AGAINST:
+        if other in methods and questions > 1:
+            rivals = [m for m in methods if m != other]
+            for m, tests in zip(rivals, _tests([table[m] - table[other] for m in rivals], draws), strict=True):
+                held[m][other] = tests
+    found = []
+    for m in methods:
+        runs = {k: np.array([cell.values[m][k].mean() for cell in cells]) for k in MEASURES}
+        mean, spread = (
+            {t: {k: float(np.mean([of(cell.folds[m][t][k]) for cell in cells])) for k in MEASURES} for t in TARGETS}
+            for of in (np.nanmean, np.nanstd)
+        )
+        mean["truth"] = {k: float(v.mean()) for k, v in runs.items()}
+        error = {k: float(v.std(ddof=1) / v.size**0.5) if v.size > 1 else 0.0 for k, v in runs.items()}
+        found.append(Result(name, crowd, m, c, questions, len(cells), mean, spread, error, runs, held[m]))
+    return found
+
+
+def _by_question(cells: Sequence[Cell], method: str) -> Floats:
+    """Return every question's measures, as means over the runs that have it (Q, M)."""
+    names = list(dict.fromkeys(q for cell in cells for q in cell.questions))
+    place = {q: n for n, q in enumerate(names)}
+    total, count = np.zeros((len(names), len(MEASURES))), np.zeros(len(names))
+    for cell in cells:
+        at = [place[q] for q in cell.questions]
+        total[at] += np.column_stack([cell.values[method][k] for k in MEASURES])
+        count[at] += 1
+    mean: Floats = total / count[:, None]
+    return mean
+
+
+def _tests(differences: Sequence[Floats], draws: int) -> list[dict[str, Held]]:
+    """Return, of the differences (Q, M) of each method, its tests by measure."""
+    stacked = np.stack(differences)  # (methods, Q, M)
+    found: list[dict[str, Held]] = [{} for _ in differences]
+    for k, measure in enumerate(MEASURES):
+        of = stacked[:, :, k].T  # (Q, methods)
+        random = holm(sign_flips(of, draws=draws))
+        for n in range(of.shape[1]):
+            found[n][measure] = Held(float(of[:, n].mean()), student(of[:, n]), float(random[n]))
+    return found
+
+
+def student(difference: Floats) -> float:
+    """Return the two-sided p of a mean that is 0, by Student's t; 1 where nothing differs."""
+    n, spread = difference.size, float(difference.std(ddof=1))
+    if spread == 0:
+        return 1.0 if difference[0] == 0 else 0.0
+    return float(2 * stdtr(n - 1, -abs(float(difference.mean())) / (spread / n**0.5)))
+
+
+def _gain(result: Result | None) -> str | None:
+    """Return how far a method is above CA by MRR, with a star where that is sure."""
+    if result is None or "CA" not in result.held:
+        return None
+    held = result.held["CA"]["MRR"]
+    return f"{100 * held.difference:+.2f}{'*' if held.random < 0.05 else ''}"
+
+
+def _row(result: Result) -> list[Any]:
+    """Return a method's row of table 1."""
+    mean, spread = result.mean["truth"], result.spread["truth"]
+    row: list[Any] = [result.method]
+    row += [f"{100 * mean[k]:.2f} ± {100 * spread[k]:.2f}" for k in MEASURES]
+    row.append(f"{100 * result.mean['vote']['MRR']:.2f}")
+    over, best = (result.held.get(other, {}).get("MRR") for other in AGAINST)
+    row += [None] * 3 if over is None else [f"{100 * over.difference:+.2f}", _p(over.t), _p(over.random)]
+    row += [None] * 2 if best is None else [f"{100 * best.difference:+.2f}", _p(best.random)]
+    return row
+
+
+def _p(p: float) -> str:
+    """Return a p value in short."""
+    return "< .001" if p < 0.0005 else f"{p:.3f}".replace("0.", ".", 1)

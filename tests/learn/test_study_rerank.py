@@ -1,0 +1,160 @@
+"""The study of paper 004, on a small set of its own."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from adjudge.errors import UsageError
+from adjudge.learn import study_cells, study_rerank
+from adjudge.learn.study_cells import Job, crowds_of, kept, made
+from adjudge.learn.study_crowds import REGIMES
+from adjudge.learn.study_methods import METHODS
+from adjudge.learn.study_rerank import jobs, progress, rerank, student
+
+
+def letor(folder: Path) -> Path:
+    """Write a small folder as trecqa_letor is, and return the folder of sets."""
+    rng = np.random.default_rng(0)
+    place = folder / "trecqa_letor"
+    place.mkdir(parents=True)
+    (place / "feature_names.json").write_text('["bm25", "noise"]')
+    lines = []
+    for n in range(160):
+        truth = int(n % 8 < 2)
+        numbers = f"1:{truth + rng.normal():.4f} 2:{rng.normal():.4f}"
+        lines.append(f"{truth} qid:{n // 8} {numbers} # re={truth ^ int(rng.random() < 0.1)} doc=p{n}")
+    (place / "features.svm").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Return a folder of sets, with two crowds on the one there is."""
+    for room in (study_cells, study_rerank):
+        monkeypatch.setattr(room, "crowds_of", lambda name: ["paper", "noisy"])
+    monkeypatch.setattr(study_rerank, "TRACES", (("trecqa_letor", "noisy"),))
+    study_cells._rows.cache_clear()
+    return letor(tmp_path / "data")
+
+
+def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
+    """With the spread over folds, and tests against CA and LPTC."""
+    found = rerank(small, ["trecqa_letor"], runs=2, draws=100, keep=tmp_path / "cells")
+    assert found.places() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
+    results = {r.method: r for r in found.at("trecqa_letor", "noisy")}
+    assert list(results) == list(METHODS)
+    assert results["CA"].held.keys() == {"LPTC"}
+    assert results["DS margin"].held.keys() == {"CA", "LPTC"}
+    held = results["gold"].held["CA"]["MRR"]
+    assert held.difference == pytest.approx(results["gold"].mean["truth"]["MRR"] - results["CA"].mean["truth"]["MRR"])
+    assert (results["CA"].questions, results["CA"].runs) == (20, 2)
+    assert results["CA"].spread["truth"]["MAP"] > 0
+    assert results["CA"].mean["vote"]["MAP"] != results["CA"].mean["truth"]["MAP"]
+    columns = found.columns()
+    assert len(columns["set"]) == (2 * len(METHODS) + 5 * 5) * 2 * 3
+    assert {"over_CA", "p_t_CA", "p_random_LPTC", "fold_spread", "run_error"} < set(columns)
+    gains, *tables = found.tables()
+    assert gains.head == ["method", "paper", "noisy"]
+    assert tables[0].title.startswith("trecqa_letor, crowd paper: ")
+    assert tables[0].title.endswith("; 20 questions, 2 runs; in percent")
+    assert found.facts("trecqa_letor", "paper")["judgments"] == 800
+    panels = {(panel, c) for panel, c, _, _ in found.curves()}
+    assert panels == {("trecqa_letor, crowd noisy", c) for c in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)}
+
+
+def test_finished_cells_are_not_made_again(small, tmp_path, monkeypatch):
+    """And an interrupt loses nothing that is finished."""
+    real, calls = study_cells._cell, []
+
+    def counted(job, rows):
+        calls.append(job)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(job, rows)
+
+    monkeypatch.setattr(study_cells, "_cell", counted)
+    said = []
+    first = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells", say=said.append)
+    assert (first.interrupted, len(first.cells)) == (True, 3)
+    assert first.warnings() == ["interrupted; 3 cells are finished"]
+    assert any(line.startswith("[####-") and " 3 of 14" in line for line in said)
+    again = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells")
+    assert (again.interrupted, len(again.cells)) == (False, 4 + 2 * 5)
+    assert len(calls) == 4 + len(again.cells) - 3
+    assert again.warnings() == []
+
+
+def test_an_interrupt_before_the_first_cell_is_one(small, monkeypatch):
+    """There is nothing to show."""
+
+    def stop(job, rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study_cells, "_cell", stop)
+    with pytest.raises(KeyboardInterrupt):
+        rerank(small, ["trecqa_letor"], runs=1)
+
+
+def test_cells_depend_on_their_name_alone(small, tmp_path):
+    """Made twice they are the same, whatever was made before; read again they are what was made."""
+    one, two = (Job(str(small), str(tmp_path / k), "trecqa_letor", "noisy", 1, 0) for k in "ab")
+    first = made(one)
+    made(two._replace(run=0))
+    assert made(two).values["LPTC"]["MAP"].tolist() == first.values["LPTC"]["MAP"].tolist()
+    again = kept(one)
+    assert again.folds["CA"]["vote"]["MRR"].tolist() == first.folds["CA"]["vote"]["MRR"].tolist()
+    assert again.questions == first.questions
+
+
+def test_a_cell_that_cannot_be_read_is_made_anew(small, tmp_path):
+    """Half written, or of another format."""
+    job = Job(str(small), str(tmp_path), "trecqa_letor", "paper", 0, 0)
+    assert kept(job) is None
+    job.path.write_text("{")
+    assert kept(job) is None
+    cell = made(job)
+    told = json.loads(job.path.read_text())
+    job.path.write_text(json.dumps({**told, "format": 0}))
+    assert kept(job) is None
+    assert cell.job == job
+
+
+def test_crowds_follow_from_the_set():
+    """Simulated ones where truth is known, real ones where they are."""
+    assert crowds_of("xquad_sentences") == ["shipped", *REGIMES]
+    assert crowds_of("qa_wikiqa") == list(REGIMES)
+    assert crowds_of("nyt_passages") == ["real"]
+
+
+def test_runs_come_before_crowds():
+    """So that an interrupted study has all crowds."""
+    made = jobs(Path("d"), Path("k"), ["cast_snippets", "trecqa_letor"], 2, 0)
+    assert [(job.set, job.crowd, job.run) for job in made[:3]] == [
+        ("cast_snippets", "real", 0),
+        ("cast_snippets", "real", 1),
+        ("trecqa_letor", "paper", 0),
+    ]
+    assert made[3].crowd == "clean"
+
+
+def test_students_t_is_scipys():
+    """And nothing differs where nothing does."""
+    difference = np.random.default_rng(0).normal(0.2, 1, 30)
+    assert student(difference) == pytest.approx(ttest_1samp(difference, 0).pvalue)
+    assert (student(np.zeros(4)), student(np.ones(4))) == (1.0, 0.0)
+
+
+def test_progress_is_a_bar():
+    """With the time that is left."""
+    job = Job("d", "k", "qa_wikiqa", "paper", 0, 0)
+    assert progress(5, 20, 30, job) == "[#####---------------] 5 of 20, 30 s left: qa_wikiqa, paper"
+    assert "4 min left" in progress(5, 20, 250, job)
+
+
+def test_no_set_is_refused(tmp_path):
+    """There must be one."""
+    with pytest.raises(UsageError, match="there is no set to study: name some with --sets"):
+        rerank(tmp_path, [])
