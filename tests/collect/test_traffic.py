@@ -24,6 +24,7 @@ JUDGES = 70
 
 async def watched(studio, client):
     """Work through an assignment, and yield what was received for each set with whether it was gold."""
+    seen = []
     answer = await client.post("/api/assignment", json={})
     while "review" not in answer.json():
         told = answer.json()["set"]
@@ -43,7 +44,11 @@ async def watched(studio, client):
             saved = await client.post("/api/answers", json={"set": told["token"], "answers": [each]})
             received += [saved.text, str(sorted(saved.headers.items()))]
         answer = await client.post("/api/finish", json={"set": told["token"], "answers": []})
-        yield "\n".join(received), one.use == "gold"
+        seen.append((told, received, one.use == "gold"))
+    queries = [told["topic"]["query"] for told, _, _ in seen]
+    for told, received, is_gold in seen:  # how a set stands among the others of its assignment tells something too
+        among = f"topic {queries.count(told['topic']['query'])} times, {len(told['documents'])} documents"
+        yield "\n".join([among, *received]), is_gold
 
 
 def traffic(made):
@@ -92,6 +97,6 @@ def test_gold_looks_like_any_other_set(file_crowd):
     assert (len(gold), gold.sum()) == (6 * JUDGES, JUDGES)
     assert told_apart(texts, gold) < 0.62
     word = [f"{text}\n{'gold' if is_gold else 'work'}" for text, is_gold in zip(texts, gold, strict=True)]
-    length = [text.replace("{", "{" + " " * int(is_gold), 1) for text, is_gold in zip(texts, gold, strict=True)]
+    length = [text.replace("{", "{" + " " * 40 * int(is_gold), 1) for text, is_gold in zip(texts, gold, strict=True)]
     assert told_apart(word, gold) > 0.9
     assert told_apart(length, gold) > 0.9
