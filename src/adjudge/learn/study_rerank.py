@@ -47,6 +47,9 @@ class Held(NamedTuple):
     difference: float
     t: float  # p of Student's t
     random: float  # p of random signs, corrected
+    error: float = (
+        0.0  # standard error of the difference over runs: crowds and folds drawn anew, the questions as they are
+    )
 
 
 class Result(NamedTuple):
@@ -118,7 +121,7 @@ class Found:
                     for other in AGAINST:
                         held = r.held.get(other, {}).get(measure) if target == "truth" else None
                         row |= {f"over_{other}": held and held.difference, f"p_t_{other}": held and held.t}
-                        row |= {f"p_random_{other}": held and held.random}
+                        row |= {f"p_random_{other}": held and held.random, f"over_{other}_error": held and held.error}
                     rows.append(row)
         return {name: [row[name] for row in rows] for name in rows[0]}
 
@@ -259,17 +262,27 @@ def _results(name: str, crowd: str, c: float, cells: Sequence[Cell], draws: int)
             rivals = [m for m in methods if m != other]
             for m, tests in zip(rivals, _tests([table[m] - table[other] for m in rivals], draws), strict=True):
                 held[m][other] = tests
+    reached = {m: {k: np.array([cell.values[m][k].mean() for cell in cells]) for k in MEASURES} for m in methods}
     found = []
     for m in methods:
-        runs = {k: np.array([cell.values[m][k].mean() for cell in cells]) for k in MEASURES}
+        runs = reached[m]
+        own = {
+            other: {k: test._replace(error=_error(runs[k] - reached[other][k])) for k, test in tests.items()}
+            for other, tests in held[m].items()
+        }
         mean, spread = (
             {t: {k: float(np.mean([of(cell.folds[m][t][k]) for cell in cells])) for k in MEASURES} for t in TARGETS}
             for of in (np.nanmean, np.nanstd)
         )
         mean["truth"] = {k: float(v.mean()) for k, v in runs.items()}
-        error = {k: float(v.std(ddof=1) / v.size**0.5) if v.size > 1 else 0.0 for k, v in runs.items()}
-        found.append(Result(name, crowd, m, c, questions, len(cells), mean, spread, error, runs, held[m]))
+        error = {k: _error(v) for k, v in runs.items()}
+        found.append(Result(name, crowd, m, c, questions, len(cells), mean, spread, error, runs, own))
     return found
+
+
+def _error(value: Floats) -> float:
+    """Return the standard error of a mean over runs."""
+    return float(value.std(ddof=1) / value.size**0.5) if value.size > 1 else 0.0
 
 
 def _by_question(cells: Sequence[Cell], method: str) -> Floats:
