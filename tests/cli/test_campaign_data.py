@@ -28,7 +28,7 @@ def test_imports_twice_are_one(run, folder):
     file.write_text(file.read_text().replace(",ann,0", ",ann,1"))
     refused = run("campaign", "import", str(folder), str(file))
     assert refused.code == 1
-    assert "row 1: 'ann' has judged it irrelevant before" in refused.err
+    assert "line 2: 'ann' has judged it irrelevant before" in refused.err
 
 
 def test_exports_go_to_the_screen_or_a_file(run, folder, tmp_path):

@@ -301,7 +301,7 @@ def test_it_runs_as_a_process_of_its_own(folder):
     command = [sys.executable, "-m", "adjudge.collect.consensus.consensus"]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("dawid-skene: 180 judgments in ")
+    assert done.stdout.startswith(f"{Settings().consensus.model}: 180 judgments in ")
     assert read(folder, "summary.json")["mark"]
 
 

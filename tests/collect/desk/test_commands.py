@@ -308,9 +308,9 @@ def test_imports_that_contradict_take_nothing(desk):
     told = desk.do(lead.import_judgments, None, given, known(desk, "llm one"), "a.csv")
     assert told["taken"] == 0
     assert told["problems"] == [
-        "row 1: 'llm ONE' has judged it relevant before",
-        "row 2: topic 'oak' with document 'nowhere' is not in this campaign",
-        "row 3: 'lea' is a lead, not a judge",
+        "line 1: 'llm ONE' has judged it relevant before",
+        "line 2: topic 'oak' with document 'nowhere' is not in this campaign",
+        "line 3: 'lea' is a lead, not a judge",
     ]
     assert "new" not in desk.store.ledger.named
 
@@ -319,7 +319,7 @@ def test_imports_leave_open_assignments_alone(desk):
     """What a judge has before them is not judged by an import as well."""
     topic, document = desk.store.ledger.items.pairs[desk.open.sets[0].items[0]]
     told = desk.do(lead.import_judgments, None, [Given(7, topic, document, "Cid", 1)], {}, "a.csv")
-    assert told["problems"] == ["row 7: 'Cid' has it in an open assignment: take that back, or leave the row out"]
+    assert told["problems"] == ["line 7: 'Cid' has it in an open assignment: take that back, or leave the row out"]
     assert told["taken"] == 0
 
 
@@ -327,7 +327,7 @@ def test_imports_leave_open_assignments_alone(desk):
 def test_imports_make_no_judge_of_a_name_nobody_may_have(desk, name):
     """Names are held to what they are held to at the door."""
     told = desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-0", name, 1)], {}, "a.csv")
-    assert told["problems"][0].startswith("row 1: judge ")
+    assert told["problems"][0].startswith("line 1: judge ")
     assert name.casefold() not in desk.store.ledger.named
 
 

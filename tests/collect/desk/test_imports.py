@@ -2,49 +2,8 @@
 
 import pytest
 
-from adjudge.collect.desk.imports import Unreadable, known_labels, read_judgments, relevance_of
+from adjudge.collect.desk.imports import in_order, known_labels, read_judgments
 from adjudge.errors import InputError
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        (1, 1),
-        (0, 0),
-        (2, 1),
-        (True, 1),
-        (1.0, 1),
-        ("1", 1),
-        ("Relevant.", 1),
-        ("**Irrelevant**", 0),
-        ("not relevant", 0),
-        ("Non-relevant!", 0),
-        ("Yes", 1),
-        ("no.", 0),
-        ({"relevance": 1}, 1),
-        ({"answer": "irrelevant"}, 0),
-        ('{"relevance": 0}', 0),
-        ('```json\n{"label": "relevant"}\n```', 1),
-        ("Irrelevant, because nothing in it is relevant to oaks", 0),
-        ("The document is relevant to the topic.", 1),
-        ("I would say it is not relevant.", 0),
-        ("cannot tell", None),
-        (None, None),
-        ("", None),
-    ],
-)
-def test_labels_as_people_and_programs_write_them(said, meant):
-    """Words, numbers and JSON in many dresses."""
-    assert relevance_of(said) == meant
-
-
-@pytest.mark.parametrize(
-    "said", ["maybe", "3", 0.4, "either relevant or irrelevant", [1], "{broken", {"x": 1}, float("nan")]
-)
-def test_labels_that_are_none_are_not_guessed(said):
-    """What says both, neither or something else is refused."""
-    with pytest.raises(Unreadable):
-        relevance_of(said)
 
 
 def test_csv_and_json_lines_read_alike():
@@ -68,13 +27,23 @@ def test_every_problem_is_listed_with_its_row():
     told = str(refused.value)
     assert told.startswith("a.csv: 5 problems, nothing was taken")
     for line in (
-        "row 1: no document",
-        "row 2: 'perhaps' is no label, expected relevant or irrelevant",
-        "row 3: no judge",
-        "row 4: rank '0' is not 1, 2, 3 ...",
-        "row 5: rank 'x' is no number",
+        "line 2: no document",
+        "line 3: 'perhaps' is no label, expected relevant or irrelevant",
+        "line 4: no judge",
+        "line 5: rank '0' is not 1, 2, 3 ...",
+        "line 6: rank 'x' is no number",
     ):
         assert line in told
+
+
+def test_lines_are_those_of_the_file():
+    """Also after a cell of two lines, after an empty line, and between lines of JSON that are none."""
+    table = b'topic,document,judge,label,comment\noak,d,ann,1,"two\nlines"\n\noak,d,ann,perhaps,\n'
+    assert [one.split(":")[0] for one in read_judgments(table, "a.csv").problems] == ["line 5"]
+    lines = b'{"topic":"oak","document":"d","judge":"a","label":1}\nno json\n[1]\n\n{"topic":"oak"}\n{'
+    read = read_judgments(lines, "a.jsonl")
+    assert [one.split(":")[0] for one in read.problems] == ["line 2", "line 3", "line 5", "line 6"]
+    assert in_order(["line 10: b", "line 9: a"]) == ["line 9: a", "line 10: b"]
 
 
 def test_long_lists_of_problems_are_cut():
@@ -89,15 +58,18 @@ def test_long_lists_of_problems_are_cut():
     [
         (b"", "a.csv: the file holds no judgments"),
         (b"\xff\xfe", "a.csv: is not UTF-8"),
-        (b'{"topic": ', "a.csv, row 1: is not JSON"),
-        (b"topic,document,judge,label\na,b\n", "a.csv, row 1: has not 4 fields"),
-        (b'topic,document,judge,label\na,"b\n', "a.csv"),
+        (b'{"topic": ', "a.csv: 1 problem, nothing was taken\n  line 1: is not JSON"),
+        (
+            b"topic,document,judge,label\na,b\n",
+            "a.csv: 1 problem, nothing was taken\n  line 2: has 2 fields, the header",
+        ),
+        (b'topic,document,judge,label\na,"b\n', "a.csv: line 2: is not CSV"),
     ],
 )
 def test_files_that_cannot_be_read_say_where(content, told):
     """The file, the row, what is wrong."""
     with pytest.raises(InputError) as refused:
-        read_judgments(content, "a.csv")
+        read_judgments(content, "a.csv").checked()
     assert str(refused.value).startswith(told)
 
 
@@ -123,7 +95,7 @@ def test_what_no_table_can_keep_is_refused(field, value):
     """Ranks beyond reason, NUL, and halves of characters, each with its row, in words that can be printed."""
     row = {"topic": "oak", "document": "d", "judge": "ann", "label": "1", field: value}
     line = "{" + ", ".join(f'"{name}": "{text}"' for name, text in row.items()) + "}"
-    with pytest.raises(InputError, match=f"row 1: {field}") as refused:
+    with pytest.raises(InputError, match=f"line 1: {field}") as refused:
         read_judgments(line.encode(), "a.jsonl").checked()
     str(refused.value).encode()
 

@@ -136,7 +136,18 @@ def test_answers_come_back_as_judgments(desk):
         1,
         "it is an oak",
     )
-    assert [problem.split(":")[0] for problem in read.problems] == ["row 2", "row 3", "row 4"]
+    assert [problem.split(":")[0] for problem in read.problems] == ["line 2", "line 3", "line 4"]
+
+
+def test_lines_that_are_no_json_do_not_keep_the_others(desk):
+    """Wherever they stand, also first; each is named."""
+    (first,) = asked(desk, [("oak", "oak-0")])
+    rows = ["Sure! Here are the answers:", json.dumps({"id": first["id"], "answer": "relevant"}), "{", "[1]"]
+    content = "\n".join([*rows, json.dumps({"id": first["id"], "answer": None})]).encode()
+    assert are_answers(content)
+    read = read_answers(content, "a", "llm", SEAL, desk.store.ledger.items.pairs)
+    assert len(read.given) == 1
+    assert [problem.split(":")[0] for problem in read.problems] == ["line 1", "line 3", "line 4", "line 5"]
 
 
 def test_other_files_are_no_answers():

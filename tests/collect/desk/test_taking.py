@@ -50,5 +50,16 @@ def test_answers_need_a_judge_and_judgments_no_problems(desk):
     ledger = desk.store.ledger
     with pytest.raises(UsageError, match="need the name of the judge"):
         read_file(ledger, SEAL, b'{"id": "x", "answer": 1}', "a", "")
+    read, program = read_file(ledger, SEAL, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")
+    assert not program
     with pytest.raises(InputError, match="1 problem, nothing was taken"):
-        read_file(ledger, SEAL, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")
+        read.checked()
+
+
+def test_all_that_is_wrong_with_a_file_is_said_at_once(desk):
+    """Labels that cannot be read and documents that are not there, by line; nothing is taken then."""
+    content = b"topic,document,judge,label\noak,x,zoe,1\noak,oak-1,zoe,perhaps\noak,oak-2,zoe,1\noak,y,zoe,1\n"
+    told = take_in_alone(Studio(desk.campaign, desk.store, SEAL), content, "a.csv", "")
+    assert [one.split(":")[0] for one in told["problems"]] == ["line 2", "line 3", "line 5"]
+    assert (told["taken"], told["unread"]) == (0, [])
+    assert "zoe" not in desk.store.ledger.named

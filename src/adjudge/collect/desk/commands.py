@@ -221,7 +221,7 @@ def import_judgments(
         item, whose = ledger.items.ids.get((one.topic, one.document)), one.judge.casefold()
         problem = _unfit(ledger, one, item, seen)
         if problem:
-            problems.append(f"row {one.row}: {problem}")
+            problems.append(f"line {one.row}: {problem}")
         elif item is not None and (whose, item) in seen:
             skipped += 1
         elif item is not None:
@@ -249,7 +249,7 @@ def unfit_rows(
     for one in given:
         item = ledger.items.ids.get((one.topic, one.document))
         if problem := _unfit(ledger, one, item, seen):
-            problems.append(f"row {one.row}: {problem}")
+            problems.append(f"line {one.row}: {problem}")
         elif item is not None:
             seen[one.judge.casefold(), item] = one.relevance
     return problems

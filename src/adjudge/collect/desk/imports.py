@@ -13,10 +13,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import select
 
+from adjudge.collect.desk.labels import Unreadable, labelled, relevance_of
 from adjudge.collect.record.schema import judgments, people
 from adjudge.errors import InputError, quote
 
@@ -26,21 +27,13 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 20  # that are listed one by one
 MOST_RANK = 1_000
 LONGEST = 2_000  # characters of a comment that are kept
-LABELS = ("label", "relevance", "answer")  # columns in which a label may stand, the first that is there
-RELEVANT = {"1", "2", "relevant", "yes", "true", "highly relevant"}
-IRRELEVANT = {"0", "irrelevant", "not relevant", "nonrelevant", "non-relevant", "no", "false"}
-OPEN = {"cannot tell", "unsure", "unknown", "na", "null", "none", ""}
-SAID = re.compile(r"\b(not\s+relevant|non-?relevant|irrelevant|relevant|cannot tell)\b")
-
-
-class Unreadable(ValueError):  # noqa: N818
-    """A label that cannot be read."""
+Row: TypeAlias = Mapping[str, Any] | Unreadable  # of a file, or why a line is none
 
 
 class Given(NamedTuple):
     """One judgment as a file gives it."""
 
-    row: int
+    row: int  # the line of the file
     topic: str
     document: str
     judge: str
@@ -73,76 +66,48 @@ def told(problems: list[str]) -> str:
     )
 
 
-def relevance_of(value: Any) -> int | None:
-    """Return what a label says: 1, 0, or None where the judge could not tell. Takes the ways in which programs answer.
-
-    A text is read by its first words; if they are none of a label's, by the only verdict that stands in it. A text
-    that says both, or neither, is not guessed at.
-    """
-    if isinstance(value, bool | int | float) and value in (0, 1, 2):
-        return int(value > 0)
-    if value is None:
-        return None
-    if isinstance(value, Mapping):
-        return relevance_of(labelled(value))
-    if isinstance(value, str):
-        return _relevance_of_text(value)
-    raise Unreadable(f"{quote(value)} is no label, expected relevant or irrelevant")
-
-
-def _relevance_of_text(text: str) -> int | None:
-    """Return what a label in words says."""
-    inner = re.sub(r"^```\w*|```$", "", text.strip()).strip()
-    if inner.startswith("{"):
-        try:
-            return relevance_of(json.loads(inner))
-        except json.JSONDecodeError:
-            pass
-    plain = inner.casefold().strip(" \t\n.,:;!*_\"'`()[]")
-    for words, relevance in ((RELEVANT, 1), (IRRELEVANT, 0), (OPEN, None)):
-        if plain in words:
-            return relevance
-    said = {" ".join(found.split()) for found in SAID.findall(plain)}
-    verdicts = {None if one == "cannot tell" else int(one == "relevant") for one in said}
-    first = SAID.match(plain)
-    if first:
-        return None if first[0] == "cannot tell" else int(first[0] == "relevant")
-    if len(verdicts) == 1:
-        return verdicts.pop()
-    raise Unreadable(f"{quote(text)} is no label, expected relevant or irrelevant")
-
-
-def labelled(row: Mapping[str, Any]) -> Any:
-    """Return the label in a row: of the first column that is there."""
-    for name in LABELS:
-        if name in row:
-            return row[name]
-    raise Unreadable(f"no label: expected a column {', '.join(LABELS[:-1])} or {LABELS[-1]}")
-
-
 def read_judgments(content: bytes, name: str, judge: str | None = None) -> Read:
     """Return the judgments of a file; ``judge`` is whose they are where the file does not say."""
     given, problems = list[Given](), list[str]()
     for number, row in rows_of(content, name):
         try:
-            given.append(_given(number, row, judge))
+            given.append(_given(number, readable(row), judge))
         except ValueError as error:
-            problems.append(f"row {number}: {error}")
+            problems.append(f"line {number}: {error}")
     if not given and not problems:
         raise InputError("the file holds no judgments", name)
     return Read(name, given, problems)
 
 
-def rows_of(content: bytes, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the rows of a CSV or JSONL file with their numbers: lines of JSONL, rows below the header of CSV."""
+def rows_of(content: bytes, name: str) -> Iterator[tuple[int, Row]]:
+    """Return the rows of a CSV or JSONL file with their lines, and in place of one that is none, why."""
+    text = text_of(content, name)
+    return json_rows(text) if text.lstrip().startswith("{") else _csv_rows(text, name)
+
+
+def text_of(content: bytes, name: str) -> str:
+    """Return the text of a file."""
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start})", name) from error
-    if text.lstrip().startswith("{"):
-        yield from _json_rows(text, name)
-    else:
-        yield from _csv_rows(text, name)
+
+
+def readable(row: Row) -> Mapping[str, Any]:
+    """Return a row, or refuse a line that is none."""
+    if isinstance(row, Unreadable):
+        raise row
+    return row
+
+
+def in_order(problems: Iterable[str]) -> list[str]:
+    """Return problems by the lines they are in."""
+
+    def line(problem: str) -> int:
+        found = re.match(r"line (\d+):", problem)
+        return int(found[1]) if found else 0
+
+    return sorted(problems, key=line)
 
 
 def known_labels(connection: Connection, names: Iterable[str]) -> dict[tuple[str, int], int | None]:
@@ -157,31 +122,36 @@ def known_labels(connection: Connection, names: Iterable[str]) -> dict[tuple[str
     return found
 
 
-def _json_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def json_rows(text: str) -> Iterator[tuple[int, Row]]:
     """Return the objects of JSON lines."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"is not JSON: {error.msg}", name, number) from error
-            if not isinstance(row, dict):
-                raise InputError("is not a JSON object", name, number)
-            yield number, row
+            yield number, _json_row(line)
 
 
-def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the rows of a CSV file by its header."""
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    names = [field.strip().lower() for field in reader.fieldnames or ()]
-    reader.fieldnames = names
+def _json_row(line: str) -> Row:
+    """Return the object of a line."""
     try:
-        for number, row in enumerate(reader, 1):
-            if None in row or None in row.values():
-                raise InputError(f"has not {len(names)} fields as the header", name, number)
-            yield number, row
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return Unreadable(f"is not JSON: {getattr(error, 'msg', 'too deep')}")
+    return row if isinstance(row, dict) else Unreadable("is not a JSON object")
+
+
+def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Row]]:
+    """Return the rows of a CSV file by its header, each with the line it begins in."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = [field.strip().lower() for field in next(reader, ())]
+        before = reader.line_num
+        for row in reader:
+            number, before = before + 1, reader.line_num
+            if row and len(row) != len(names):
+                yield number, Unreadable(f"has {len(row)} fields, the header {len(names)}")
+            elif row:
+                yield number, dict(zip(names, row, strict=True))
     except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", name, reader.line_num) from error
+        raise InputError(f"line {reader.line_num}: is not CSV: {error}", name) from error
 
 
 def _given(number: int, row: Mapping[str, Any], judge: str | None) -> Given:

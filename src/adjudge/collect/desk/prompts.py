@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
 
-from adjudge.collect.desk.imports import LONGEST, Given, Read, Unreadable, kept, labelled, relevance_of, rows_of
+from adjudge.collect.desk.imports import LONGEST, Given, Read, json_rows, kept, readable, text_of
+from adjudge.collect.desk.labels import Unreadable, answer_of, labelled
+from adjudge.collect.desk.words import words_of
 from adjudge.collect.record.counted import counts
 from adjudge.collect.record.ledger import COUNTED
 from adjudge.collect.record.schema import items, judgments
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from adjudge.collect.records import Document, Pair, Topic
 
 MOST = 12_000  # characters of a document that go into a prompt
+LOOKED_AT = 100  # lines of a file, to tell what it holds
 INSTRUCTION = """You judge whether a document is relevant to a topic.
 
 Topic: {query}
@@ -73,13 +76,7 @@ def prompt_text(topic: Topic, document: Document, mark: str, most: int = MOST) -
 
 def plain_text(document: Document) -> str:
     """Return the words of a document."""
-    if document.kind != "html":
-        return document.content
-    from html import unescape
-
-    import nh3
-
-    return unescape(nh3.clean(document.content, tags=set()))
+    return document.content if document.kind != "html" else words_of(document.content)
 
 
 def pending(connection: Connection, campaign: Campaign, person: int | None, gold: bool = False) -> list[Pair]:
@@ -134,32 +131,37 @@ def prompt_lines(
 
 
 def are_answers(content: bytes) -> bool:
-    """Return whether a file holds answers to prompts: JSON lines with an id."""
-    first = content.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
-    try:
-        row = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(row, dict) and "id" in row
+    """Return whether a file holds answers to prompts: JSON lines, of which the first that can be read has an id."""
+    for line in content.removeprefix(b"\xef\xbb\xbf").splitlines()[:LOOKED_AT]:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            return "id" in row
+    return False
 
 
 def read_answers(content: bytes, name: str, judge: str, seal: Seal, pairs: Sequence[Pair]) -> Read:
     """Return answers as judgments, and what could not be read; ``pairs`` are the items by number."""
     given, problems = list[Given](), list[str]()
-    for number, row in rows_of(content, name):
-        item = seal.prompt_of(str(row.get("id", "")))
+    for number, row in json_rows(text_of(content, name)):
         try:
-            if item is None or not 0 <= item < len(pairs):
-                raise Unreadable(f"id {quote(row.get('id', ''))} is of no prompt of this campaign")
-            relevance = relevance_of(labelled(row))
-            comment = kept(str(row.get("explanation") or "")[:LONGEST], "explanation")
+            given.append(_answered(number, readable(row), judge, seal, pairs))
         except Unreadable as error:
-            problems.append(f"row {number}: {error}")
-            continue
-        given.append(Given(number, *pairs[item], judge, relevance, comment=comment))
+            problems.append(f"line {number}: {error}")
     if not given and not problems:
         raise InputError("the file holds no answers", name)
     return Read(name, given, problems)
+
+
+def _answered(number: int, row: Mapping[str, Any], judge: str, seal: Seal, pairs: Sequence[Pair]) -> Given:
+    """Return one answer as a judgment."""
+    item = seal.prompt_of(str(row.get("id", "")))
+    if item is None or not 0 <= item < len(pairs):
+        raise Unreadable(f"id {quote(row.get('id', ''))} is of no prompt of this campaign")
+    comment = kept(str(row.get("explanation") or "")[:LONGEST], "explanation")
+    return Given(number, *pairs[item], judge, answer_of(labelled(row)), comment=comment)
 
 
 def hidden_accuracy(connection: Connection, campaign: Campaign, person: int) -> Accuracy:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from adjudge.collect.desk.commands import import_judgments, unfit_rows
 from adjudge.collect.desk.exports import in_pieces
-from adjudge.collect.desk.imports import Read, known_labels, read_judgments, tidy
+from adjudge.collect.desk.imports import Read, in_order, known_labels, read_judgments, tidy
 from adjudge.collect.desk.prompts import are_answers, hidden_accuracy, mixed, pending, prompt_lines, read_answers
 from adjudge.collect.record.schema import items, people
 from adjudge.errors import UsageError
@@ -31,14 +31,12 @@ BATCH = 2_000  # rows that one command takes
 def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str) -> tuple[Read, bool]:
     """Return what a file holds, and whether it is a program's answers to prompts.
 
-    Judgments are refused with all their problems. Of answers those that can be read are taken: a program that answers
+    Judgments are taken only if all of them can be. Of answers those that can be read are taken: a program that answers
     a few questions badly has still answered the others.
     """
     judge = tidy(judge)
     if not are_answers(content):
-        read = read_judgments(content, name, judge or None)
-        read.checked()
-        return read, False
+        return read_judgments(content, name, judge or None), False
     if not judge:
         raise UsageError("answers to prompts need the name of the judge who gave them")
     return read_answers(content, name, judge, seal, ledger.items.pairs), True
@@ -52,7 +50,7 @@ async def take_in(studio: Studio, by: int | str | None, content: bytes, name: st
     """
     read, program = await asyncio.to_thread(read_file, studio.ledger, studio.seal, content, name, judge)
     known = await studio.read(known_labels, {one.judge for one in read.given})
-    told, seen = Told(), dict(known)
+    told, seen = Told(problems=[] if program else list(read.problems)), dict(known)
     for batch in in_pieces(read.given, BATCH):
         told.problems += await studio.look(unfit_rows, batch, seen)
     for batch in in_pieces([] if told.problems else read.given, BATCH):
@@ -65,9 +63,13 @@ def take_in_alone(studio: Studio, content: bytes, name: str, judge: str) -> dict
     read, program = read_file(studio.ledger, studio.seal, content, name, judge)
     with studio.store.reading() as connection:
         known = known_labels(connection, {one.judge for one in read.given})
-    answer = studio.store.do(lambda ledger, now: import_judgments(ledger, now, None, read.given, known, name, program))
-    told = Told()
-    told.add(answer, known)
+    told = Told(problems=[] if program else list(read.problems))
+    told.problems += unfit_rows(studio.ledger, studio.now(), read.given, dict(known))
+    if not told.problems:
+        rows = read.given
+        told.add(
+            studio.store.do(lambda ledger, now: import_judgments(ledger, now, None, rows, known, name, program)), known
+        )
     with studio.store.reading() as connection:
         return reported(connection, studio.campaign, studio.ledger, read, told, judge if program else "")
 
@@ -98,9 +100,10 @@ def reported(
     right = None if accuracy is None else {"right": accuracy.right, "of": accuracy.of}
     return {
         **asdict(told),
+        "problems": in_order(told.problems),
         "judges": sorted(told.judges),
         "name": read.name,
-        "unread": read.problems,
+        "unread": read.problems if program else [],
         "hidden_gold": right,
     }
 
