@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from adjudge.judgments.scale import Scale
     from adjudge.judgments.simulate import simulate
     from adjudge.judgments.table import Judgments
+    from adjudge.learn.judge_again import JudgeAgain, judge_again
+    from adjudge.learn.lambdamart import LambdaMART
+    from adjudge.learn.ranksvm import RankSVM
+    from adjudge.learn.saved_ranker import load_ranker
     from adjudge.models.base import Params
     from adjudge.models.chains import Draws, Run
     from adjudge.models.choose import Choice, choose
@@ -60,6 +64,10 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.judgments.scale": ("Scale",),
     "adjudge.judgments.simulate": ("simulate",),
     "adjudge.judgments.table": ("Judgments",),
+    "adjudge.learn.judge_again": ("JudgeAgain", "judge_again"),
+    "adjudge.learn.lambdamart": ("LambdaMART",),
+    "adjudge.learn.ranksvm": ("RankSVM",),
+    "adjudge.learn.saved_ranker": ("load_ranker",),
     "adjudge.models.base": ("Params",),
     "adjudge.models.chains": ("Draws", "Run"),
     "adjudge.models.choose": ("Choice", "choose"),
@@ -101,12 +109,15 @@ __all__ = [
     "Fit",
     "HeldOut",
     "InputError",
+    "JudgeAgain",
     "Judgments",
+    "LambdaMART",
     "MissingExtra",
     "Monitored",
     "NewWork",
     "Params",
     "Prior",
+    "RankSVM",
     "Ranking",
     "Run",
     "RunScores",
@@ -130,7 +141,9 @@ __all__ = [
     "evaluate",
     "fit",
     "held_out",
+    "judge_again",
     "load",
+    "load_ranker",
     "monitored",
     "new_work",
     "predict",
