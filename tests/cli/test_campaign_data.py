@@ -39,7 +39,30 @@ def test_exports_go_to_the_screen_or_a_file(run, folder, tmp_path):
     assert run("campaign", "export", str(folder), "--what", "everything", "--pseudonyms", "--out", str(out)).code == 0
     assert "judge-1" in zipfile.ZipFile(out).read("tables/people.csv").decode()
     assert run("campaign", "export", str(folder), "--what", "all").code == 2
-    assert "no consensus yet" in run("campaign", "export", str(folder), "--what", "qrels").err
+
+
+@pytest.mark.parametrize("what", ["qrels", "uncertainty", "task2"])
+def test_exports_fit_by_themselves(run, folder, what):
+    """After an import no studio need run; and nothing is left in the folder."""
+    done = run("campaign", "export", str(folder), "--what", what)
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 2 + (what == "uncertainty")
+    assert not (folder / "consensus").exists()
+
+
+def test_a_typo_in_a_file_does_not_keep_judgments(run, folder, tmp_path):
+    """What needs the database alone goes on with a warning; qrels, which need gold, are refused."""
+    (folder / "sets.csv").write_text("nonsense\n")
+    for command in (("verify", str(folder)), ("export", str(folder)), ("export", str(folder), "--what", "task1")):
+        done = run("campaign", *command)
+        assert done.code == 0, done.err
+        assert "sets.csv" in done.err
+    out = str(tmp_path / "all.zip")
+    assert run("campaign", "export", str(folder), "--what", "everything", "--out", out).code == 0
+    refused = run("campaign", "export", str(folder), "--what", "qrels")
+    assert (refused.code, "sets.csv" in refused.err) == (1, True)
+    (folder / "campaign.toml").write_text("[redundancy]\njudgments = 'x'\n")
+    assert run("campaign", "verify", str(folder)).code == 1
 
 
 def test_a_program_judges(run, folder, tmp_path):

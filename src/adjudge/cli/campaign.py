@@ -131,3 +131,11 @@ def _show(made: Campaign, notes: tuple[str, ...] = ()) -> None:
         print(f"  {what:<20}{figures}")
     for sentence in (*notes, *made.warnings):
         warnings.warn(sentence, AdjudgeWarning, stacklevel=2)
+
+
+def warned(loaded: Campaign, whole: bool = False) -> bool:
+    """Return whether a campaign's files have problems, after warning of them; ``whole`` says that they cannot have."""
+    broken = not whole and not loaded.topics
+    for sentence in loaded.warnings if broken else ():
+        warnings.warn(sentence, AdjudgeWarning, stacklevel=2)
+    return broken

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from adjudge.cli.campaign import Folder
+from adjudge.cli.campaign import Folder, warned
 from adjudge.cli.extras import studio_installed
 
 Judge = Annotated[str, typer.Option("--judge", metavar="NAME", help="Whose judgments they are.")]
@@ -26,8 +26,10 @@ def export_(
 ) -> None:
     """Write what a campaign has collected: judgments, qrels with or without uncertainty, TREC's files, or everything.
 
-    It may run while the studio runs. In CSV files a cell that a spreadsheet would take for a formula begins with an
-    apostrophe, unless --raw is given. Passwords, tokens and the campaign's key are never written.
+    It may run while the studio runs. Qrels and what is like them come from a consensus of all judgments there are,
+    which is fitted now if the studio has not done it. In CSV files a cell that a spreadsheet would take for a
+    formula begins with an apostrophe, unless --raw is given. Passwords, tokens and the campaign's key are never
+    written.
 
     \b
     $ adjudge campaign export my-campaign --out judgments.csv
@@ -42,12 +44,17 @@ def export_(
     studio_installed()
     from adjudge.collect.desk.deliver import deliver
     from adjudge.collect.desk.exports import EXPORTS, Wanted, export
+    from adjudge.collect.desk.fresh import fresh_belief
     from adjudge.collect.record.reading import reading_campaign
 
     if what == "everything" and out is None and sys.stdout.isatty():
         raise UsageError("a zip file is not for a terminal: give --out, or send it to a file or a pipe")
-    with tempfile.TemporaryFile() as file, reading_campaign(folder) as (campaign, connection):
-        export(connection, what, Wanted(campaign.folder, raw, pseudonyms, team), file)
+    believes = what in EXPORTS and EXPORTS[what].believes
+    whole = believes and what != "everything"
+    with tempfile.TemporaryFile() as file, reading_campaign(folder, whole) as (campaign, connection):
+        broken = warned(campaign, whole)
+        belief = fresh_belief(connection, campaign) if believes and not broken else None
+        export(connection, what, Wanted(campaign.folder, raw, pseudonyms, team, belief=belief), file)
         file.seek(0)
         deliver(file, out)
     if out is not None:

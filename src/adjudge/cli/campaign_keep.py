@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from adjudge.cli.campaign import Folder
+from adjudge.cli.campaign import Folder, warned
 from adjudge.cli.extras import studio_installed
 
 Url = Annotated[str, typer.Option(metavar="URL", help="The address under which judges reach the studio.")]
@@ -52,7 +52,8 @@ def verify(folder: Folder) -> None:
     from adjudge.collect.record.verify import CHECKS
 
     faults = 0
-    with reading_campaign(folder) as (loaded, connection):
+    with reading_campaign(folder, whole=False) as (loaded, connection):
+        warned(loaded)
         for name, check in CHECKS.items():
             found = list(check(connection, loaded))
             faults += len(found)

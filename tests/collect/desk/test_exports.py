@@ -149,6 +149,9 @@ def test_everything_holds_all_but_secrets(believed):
     archive = zipfile.ZipFile(io.BytesIO(exported(believed, "everything")))
     names = set(archive.namelist())
     assert {"tables/judgments.csv", "tables/audit.csv", "campaign.toml", "gold.csv", "consensus/belief.npy"} <= names
+    assert {"documents.jsonl", "qrels.txt", "qrels-uncertainty.csv"} <= names
+    assert archive.read("documents.jsonl") == (believed.folder / "documents.jsonl").read_bytes()
+    assert archive.read("qrels.txt") == exported(believed, "qrels")
     assert not names & {"tables/passwords.csv", "key", "studio.db"}
     assert rows_of(archive.read("tables/tokens.csv"))[0].keys() == {"id", "at", "by", "name", "scope"}
     everything = b"".join(map(archive.read, names))
@@ -156,6 +159,13 @@ def test_everything_holds_all_but_secrets(believed):
         assert secret not in everything
     assert b"me:***@db" in archive.read("campaign.toml")
     assert len(rows_of(archive.read("tables/judgments.csv"))) == 12
+
+
+def test_everything_goes_without_a_consensus(desk):
+    """Then there are no qrels in it."""
+    names = zipfile.ZipFile(io.BytesIO(exported(desk, "everything"))).namelist()
+    assert "documents.jsonl" in names
+    assert "qrels.txt" not in names
 
 
 def test_everything_under_pseudonyms_names_nobody(believed):

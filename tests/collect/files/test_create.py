@@ -1,5 +1,6 @@
 """A new campaign is there whole, or not at all."""
 
+import fcntl
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from adjudge.collect.files.campaign import FILES, CampaignProblems, load_campaign
 from adjudge.collect.files.create import Sources, new_campaign
+from adjudge.collect.files.demo import make_demo
 from adjudge.collect.files.documents import document_line
 from adjudge.collect.files.names import name_problem
 from adjudge.collect.files.topics import topics_text
@@ -223,3 +225,13 @@ def test_what_is_written_is_loaded_unchanged(topics, documents):
         assert campaign.topics == wanted
         assert [campaign.documents.document(name) for name in campaign.documents] == given_documents
         assert campaign.pool == tuple((topic, document) for topic in topics for document in documents)
+
+
+def test_a_campaign_that_is_served_is_not_overwritten(tmp_path):
+    """Whoever holds the lock beside the database is working with the files; a lock that nobody holds is no matter."""
+    make_demo(tmp_path / "trial")
+    with open(tmp_path / "trial" / "studio.db.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(InputError, match="is being served: stop the studio"):
+            make_demo(tmp_path / "trial", force=True)
+    make_demo(tmp_path / "trial", force=True)

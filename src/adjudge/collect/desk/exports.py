@@ -25,6 +25,8 @@ from adjudge.collect.record.schema import answers, assignments, items, judgments
 from adjudge.errors import UsageError, quote, quoted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sqlalchemy import Connection, Select
 
 T = TypeVar("T")
@@ -33,7 +35,11 @@ HEADER = ("topic", "document", "judge", "label", "rank", "seconds", "comment", "
 UNCERTAIN = ("topic", "document", "label", "probability", "judgments", "entropy")
 SECRET = {"hash"}  # columns that never leave
 KEPT_BACK = {"passwords"}  # tables that never leave
-FILES = ("campaign.toml", "topics.jsonl", "pool.csv", "gold.csv", "sets.csv", "consensus/*.json", "consensus/*.npy")
+SETTINGS = "campaign.toml"
+FILES = (
+    *(SETTINGS, "topics.jsonl", "documents.jsonl", "pool.csv", "gold.csv", "sets.csv"),
+    *("consensus/*.json", "consensus/*.npy"),
+)
 NAMING = {"judges.json"}  # files that name judges
 PASSWORD = re.compile(rb"(://[^:/@\s]+:)[^@\s]+@")  # in the address of a database
 USABLE, REJECTED, AUTOMATED, TRAINING = "0", "1", "2", "3"  # types of labels in a task 1 run
@@ -49,6 +55,7 @@ class Wanted:
     pseudonyms: bool = False  # judge-7 in place of names
     team: str = "adjudge"
     names: Mapping[int, str] = field(default_factory=dict)  # of people, filled in by ``export``
+    belief: NDArray[np.float64] | None = field(default=None, compare=False)  # newer than what the folder holds
 
 
 class Export(NamedTuple):
@@ -59,6 +66,7 @@ class Export(NamedTuple):
     about: str
     write: Callable[[Connection, Wanted, IO[bytes]], None]
     people: bool = True  # says who judged what, so that only a lead may have it
+    believes: bool = False  # holds what the consensus says
 
 
 def export(connection: Connection, what: str, wanted: Wanted, out: IO[bytes]) -> None:
@@ -221,14 +229,14 @@ def _names(found: Sequence[ItemFound]) -> tuple[Any, Any]:
 
 def judged(connection: Connection, wanted: Wanted) -> Iterable[ItemFound]:
     """Return what the consensus says of the items that somebody judged; refused where there is none yet."""
-    found = items_found(connection, wanted.folder)
+    found = items_found(connection, wanted.folder, wanted.belief)
     if found is None:
-        raise UsageError("there is no consensus yet: it needs judgments, and a moment of the studio running")
+        raise UsageError("there is no consensus yet: it needs judgments, and some seconds after the first of them")
     return (one for one in found if one.judgments)
 
 
 def _write_everything(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write a zip with all tables as CSV and the campaign's files; no hash, no key, no document."""
+    """Write a zip with all tables as CSV, the campaign's files, and qrels if there is a consensus; no hash, no key."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for table in schema.METADATA.sorted_tables:
             if table.name not in KEPT_BACK:
@@ -236,7 +244,19 @@ def _write_everything(connection: Connection, wanted: Wanted, out: IO[bytes]) ->
                     file.writelines(csv_pieces(*_table(connection, table, wanted), wanted.raw))
         for path in sorted(path for pattern in FILES for path in wanted.folder.glob(pattern)):
             if not (wanted.pseudonyms and path.name in NAMING):
-                archive.writestr(str(path.relative_to(wanted.folder)), PASSWORD.sub(rb"\1***@", path.read_bytes()))
+                _archive(archive, path, str(path.relative_to(wanted.folder)))
+        if items_found(connection, wanted.folder, wanted.belief) is not None:
+            for name, write in (("qrels.txt", _write_qrels), ("qrels-uncertainty.csv", _write_uncertain)):
+                with archive.open(name, "w", force_zip64=True) as file:
+                    write(connection, wanted, file)
+
+
+def _archive(archive: zipfile.ZipFile, path: Path, name: str) -> None:
+    """Put a file into a zip; the settings without the password of a database."""
+    if path.name == SETTINGS:
+        archive.writestr(name, PASSWORD.sub(rb"\1***@", path.read_bytes()))
+    else:
+        archive.write(path, name)
 
 
 def _table(connection: Connection, table: Table, wanted: Wanted) -> tuple[list[str], Iterator[list[Any]]]:
@@ -262,19 +282,28 @@ EXPORTS: Mapping[str, Export] = {
     "judgments": Export(
         "judgments.csv", "text/csv", "Every judgment that stands, with judge and time.", _write_judgments
     ),
-    "qrels": Export("qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False),
+    "qrels": Export(
+        "qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False, True
+    ),
     "uncertainty": Export(
         "qrels-uncertainty.csv",
         "text/csv",
         "The same with its probability, judgments and entropy.",
         _write_uncertain,
         False,
+        True,
     ),
     "task1": Export(
         "task1.tsv", "text/tab-separated-values", "TREC task 1: all labels, also rejected and training.", _write_task1
     ),
-    "task2": Export("task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False),
+    "task2": Export(
+        "task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False, True
+    ),
     "everything": Export(
-        "campaign.zip", "application/zip", "All tables and files; no password, token or key.", _write_everything
+        "campaign.zip",
+        "application/zip",
+        "All tables, files and qrels; no password, token or key.",
+        _write_everything,
+        believes=True,
     ),
 }

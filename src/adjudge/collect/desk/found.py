@@ -83,9 +83,11 @@ def belief_found(folder: Path) -> NDArray[np.float64] | None:
         return None
 
 
-def items_found(connection: Connection, folder: Path) -> Iterator[ItemFound] | None:
-    """Return what the consensus says of every item, in their order; None where there is no consensus yet."""
-    belief = belief_found(folder)
+def items_found(
+    connection: Connection, folder: Path, fresh: NDArray[np.float64] | None = None
+) -> Iterator[ItemFound] | None:
+    """Return what the consensus, or a fresh one, says of every item, in their order; None where there is none yet."""
+    belief = belief_found(folder) if fresh is None else fresh
     return None if belief is None else _items(connection, belief)
 
 

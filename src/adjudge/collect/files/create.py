@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -79,6 +80,8 @@ def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None
         raise InputError(f"holds {quoted(there)} already: name another folder, or overwrite with --force", str(place))
     if place.exists() and not place.is_dir():
         raise InputError("is a file: a campaign needs a folder", str(place))
+    if served(place):
+        raise InputError("is being served: stop the studio before its files are overwritten", str(place))
     target = place.resolve()
     staging = target.parent / f".{target.name}-{secrets.token_hex(4)}"
     if target.exists():  # on the same disk, whatever is mounted where
@@ -96,6 +99,21 @@ def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None
         raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def served(place: Path) -> bool:
+    """Return whether a studio, or a command that writes, has a campaign open: it holds a lock beside its database."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - a system without such locks
+        return False
+    for lock in place.glob("*.lock"):
+        with contextlib.suppress(IsADirectoryError, PermissionError), open(lock, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return True
+    return False
 
 
 def _check(staging: Path) -> None:
