@@ -101,7 +101,7 @@ def scorer(measure: str = "MAP") -> Any:
     """
     if measure not in MEASURES:
         raise UsageError(f"measure {quote(measure)} is not one of {quoted(MEASURES)}")
-    from sklearn.metrics import make_scorer
+    from adjudge.learn.scikit import make_scorer
 
     def mean(y_true: Any, y_pred: Any, groups: Any = None) -> float:
         """Return the mean over groups."""

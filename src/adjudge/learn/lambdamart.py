@@ -15,12 +15,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, MissingExtra
 from adjudge.learn.pairs import NothingToLearn, concordance, group_codes, paired, row_weights, told
-
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:  # pragma: no cover
-    raise MissingExtra("'adjudge[learn]'", "the ranker") from error
+from adjudge.learn.scikit import BaseEstimator, check_is_fitted, validate_data
 
 STEPS = 20  # of a degree from 0 to 1
 MOST = 30  # the highest grade: gains double with each

@@ -16,15 +16,10 @@ from typing import Any
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.errors import AdjudgeWarning, MissingExtra, quote, quoted
+from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.learn.newton import solve
 from adjudge.learn.pairs import NothingToLearn, Paired, concordance, differences, paired, told
-
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:  # pragma: no cover
-    raise MissingExtra("'adjudge[learn]'", "the ranker") from error
+from adjudge.learn.scikit import BaseEstimator, LinearSVC, check_is_fitted, validate_data
 
 SOLVERS = ("newton", "liblinear")
 ROUNDING = 1e-12  # by which a feature may change, as a share of its size, and still count as constant
@@ -141,8 +136,6 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
 
 def _liblinear(difference: Floats, weight: Floats, c: float, tolerance: float) -> tuple[Floats, float, int]:
     """Return liblinear's optimum; every second pair is turned round, since it wants two classes."""
-    from sklearn.svm import LinearSVC
-
     sign = np.where(np.arange(weight.size) % 2, -1.0, 1.0)
     if weight.size == 1:  # one pair, from both sides
         difference, weight, sign = np.vstack([difference] * 2), np.r_[weight, weight] / 2, np.array([1.0, -1.0])

@@ -50,7 +50,7 @@ def save(ranker: Any, folder: str | Path) -> None:
 
 def saved_files(ranker: Any) -> dict[str, bytes]:
     """Return the files of a saved ranker by name."""
-    from sklearn.utils.validation import check_is_fitted
+    from adjudge.learn.scikit import check_is_fitted
 
     check_is_fitted(ranker)
     name = type(ranker).__name__

@@ -19,6 +19,7 @@ from adjudge.arrays import Flags, Floats
 from adjudge.judgments.write import write_file
 from adjudge.learn import study_sets
 from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, ranked
+from adjudge.learn.scikit import threadpool_limits
 from adjudge.learn.study_crowds import REGIMES, Crowd, drawn, full_agreement, regime_named
 from adjudge.learn.study_methods import METHODS, Task, able, scores
 from adjudge.learn.study_sets import Rows, read_rows
@@ -79,7 +80,7 @@ def made(job: Job) -> Cell:
     before = kept(job)
     if before is not None:
         return before
-    with _one_thread():
+    with threadpool_limits(1):  # cells are what runs side by side
         cell = _cell(job, _rows(job.data, job.keep, job.set))
     job.path.parent.mkdir(parents=True, exist_ok=True)
     write_file(json.dumps(_plain(cell)).encode(), job.path)
@@ -172,13 +173,6 @@ def _plain(cell: Cell) -> dict[str, Any]:
 def _rows(data: str, keep: str, name: str) -> Rows:
     """Return a set, read once by each process."""
     return read_rows(Path(data), name, lambda _: None, Path(keep), 1)
-
-
-def _one_thread() -> Any:
-    """Keep linear algebra to one thread: cells are what runs side by side."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1)
 
 
 def prepared(data: Path, keep: Path, names: Sequence[str], say: study_sets.Say, workers: int) -> None:

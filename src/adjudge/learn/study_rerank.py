@@ -161,7 +161,7 @@ class Found:
             f"{name}, crowd {crowd}: {facts['full']:.0%} full agreement, the vote is right on "
             f"{facts['vote_accuracy']:.1%}; {results[0].questions:,} questions, {results[0].runs} runs; in percent"
         )
-        head = ("method", *MEASURES, "MRR by vote", "MRR above CA", "p by t", "p by signs", "above LPTC", "p by signs")
+        head = ("method", *MEASURES, "MRR by vote", "over CA", "p by t", "p by signs", "over LPTC", "p by signs")
         return Shown(told, head, [_row(result) for result in results])
 
 
@@ -330,7 +330,7 @@ def _row(result: Result) -> list[Any]:
     """Return a method's row of table 1."""
     mean, spread = result.mean["truth"], result.spread["truth"]
     row: list[Any] = [result.method]
-    row += [f"{100 * mean[k]:.2f} ± {100 * spread[k]:.2f}" for k in MEASURES]
+    row += [f"{100 * mean[k]:.2f}±{100 * spread[k]:.2f}" for k in MEASURES]
     row.append(f"{100 * result.mean['vote']['MRR']:.2f}")
     over, best = (result.held.get(other, {}).get("MRR") for other in AGAINST)
     row += [None] * 3 if over is None else [f"{100 * over.difference:+.2f}", _p(over.t), _p(over.random)]

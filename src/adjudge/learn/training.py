@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
@@ -17,6 +16,7 @@ from adjudge.learn.feature_file import Features
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.lessons import Lesson
 from adjudge.learn.ranksvm import RankSVM
+from adjudge.learn.scikit import clone
 
 RANKERS: Mapping[str, Callable[..., Any]] = {"svm": RankSVM, "lambdamart": LambdaMART}
 
