@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adjudge.collect.desk import commands as lead
+from adjudge.collect.desk.gold import work_of
 from adjudge.collect.desk.overview import active_judges, earnings, gate_rates, live, open_assignments, pace, progress
 from adjudge.collect.work import commands
 
@@ -47,14 +48,31 @@ def test_adaptive_redundancy_says_what_it_saved(desk):
 
 
 def test_pace_is_of_the_last_hour_or_of_all_time(reading, desk):
-    """Eight judgments, gold not counted, in the minutes there were; later, at the pace of the whole time."""
+    """Eight accepted in the minutes there were, of 18 answers with gold; later, at the pace of the whole time."""
     now = desk.time[0]
     soon = pace(reading, now, 24)
-    assert soon.last_hour == 8
+    assert soon.last_hour == 18
+    assert soon.per_hour == pytest.approx(8 * 3600 / 600)
     assert soon.hours_left == pytest.approx(24 / soon.per_hour)
     later = pace(reading, now + 36_000, 24)
     assert later.last_hour == 0
     assert 0 < later.per_hour < 2
+
+
+def test_pace_counts_judgments_when_they_were_given(desk):
+    """What is approved a day later was not made in that hour, whatever its rows say; an open set's answers are."""
+    desk.time[0] += 86_400
+    with desk.store.reading() as connection:
+        past = work_of(connection, desk.returned.id)
+    desk.do(lead.approve, desk.lead, "all right", past)
+    with desk.store.reading() as connection:
+        after = pace(connection, desk.time[0], 24)
+    assert after.last_hour == 0
+    assert after.per_hour == pytest.approx(12 / 24.25, rel=0.02)
+    answer = {"key": "a", "slot": 0, "relevance": 1, "told": True, "rank": None, "seconds": 5.0, "comment": ""}
+    desk.do(commands.save_answers, desk.cid, desk.open.sets[0].token, [answer])
+    with desk.store.reading() as connection:
+        assert pace(connection, desk.time[0], 24)[:2] == (1, desk.time[0])
 
 
 def test_pace_without_judgments_promises_nothing(fresh_desk):

@@ -87,3 +87,11 @@ def test_the_page_preloads_every_module():
     """A module that is not named in the page costs a round trip more."""
     listed = re.search(r"{% for name in \[(.*?)\]", (ROOM / "pages" / "judge.html").read_text(), re.S)
     assert sorted(re.findall(r'"(\w+)"', listed[1])) == [path.stem for path in SCRIPTS if path.stem != "main"]
+
+
+def test_a_passed_qualification_asks_for_what_its_button_says():
+    """Nothing is to be submitted: the button goes on to the work."""
+    for language in LANGUAGES:
+        said = text(language)
+        assert said["go_on_work"].split()[-1].rstrip(".") in said["may_go_on"]
+        assert said["may_go_on_contest"].startswith(said["may_go_on"])

@@ -192,6 +192,15 @@ def test_the_audit_log_is_searched(site):
         assert site.look(path).status_code == 200
 
 
+def test_the_audit_log_is_short_of_hashes_and_of_nothing(site):
+    """Twelve characters of a fingerprint, the whole of it on pointing; what is empty is not named."""
+    page = site.look("/desk/audit").text
+    assert re.search(r'<code title="([0-9a-f]{12})[0-9a-f]{52}">\1</code>', page)
+    assert not re.search(r">[^<]*[0-9a-f]{64}", page)
+    assert not re.search(r"\w: (;|</td>)", page)
+    assert "failed: binary time" in page
+
+
 def test_names_are_never_markup(fresh_desk):
     """A judge who calls herself a script is shown as text on every page."""
     fresh_desk.lead = fresh_desk.person("lea", "lead")

@@ -16,7 +16,7 @@ from sqlalchemy import distinct, func, select
 
 from adjudge.collect.desk.found import summary_found
 from adjudge.collect.gate.information import saved, settled
-from adjudge.collect.record.schema import answers, assignments, judgments, outcomes, people, sets
+from adjudge.collect.record.schema import answers, assignments, finishes, judgments, outcomes, people, sets, slots
 from adjudge.collect.work.assign import believed
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ class Progress(NamedTuple):
 class Pace(NamedTuple):
     """How fast judgments come."""
 
-    last_hour: int
+    last_hour: int  # documents that were answered in it, gold too
     last_answer: float | None  # when
-    per_hour: float  # of the last hour, or, where it was idle, of the time since the first judgment
+    per_hour: float  # accepted, of the last hour, or, where it had none, of the time since the first judgment
     hours_left: float | None
 
 
@@ -141,15 +141,52 @@ def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief:
 
 
 def pace(connection: Connection, now: float, left: int) -> Pace:
-    """Return how fast judgments come and how long those that are left take at that pace."""
-    made = select(func.count().filter(judgments.c.at > now - HOUR), func.count(), func.min(judgments.c.at)).where(
-        judgments.c.use == "work"
+    """Return how fast judgments come and how long those that are left take at that pace.
+
+    A judgment counts when it was given, not when a lead approved it.
+    """
+    approved = select(outcomes.c.assignment).where(outcomes.c.outcome == "approved")
+    made = judgments.c
+    at_once = select(func.count().filter(made.at > now - HOUR), func.count(), func.min(made.at)).where(
+        made.use == "work", made.assignment.not_in(approved)
     )
-    recent, total, first = connection.execute(made).one()
+    recent, total, first = connection.execute(at_once).one()
+    last_finish = (
+        select(sets.c.assignment, func.max(finishes.c.at).label("at"))
+        .select_from(finishes.join(sets, sets.c.id == finishes.c.set))
+        .where(sets.c.assignment.in_(approved))
+        .group_by(sets.c.assignment)
+        .subquery()
+    )
+    later = select(last_finish.c.at).select_from(
+        judgments.join(last_finish, last_finish.c.assignment == made.assignment)
+    )
+    given = [at for (at,) in connection.execute(later.where(made.use == "work"))]
+    recent, total = recent + sum(at > now - HOUR for at in given), total + len(given)
+    first = min([*given, *([] if first is None else [first])], default=None)
     last = connection.execute(select(answers.c.at).order_by(answers.c.id.desc()).limit(1)).scalar()
     hours = max((now - first) / HOUR, 1 / 60) if first is not None else 1.0
     per_hour = recent / min(hours, 1.0) if recent else total / hours
-    return Pace(int(recent), last, per_hour, left / per_hour if per_hour else None)
+    return Pace(answered(connection, now - HOUR), last, per_hour, left / per_hour if per_hour else None)
+
+
+def answered(connection: Connection, since: float) -> int:
+    """Return how many documents judges have answered since then, accepted or not: of finished sets and of open ones."""
+    done = (
+        select(func.count())
+        .select_from(finishes.join(slots, slots.c.set == finishes.c.set))
+        .where(finishes.c.at > since)
+    )
+    newest = connection.execute(select(func.max(answers.c.id))).scalar() or 0
+    begun = (
+        select(answers.c.set, answers.c.slot)
+        .where(answers.c.id > newest - RECENT, answers.c.at > since, answers.c.told == 1)
+        .where(answers.c.set.not_in(select(finishes.c.set)))
+        .distinct()
+        .subquery()
+    )
+    counted = (connection.execute(query).scalar_one() for query in (done, select(func.count()).select_from(begun)))
+    return sum(map(int, counted))
 
 
 def active_judges(connection: Connection, now: float, within: float = ACTIVE) -> int:

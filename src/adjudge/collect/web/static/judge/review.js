@@ -105,7 +105,8 @@ function fillActions(part, review, context) {
   part("copy").addEventListener("click", () => copyCode(part));
 }
 
-function may({ may: { submit, again }, mistakes }) {
+function may({ may: { submit, again }, mistakes, kind }) {
+  if (submit && kind === "qualification") return mistakes.length ? t("may_go_on_contest") : t("may_go_on");
   if (submit) return mistakes.length ? t("may_submit_contest") : t("may_submit");
   return `${again ? t("may_again") : t("may_not_again")} ${mistakes.length ? t("may_contest") : ""} ${t("may_stop")}`;
 }
