@@ -83,3 +83,13 @@ def test_what_is_not_there_says_so(run, folder, tmp_path):
     assert "cannot be read" in run("campaign", "import", str(folder), str(tmp_path / "none.csv")).err
     run("campaign", "new", str(tmp_path / "fresh"), "--demo")
     assert "nobody has worked on this campaign yet" in run("campaign", "export", str(tmp_path / "fresh")).err
+
+
+def test_check_says_what_changed_since_work_began(run, folder):
+    """A pair that was judged and is gone; the files are right all the same."""
+    assert run("campaign", "check", str(folder)).err == ""
+    lines = (folder / "pool.csv").read_text().splitlines()
+    (folder / "pool.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
+    checked = run("campaign", "check", str(folder))
+    assert checked.code == 0
+    assert "1 pair is judged and in the files no more" in checked.err

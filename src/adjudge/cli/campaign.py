@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,14 +114,28 @@ def new(
 def check(folder: Folder) -> None:
     """Say what is in a campaign and how much work it is, or every problem that it has, with file and line.
 
+    Once there is work, it also says what was judged and is gone from the files, and what is new in them.
+
     \b
     $ adjudge campaign new trial/ --demo
     $ adjudge campaign check trial/
     """
     from adjudge.collect.files.campaign import load_campaign
 
-    _show(load_campaign(folder))
+    loaded = load_campaign(folder)
+    _show(loaded, _since(loaded))
     print(f"\nNothing is wrong. Next: adjudge serve {shlex.quote(folder)}")
+
+
+def _since(loaded: Campaign) -> tuple[str, ...]:
+    """Return how the files have changed since work began, where it has and its database is a file that can be read."""
+    if find_spec("sqlalchemy") is None or not (loaded.folder / loaded.settings.store.database).is_file():
+        return ()
+    from adjudge.collect.desk.changed import changed
+    from adjudge.collect.record.reading import reading_campaign
+
+    with reading_campaign(loaded.folder) as (campaign, connection):
+        return tuple(changed(connection, campaign))
 
 
 def _show(made: Campaign, notes: tuple[str, ...] = ()) -> None:
