@@ -209,19 +209,23 @@ def seen_part(found: Found) -> str:
 
 CONCLUSION = """## What is seen
 
-- Weighting by the paper's signed schemes helps where the vote is often wrong, by a few tenths of a point, and is safe;
-  P and TC, which do not look at what was said, are CA. At the paper's own 52 % full agreement the vote of five judges
-  who err alone is right on 98 % of the passages, and no scheme comes near the paper's +1.47.
-- Posteriors beat LPTC where noise is large and judges err alone (`noisy`, `noisy spam`): two to four times its gain on
-  `qa_wikiqa`, mostly by better labels, and on `xquad_sentences`, where a question has one relevant passage and every
-  wrong yes costs, mostly by soft pairs. In clean crowds they add nothing on `qa_wikiqa` and `trecqa_letor`.
+- Weighting by the paper's signed schemes helps where the vote is often wrong, by a few tenths of a point, and was never
+  surely below CA; on the small `trecqa_letor`, though, LTC and LPTC are below it in noisy crowds. P and TC, which do
+  not look at what was said, are CA. At the paper's own 52 % full agreement the vote of five judges who err alone is
+  right on 98 % of the passages, and no scheme comes near the paper's +1.47.
+- Posteriors beat LPTC where noise is large and judges err alone (`noisy`, `noisy spam`): about three times its gain on
+  `qa_wikiqa`, mostly by better labels. On `xquad_sentences`, where a question has one relevant passage and every wrong
+  yes costs, soft pairs gain most, also at 52 % agreement. In clean crowds there is nothing to gain on `qa_wikiqa` and
+  `trecqa_letor`, whatever the weights, gold included.
 - Where passages are hard for all judges (`hard`), a model of judges alone is no better than LPTC, or worse; `glad`,
   which knows difficulty, is as good or better. No weight repairs what judges get wrong together.
 - Soft pairs by shares of votes are a risk where errors go along with features (`lured`); by a posterior they were never
   surely below CA.
-- c matters as much as weights: with c = .001 all methods gain, CA too, and the order of methods stays.
-- Judged again, what `adjudge rerank again` names brings the ranker nearer to the one that gold would teach: in our trials
-  by a third more than what is most uncertain, and three to four times as much as chance. MRR moves too little to tell.
+- c matters as much as weights: with c = .001 all methods gain, CA by more than the schemes do at c = 1, and the schemes'
+  lead shrinks; that of soft pairs stays.
+- Judged again, what `adjudge rerank again` names brings the ranker nearer to the one that gold would teach: in our
+  trials by a third more than what is most uncertain, and three to four times as much as chance. MRR moves too little to
+  tell.
 - On real judges nothing is settled: gains are of the size of their errors. With 15 vetted and evenly busy judges
   (`cast_snippets`) LPTC is highest, though by factors that scaling draws apart, and truth is the vote there.
 """
