@@ -217,17 +217,18 @@ CONCLUSION = """## What is seen
   `qa_wikiqa`, mostly by better labels. On `xquad_sentences`, where a question has one relevant passage and every wrong
   yes costs, soft pairs gain most, also at 52 % agreement. In clean crowds there is nothing to gain on `qa_wikiqa` and
   `trecqa_letor`, whatever the weights, gold included.
-- Where passages are hard for all judges (`hard`), a model of judges alone is no better than LPTC, or worse; `glad`,
+- Where passages are hard for all judges (`hard`), a model of judges alone is hardly better than LPTC, or worse; `glad`,
   which knows difficulty, is as good or better. No weight repairs what judges get wrong together.
 - Soft pairs by shares of votes are a risk where errors go along with features (`lured`); by a posterior they were never
   surely below CA.
-- c matters as much as weights: with c = .001 all methods gain, CA by more than the schemes do at c = 1, and the schemes'
-  lead shrinks; that of soft pairs stays.
+- c matters as much as weights: with c = .001 all methods gain, CA by more than the schemes do at c = 1, and the lead of
+  the schemes shrinks; that of soft pairs stays.
 - Judged again, what `adjudge rerank again` names brings the ranker nearer to the one that gold would teach: in our
   trials by a third more than what is most uncertain, and three to four times as much as chance. MRR moves too little to
   tell.
-- On real judges nothing is settled: gains are of the size of their errors. With 15 vetted and evenly busy judges
-  (`cast_snippets`) LPTC is highest, though by factors that scaling draws apart, and truth is the vote there.
+- On real judges nothing is settled: no gain is sure over questions. With 15 vetted and evenly busy judges
+  (`cast_snippets`) LPTC is highest, though by factors that scaling draws apart, with features that leave many ties, and
+  truth is the vote there.
 """
 
 
