@@ -93,6 +93,7 @@ def test_judgments_are_imported_by_the_page(site):
     refused = site.upload(b"topic,document,judge,label\noak,oak-0,zoe,0\n").text
     assert "line 2: &#39;zoe&#39; has judged it relevant before" in refused
     broken = site.upload(b"topic,document,judge,label\noak,oak-0,zoe,<b>\n")
+    assert broken.status_code == 422
     assert "&#39;&lt;b&gt;&#39; is no label" in broken.text
 
 

@@ -100,7 +100,7 @@ async def bring_in(
         taken = await take_in(studio_of(request), who.person.id, content, name, judge.strip())
     except AdjudgeError as error:
         return _data(request, who, 422, error=str(error))
-    return _data(request, who, taken=taken)
+    return _data(request, who, 422 if taken["problems"] else 200, taken=taken)
 
 
 @router.post("/api/import")
