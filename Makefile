@@ -50,9 +50,10 @@ docs: .venv/.tools ## write the generated pages anew
 bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
-studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-000.md to -003.md
+studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-000.md to -004.md
 	$(BIN)/python benchmarks/studies.py
 	$(BIN)/python -m adjudge.report docs
+	$(BIN)/python benchmarks/rerank.py
 
 clean: ## remove the environment and what the demo wrote
 	rm -rf .venv $(DEMO)

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import consensus
 import studio_potato
 from claim import Claim
 from studio_campaign import SETTINGS, Server, Size, add_judges, cpu_seconds, family, peak_mb, write_campaign
@@ -213,6 +214,7 @@ def measure() -> Iterator[Claim]:
     head, row = lines(100)
     yield Claim("Killed", HOW[4], head, [row])
     yield hindered()
+    yield consensus.measure()
     yield races()
 
 

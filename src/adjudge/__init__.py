@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from adjudge.judgments.table import Judgments
     from adjudge.learn.judge_again import JudgeAgain, judge_again
     from adjudge.learn.lambdamart import LambdaMART
+    from adjudge.learn.posterior import posterior_weights, soft_labels
     from adjudge.learn.ranksvm import RankSVM
     from adjudge.learn.saved_ranker import load_ranker
+    from adjudge.learn.weights import Weights, weights
     from adjudge.models.base import Params
     from adjudge.models.chains import Draws, Run
     from adjudge.models.choose import Choice, choose
@@ -66,8 +68,10 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.judgments.table": ("Judgments",),
     "adjudge.learn.judge_again": ("JudgeAgain", "judge_again"),
     "adjudge.learn.lambdamart": ("LambdaMART",),
+    "adjudge.learn.posterior": ("posterior_weights", "soft_labels"),
     "adjudge.learn.ranksvm": ("RankSVM",),
     "adjudge.learn.saved_ranker": ("load_ranker",),
+    "adjudge.learn.weights": ("Weights", "weights"),
     "adjudge.models.base": ("Params",),
     "adjudge.models.chains": ("Draws", "Run"),
     "adjudge.models.choose": ("Choice", "choose"),
@@ -126,6 +130,7 @@ __all__ = [
     "SecondLooks",
     "Streaks",
     "UsageError",
+    "Weights",
     "agreement",
     "cards",
     "case_of",
@@ -146,6 +151,7 @@ __all__ = [
     "load_ranker",
     "monitored",
     "new_work",
+    "posterior_weights",
     "predict",
     "rank",
     "read",
@@ -153,7 +159,9 @@ __all__ = [
     "scores",
     "second_looks",
     "simulate",
+    "soft_labels",
     "streaks",
+    "weights",
 ]
 
 
