@@ -93,6 +93,7 @@ class Studio:
             try:
                 await self.do(expire, self.began)
                 await self.do(hand_in, self.began)
+                await asyncio.to_thread(self.store.checkpoint)
             except Exception as error:  # the disk may be full for now: the next tick tries again
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)

@@ -79,7 +79,8 @@ def engine_of(url: URL, read_only: bool = False) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver leaves BEGIN to us
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        # the journal is folded into the file by ``checkpoint``, beside the writer, whom it would hold up
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -151,6 +152,12 @@ class Store:
         self._held.close()
         self._writer.dispose()
         self._reader.dispose()
+
+    def checkpoint(self) -> None:
+        """Fold SQLite's journal into its file, as far as can be done without holding anybody up."""
+        if self.url.get_backend_name() == "sqlite":
+            with contextlib.closing(sqlite3.connect(str(self.url.database), timeout=BUSY)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def ask(self, command: Command, reply: Reply, then: View | None = None) -> None:
         """Have a command carried out; ``reply`` is called by the writer's thread, after the commit."""

@@ -7,7 +7,7 @@ is expected to tell most. Sets are full while any topic can fill one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -125,13 +125,16 @@ def unmet(sets: Sequence[FixedSet], use: str, names: Collection[str]) -> list[Fi
     return [one for one in sets if one.use == use and one.name not in names]
 
 
-def of_different_topics(sets: Sequence[FixedSet], count: int, taken: Collection[str]) -> list[FixedSet]:
-    """Return so many sets, of topics that are not taken and differ where that can be."""
+def of_different_topics(sets: Iterable[FixedSet], count: int, taken: Collection[str]) -> list[FixedSet]:
+    """Return so many sets, of topics that are not taken and differ where that can be; it looks at few to find them."""
     chosen: list[FixedSet] = []
+    others: list[FixedSet] = []
+    used = set(taken)
     for one in sets:
-        if one.topic not in taken and one.topic not in {other.topic for other in chosen}:
-            chosen.append(one)
-    others = [one for one in sets if one not in chosen]
+        (others if one.topic in used else chosen).append(one)
+        used.add(one.topic)
+        if len(chosen) == count:
+            break
     return [*chosen, *others][:count]
 
 

@@ -6,8 +6,9 @@ answer with a known key is one answer, a finished set stays finished.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 
 import numpy as np
 from sqlalchemy import Table
@@ -82,11 +83,11 @@ def _qualification(ledger: Ledger, judge: Person, rng: np.random.Generator) -> l
 def _work(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.Planned]:
     """Plan the sets of an assignment, gold among them at a random place, no two of a topic where that can be."""
     settings, wanted = ledger.campaign.settings, ledger.campaign.settings.assignment.gold_sets
-    gold = _fixed_sets(ledger, judge, "gold", rng)
+    watched = list(islice(_fixed_sets(ledger, judge, "monitoring", rng), 1))
+    gold = assign.of_different_topics(_fixed_sets(ledger, judge, "gold", rng), wanted, [one.topic for one in watched])
     if len(gold) < wanted:
         raise Refused(409, "nothing", "You have met every check set there is: there is no more work for you for now.")
-    watched = _fixed_sets(ledger, judge, "monitoring", rng)[:1]
-    fixed = watched + assign.of_different_topics(gold, wanted, [one.topic for one in watched])
+    fixed = watched + gold
     may = assign.open_items(ledger.items, settings.redundancy, ledger.belief)
     press = assign.priority(ledger.items, settings.redundancy, ledger.belief, ledger.typical, rng)
     taken = {ledger.items.topics[one.topic] for one in fixed}
@@ -99,15 +100,16 @@ def _work(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assig
     return [planned[k] for k in rng.permutation(len(planned))]
 
 
-def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generator) -> list[FixedSet]:
-    """Return the fixed sets of a use that a judge may be given, in random order.
+def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generator) -> Iterator[FixedSet]:
+    """Yield the fixed sets of a use that a judge may be given, in random order.
 
     Not those that they have met, be it by one document, nor those with gold that was ruled to be wrong.
     """
     sets = assign.unmet(ledger.campaign.sets, use, judge.sets)
-    numbered = [(one, [ledger.items.ids[one.topic, name] for name in one.documents]) for one in sets]
-    good = [one for one, ids in numbered if not any(id_ in judge.met or id_ in ledger.overruled for id_ in ids)]
-    return [good[k] for k in rng.permutation(len(good))]
+    for k in rng.permutation(len(sets)):
+        ids = [ledger.items.ids[sets[k].topic, name] for name in sets[k].documents]
+        if not any(id_ in judge.met or id_ in ledger.overruled for id_ in ids):
+            yield sets[k]
 
 
 def save_answers(ledger: Ledger, now: float, person: int, token: str, given: Sequence[Row]) -> Change:
