@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.collect.settings import Gate
 from adjudge.collect.gate.designer import compositions, design, solve
 from adjudge.collect.gate.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
+from adjudge.collect.settings import Gate
 
 
 def test_the_printed_example_of_ndcg():

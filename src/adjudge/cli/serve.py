@@ -87,6 +87,4 @@ def _demonstrate(place: str) -> None:
         make_demo(place)
         simulate_demo(place)
     elif not is_demo(place):
-        raise UsageError(
-            f"{quote(place)} holds another campaign: leave out --demo, or give another folder"
-        )
+        raise UsageError(f"{quote(place)} holds another campaign: leave out --demo, or give another folder")
