@@ -53,8 +53,29 @@ def test_weights_teach_labels(rows, tmp_path):
     assert again.weight.tolist() == lesson.weight.tolist()
     named = found.table.with_columns(label=pl.col("label").replace_strict({0: "no", 1: "yes"}))
     assert from_weights(rows, named).target.tolist() == [0, 1, 1, 0]
+    bare = named.drop("positive")
+    with pytest.raises(AdjudgeError, match="which of 'no', 'yes' is relevant"):
+        from_weights(rows, bare)
     with pytest.raises(AdjudgeError, match="there is no column 'topic': weights of judgments with topics have it"):
         from_weights(rows, found.table.drop("topic"))
+
+
+def test_the_positive_side_is_taught_whatever_it_is_called(rows):
+    """A label that comes later in the alphabet is not for that the better one."""
+    called = pl.DataFrame(JUDGED).with_columns(label=pl.col("label").replace_strict({0: "wrong", 1: "correct"}))
+    for told in ({"labels": ["wrong", "correct"]}, {"positive": "correct"}):
+        assert from_weights(rows, weights(called, "L", **told)).target.tolist() == [0, 1, 1, 0]
+
+
+def test_labels_without_an_order_teach_nothing(rows):
+    """However they are taken: no label is above another."""
+    called = pl.DataFrame(JUDGED).with_columns(
+        label=pl.Series([("blue", "green", "red")[n % 3] for n in range(len(JUDGED["label"]))])
+    )
+    fit = adjudge.fit(called, "majority")
+    for how in HOW:
+        with pytest.raises(UsageError, match="labels without an order"):
+            from_fit(rows, fit, how)
 
 
 def test_grades_teach_what_has_one(rows):

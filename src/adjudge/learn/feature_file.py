@@ -114,6 +114,8 @@ def _letor(path: str) -> Features:
             label, group, *pairs = told.split()
             row = {int(at): float(value) for at, value in (pair.split(":") for pair in pairs)}
             labels.append(float(label))
+            if min(row, default=1) < 1 or len(row) < len(pairs):
+                raise InputError("features are numbered from 1, each once", where, n)
         except ValueError:
             raise InputError("is not of the form label qid:topic 1:number 2:number ...", where, n) from None
         if not group.startswith("qid:"):

@@ -17,6 +17,7 @@ from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.read import open_source
 from adjudge.judgments.runs import read_grades
 from adjudge.judgments.scale import number_of
+from adjudge.judgments.source import Source
 from adjudge.judgments.trec import document_of
 from adjudge.learn.feature_file import Features
 from adjudge.learn.posterior import posterior_weights
@@ -45,8 +46,9 @@ def from_fit(table: Features, fit: Fit, how: str = "pairs") -> Lesson:
     if how not in HOW:
         raise UsageError(f"learning from {quote(how)} is not one of {quoted(HOW)}")
     rows, item = known_rows(table, fit)
+    relevance = degree(fit)  # refuses labels without an order, whatever is then taken of them
     if how == "pairs":
-        return Lesson(rows, degree(fit)[item], None, True)
+        return Lesson(rows, relevance[item], None, True)
     label = fit.label[item].astype(float)
     return Lesson(rows, label, None if how == "label" else posterior_weights(fit, how).weight[item], False)
 
@@ -57,16 +59,24 @@ def from_weights(table: Features, weights: Any) -> Lesson:
     for column in ("topic", "item", "label", "weight"):
         if column not in source.columns:
             raise source.wrong(f"there is no column {quote(column)}: weights of judgments with topics have it")
-    topic, item, label, weight = (source.column(name) for name in ("topic", "item", "label", "weight"))
+    topic, item, weight = (source.column(name) for name in ("topic", "item", "weight"))
     rows, at = _matched(table, _places(topic.to_list(), item.cast(str).to_list()))
-    return Lesson(rows, _worth(label.cast(str).to_list())[at], weight.cast(float).to_numpy()[at], False)
+    return Lesson(rows, _worth(source)[at], weight.cast(float).to_numpy()[at], False)
 
 
-def _worth(labels: Sequence[str]) -> Floats:
-    """Return labels as numbers: their own, or their place in order."""
-    numbers = {label: number_of(label) for label in sorted(set(labels))}
+def _worth(source: Source) -> Floats:
+    """Return labels as numbers: which of them is the positive side, as the votes on them tell, or their own."""
+    labels = source.column("label").cast(str).to_list()
+    if {"positive", "judgments"} <= set(source.columns):
+        positive, judged = (source.column(name).cast(float).to_numpy() for name in ("positive", "judgments"))
+        share = (positive / judged).tolist()
+        sided = {name: np.mean([s for s, label in zip(share, labels, strict=True) if label == name]) for name in labels}
+        return np.array([float(sided[label] > 0.5) for label in labels])
+    numbers = {label: number_of(label) for label in labels}
     if any(number is None for number in numbers.values()):
-        numbers = {label: float(n) for n, label in enumerate(numbers)}
+        raise source.wrong(
+            f"which of {quoted(sorted(numbers))} is relevant? The columns 'positive' and 'judgments' tell"
+        )
     return np.array([numbers[label] for label in labels], dtype=float)
 
 
