@@ -216,8 +216,8 @@ CONCLUSION = """## What is seen
 - Posteriors beat LPTC where noise is large and judges err alone (`noisy`, `noisy spam`) on `qa_wikiqa`, by two to three
   times its gain, mostly by better labels. On `xquad_sentences`, where a question has one relevant passage and every
   wrong yes costs, only soft pairs do, also at 52 % agreement; weights from a posterior do not. On the crowd that ships
-  with that set, which the counts below leave out, posteriors are below CA. In clean crowds there is nothing to gain on `qa_wikiqa` and
-  `trecqa_letor`, whatever the weights, gold included.
+  with that set, which the counts below leave out, posteriors are below CA. In clean crowds there is nothing to
+  gain on `qa_wikiqa` and `trecqa_letor`, whatever the weights, gold included.
 - Where passages are hard for all judges (`hard`), a model of judges alone is hardly better than LPTC, or worse; `glad`,
   which knows difficulty, is as good or better. No weight repairs what judges get wrong together.
 - Soft pairs by shares of votes are a risk where errors go along with features (`lured`); by a posterior they were never
@@ -229,9 +229,9 @@ CONCLUSION = """## What is seen
   trials by a third more than what is most uncertain, and three to four times as much as chance. MRR moves too little to
   tell.
 - On real judges nothing is settled: no gain is sure over questions, P says nothing there (nearly all have the same
-  approval), and in `nyt_passages` some judges of the labels also vote on the truth, since people judged passages twice. With 15 vetted and evenly busy judges
-  (`cast_snippets`) LPTC is highest, though by factors that scaling draws apart, with features that leave many ties, and
-  truth is the vote there.
+  approval), and in `nyt_passages` some judges of the labels also vote on the truth, since people judged passages twice.
+  With 15 vetted and evenly busy judges (`cast_snippets`) LPTC is highest but for LPTC rate, though by factors that
+  scaling draws apart, with features that leave many ties, and truth is the vote there.
 """
 
 
