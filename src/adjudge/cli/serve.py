@@ -33,9 +33,9 @@ def serve(
 
     \b
     $ adjudge serve --demo
-    $ adjudge campaign new my-campaign --topics topics.csv --documents documents/ --gold gold.csv
-    $ adjudge serve my-campaign
-    $ adjudge serve my-campaign --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
+    $ adjudge campaign new trial/ --demo
+    $ adjudge serve trial/
+    $ adjudge serve trial/ --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
     """
     import contextlib
     import tempfile
