@@ -29,6 +29,7 @@ demo: .venv/.installed ## run the main job on data that ship with the package
 	@$(BIN)/adjudge report $(DEMO)/fit --truth $(DEMO)/crowd/truth.csv --out $(DEMO)/report.html
 	@echo
 	@echo "Files: $(DEMO)/report.html, $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
+	@echo "To collect such judgments in a browser: $(BIN)/adjudge serve --demo"
 
 test: .venv/.tools .venv/.system ## run every test
 	$(BIN)/pytest -n 2

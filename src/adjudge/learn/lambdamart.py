@@ -7,21 +7,21 @@ are multiplied by its weight. With ``soft`` the targets are degrees from 0 to 1,
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, MissingExtra
-from adjudge.learn.pairs import NothingToLearn, concordance, group_codes, paired, row_weights, told
-from adjudge.learn.scikit import BaseEstimator, check_is_fitted, validate_data
+from adjudge.learn.pairs import NothingToLearn, group_codes, paired, row_weights, told
+from adjudge.learn.ranker import Ranker
+from adjudge.learn.scikit import check_is_fitted, validate_data
 
 STEPS = 20  # of a degree from 0 to 1
 MOST = 30  # the highest grade: gains double with each
 
 
-class LambdaMART(BaseEstimator):  # type: ignore[misc]
+class LambdaMART(Ranker):
     """Boosted trees that learn the order of rows in their groups.
 
     Parameters
@@ -94,20 +94,6 @@ class LambdaMART(BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         booster = _lightgbm().Booster(model_str=self.trees_)
         return np.asarray(booster.predict(X, num_threads=self.threads), dtype=float)
-
-    def predict(self, X: Any) -> Floats:
-        """Return the score of every row (N), as ``decision_function`` does."""
-        return self.decision_function(X)
-
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of pairs that are in the right order, ties counting half."""
-        return concordance(self.decision_function(X), y, groups, sample_weight)
-
-    def save(self, folder: str | Path) -> None:
-        """Save to a folder of open files (JSON, text); ``load_ranker`` reads it."""
-        from adjudge.learn.saved_ranker import save
-
-        save(self, folder)
 
     def _grades(self, y: Floats) -> Floats:
         """Return targets as LightGBM wants them: whole numbers from 0 on."""

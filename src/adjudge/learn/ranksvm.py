@@ -10,7 +10,6 @@ just that, and the usual "newton" finds the same optimum without forming a pair.
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,15 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.learn.newton import solve
-from adjudge.learn.pairs import NothingToLearn, Paired, concordance, differences, paired, told
-from adjudge.learn.scikit import BaseEstimator, LinearSVC, check_is_fitted, validate_data
+from adjudge.learn.pairs import NothingToLearn, Paired, differences, paired, told
+from adjudge.learn.ranker import Ranker
+from adjudge.learn.scikit import LinearSVC, check_is_fitted, validate_data
 
 SOLVERS = ("newton", "liblinear")
 ROUNDING = 1e-12  # by which a feature may change, as a share of its size, and still count as constant
 
 
-class RankSVM(BaseEstimator):  # type: ignore[misc]
+class RankSVM(Ranker):
     """A linear ranker learned from pairs of rows of the same group.
 
     Parameters
@@ -105,20 +105,6 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         score: Floats = X @ self.coef_ + self.intercept_
         return score
-
-    def predict(self, X: Any) -> Floats:
-        """Return the score of every row (N), as ``decision_function`` does."""
-        return self.decision_function(X)
-
-    def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of pairs that are in the right order, ties counting half."""
-        return concordance(self.decision_function(X), y, groups, sample_weight)
-
-    def save(self, folder: str | Path) -> None:
-        """Save to a folder of open files (JSON, NPZ); ``load_ranker`` reads it."""
-        from adjudge.learn.saved_ranker import save
-
-        save(self, folder)
 
     def _solved(self, X: Floats, found: Paired) -> tuple[Floats, float, int]:
         """Return the optimum, its value, and the number of steps."""
