@@ -208,6 +208,16 @@ def test_readers_cannot_write(crowd, database):
         connection.execute(insert(s.versions), {"version": 9, "at": 0.0})
 
 
+def test_a_reader_sees_one_moment(crowd):
+    """What is written while somebody reads is not half in what they read, on either database."""
+    made = crowd()
+    with made.store.reading() as connection:
+        before = connection.execute(select(s.switches)).all()
+        made.do(switch, "a", "1")
+        assert connection.execute(select(s.switches)).all() == before == []
+    assert len(kept(made, s.switches)) == 1
+
+
 def test_one_writer_at_a_time(crowd):
     """A second studio on the same campaign is refused in words; after the first has closed it may."""
     made = crowd()

@@ -13,6 +13,7 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -95,9 +96,17 @@ def _reading_file(url: URL) -> Engine:
     place = Path(str(url.database)).absolute()
     fixed = "" if os.access(place.parent, os.W_OK) else "&immutable=1"
     address = f"file:{quote(str(place))}?mode=ro{fixed}"
-    return create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY), poolclass=NullPool
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY, isolation_level=None),
+        poolclass=NullPool,
     )
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")  # without it, each question would be asked of another moment
+
+    return engine
 
 
 class Store:
@@ -119,7 +128,7 @@ class Store:
             else:
                 event.listen(self._writer, "connect", self._lock)
             with self._writer.begin() as connection:
-                schema.migrate(connection, 0.0 if clock is None else clock())
+                schema.migrate(connection, (clock or time.time)())
             with self._writer.begin() as connection:
                 self.ledger = fold(connection)
         except BaseException:
