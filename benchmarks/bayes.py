@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ import adjudge
 import bayes_peers as peers
 from adjudge.kernels.bits import packed
 from adjudge.kernels.population import Pareto
+from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import expect
 from adjudge.models.chains import NOWHERE, Draws, Run, State, sample
 from adjudge.models.convergence import bulk_ess, r_hat
 from adjudge.models.fit import cores
-from adjudge.models.gibbs import diffuse, with_populations, with_priors
+from adjudge.models.gibbs import diffuse, voted_by_chance, with_populations, with_priors
 from claim import Claim
 
 SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[2] / "shared"))
@@ -61,10 +63,10 @@ def paper_run(run: Run, workers: int) -> tuple[Draws, float, float]:
     """Return the draws of the paper's run, and the CPU and wall seconds that sampling took."""
     judgments = relevance()
     block = judgments.block(by_topic=True)
-    step, topics = with_populations(block, Pareto(1.5, LEAST)), int(block.topic.max()) + 1
+    step, topics = with_populations(Sweep(block), Pareto(1.5, LEAST)), int(block.topic.max()) + 1
     with ThreadPoolExecutor(workers) as pool:
         began = time.process_time(), time.perf_counter()
-        starts = diffuse(block, topics, 0, run.chains)
+        starts = diffuse(partial(voted_by_chance, block, topics=topics), 0, run.chains)
         if run.truths:
             room = packed(np.zeros(block.topic.size, np.int32), block.labels)
             starts = [start._replace(truth=room) for start in starts]
@@ -140,11 +142,11 @@ def hybrid_run(jags: peers.Outcome | None) -> Claim:
     """Time the run of paper 003 beside our fit by EM, and beside JAGS."""
     judgments = ratings()
     block, K = judgments.block(), len(judgments.scale)
-    step = with_priors(block, np.ones((K, K)) + 3 * np.eye(K), np.ones(K))
+    step = with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K))
 
     def run() -> None:
         with ThreadPoolExecutor(1) as pool:
-            sample(step, diffuse(block, 1, 0, 3), len(judgments.items), HYBRID_RUN, 0, pool)
+            sample(step, diffuse(partial(voted_by_chance, block), 0, 3), len(judgments.items), HYBRID_RUN, 0, pool)
 
     took, em = least(run, 3), least(lambda: adjudge.fit(judgments, "dawid-skene", workers=1), 5)
     theirs = missing("JAGS") if jags is None else f"{jags.cpu:,.1f} ({jags.cpu / took:,.0f}x)"
@@ -159,7 +161,10 @@ def sweeps() -> Claim:
     for judges in CROWDS:
         judgments = adjudge.simulate("dawid-skene", items=SIZE // 5, judges=judges, labels=K).judgments
         block = judgments.block()
-        step, here = with_priors(block, np.ones((K, K)) + 3 * np.eye(K), np.ones(K)), diffuse(block, 1, 0, 1)[0]
+        step, here = (
+            with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K)),
+            diffuse(partial(voted_by_chance, block), 0, 1)[0],
+        )
         for _ in range(5):
             here = step(here, rng, NOWHERE)
         probability = np.zeros((len(judgments.items), K))

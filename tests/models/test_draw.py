@@ -295,11 +295,11 @@ def test_chains_that_have_converged_are_not_warned_of(model):
 @SAMPLED
 def test_a_run_goes_on_until_it_has_converged(model):
     """Begun too short for 400 effective draws, it ends with them, and keeps as many draws as were asked for."""
-    asked = Run(3, 5, 400, until_converged=True)
+    asked = Run(3, 5, 200, until_converged=True)
     fit = adjudge.fit(crowd(300, labels=2), model, run=asked, seed=1)
     assert fit.converged
-    assert fit.draws.prevalence.shape[:2] == (3, 400)
-    assert fit.passes > 3 * (5 + 400)
+    assert fit.draws.prevalence.shape[:2] == (3, 200)
+    assert fit.passes > 3 * (5 + 200)
 
 
 def walk(here, rng, probability):

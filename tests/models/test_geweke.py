@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from adjudge.kernels.block import Block
 from adjudge.kernels.population import Pareto
+from adjudge.kernels.sweep import Sweep
 from adjudge.models import gibbs
 from adjudge.models.chains import State
 from adjudge.models.convergence import mean_error
@@ -107,12 +108,12 @@ def block_of(setting, truth, label):
 def right_step(setting, block):
     """Return the step that is to be tested."""
     if setting.rows is not None:
-        return gibbs.with_priors(block, setting.rows, np.ones(setting.labels))
+        return gibbs.with_priors(Sweep(block), setting.rows, np.ones(setting.labels))
     counted = None
     if setting.gold == "given":
         counted = np.zeros((setting.topics, setting.labels))
         np.add.at(counted, (TOPIC[GOLD >= 0], GOLD[GOLD >= 0]), 1.0)
-    return gibbs.with_populations(block, setting.pareto, counted)
+    return gibbs.with_populations(Sweep(block), setting.pareto, counted)
 
 
 def in_turn(setting, step_of, length, seed):
@@ -190,17 +191,17 @@ def test_both_ways_draw_from_one_distribution(name):
 
 def too_many_counts(setting, block):
     """Return a step whose prior of rows has half a judgment too many."""
-    return gibbs.with_priors(block, setting.rows + HALF, np.ones(setting.labels))
+    return gibbs.with_priors(Sweep(block), setting.rows + HALF, np.ones(setting.labels))
 
 
 def other_prevalence(setting, block):
     """Return a step whose prior of prevalence has half an item too many."""
-    return gibbs.with_priors(block, setting.rows, np.ones(setting.labels) + HALF)
+    return gibbs.with_priors(Sweep(block), setting.rows, np.ones(setting.labels) + HALF)
 
 
 def other_shape(setting, block):
     """Return a step with another prior of kappa."""
-    return gibbs.with_populations(block, Pareto(2.0, setting.pareto.least))
+    return gibbs.with_populations(Sweep(block), Pareto(2.0, setting.pareto.least))
 
 
 def forgetful(setting, block):

@@ -1,6 +1,7 @@
 """Gibbs sweeps against enumeration of every truth, and against what JAGS drew."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.stats import chisquare
 import adjudge
 from adjudge.kernels.block import Block
 from adjudge.kernels.population import Pareto, Population, log_likelihood
+from adjudge.kernels.sweep import Sweep
 from adjudge.models.chains import Run, sample
-from adjudge.models.gibbs import diffuse, with_populations, with_priors
+from adjudge.models.gibbs import diffuse, voted_by_chance, with_populations, with_priors
 
 ROWS = [("a", "x", 0), ("a", "y", 0), ("b", "x", 1), ("b", "y", 0), ("b", "z", 1), ("c", "x", 1), ("c", "z", 0)]
 
@@ -21,7 +23,8 @@ def drawn(table, step_of, run, topics=1, seed=0):
     """Return the draws of a table's chains."""
     block = table.block(by_topic=topics > 1)
     with ThreadPoolExecutor(2) as pool:
-        return sample(step_of(block), diffuse(block, topics, seed, run.chains), len(table.items), run, seed, pool)
+        starts = diffuse(partial(voted_by_chance, block, topics=topics), seed, run.chains)
+        return sample(step_of(block), starts, len(table.items), run, seed, pool)
 
 
 def test_hybrid_is_the_exact_posterior():
@@ -44,7 +47,7 @@ def test_hybrid_is_the_exact_posterior():
         share.append(b / b.sum())
     p = np.exp(np.array(weight) - max(weight))
     p /= p.sum()
-    found = drawn(table, lambda _: with_priors(block, rows, topics), Run(4, 500, 15_000))
+    found = drawn(table, lambda _: with_priors(Sweep(block), rows, topics), Run(4, 500, 15_000))
     np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(mean), atol=0.006)
     np.testing.assert_allclose(found.prevalence.mean(axis=(0, 1))[0], p @ np.array(share), atol=0.006)
 
@@ -73,7 +76,7 @@ def test_hierarchical_is_the_exact_posterior():
         truths.append(z)
     p = np.exp(np.array(weight) - max(weight))
     p /= p.sum()
-    found = drawn(table, lambda block: with_populations(block, prior), Run(4, 500, 15_000))
+    found = drawn(table, lambda block: with_populations(Sweep(block), prior), Run(4, 500, 15_000))
     np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(truths), atol=0.02)
 
 
@@ -88,7 +91,9 @@ def test_hierarchical_agrees_with_jags(shared):
     """On data of paper 000's size, every phi and kappa is within four Monte Carlo errors of what JAGS found."""
     folder = shared("reference/jags_relevance")
     table = adjudge.read(str(folder / "labels.csv"), topic="topic")
-    found = drawn(table, lambda block: with_populations(block, Pareto(1.5, 1.0)), Run(3, 1_000, 1_000), topics=100)
+    found = drawn(
+        table, lambda block: with_populations(Sweep(block), Pareto(1.5, 1.0)), Run(3, 1_000, 1_000), topics=100
+    )
     told = {row["parameter"]: row for row in pl.read_csv(folder / "parameters.csv").iter_rows(named=True)}
     phi, kappa = found.phi.copy(), found.kappa
     phi[:, :, 0, 1] = found.phi[:, :, 0, 0]  # JAGS has specificity, we the row of truth 0
@@ -140,7 +145,7 @@ def assert_uniform(ranks):
 
 def one_chain(step, block, seed):
     """Return the draws of one chain that began anywhere."""
-    start = diffuse(block, 2, seed, 1)
+    start = diffuse(partial(voted_by_chance, block, topics=2), seed, 1)
     with ThreadPoolExecutor(1) as pool:
         return sample(step, start, 12, Run(1, 150, KEPT, 8), seed, pool)
 
@@ -153,7 +158,7 @@ def test_hybrid_is_calibrated():
         confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
         prevalence = rng.dirichlet(topics, 2)
         block = simulated(rng, confusion, prevalence)
-        found = one_chain(with_priors(block, rows, topics), block, seed)
+        found = one_chain(with_priors(Sweep(block), rows, topics), block, seed)
         true = [confusion[0, 0, 0], confusion[0, 1, 1], confusion[3, 1, 1], prevalence[0, 1]]
         drawn_ = np.column_stack(
             [*(found.confusion[0][:, j, k, k] for j, k in ((0, 0), (0, 1), (3, 1))), found.prevalence[0][:, 0, 1]]
@@ -172,7 +177,7 @@ def test_hierarchical_is_calibrated():
         confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
         prevalence = rng.dirichlet(pseudo[2], 2)
         block = simulated(rng, confusion, prevalence)
-        found = one_chain(with_populations(block, Pareto(1.5, 1.0)), block, seed)
+        found = one_chain(with_populations(Sweep(block), Pareto(1.5, 1.0)), block, seed)
         true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1]]
         parts = [found.phi[0][:, :, 1], found.kappa[0], found.confusion[0][:, 0, 1, 1], found.prevalence[0][:, 0, 1]]
         ranks.append(rank_of(true, np.column_stack(parts)))
@@ -184,7 +189,7 @@ def test_hybrid_agrees_with_jags(shared):
     folder = shared("reference/jags_hybrid")
     table = adjudge.read(str(folder / "labels.csv"), label="rating", labels=[str(k) for k in range(5)])
     rows, topics = np.ones((5, 5)) + 3 * np.eye(5), np.ones(5)
-    found = drawn(table, lambda block: with_priors(block, rows, topics), Run(3, 1_000, 1_000))
+    found = drawn(table, lambda block: with_priors(Sweep(block), rows, topics), Run(3, 1_000, 1_000))
     told = {row["parameter"]: row["mean"] for row in pl.read_csv(folder / "means.csv").iter_rows(named=True)}
     judges = {int(name): j for j, name in enumerate(table.judges)}  # counted from 0, by JAGS from 1
     items = {int(name): i for i, name in enumerate(table.items)}
@@ -214,7 +219,7 @@ def test_starts_are_diffuse_and_by_the_vote():
     )
     gold = np.array([1 if name.startswith("d") else -1 for name in table.items], np.int32)
     block = table.block(gold)
-    one, two = diffuse(block, 1, 3, 3), diffuse(block, 1, 3, 3)
+    one, two = diffuse(partial(voted_by_chance, block), 3, 3), diffuse(partial(voted_by_chance, block), 3, 3)
     for start, again in zip(one, two, strict=True):
         for field, same in zip(start, again, strict=True):
             np.testing.assert_array_equal(field, same)

@@ -1,6 +1,7 @@
 """Predictive checks: they pass crowds from the model, and fail crowds that it cannot make."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from adjudge.errors import UsageError
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import count_agreement
+from adjudge.kernels.sweep import Sweep
 from adjudge.models.chains import Run, sample
-from adjudge.models.gibbs import diffuse, with_priors
+from adjudge.models.gibbs import diffuse, voted_by_chance, with_priors
 from adjudge.score.replicate import mid_rank, predictive_check
 
 ITEMS, JUDGES = 150, 10
@@ -27,9 +29,11 @@ def crowd(rng, right):
 
 def fitted(block, rows=FREE, seed=0):
     """Return draws of the hybrid model."""
-    step = with_priors(block, rows, np.ones(2))
+    step = with_priors(Sweep(block), rows, np.ones(2))
     with ThreadPoolExecutor(2) as pool:
-        return sample(step, diffuse(block, 1, seed, 2), block.topic.size, Run(2, 100, 150), seed, pool)
+        return sample(
+            step, diffuse(partial(voted_by_chance, block), seed, 2), block.topic.size, Run(2, 100, 150), seed, pool
+        )
 
 
 def test_crowds_from_the_model_pass():

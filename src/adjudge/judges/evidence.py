@@ -21,6 +21,7 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
 from adjudge.kernels.others import votes, without_her
+from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count
 from adjudge.models.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.models.assign import winners
@@ -172,7 +173,7 @@ def matrices(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
     K = evidence.block.labels
     many = max(FEWEST, min(DRAWS, KEPT // max(evidence.matrix.size, 1)))
     start = State(evidence.prior, evidence.matrix, np.empty((0, K)), np.empty(0))
-    step, run = with_priors(evidence.block, np.full((K, K), 1 / K), np.full(K, 1 / K)), Run(CHAINS, WARMUP, many)
+    step, run = with_priors(Sweep(evidence.block), np.full((K, K), 1 / K), np.full(K, 1 / K)), Run(CHAINS, WARMUP, many)
     with ThreadPoolExecutor(CHAINS) as pool:
         return sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.chances import Key, chances, new_key
 from adjudge.kernels.compiled import compiled, put
 from adjudge.kernels.odds import ULP, OddsSweep
 from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, product_logs, sum_logs
@@ -24,7 +24,7 @@ class Sweep:
     """Sweeps over the items of a block."""
 
     def __init__(self, block: Block) -> None:
-        self.block = block
+        self.block, self.items, self.labels = block, block.topic.size, block.labels
         self.by_odds = OddsSweep(block) if block.labels == 2 and not block.weight.size else None
 
     def __call__(
@@ -40,16 +40,16 @@ class Sweep:
         ``probability`` (I, Z) and ``drawn`` (I) are changed if they have room: p(truth | rest) is added to the one, the
         truths go to the other. So a run of thousands of sweeps keeps one array of each.
         """
-        chance = _chances(rng, self.block.topic.size)
+        return self.by_key(prevalence, confusion, new_key(rng), 0, probability, drawn)
+
+    def by_key(
+        self, prevalence: Floats, confusion: Floats, key: Key, first: int, probability: Floats, drawn: Codes = NOT_KEPT
+    ) -> Tally:
+        """Do the same with the random bits that a key has for items from place ``first`` on."""
+        chance = chances(key, first, self.block.topic.size)
         if self.by_odds is not None:
             return Tally(*self.by_odds(prevalence, confusion, chance, probability, drawn), 0.0)
         return _swept(self.block, prevalence, confusion, chance, probability, drawn)
-
-
-def _chances(rng: np.random.Generator, many: int) -> Codes:
-    """Return random 32 bits for every item; all at once: one by one in a compiled loop they cost many times as much."""
-    raw: NDArray[np.uint64] = rng.bit_generator.random_raw(-(-many // 2))
-    return raw.view(np.uint32)[:many]
 
 
 def _swept(

@@ -14,6 +14,7 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.assign import by_shares
 from adjudge.models.chains import Step
+from adjudge.models.gibbs import Truths
 from adjudge.models.prior import TRUST, Prior
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K)
 Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
 LogPrior: TypeAlias = Callable[[Params], float]
 LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
-Sampler: TypeAlias = Callable[[Block, Floats], Step]  # (T, K) is what gold adds to the tally that is not to count
+Sampler: TypeAlias = Callable[[Truths, Floats], Step]  # (T, K) is what gold adds to the tally that is not to count
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 
 

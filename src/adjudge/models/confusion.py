@@ -10,14 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.kernels.block import Block
 from adjudge.kernels.truth import FLOOR
 from adjudge.models.assign import soft
 from adjudge.models.base import Model, Params
 from adjudge.models.chains import Step
 from adjudge.models.confusion_columns import confusion_columns
 from adjudge.models.estimate import coin, flat, mode, own, shared, trusted
-from adjudge.models.gibbs import with_priors
+from adjudge.models.gibbs import Truths, with_priors
 from adjudge.models.prior import Prior
 
 
@@ -31,9 +30,9 @@ def hybrid(prior: Prior) -> Model:
         topics = np.log(np.maximum(params.prevalence, FLOOR)) * (prior.prevalence - 1)
         return float(rows.sum() + topics.sum())
 
-    def sampler(block: Block, counted: Floats) -> Step:
-        alpha = np.full(block.labels, prior.prevalence)
-        return with_priors(block, prior.pseudo_counts(block.labels), alpha - counted)
+    def sampler(over: Truths, counted: Floats) -> Step:
+        alpha = np.full(over.labels, prior.prevalence)
+        return with_priors(over, prior.pseudo_counts(over.labels), alpha - counted)
 
     return Model(
         "hybrid-confusion",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Executor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,13 @@ from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.bits import packed
 from adjudge.kernels.block import Block
+from adjudge.kernels.sweep import Sweep
 from adjudge.models.align import aligned
 from adjudge.models.base import Model, Params
 from adjudge.models.chains import Draws, Run, sample
 from adjudge.models.convergence import ENOUGH, Convergence, convergence
 from adjudge.models.drive import Climb, Progress
-from adjudge.models.gibbs import diffuse
+from adjudge.models.gibbs import diffuse, voted_by_chance
 from adjudge.models.options import Options
 from adjudge.models.prior import Prior
 from adjudge.models.watch import Watch
@@ -50,8 +52,9 @@ def draw(
     refuse_run(block, topics, run)
     if model.sampler is None:
         raise UsageError(f"model '{model.name}' is not sampled")
-    step = model.sampler(block, np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics))
-    starts = diffuse(block, topics, options.seed, run.chains, prior.least)
+    counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
+    step = model.sampler(Sweep(block), counted)
+    starts = diffuse(partial(voted_by_chance, block, topics=topics), options.seed, run.chains, prior.least)
     if not model.populations:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
     if run.truths:

@@ -10,25 +10,48 @@ gets a chain on. It costs a sweep, and is worth more in effective draws (``bench
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.kernels.bits import packed
 from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.chances import Key, chances, new_key
 from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
+from adjudge.kernels.odds import ULP
 from adjudge.kernels.population import Pareto
 from adjudge.kernels.redraw import redraw
-from adjudge.kernels.sweep import Sweep
+from adjudge.kernels.sweep import NOT_KEPT
 from adjudge.kernels.truth import count, vote_shares
 from adjudge.models.assign import most_likely
 from adjudge.models.chains import NOWHERE, State, Step
 
 
-def with_priors(block: Block, rows: Floats, topics: Floats) -> Step:
+class Truths(Protocol):
+    """Who draws the truths of all items, given the rest, and counts them: a sweep over a block, or an engine."""
+
+    items: int
+    labels: int
+
+    def __call__(
+        self,
+        prevalence: Floats,
+        confusion: Floats,
+        rng: np.random.Generator,
+        probability: Floats,
+        drawn: Codes = NOT_KEPT,
+    ) -> Tally:
+        """Return the tally of the draws; see ``Sweep``."""
+        ...
+
+
+Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains begin with
+
+
+def with_priors(over: Truths, rows: Floats, topics: Floats) -> Step:
     """Return a sweep under fixed priors: pseudo-counts of a judge's rows (K, K), and of prevalence (K)."""
-    over = Sweep(block)
 
     def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
         tally, here = _swept(over, here, rng, probability)
@@ -38,12 +61,11 @@ def with_priors(block: Block, rows: Floats, topics: Floats) -> Step:
     return step
 
 
-def with_populations(block: Block, prior: Pareto, counted: Floats | None = None) -> Step:
+def with_populations(over: Truths, prior: Pareto, counted: Floats | None = None) -> Step:
     """Return a sweep in which the populations of judges' rows and of topics are drawn too.
 
     ``counted`` (T, K) is taken off the tally of topics: gold that is not to inform prevalence.
     """
-    over = Sweep(block)
 
     def swept(here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
         tally, here = _swept(over, here, rng, probability)
@@ -65,28 +87,37 @@ def with_populations(block: Block, prior: Pareto, counted: Floats | None = None)
     return step
 
 
-def _swept(over: Sweep, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+def _swept(over: Truths, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
     """Return the tally of truths drawn and, where truths are kept, the state with these."""
-    drawn = np.empty(over.block.topic.size if here.truth.size and probability.size else 0, np.int32)
+    drawn = np.empty(over.items if here.truth.size and probability.size else 0, np.int32)
     tally = over(here.prevalence, here.confusion, rng, probability, drawn)
-    return tally, here._replace(truth=packed(drawn, over.block.labels)) if drawn.size else here
+    return tally, here._replace(truth=packed(drawn, over.labels)) if drawn.size else here
 
 
-def diffuse(block: Block, topics: int, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
+def voted_by_chance(block: Block, key: Key, first: int = 0, topics: int = 1) -> Tally:
+    """Return the tally of the labels that items, from place ``first`` on, were given most often; of several, any."""
+    best = most_likely(vote_shares(block))
+    which = np.floor(chances(key, first, block.topic.size) * ULP * best.sum(axis=1))  # of those that tie
+    truth = (best.cumsum(axis=1) > which[:, None]).argmax(axis=1)
+    return count(block, np.eye(block.labels)[truth], topics)
+
+
+def diffuse(begin: Begin, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
     """Return starts that are far apart: truths by the vote, a coin where it ties, and populations that differ much.
 
-    Judges as such are anywhere between a coin and certainty. Prevalence and confusion are drawn given all this. No
-    kappa is below the ``least`` that its prior knows.
+    ``begin`` gives the tally of such truths by a key (``voted_by_chance``). Judges as such are anywhere between a coin
+    and certainty. Prevalence and confusion are drawn given all this. No kappa is below the ``least`` that its prior
+    knows.
     """
-    K, best = block.labels, most_likely(vote_shares(block))
     starts = []
     for child in np.random.SeedSequence(seed, spawn_key=(1,)).spawn(chains):
         rng = np.random.default_rng(child)
-        truth = (best * rng.random(best.shape)).argmax(axis=1)  # of those that tie, any
+        tally = begin(new_key(rng))
+        K = tally.truth.shape[1]
         right = rng.uniform(1 / K, 1, (K, 1)) if K > 1 else np.ones((1, 1))
         rows = np.where(np.eye(K, dtype=bool), right, (1 - right) / max(1, K - 1))
         phi, kappa = np.vstack([rows, rng.dirichlet(np.ones(K))]), least + rng.uniform(2, 20, K + 1)
-        starts.append(_rows_given(count(block, np.eye(K)[truth], topics), phi, kappa, rng))
+        starts.append(_rows_given(tally, phi, kappa, rng))
     return starts
 
 

@@ -9,12 +9,11 @@ a judge, or a topic, never seen.
 from __future__ import annotations
 
 from adjudge.arrays import Floats
-from adjudge.kernels.block import Block
 from adjudge.kernels.population import Pareto
 from adjudge.models.base import Model
 from adjudge.models.chains import Step
 from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.gibbs import with_populations
+from adjudge.models.gibbs import Truths, with_populations
 from adjudge.models.prior import Prior
 
 
@@ -22,8 +21,8 @@ def hierarchical(prior: Prior) -> Model:
     """Return the model under a prior of kappa."""
     prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs"))
 
-    def sampler(block: Block, counted: Floats) -> Step:
-        return with_populations(block, Pareto(prior.shape, prior.least), counted)
+    def sampler(over: Truths, counted: Floats) -> Step:
+        return with_populations(over, Pareto(prior.shape, prior.least), counted)
 
     return Model(
         "hierarchical",
