@@ -58,6 +58,8 @@ def test_all_features_are_listed(run):
         (["--out", "f.xls"], 2, "f.xls does not tell a format by its name: end it in .svm, .svmlight, .letor, .csv"),
         (["--out", "lambs/bm25.run"], 2, "--out lambs/bm25.run would write over what is read here: name another file"),
         (["--format", "trec"], 2, "format 'trec' is not one of 'svm', 'csv', 'jsonl', 'parquet'"),
+        (["--cache", "lambs/bm25.run"], 2, "--cache lambs/bm25.run: name a folder"),
+        (["--cache", ""], 2, "--cache is empty: name a folder"),
         (["--grades", "nothing.qrels"], 1, "nothing.qrels: there is no such file"),
     ],
 )
@@ -75,3 +77,30 @@ def test_a_run_of_other_passages(run, lambs, tmp_path):
     answer = run("features", lambs[0], "p.tsv", lambs[2])
     assert answer.code == 1
     assert answer.err == "adjudge: bm25: document 'd1' is no passage of p.tsv, which has such as 'x1'\n"
+
+
+def test_two_topics_with_the_same_question(run, lambs, tmp_path):
+    """Ranked apart."""
+    (tmp_path / "q.tsv").write_text("q1\tlamb\nq2\tlamb\n")
+    (tmp_path / "two.run").write_text("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 1 x\nq2 Q0 d3 1 1 x\n")
+    answer = run("features", "two.run", lambs[1], "q.tsv", "--names", "bm25_rank", "--format", "csv")
+    assert answer.out == "topic,document,bm25_rank\nq1,d1,1.0\nq1,d2,0.5\nq2,d3,1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("q1 Q0 d1 1 2", "bad.run, row 2: 5 fields, expected 6: topic, Q0, document, rank, score, tag"),
+        ("q1 Q0 d 1 1 2 x", "bad.run, row 2: 7 fields, expected 6"),
+        ("q1 Q0 d1 1 high x", "bad.run, row 2: score 'high' is not a number"),
+        ("q1 Q0 d2 1 2 x", "bad.run, row 2: document 'd2' of topic 'q1' is in row 1 already"),
+        ("q9 Q0 d1 1 2 x", "bad: topic 'q9' is no query of lambs/queries.tsv, which has such as 'q1'"),
+    ],
+)
+def test_runs_that_are_wrong(run, lambs, tmp_path, line, said):
+    """One line, with the row."""
+    (tmp_path / "bad.run").write_text(f"q1 Q0 d2 2 1 x\n{line}\n")
+    answer = run("features", "bad.run", *lambs[1:])
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith(f"adjudge: {said}")
+    assert answer.err.count("\n") == 1

@@ -4,6 +4,11 @@ import pytest
 
 from adjudge.judgments.runs import read_run
 
+XML = (
+    "q.xml: looks like XML or TREC's topics, which are not read here: give a table of queries with query_id and text, "
+    "or lines of name, tab, text"
+)
+
 
 @pytest.fixture
 def lambs(run):
@@ -74,6 +79,11 @@ def test_what_finds_nothing_is_said(run, lambs, tmp_path):
         (["p.csv", "q.tsv", "--out", "."], 2, "--out .: name a file"),
         (["p.csv", "q.tsv", "--name", "a b"], 2, "name 'a b' is empty or has blanks, which a run cannot hold"),
         (["p.csv", "q.tsv", "--b", "2"], 2, "b 2 is not a number from 0 to 1"),
+        (["p.csv", "q.tsv", "--keep", "p.csv"], 2, "--keep p.csv: name a folder"),
+        (["p.csv", "q.tsv", "--keep", ""], 2, "--keep is empty: name a folder"),
+        (["p.csv", "q.xml"], 1, XML),
+        (["lists.jsonl", "q.tsv"], 1, "lists.jsonl, row 1: column 'text' holds lists or records, expected text"),
+        (["index", "q.tsv"], 1, "index: the index is damaged: make it again"),
         (["-", "-"], 2, "only one table can come from standard input"),
     ],
 )
@@ -82,6 +92,30 @@ def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
     (tmp_path / "p.csv").write_text("id,text\nd1,lamb\n")
     (tmp_path / "twice.csv").write_text("id,text\nd1,lamb\nd1,wolf\n")
     (tmp_path / "q.tsv").write_text("q1\tlamb\n")
+    (tmp_path / "q.xml").write_text("<topics><topic>lamb</topic></topics>\n")
+    (tmp_path / "lists.jsonl").write_text('{"id": "d1", "text": ["lamb"]}\n')
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index/index.json").write_text("{")
+    (tmp_path / "index/postings.npz").write_text("")
     answer = run("search", *arguments)
     assert (answer.code, answer.out) == (code, "")
     assert answer.err == f"adjudge: {said}\n"
+
+
+def test_a_depth_of_nothing_and_one_beyond_all(run, lambs):
+    """The first is refused, the second finds what there is."""
+    answer = run("search", *lambs, "--depth", "0")
+    assert (answer.code, answer.out) == (2, "")
+    assert "Invalid value for '--depth'" in answer.err
+    assert run("search", *lambs, "--depth", "1000000", "--format", "trec").out.count("\n") == 3
+
+
+def test_empty_texts(run, lambs, tmp_path):
+    """A passage without text is never found, a query without finds nothing, and the exit code is 0."""
+    (tmp_path / "p.csv").write_text("id,text\nd1,lamb\nd2,\nd3,the\n")
+    (tmp_path / "q.tsv").write_text("q1\tlamb\nq2\t\nq3\tthe who\n")
+    answer = run("search", "p.csv", "q.tsv", "--format", "csv")
+    assert answer.code == 0
+    assert answer.out.startswith("topic,document,score\nq1,d1,")
+    assert answer.out.count("\n") == 2
+    assert answer.err == "adjudge: warning: 2 of 3 queries find no passage and are not in the run\n"

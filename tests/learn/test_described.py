@@ -77,3 +77,21 @@ def test_strangers(run, said):
     """A run of other queries or passages."""
     with pytest.raises(InputError, match=said):
         describe(run, PASSAGES, QUERIES, NAMES)
+
+
+def test_two_topics_with_the_same_question():
+    """Each is described as if it were alone, with a cache or without."""
+    queries, run = {"q1": "white lamb", "q2": "white lamb"}, {"q1": {"d1": 2.0, "d3": 1.0}, "q2": {"d2": 1.0}}
+    found = describe(run, PASSAGES, queries, "okapi")
+    alone = [describe({topic: run[topic]}, PASSAGES, queries, "okapi").features.X for topic in run]
+    assert np.array_equal(found.features.X, np.vstack(alone))
+    assert found.features["bm25_rank"].tolist() == [1, 1 / 2, 1]
+
+
+def test_what_is_cached_is_of_the_same_topics(tmp_path):
+    """The same pairs under other topics are other numbers."""
+    run = {"q1": {"d1": 2.0}, "q2": {"d2": 1.0}}
+    one = describe(run, PASSAGES, {"q1": "white lamb", "q2": "white lamb"}, "okapi", cache=tmp_path)
+    pairs = [("white lamb", PASSAGES[name]) for name in ("d1", "d2")]
+    assert sorted(features(pairs, "okapi", PASSAGES, cache=tmp_path)["bm25_rank"]) != [1, 1]
+    assert one.features["bm25_rank"].tolist() == [1, 1]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.learn.encoded import Tokens, bag, encoded, grams, share
+from adjudge.learn.encoded import Tokens, bag, encoded, grams, share, topic_codes
 
 PAIRS = [("Whose lamb?", "Mary's lambs, the lambs"), ("Whose lamb?", "snow"), ("snow", "snow")]
 
@@ -54,3 +54,10 @@ def test_runs_of_words(question, passage, n):
 def test_a_share_of_nothing_is_nothing():
     """No division by zero."""
     assert share(np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0])).tolist() == [0.5, 0, 0]
+
+
+def test_topics():
+    """By name where they are given, by question otherwise; numbered as they come."""
+    assert encoded(PAIRS).topic.tolist() == [0, 0, 1]
+    assert encoded(PAIRS, topics=["b", "a", "b"]).topic.tolist() == [0, 1, 0]
+    assert topic_codes([]).tolist() == []

@@ -105,3 +105,20 @@ def test_features_are_brought_into_a_rankers_order():
         InputError, match=r"new.csv: has no feature 'z', which the ranker learned from; it has 'x', 'y'"
     ):
         matching(found, ["z"], "new.csv")
+
+
+@pytest.mark.parametrize(
+    ("note", "names"),
+    [
+        ("q1 http://a.b/?id=3", ("q1", "http://a.b/?id=3")),
+        ("q1 doc=3", ("q1", "doc=3")),
+        ("q=1 d3", ("q=1", "d3")),
+        ("doc=d3 re=1", ("7", "d3")),
+        ("", ("7", "d1")),
+    ],
+)
+def test_names_behind_a_line(tmp_path, note, names):
+    """Topic and document as they are called, also with an equals sign; or what stands after doc=."""
+    (tmp_path / "f.svm").write_text(f"1 qid:7 1:0.5 # {note}\n")
+    found = read_features(tmp_path / "f.svm")
+    assert (found.topics[0], found.documents[0]) == names

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.errors import UsageError
+from adjudge.errors import InputError, UsageError
 from adjudge.learn import features as room
 from adjudge.learn.features import FEATURES, GROUPS, FeatureTable, features, known_features
 
@@ -203,3 +203,42 @@ def test_the_page_lists_every_feature(tmp_path, monkeypatch):
     known = {}
     exec(page.split("```python\n")[1].split("```")[0], known)
     assert known["table"].X.shape == (2, len(known_features(["overlap", "okapi"])))
+
+
+def test_a_topic_for_every_pair():
+    """No more and no fewer."""
+    with pytest.raises(UsageError, match="1 topics are given for 4 pairs, expected one for each"):
+        features(PAIRS, ["bm25"], topics=["q1"])
+
+
+def test_topics_of_distinct_questions_find_what_is_cached(tmp_path, monkeypatch):
+    """Where every topic has its question, names of topics change neither numbers nor their place."""
+    counted = Counted(monkeypatch)
+    plain = features(PAIRS, "okapi", cache=tmp_path)
+    named = features(PAIRS, "okapi", cache=tmp_path, topics=["a", "a", "b", "b"])
+    assert np.array_equal(plain.X, named.X)
+    assert len(counted.names) == 3
+    features(PAIRS, "okapi", cache=tmp_path, topics=["a", "b", "c", "d"])
+    assert len(counted.names) == 6
+
+
+def test_a_corpus_of_something_else():
+    """Not made into text in silence."""
+    with pytest.raises(UsageError, match="text 1 of the corpus is 'None', expected text"):
+        features(PAIRS, ["bm25"], ["a", None])
+
+
+def test_a_cache_that_cannot_be(tmp_path):
+    """A file where the folder should be."""
+    (tmp_path / "kept").write_text("")
+    with pytest.raises(InputError, match="kept: the cache cannot be kept here: File exists"):
+        features(PAIRS, ["bm25"], cache=tmp_path / "kept")
+
+
+def test_a_cache_of_something_else(tmp_path):
+    """Numbers that claim more room than there is, or of another kind, are computed again."""
+    wanted = features(PAIRS, ["bm25"], cache=tmp_path).X
+    (kept,) = tmp_path.iterdir()
+    for value in (np.zeros(10_000_000), np.zeros(4, int), np.array(["a"] * 4), np.full(4, np.nan)):
+        np.savez_compressed(kept, value=value)
+        assert np.array_equal(features(PAIRS, ["bm25"], cache=tmp_path).X, wanted)

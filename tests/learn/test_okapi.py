@@ -35,3 +35,23 @@ def test_share_and_rank_are_within_the_question():
     assert found["bm25_share"][[0, 2, 3, 5]].tolist() == [1, 1, 0, 1]
     turned = features(pairs[::-1], "okapi", PASSAGES)
     assert np.array_equal(turned.X[::-1], found.X)
+
+
+def test_topics_that_ask_the_same_are_ranked_apart():
+    """Share and rank are among the topic's own pairs, also where another topic has the same question."""
+    question = "little lamb"
+    pairs = [(question, PASSAGES[name]) for name in ("d1", "d4", "d2", "d4")]
+    apart = features(pairs, "okapi", PASSAGES, topics=["q1", "q1", "q2", "q2"])
+    assert apart["bm25_rank"].tolist() == [1, 1 / 2, 1, 1 / 2]
+    assert apart["bm25_share"].tolist() == [1, 0, 1, 0]
+    alone = [features(pairs[part], "okapi", PASSAGES).X for part in (slice(2), slice(2, 4))]
+    assert np.array_equal(apart.X, np.vstack(alone))
+    together = features(pairs, "okapi", PASSAGES)
+    assert together["bm25_rank"].tolist() == [1, 1 / 3, 1 / 2, 1 / 3]
+
+
+def test_topics_change_nothing_where_every_topic_has_its_question():
+    """Whatever the topics are called, and in any order of pairs."""
+    pairs = [(query, passage) for passage in PASSAGES.values() for query in QUERIES.values()]
+    named = features(pairs, "okapi", PASSAGES, topics=[hash(query) for query, _ in pairs])
+    assert np.array_equal(named.X, features(pairs, "okapi", PASSAGES).X)

@@ -3,10 +3,11 @@
 import math
 import sys
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adjudge.errors import InputError, MissingExtra, UsageError
@@ -50,6 +51,19 @@ def test_scores_are_those_of_the_formula(texts, query, k1, b, depth):
     found = dict(run.table.select("document", "score").iter_rows())
     assert list(run.table["score"]) == pytest.approx(best, rel=1e-6)
     assert all(score == pytest.approx(exact[name], rel=1e-6) and score > 0 for name, score in found.items())
+
+
+@given(st.lists(TEXT, min_size=1, max_size=12), TEXT, st.floats(0, 3), st.floats(0, 1), st.integers(1, 14))
+def test_the_order_is_that_of_a_full_sort(texts, query, k1, b, depth):
+    """Best first, of equals the last name first, nothing at 0, whatever the depth; the run says the same as best."""
+    passages = {f"d{n}": text for n, text in enumerate(texts)}  # d10 before d2
+    exact = lucene(passages, query, k1, b) if any(texts) else dict.fromkeys(passages, 0.0)
+    distinct = sorted(set(exact.values()))
+    assume(all(high - low > 1e-5 * high for low, high in pairwise(distinct)))  # 32-bit floats tell them apart
+    wanted = sorted((name for name in passages if exact[name] > 0), key=lambda name: (exact[name], name), reverse=True)
+    index = Index(passages, k1, b)
+    assert index.search({"q": query}, depth).ranked.get("q", []) == wanted[:depth]
+    assert [name for name, _ in index.best(query, depth)] == wanted[:depth]
 
 
 def test_ties_are_ordered_as_trec_eval_does():
@@ -138,7 +152,7 @@ def test_an_index_that_is_none(tmp_path):
         load_index(tmp_path)
     Index(PASSAGES).save(tmp_path)
     listed = (tmp_path / "index.json").read_text()
-    (tmp_path / "index.json").write_text(listed.replace('"format": 1', '"format": 0'))
+    (tmp_path / "index.json").write_text(listed.replace('"format": 2', '"format": 1'))
     with pytest.raises(InputError, match="of another version of adjudge: make it again"):
         load_index(tmp_path)
     (tmp_path / "index.json").write_text(listed.replace('"d1", ', ""))
@@ -149,6 +163,18 @@ def test_an_index_that_is_none(tmp_path):
         (tmp_path / "postings.npz").write_bytes(content)
         with pytest.raises(InputError, match="damaged"):
             load_index(tmp_path)
+
+
+def test_a_run_deeper_than_there_are_passages():
+    """All that are found, and no more."""
+    assert Index(PASSAGES).search({"q": "lamb"}, 10**12).ranked == {"q": ["d5", "d1", "d3"]}
+    assert len(Index(PASSAGES).best("lamb", 10**12)) == 3
+
+
+@pytest.mark.parametrize("text", ["lamb\x00wolf", "lamb\u2028wolf", "lamb\x1c\x85wolf", "\ufefflamb \U0001f600 wolf"])
+def test_signs_that_are_no_words_part_words(text):
+    """Whatever they are."""
+    assert Index({"d1": text}).search({"a": "lamb", "b": "wolf"}).ranked == {"a": ["d1"], "b": ["d1"]}
 
 
 def test_progress_is_told():

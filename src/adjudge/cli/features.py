@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adjudge.cli import options as o
-from adjudge.cli.search import refuse_target
+from adjudge.cli.search import refuse_folder, refuse_target
 
 if TYPE_CHECKING:
     from adjudge.learn.described import Described
@@ -85,6 +85,7 @@ def features(
     if [run, passages, queries, grades].count("-") > 1:
         raise UsageError("only one table can come from standard input")
     refuse_target(out, tuple(path for path in (run, passages, queries, grades) if path is not None))
+    refuse_folder("--cache", cache)
     if out is not None:
         format_of(out)
     known_features(names)

@@ -91,6 +91,7 @@ def search(
     if not name or any(sign.isspace() for sign in name):
         raise UsageError(f"name {quote(name)} is empty or has blanks, which a run cannot hold")
     refuse_target(out, (passages, queries))
+    refuse_folder("--keep", keep)
     asked = read_queries(queries)
     with Console(stderr=True).status("") as line:  # it is there on a screen only
 
@@ -130,6 +131,14 @@ def refuse_target(out: str | None, inputs: tuple[str, ...]) -> None:
         raise UsageError(f"--out {out or 'is empty'}: name a file")
     if any(os.path.realpath(out) == os.path.realpath(path) for path in inputs):
         raise UsageError(f"--out {out} would write over what is read here: name another file")
+
+
+def refuse_folder(option: str, folder: str | None) -> None:
+    """Refuse a folder that has no name, or that is a file."""
+    from adjudge.errors import UsageError
+
+    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
+        raise UsageError(f"{option} {folder or 'is empty'}: name a folder")
 
 
 def _deliver(found: System, queries: int, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002

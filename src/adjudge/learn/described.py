@@ -97,7 +97,7 @@ def describe(
     _refuse_strangers(system, "document", "passage", texts, passages)
     pairs = [(asked[topic], texts[document]) for topic, document in zip(topics, documents, strict=True)]
     label = None if grades is None else _labels(topics, documents, grades)
-    found = features(pairs, names, list(texts.values()), workers, cache, progress)
+    found = features(pairs, names, list(texts.values()), workers, cache, progress, topics=topics)
     return Described(tuple(topics), tuple(documents), label, found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -68,6 +68,7 @@ class Encoded:
     corpus: tuple[str, ...]
     question: Codes  # (n) which question, which passage
     passage: Codes
+    topic: Codes  # (n) whose pairs are ranked together: two topics may ask the same
     words: Unit
     stems: Unit
     content: Unit  # stems of words that are not stop words
@@ -89,8 +90,13 @@ class Encoded:
         return found
 
 
-def encoded(pairs: Sequence[tuple[str, str]], corpus: Iterable[str] | None = None, workers: int = 1) -> Encoded:
-    """Return pairs as numbers; the corpus is by default the distinct passages of the pairs."""
+def encoded(
+    pairs: Sequence[tuple[str, str]],
+    corpus: Iterable[str] | None = None,
+    workers: int = 1,
+    topics: Sequence[Hashable] | None = None,
+) -> Encoded:
+    """Return pairs as numbers; the corpus is by default their distinct passages, a topic all pairs of a question."""
     asked, told = ([pair[side] for pair in pairs] for side in (0, 1))
     questions, passages = list(dict.fromkeys(asked)), list(dict.fromkeys(told))
     known = passages if corpus is None else list(corpus)
@@ -114,11 +120,18 @@ def encoded(pairs: Sequence[tuple[str, str]], corpus: Iterable[str] | None = Non
         tuple(known),
         _places(questions, asked),
         _places(passages, told),
+        topic_codes(pairs, topics),
         unit(str, lambda word: True),
         unit(stems.__getitem__, lambda word: True),
         unit(stems.__getitem__, lambda word: word not in STOP),
         workers,
     )
+
+
+def topic_codes(pairs: Sequence[tuple[str, str]], topics: Sequence[Hashable] | None = None) -> Codes:
+    """Return each pair's topic as a number, in the order in which they come; by default its question is its topic."""
+    listed = [question for question, _ in pairs] if topics is None else topics
+    return _places(list(dict.fromkeys(listed)), listed)
 
 
 def bag(tokens: Tokens, size: int) -> Bag:
@@ -154,7 +167,7 @@ def share(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
-def _places(names: Sequence[str], listed: Sequence[str]) -> Codes:
+def _places(names: Sequence[Hashable], listed: Sequence[Hashable]) -> Codes:
     """Return where each of a list stands among distinct names."""
     place = {name: n for n, name in enumerate(names)}
     return np.fromiter((place[name] for name in listed), np.int64, len(listed))

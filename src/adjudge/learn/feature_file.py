@@ -139,10 +139,12 @@ def _letor(path: str) -> Features:
 def _named(note: str, group: str, row: int) -> tuple[str, str]:
     """Return topic and document of a line: as its comment tells, or by number."""
     told = note.split()
+    if len(told) == 2 and not all("=" in part for part in told):  # a name may have the sign, as addresses do
+        return told[0], told[1]
     for part in told:
         if part.startswith(("doc=", "docid=")):
             return group, part.split("=", 1)[1]
-    return (told[0], told[1]) if len(told) == 2 and "=" not in note else (group, f"d{row + 1}")
+    return group, f"d{row + 1}"
 
 
 def _refuse_twice(found: Features, data: Any) -> None:

@@ -10,23 +10,23 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats, frozen
-from adjudge.errors import UsageError, quote
+from adjudge.errors import InputError, UsageError, quote
 from adjudge.judgments.write import write_file
 from adjudge.learn import answer_types, asking, dense, lengths, okapi, overlap, sequence, text, topics_model
-from adjudge.learn.encoded import Encoded, encoded
+from adjudge.learn.array_file import read_arrays
+from adjudge.learn.encoded import Encoded, encoded, topic_codes
 from adjudge.learn.feature import Feature
 from adjudge.learn.passages import read_passages
 
@@ -84,11 +84,14 @@ def features(
     workers: int | None = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
+    *,
+    topics: Sequence[Hashable] | None = None,
 ) -> FeatureTable:
     """Return the features of pairs (question, passage), given by their texts.
 
     ``corpus`` tells how common words are: texts in a list, or a file, frame or mapping of passages; by default the
-    passages of the pairs. ``cache`` is a folder, ``workers`` how many threads compute.
+    passages of the pairs. ``cache`` is a folder, ``workers`` how many threads compute. ``topics`` names the topic of
+    every pair, among whose pairs ``bm25_rank`` and ``bm25_share`` place it; by default that is the question's text.
     """
     chosen = known_features(names)
     for n, pair in enumerate(pairs):
@@ -96,14 +99,16 @@ def features(
             raise UsageError(f"pair {n} is {quote(pair)}, expected the texts of a question and of a passage")
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers} is not 1 or more")
+    if topics is not None and len(topics) != len(pairs):
+        raise UsageError(f"{len(topics):,} topics are given for {len(pairs):,} pairs, expected one for each")
     texts = _texts(corpus)
-    key = _key(pairs, texts)
+    key = _key(pairs, texts, topics)
     found = {feature.name: _kept(cache, key, feature, len(pairs)) for feature in chosen}
     missing = [feature for feature in chosen if found[feature.name] is None]
     done = len(chosen) - len(missing)
     if missing:
         threads = workers or _cores()
-        prepared = encoded(pairs, texts, threads)
+        prepared = encoded(pairs, texts, threads, topics)
         with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
             running = {pool.submit(_computed, feature, prepared): feature for feature in missing}
             for future in as_completed(running):
@@ -130,17 +135,25 @@ def _texts(corpus: Any) -> list[str] | None:
     if corpus is None:
         return None
     if isinstance(corpus, Sequence) and not isinstance(corpus, str):
-        return [str(one) for one in corpus]
+        odd = next((n for n, one in enumerate(corpus) if not isinstance(one, str)), None)
+        if odd is not None:
+            raise UsageError(f"text {odd} of the corpus is {quote(corpus[odd])}, expected text")
+        return list(corpus)
     return list(read_passages(corpus).values())
 
 
-def _key(pairs: Sequence[tuple[str, str]], corpus: Sequence[str] | None) -> str:
-    """Return a name for all texts: another one where a letter of them differs."""
+def _key(
+    pairs: Sequence[tuple[str, str]], corpus: Sequence[str] | None, topics: Sequence[Hashable] | None = None
+) -> str:
+    """Return a name for all texts: another one where a letter of them differs, or what belongs to one topic."""
     digest = hashlib.sha256(f"{text.VERSION} {len(pairs)} {-1 if corpus is None else len(corpus)}".encode())
     for one in (side for pair in pairs for side in pair):
         digest.update(b"%d:" % len(one) + one.encode(errors="surrogatepass"))
     for one in corpus or ():
         digest.update(b"%d;" % len(one) + one.encode(errors="surrogatepass"))
+    topic = topic_codes(pairs, topics)
+    if not np.array_equal(topic, topic_codes(pairs)):  # where every topic has its question, the key is as without
+        digest.update(b"topics" + topic.tobytes())
     return digest.hexdigest()
 
 
@@ -155,17 +168,19 @@ def _kept(folder: str | Path | None, key: str, feature: Feature, size: int) -> F
     if folder is None:
         return None
     try:
-        with np.load(io.BytesIO(_file(folder, key, feature).read_bytes()), allow_pickle=False) as held:
-            value = np.asarray(held["value"], float)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):  # not there, cut off, or something else
+        (value,) = read_arrays(_file(folder, key, feature).read_bytes(), ["value"], 8 * size)
+    except (OSError, ValueError):  # not there, cut off, or something else
         return None
-    return value if value.shape == (size,) and np.isfinite(value).all() else None
+    return value if value.dtype == float and value.size == size and np.isfinite(value).all() else None
 
 
 def _keep(folder: str | Path | None, key: str, feature: Feature, value: Floats) -> None:
     """Write a feature's numbers to the cache."""
     if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the cache cannot be kept here: {error.strerror}", str(folder)) from error
         content = io.BytesIO()
         np.savez_compressed(content, value=value)
         write_file(content.getvalue(), _file(folder, key, feature))

@@ -1,4 +1,4 @@
-"""BM25 as a feature: the score that ``Index`` gives, and where it puts a passage among those paired with its question.
+"""BM25 as a feature: the score that ``Index`` gives, and where it puts a passage among those of its topic.
 
 k1 = 1.2, b = 0.75, Lucene's variant, with the corpus as the collection; see ``learn.search``.
 """
@@ -26,21 +26,21 @@ def bm25(pairs: Encoded) -> Floats:
 
 
 def bm25_share(pairs: Encoded) -> Floats:
-    """Return the score as a share of the best among the question's pairs."""
+    """Return the score as a share of the best among the topic's pairs."""
     score = bm25(pairs)
-    best = np.zeros(len(pairs.questions))
-    np.maximum.at(best, pairs.question, score)
-    return share(score, best[pairs.question])
+    best = np.zeros(pairs.topic.max(initial=-1) + 1)
+    np.maximum.at(best, pairs.topic, score)
+    return share(score, best[pairs.topic])
 
 
 def bm25_rank(pairs: Encoded) -> Floats:
-    """Return one over the rank among the question's pairs; equal scores, as 32-bit floats, share the better rank."""
+    """Return one over the rank among the topic's pairs; equal scores, as 32-bit floats, share the better rank."""
     score = bm25(pairs).astype(np.float32)
-    order = np.lexsort((-score, pairs.question))
-    question, sorted_score = pairs.question[order], score[order]
+    order = np.lexsort((-score, pairs.topic))
+    topic, sorted_score = pairs.topic[order], score[order]
     place = np.arange(order.size)
     new = np.ones(order.size, bool)
-    new[1:] = question[1:] != question[:-1]
+    new[1:] = topic[1:] != topic[:-1]
     differs = new.copy()
     differs[1:] |= sorted_score[1:] != sorted_score[:-1]
     first, best = (np.maximum.accumulate(np.where(begins, place, 0)) for begins in (new, differs))
@@ -51,6 +51,6 @@ def bm25_rank(pairs: Encoded) -> Floats:
 
 FEATURES = (
     Feature("bm25", "okapi", "BM25 score of the passage for the question (Lucene's, k1 = 1.2, b = 0.75)", bm25),
-    Feature("bm25_share", "okapi", "the score as a share of the best among the question's pairs", bm25_share),
-    Feature("bm25_rank", "okapi", "one over the rank by score among the question's pairs", bm25_rank),
+    Feature("bm25_share", "okapi", "the score as a share of the best among the topic's pairs", bm25_share),
+    Feature("bm25_rank", "okapi", "one over the rank by score among the topic's pairs", bm25_rank),
 )

@@ -2,22 +2,28 @@
 
 A table has a column that names each text and one that holds it, under their usual names or under those that are given.
 Separated by tabs, a file may also come without a header, as many collections do: name, text, and whatever follows.
+A text that is missing is an empty one, which no query finds. Names are written to runs, which are set apart by blanks.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from adjudge.errors import InputError, quote, quoted
-from adjudge.judgments.read import content_of, open_source
+from adjudge.judgments.read import PARQUET, SUFFIXES, content_of, open_source
 from adjudge.judgments.source import Source, display_name, from_frame, text_of
 
 TABS = (".tsv", ".tab")
+BREAK = re.compile(r"\r\n|\n|\r")
+HALF = re.compile(r"[\ud800-\udfff]")
+UNFIT = r"[\s\p{Cc}]"  # what a name in a run cannot have: blanks, and signs that nobody sees
 
 
 class Kind(NamedTuple):
@@ -56,9 +62,7 @@ def read_queries(data: Any, name: str | None = None, text: str | None = None) ->
 def _read(data: Any, kind: Kind, name: str | None, text: str | None) -> dict[str, str]:
     """Return texts by name, each name once."""
     if isinstance(data, Mapping):
-        table = {"name": list(map(str, data)), "text": [None if held is None else str(held) for held in data.values()]}
-        source = from_frame(pl.DataFrame(table, schema={"name": pl.String, "text": pl.String}), kind.plural)
-        return _texts(source, kind, "name", "text")
+        return _texts(_mapping(data, kind), kind, "name", "text")
     if isinstance(data, str | os.PathLike):
         source = (_headless(data, kind) if name is None and text is None else None) or open_source(data)
     else:
@@ -67,14 +71,48 @@ def _read(data: Any, kind: Kind, name: str | None, text: str | None) -> dict[str
     return _texts(source, kind, name or _column(source, kind, "name", kind.names, held), held)
 
 
-def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
-    """Return the lines of a file without a header: values set apart by tabs, of which the first is no usual name."""
-    if not any(ending.lower() in TABS for ending in Path(path).suffixes):
+def _mapping(data: Mapping[Any, Any], kind: Kind) -> Source:
+    """Return {name: text} as a source."""
+    table = {
+        "name": [_told(name, f"{kind.name}'s name", kind, row) for row, name in enumerate(data)],
+        "text": [_told(text, f"{kind.name}'s text", kind, row) for row, text in enumerate(data.values())],
+    }
+    return from_frame(pl.DataFrame(table, schema={"name": pl.String, "text": pl.String}), kind.plural)
+
+
+def _told(held: Any, what: str, kind: Kind, row: int) -> str | None:
+    """Return a value as text: numbers too, None where it is missing; anything else is refused."""
+    if held is None or (isinstance(held, float) and held != held):
         return None
-    name = display_name(path)
-    lines = text_of(content_of(path), name).splitlines()
+    if not isinstance(held, str | Number):
+        said = f"the {what} is of type {type(held).__name__}, expected text: {quote(held)}"
+        raise InputError(said, kind.plural, row)
+    text = str(held)
+    if not text.isascii() and HALF.search(text):
+        said = f"the {what} {quote(text)} has half of a sign (a lone surrogate): decode it as UTF-8"
+        raise InputError(said, kind.plural, row)
+    return text
+
+
+def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
+    """Return the lines of a file without a header: values set apart by tabs, of which the first is no usual name.
+
+    Where the file's name does not say that it is one of tabs, its first line does.
+    """
+    told = _format_of(path)
+    if str(path) == "-" or told not in (None, "tsv"):
+        return None
+    name, content = display_name(path), content_of(path)
+    if content.startswith(PARQUET) or content.lstrip()[:1] == b"{":
+        return None
+    lines = BREAK.split(text_of(content, name))  # no other sign ends a line: texts have them
     row = [n for n, line in enumerate(lines) if line.strip()]
     first = lines[row[0]].split("\t")
+    if told is None and len(first) == 1:
+        if first[0].lstrip().startswith("<"):
+            what = f"looks like XML or TREC's topics, which are not read here: give a table of {kind.plural}"
+            raise InputError(f"{what} with {kind.names[0]} and {kind.texts[0]}, or lines of name, tab, text", name)
+        return None
     if any(_plain(value) in {*kind.names, *kind.texts} for value in first):
         return None
     fields = [lines[n].split("\t") for n in row]
@@ -84,6 +122,14 @@ def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
     table = pl.DataFrame({"name": [values[0] for values in fields], "text": [values[1] for values in fields]})
     table.columns = [kind.names[0], kind.texts[0]]
     return Source(name, tuple(table.columns), table.get_column, lambda position: row[position] + 1, text=True)
+
+
+def _format_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the format that a file's name tells, None where it tells none."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if any(ending in TABS for ending in endings):
+        return "tsv"
+    return next((SUFFIXES[ending] for ending in reversed(endings) if ending in SUFFIXES), None)
 
 
 def _column(source: Source, kind: Kind, role: str, usual: tuple[str, ...], taken: str | None) -> str:
@@ -106,16 +152,22 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
     for column in (name, text):
         if column not in source.columns:
             raise source.wrong(f"there is no column {quote(column)} (columns: {quoted(source.columns)})")
-    names, texts = (source.column(column).cast(pl.String) for column in (name, text))
+    names, texts = (_plain_text(source, column) for column in (name, text))
     if source.text:
         names = names.str.strip_chars()
     empty = (names.is_null() | (names.str.strip_chars() == "")).arg_true()
     if len(empty):
         raise source.wrong(f"the {kind.name} has no name: column {quote(name)} is empty", int(empty[0]))
-    blank = names.str.contains(r"\s").arg_true()
-    if len(blank):
-        what = f"{kind.name} {quote(names[blank[0]])} has blanks in its name, which a run cannot hold: rename it"
-        raise source.wrong(what, int(blank[0]))
+    if source.column(name).dtype.is_float():
+        what = f"{kind.name} {names[0]} is called by a number with a fraction: call it by text or a whole number"
+        raise source.wrong(what, 0)
+    unfit = names.str.contains(UNFIT).arg_true()
+    if len(unfit):
+        n = int(unfit[0])
+        has = "blanks" if names.str.contains(r"\s")[n] else "control characters"
+        raise source.wrong(
+            f"{kind.name} {quote(names[n])} has {has} in its name, which a run cannot hold: rename it", n
+        )
     again = (~names.is_first_distinct()).arg_true()
     if len(again):
         n = int(again[0])
@@ -124,3 +176,15 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
     if not len(names):
         raise source.wrong(f"there are no {kind.plural}")
     return dict(zip(names.to_list(), texts.fill_null("").to_list(), strict=True))
+
+
+def _plain_text(source: Source, name: str) -> pl.Series:
+    """Return a column as text; numbers are, lists and records are not."""
+    column = source.column(name)
+    what = f"column {quote(name)} holds {{}}, expected text"
+    if column.dtype.is_nested():
+        raise source.wrong(what.format("lists or records"), 0)
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise source.wrong(what.format(f"values of type {column.dtype}")) from error

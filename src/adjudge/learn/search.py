@@ -9,42 +9,28 @@ passage that shares no term with a query is not found, and a query of which no t
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
-from zipfile import BadZipFile
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from adjudge.arrays import Codes
-from adjudge.errors import InputError, MissingExtra, UsageError
+from adjudge.errors import MissingExtra, UsageError
 from adjudge.judgments.runs import System
 from adjudge.judgments.write import write_whole
 from adjudge.kernels.postings import best_passages
+from adjudge.learn.index_file import Postings, Stored, index_files, read_index
 from adjudge.learn.passages import read_passages, read_queries
-from adjudge.learn.text import VERSION, Stems, terms
+from adjudge.learn.text import Stems, terms
 
 Progress: TypeAlias = Callable[[int, int], None]  # told what is done, and of how much
 
-FORMAT = 1
-FILES = ("index.json", "postings.npz")
 BLOCK = 512  # queries between two words of progress, fewer where many passages are found of each
 CELLS = 4_000_000  # passages found that are held at a time
 LINES = 2_000  # passages between two
-
-
-class Postings(NamedTuple):
-    """For every term, the passages that have it."""
-
-    start: Codes  # (V + 1)
-    passage: Codes
-    weight: NDArray[np.float32]  # what the term adds to the passage's score
 
 
 class Index:
@@ -124,11 +110,8 @@ class Index:
 
     def save(self, folder: str | Path) -> None:
         """Write the index to a folder, for ``load_index``."""
-        about = {"format": FORMAT, "text": VERSION, "k1": self.k1, "b": self.b, "stem": self.stem, "stop": self.stop}
-        arrays = io.BytesIO()
-        np.savez(arrays, **self.postings._asdict())
-        listed = json.dumps({**about, "passages": self.names, "terms": list(self.terms)}, ensure_ascii=False)
-        write_whole(dict(zip(FILES, (listed.encode(), arrays.getvalue()), strict=True)), folder)
+        held = Stored(self.k1, self.b, self.stem, self.stop, self.names, list(self.terms), self.postings)
+        write_whole(index_files(held), folder)
 
     @cached_property
     def _documents(self) -> pl.Series:
@@ -145,25 +128,12 @@ class Index:
 
 
 def load_index(folder: str | Path) -> Index:
-    """Return an index that was saved."""
-    try:
-        about = json.loads((Path(folder) / FILES[0]).read_text(encoding="utf8"))
-        with np.load(io.BytesIO((Path(folder) / FILES[1]).read_bytes()), allow_pickle=False) as arrays:
-            postings = Postings(*(arrays[name] for name in Postings._fields))
-        made = about["format"], about["text"]
-        index = Index.__new__(Index)
-        index.names, index.terms = about["passages"], {term: n for n, term in enumerate(about["terms"])}
-        index.k1, index.b, index.stem, index.stop = (about[name] for name in ("k1", "b", "stem", "stop"))
-    except FileNotFoundError as error:
-        raise InputError("holds no index: there is no index.json or no postings.npz", str(folder)) from error
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise InputError("the index is damaged: make it again", str(folder)) from error
-    if made != (FORMAT, VERSION):
-        raise InputError("the index is of another version of adjudge: make it again", str(folder))
-    whole = postings.start.size == len(index.terms) + 1 and postings.passage.size == postings.weight.size
-    if not whole or postings.start[-1] != postings.passage.size or np.max(postings.passage, initial=-1) >= len(index):
-        raise InputError("the index is damaged: make it again", str(folder))
-    index.postings, index._stems = postings, Stems() if index.stem else None
+    """Return an index that was saved; one that is damaged is refused."""
+    stored = read_index(folder)
+    index = Index.__new__(Index)
+    index.k1, index.b, index.stem, index.stop, index.names, _, index.postings = stored
+    index.terms = {term: n for n, term in enumerate(stored.terms)}
+    index._stems = Stems() if index.stem else None
     return index
 
 
