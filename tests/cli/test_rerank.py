@@ -6,6 +6,8 @@ import sys
 import polars as pl
 import pytest
 
+from adjudge.learn.ranksvm import RankSVM
+
 
 @pytest.fixture
 def loop(run):
@@ -108,3 +110,76 @@ def test_nothing_to_turn_is_said(run, loop, tmp_path):
     table = pl.read_csv(tmp_path / "ex/features.csv").select("topic", "document", one=pl.lit(1.0))
     table.write_csv(tmp_path / "flat.csv")
     assert run("rerank", "again", "flat.csv", "--fit", "ex/fit").out == "no judgment would turn the ranking\n"
+
+
+def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
+    """Which is said; a run of rankers that did not learn from it cannot be, and nothing is then written."""
+    lines = (tmp_path / "ex/truth.qrels").read_text().splitlines(keepends=True)
+    topic = next(line.split()[0] for line in lines if line.endswith(" 1\n"))
+    (tmp_path / "one.qrels").write_text("".join(line for line in lines if line.split()[0] == topic))
+    table = pl.read_csv(tmp_path / "ex/features.csv")
+    table.filter(pl.col("topic") == topic).write_csv(tmp_path / "one.csv")
+    for features in ("ex/features.csv", "one.csv"):
+        told = ("rerank", "train", features, "--grades", "one.qrels", "--out", "one")
+        answer = run(*told)
+        assert (answer.code, answer.err) == (0, "")
+        assert "no MRR, MAP or P@1 can be given: one topic alone teaches" in answer.out
+        assert "nan" not in answer.out
+        refused = run(*told[:-1], "other", "--run", "one.run")
+        assert refused.code == 2
+        assert refused.err.startswith("adjudge: no run can be given of rankers that did not learn from the topic")
+        assert not (tmp_path / "other").exists()
+        assert not (tmp_path / "one.run").exists()
+    assert run("rerank", "apply", "one", "ex/features.csv").code == 0
+
+
+def test_a_ranker_without_names_takes_features_in_their_order(run, loop, tmp_path):
+    """With a warning; another number of them is refused."""
+    table = pl.read_csv(tmp_path / "ex/features.csv")
+    X = table.drop("topic", "document").to_numpy()
+    RankSVM().fit(X, X[:, 0] > 1, table["topic"].to_numpy() == "t1").save(tmp_path / "bare")
+    answer = run("rerank", "apply", "bare", "ex/features.csv", "--out", "bare.run")
+    assert (answer.code, answer.out) == (0, "wrote 360 documents of 30 topics to bare.run\n")
+    assert answer.err == (
+        "adjudge: warning: the ranker knows no names of features, and takes them in the order of ex/features.csv: "
+        "'bm25', 'overlap', 'match', 'length'\n"
+    )
+    table.drop("match").write_csv(tmp_path / "few.csv")
+    refused = run("rerank", "apply", "bare", "few.csv")
+    assert (refused.code, refused.err) == (
+        1,
+        "adjudge: few.csv: has 3 features, 'bm25', 'overlap', 'length', and the ranker learned from 4 without names: "
+        "give these, in the same order\n",
+    )
+
+
+def test_a_damaged_ranker_is_refused(run, loop, tmp_path):
+    """With the folder and what to do."""
+    run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "ex/svm")
+    (tmp_path / "ex/svm/ranker.npz").write_bytes(b"no zip")
+    answer = run("rerank", "apply", "ex/svm", "ex/features.csv")
+    assert answer.code == 1
+    assert answer.err == (
+        "adjudge: ex/svm: is a damaged saved ranker: ranker.npz is not the file that was saved with it; "
+        "train and save it anew\n"
+    )
+
+
+def test_topics_that_nobody_judged_are_named_to_be_judged(run, loop, tmp_path):
+    """And counted."""
+    table = pl.read_csv(tmp_path / "ex/features.csv")
+    new = table.head(12).with_columns(topic=pl.lit("new"))
+    pl.concat([table, new]).write_csv(tmp_path / "more.csv")
+    answer = run("rerank", "again", "more.csv", "--fit", "ex/fit", "--budget", "20", "--out", "pool.csv")
+    named = pl.read_csv(tmp_path / "pool.csv").filter(pl.col("topic") == "new").height
+    assert named > 0
+    assert f"topics of which nobody judged a document: 1 ('new'), with {named} of these documents" in answer.out
+
+
+@pytest.mark.parametrize("cost", ["0", "-1", "nan", "inf"])
+def test_costs_that_are_none_are_refused(run, loop, cost):
+    """By both commands."""
+    for command, *more in (("train", "--out", "r"), ("again",)):
+        answer = run("rerank", command, "ex/features.csv", "--fit", "ex/fit", f"--cost={cost}", *more)
+        assert answer.code == 2
+        assert "is not a number above 0" in answer.err

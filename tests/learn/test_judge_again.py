@@ -18,9 +18,14 @@ def case(rng, topics=12, documents=8, features=4):
     return X, p, np.repeat(np.arange(topics), documents)
 
 
-def test_turns_are_those_of_learning_anew():
-    """A small change of one probability turns the scores of a ranker that learns again by as much as foretold."""
+@pytest.mark.parametrize("tied", [0, 3])
+def test_turns_are_those_of_learning_anew(tied):
+    """A small change of one probability turns the scores of a ranker that learns again by as much as foretold.
+
+    Up or down, which differ where documents tie, as all do of topics that nobody judged.
+    """
     X, p, topics = case(np.random.default_rng(0))
+    p[topics < tied] = 0.4
     plain = (X - X.mean(axis=0)) / X.std(axis=0)
     foretold = turns(X, p, topics)
 
@@ -32,11 +37,14 @@ def test_turns_are_those_of_learning_anew():
 
     before, seen = learned(p), []
     for i in range(p.size):
-        moved = p.copy()
-        moved[i] += 1e-6
-        change = (learned(moved) - before) / 1e-6
-        across = change - before * (change @ before) / (before @ before)
-        seen.append(np.linalg.norm(across) / np.linalg.norm(before))
+        turned = []
+        for step in (1e-6, -1e-6):
+            moved = p.copy()
+            moved[i] += step
+            change = (learned(moved) - before) / step
+            across = change - before * (change @ before) / (before @ before)
+            turned.append(np.linalg.norm(across) / np.linalg.norm(before))
+        seen.append(np.mean(turned))
     assert foretold == pytest.approx(seen, rel=2e-2, abs=1e-5)
 
 
@@ -100,9 +108,28 @@ def test_what_cannot_be_asked_is_refused(crowd):
     judgments, fit, table = crowd
     with pytest.raises(UsageError, match="budget 0 is not a number of at least 1"):
         judge_again(table, fit, judgments, budget=0)
+    for c in (0.0, -1.0, np.nan):
+        with pytest.raises(UsageError, match="is not a number above 0"):
+            judge_again(table, fit, judgments, c=c)
     three = adjudge.simulate("liu-wang", items=30).judgments
     with pytest.raises(UsageError, match="the fit has 3 labels: which documents to judge again is known for two"):
         judge_again(table, adjudge.fit(three), three)
+
+
+def test_topics_that_nobody_judged_are_named(crowd):
+    """With what their documents would turn, and apart, whether or not they are among those named."""
+    judgments, fit, table = crowd
+    new = table.head(8).with_columns(topic=pl.lit("unseen"), document=pl.Series([f"u{n}" for n in range(8)]))
+    lone = table.tail(1).with_columns(topic=pl.lit("lone"))
+    found = judge_again(pl.concat([table, new, lone]), fit, judgments, budget=200)
+    assert found.unjudged == ("unseen", "lone")
+    theirs = [one for one in found.documents if one.topic == "unseen"]
+    assert len(theirs) == 8
+    assert all(one.judgments == 0 and one.turns > 0 for one in theirs)
+    assert not any(one.topic == "lone" for one in found.documents)  # one document has no order
+    first = judge_again(pl.concat([table, new]), fit, judgments, budget=20)
+    assert any(one.topic == "unseen" for one in first.documents)
+    assert judge_again(table, fit, judgments).unjudged == ()
 
 
 def test_features_that_say_nothing_turn_nothing(crowd):

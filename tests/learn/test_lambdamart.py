@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from adjudge.errors import AdjudgeWarning, MissingExtra
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import NothingToLearn
+from adjudge.learn.ranker import NoGroupsWarning
 from adjudge.learn.ranksvm import RankSVM
 
 
@@ -67,6 +68,43 @@ def test_targets_that_are_none_are_refused(rows, soft, target, message):
     X, y, g, _ = rows
     with pytest.raises(NothingToLearn, match=message):
         LambdaMART(soft=soft).fit(X, np.r_[target, y[1:]], g)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trees": None}, "trees 'None' is not a whole number from 1 on"),
+        ({"trees": 0}, "trees '0' is not a whole number from 1 on"),
+        ({"trees": np.nan}, "trees 'nan' is not a whole number"),
+        ({"leaves": 1}, "leaves '1' is not a whole number from 2 on"),
+        ({"least": "many"}, "least 'many' is not a whole number from 0 on"),
+        ({"seed": -1}, "seed '-1' is not a whole number from 0 on"),
+        ({"threads": 0.5}, "threads '0.5' is not a whole number from -1 on"),
+        ({"rate": 0}, "rate '0' is not a number above 0"),
+        ({"rate": None}, "rate 'None' is not a number above 0"),
+        ({"soft": "no"}, "soft 'no' is neither True nor False"),
+    ],
+)
+def test_wrong_parameters_are_refused_when_fitted(rows, options, message):
+    """In a sentence, not in LightGBM's."""
+    with pytest.raises(NothingToLearn, match=message):
+        LambdaMART(**options).fit(*rows)
+
+
+def test_what_lightgbm_refuses_is_told():
+    """It takes 10,000 rows of a group at most."""
+    X = np.arange(10_001.0)[:, None]
+    with pytest.raises(NothingToLearn, match=r"LightGBM refuses these rows: .*10001"):
+        LambdaMART(1).fit(X, (X[:, 0] > 3).astype(int), np.zeros(10_001))
+
+
+def test_without_groups_rows_are_of_one_question_and_that_is_told(rows):
+    """As RankSVM does; equal groups mean it."""
+    X, y, _, _ = rows
+    with pytest.warns(NoGroupsWarning, match="fit was given no groups") as told:
+        bare = LambdaMART(3).fit(X, y)
+    assert [one.filename for one in told] == [__file__]
+    assert np.array_equal(LambdaMART(3).fit(X, y, np.zeros(600)).predict(X), bare.predict(X))
 
 
 def test_groups_without_pairs_are_told(rows):

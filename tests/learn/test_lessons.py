@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.errors import AdjudgeError, UsageError
+from adjudge.errors import AdjudgeError, InputError, UsageError
 from adjudge.learn.feature_file import read_features
 from adjudge.learn.lessons import HOW, degree, from_fit, from_grades, from_weights
 from adjudge.learn.posterior import posterior_weights
@@ -58,6 +58,27 @@ def test_weights_teach_labels(rows, tmp_path):
         from_weights(rows, bare)
     with pytest.raises(AdjudgeError, match="there is no column 'topic': weights of judgments with topics have it"):
         from_weights(rows, found.table.drop("topic"))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("weight", "much", "row 1: weight 'much' is not a number of at least 0"),
+        ("weight", None, "row 1: weight is empty"),
+        ("weight", "-3", "row 1: weight '-3' is not a number of at least 0"),
+        ("weight", "nan", "row 1: weight 'nan' is not a number of at least 0"),
+        ("weight", "inf", "row 1: weight 'inf' is not a number of at least 0"),
+        ("positive", "many", "row 1: positive 'many' is not a number of at least 0"),
+        ("judgments", "0", "row 1: judgments '0' is not a number of at least 1"),
+        ("label", None, "row 1: label is empty"),
+    ],
+)
+def test_weights_that_are_none_are_refused(rows, column, value, message):
+    """With where and what."""
+    table = weights(pl.DataFrame(JUDGED), "L").table.cast(pl.String)
+    spoiled = table.with_columns(pl.Series(column, [table[column][0], value, *table[column][2:]], dtype=pl.String))
+    with pytest.raises(InputError, match=message):
+        from_weights(rows, spoiled)
 
 
 def test_the_positive_side_is_taught_whatever_it_is_called(rows):

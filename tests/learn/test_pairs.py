@@ -1,6 +1,8 @@
 """Pairs of rows, checked and counted."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from adjudge.learn.pairs import (
@@ -32,6 +34,8 @@ def test_groups_are_numbered_as_they_appear():
     code, count = group_codes(["b", "a", "b"], 3)
     assert (code.tolist(), count) == ([0, 1, 0], 2)
     assert group_codes(None, 2)[1] == 1
+    code, count = group_codes(["b", 1, "1", "b"], 4)  # kinds that do not sort, and a number that is no text
+    assert (code.tolist(), count) == ([0, 1, 2, 0], 3)
 
 
 @pytest.mark.parametrize("how", PAIR_WEIGHTS)
@@ -65,6 +69,8 @@ def test_concordance_is_the_share_of_pairs_in_order():
     assert concordance([1, 2, 1], [1, 0, 0]) == 0.25
     assert concordance([1, 2, 0], [1, 0, 0], None, [1, 3, 0]) == pytest.approx(0.5 / 2.5)
     assert concordance([1, 2, 5, 9], [1, 0, 1, 0], [0, 1, 1, 0]) == 0.5
+    with pytest.raises(NothingToLearn, match=r"there are 3 targets for scores of the shape \(2,\)"):
+        concordance([1, 2], [1, 0, 1])
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,24 @@ def test_concordance_is_the_share_of_pairs_in_order():
     [
         (([0, 1], [1]), r"groups have the shape \(1,\), expected one for each of 2 rows"),
         (([0, 1], [1, np.nan]), "the group of row 1 is NaN"),
+        (([0, 1], ["a", None]), "the group of row 1 is None: give every row a group, a name or a number"),
+        (([0, 1], ["a", np.nan]), "the group of row 1 is NaN"),
+        (([0, 1], np.array(["a", np.nan], dtype=object)), "the group of row 1 is NaN"),
+        (([0, 1], pl.Series(["a", None])), "the group of row 1 is None"),
+        (([0, 1], pd.Series(["a", pd.NA], dtype=object)), "the group of row 1 is <NA>"),
+        (([0, 1], np.array(["2020", "NaT"], dtype="M8[D]")), "the group of row 1 is NaT"),
+        (([0, 1], [{}, {}]), "the group of row 0 is {}"),
+        (([0, 1], [[1], [1, 2]]), r"the group of row 0 is \[1\]"),
+        (([0, 1], [[1], [1]]), r"groups have the shape \(2, 1\)"),
+        (([0, 1], "ab"), r"groups have the shape \(\)"),
+        (([0, np.nan], [1, 1]), "the target of row 1 is nan, expected a finite number"),
+        (([[0], [1]], [1, 1]), r"the targets have the shape \(2, 1\), expected one for each row"),
+        ((["no", "yes"], [1, 1]), "the targets must be numbers, one for each row"),
+        (({}, [1, 1]), "the targets must be numbers"),
+        (([0, 1], None, ["a", 1]), "sample_weight must be numbers, one for each row"),
+        (([0, 1], None, {}), "sample_weight must be numbers"),
+        (([0, 1], None, [1, np.nan]), "sample_weight of row 1 is nan"),
+        (([0, 1, 0], None, [1.7e308] * 3), "the weights of pairs add up to more than a number can hold"),
         (([0, 1], None, [1]), r"sample_weight has the shape \(1,\), expected one for each of 2 rows"),
         (([0, 1], None, [1, -1]), "sample_weight of row 1 is -1.0, expected a number of at least 0"),
         (([0, 1], None, [1, np.inf]), "sample_weight of row 1 is inf"),
@@ -92,6 +116,8 @@ def test_an_unknown_way_to_weigh_pairs_is_refused():
     """By naming those there are."""
     with pytest.raises(NothingToLearn, match="pair_weight 'max' is not one of 'mean', 'product', 'min', 'positive'"):
         paired([0, 1], pair_weight="max")
+    with pytest.raises(NothingToLearn, match=r"pair_weight '\['max'\]' is not one of"):
+        paired([0, 1], pair_weight=["max"])
 
 
 def test_one_weight_holds_for_all_rows():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from adjudge.learn.ranker import Ranker
+from adjudge.learn.ranker import NoGroupsWarning, Ranker
 
 
 class First(Ranker):
@@ -23,3 +23,11 @@ def test_rankers_are_judged_by_pairs_of_a_group(y, share):
     """Two groups of two rows: the share of pairs in the right order."""
     X = [[2.0], [1.0], [9.0], [8.0]]
     assert First().score(X, y, groups=[0, 0, 1, 1]) == share
+
+
+def test_rankers_that_are_judged_without_groups_say_so():
+    """Since rows of different questions are compared; equal groups mean that."""
+    X, y = [[2.0], [1.0], [9.0], [8.0]], [1, 0, 1, 0]
+    with pytest.warns(NoGroupsWarning, match="^score was given no groups: all rows are taken for one question"):
+        assert First().score(X, y) == 0.75
+    assert First().score(X, y, groups=[7] * 4) == 0.75

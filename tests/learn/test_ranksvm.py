@@ -12,15 +12,17 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from adjudge.errors import AdjudgeWarning
 from adjudge.learn import ranksvm
 from adjudge.learn.crossval import scorer
+from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.newton import solve
 from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, paired
+from adjudge.learn.ranker import NoGroupsWarning
 from adjudge.learn.ranksvm import RankSVM
 
 
@@ -62,7 +64,7 @@ def test_soft_pairs_weigh_the_difference_of_their_targets(rows, solver):
 def test_one_pair_is_enough_for_both_solvers():
     """Of which the optimum is known: w = 2 c d / (1 + 2 c d^2)."""
     for solver in ranksvm.SOLVERS:
-        own = RankSVM(0.5, standardise=False, solver=solver).fit([[0.0], [3.0]], [0, 1])
+        own = RankSVM(0.5, standardise=False, solver=solver).fit([[0.0], [3.0]], [0, 1], [0, 0])
         assert own.coef_ == pytest.approx([3 / 10], abs=1e-6)
         assert own.objective_ == pytest.approx(0.3**2 / 2 + 0.5 * 0.1**2, abs=1e-6)
 
@@ -90,7 +92,7 @@ def test_svmlight_has_its_own_c(rows):
     X, y, g, _ = rows
     assert RankSVM("svmlight", standardise=False).fit(X, y, g).c_ == pytest.approx(1 / (X**2).sum(axis=1).mean())
     assert RankSVM("svmlight").fit(X, y, g).c_ == pytest.approx(1 / 6)
-    assert RankSVM("svmlight", standardise=False).fit(np.zeros((2, 1)), [0, 1]).c_ == 1.0
+    assert RankSVM("svmlight", standardise=False).fit(np.zeros((2, 1)), [0, 1], [0, 0]).c_ == 1.0
 
 
 def test_groups_without_pairs_are_counted_and_told(rows):
@@ -108,6 +110,17 @@ def test_groups_without_pairs_are_counted_and_told(rows):
     [
         ({"c": 0}, "c '0' is not a number above 0, nor 'svmlight'"),
         ({"c": "much"}, "c 'much' is not a number above 0"),
+        ({"c": None}, "c 'None' is not a number above 0"),
+        ({"c": -1.0}, "c '-1.0' is not a number above 0"),
+        ({"c": np.nan}, "c 'nan' is not a number above 0"),
+        ({"c": np.inf}, "c 'inf' is not a number above 0"),
+        ({"c": True}, "c 'True' is not a number above 0"),
+        ({"c": np.array([1.0, 2.0])}, "is not a number above 0"),
+        ({"tolerance": None}, "tolerance 'None' is not a number from 0 to below 1"),
+        ({"tolerance": np.nan}, "tolerance 'nan' is not a number from 0 to below 1"),
+        ({"soft": "no"}, "soft 'no' is neither True nor False"),
+        ({"standardise": None}, "standardise 'None' is neither True nor False"),
+        ({"pair_weight": None}, "pair_weight 'None' is not one of"),
         ({"solver": "magic"}, "solver 'magic' is not one of 'newton', 'liblinear'"),
         ({"pair_weight": "max"}, "pair_weight 'max' is not one of"),
     ],
@@ -129,6 +142,29 @@ def test_what_is_no_number_is_refused(rows, value):
             RankSVM().fit(*given)
     with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
         RankSVM().fit(X, y, g).decision_function(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"X": np.arange(300.0)}, "Expected 2D array, got 1D array instead"),
+        ({"y": np.ones(300)}, "none of 20 groups has a pair: in each, all rows have the same target"),
+        ({"y": np.ones(299)}, "inconsistent numbers of samples"),
+        ({"y": ["no", "yes"] * 150}, "could not convert string to float"),
+        ({"y": None}, "requires y to be passed"),
+        ({"groups": [None] * 300}, "the group of row 0 is None"),
+        ({"groups": np.ones(3)}, r"groups have the shape \(3,\), expected one for each of 300 rows"),
+        ({"sample_weight": np.full(300, np.nan)}, "sample_weight of row 0 is nan"),
+        ({"sample_weight": np.full(300, -1.0)}, "sample_weight of row 0 is -1.0"),
+        ({"sample_weight": np.ones(3)}, r"sample_weight has the shape \(3,\)"),
+        ({"X": np.full((300, 1), 1e200) * np.arange(300)[:, None]}, "too large to be computed with"),
+    ],
+)
+def test_rows_that_cannot_be_are_refused(rows, wrong, message):
+    """By a ValueError in each case, as scikit-learn's users expect."""
+    given = dict(zip(("X", "y", "groups", "sample_weight"), rows, strict=True))
+    with pytest.raises(ValueError, match=message):
+        RankSVM(standardise=False).fit(**(given | wrong))
 
 
 def test_zero_weight_in_all_is_refused(rows):
@@ -187,6 +223,55 @@ def test_searches_route_groups_to_folds_ranker_and_score(rows, scoring):
         search.fit(X, y, groups=g, sample_weight=f)
     assert search.best_estimator_.pairs_ == RankSVM().fit(X, y, g, f).pairs_
     assert 0 < search.best_score_ < 1
+
+
+def test_without_groups_rows_are_of_one_question_and_that_is_told_once(rows):
+    """At the caller's own line; equal groups say the same, and nothing is told."""
+    X, y, _, _ = rows
+    with pytest.warns(NoGroupsWarning, match="fit was given no groups: all rows are taken for one question") as told:
+        bare = RankSVM().fit(X, y)
+    assert [one.filename for one in told] == [__file__]
+    assert "set_config(enable_metadata_routing=True)" in str(told[0].message)
+    assert RankSVM().fit(X, y, np.zeros(300)).coef_ == pytest.approx(bare.coef_, abs=0)
+
+
+def test_a_search_that_does_not_route_groups_says_so(rows):
+    """GroupKFold gets them, the ranker does not."""
+    X, y, g, _ = rows
+    with pytest.warns(NoGroupsWarning, match="was given no groups") as told:
+        GridSearchCV(RankSVM(), {"c": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=g)
+    assert {str(one.message).split()[0] for one in told} == {"fit", "score"}
+
+
+def routed(ranker):
+    """Return a ranker that asks for groups and weights."""
+    return ranker.set_fit_request(groups=True, sample_weight=True).set_score_request(groups=True, sample_weight=True)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("kind", [RankSVM, partial(LambdaMART, 5)])
+def test_a_search_gives_what_is_found_by_hand(rows, piped, kind):
+    """Fold by fold and parameter by parameter, alone and in a pipeline."""
+    X, y, g, f = rows
+    name, values = ("c", [0.01, 1.0]) if kind is RankSVM else ("leaves", [2, 15])
+
+    def made():
+        return make_pipeline(StandardScaler().set_fit_request(sample_weight=False), routed(kind()))
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        tried = made() if piped else routed(kind())
+        step = f"{kind().__class__.__name__.lower()}__" if piped else ""
+        search = GridSearchCV(tried, {step + name: values}, cv=GroupKFold(3), error_score="raise")
+        search.fit(X, y, groups=g, sample_weight=f)
+    for at, value in enumerate(values):
+        for k, (train, test) in enumerate(GroupKFold(3).split(X, y, g)):
+            scale = StandardScaler().fit(X[train]) if piped else FunctionTransformer()
+            own = kind().set_params(**{name: value}).fit(scale.transform(X[train]), y[train], g[train], f[train])
+            by_hand = own.score(scale.transform(X[test]), y[test], g[test], f[test])
+            assert search.cv_results_[f"split{k}_test_score"][at] == by_hand
+    scale = StandardScaler().fit(X) if piped else FunctionTransformer()
+    best = kind().set_params(**{name: search.best_params_[step + name]}).fit(scale.transform(X), y, g, f)
+    assert np.array_equal(search.predict(X), best.predict(scale.transform(X)))
 
 
 def test_it_is_an_estimator_as_scikit_learn_checks_them():

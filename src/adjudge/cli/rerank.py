@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,7 +100,8 @@ def train(
     """Train a ranker on features of documents, from what a crowd judged.
 
     Only pairs of documents of one topic teach; a topic whose documents are all the same teaches nothing. MRR, MAP and
-    P@1 are of rankers that did not learn from the topic, held against what is learned from.
+    P@1 are of rankers that did not learn from the topic, held against what is learned from: one topic alone trains a
+    ranker, and has no such measure.
 
     \b
     $ adjudge rerank train --example rerank/
@@ -121,9 +123,10 @@ def train(
     chosen = ranker_named(ranker, **own)
     table = read_features(features)
     found = learned(table, _lesson(table, fit, learn or "pairs", weights, grades), chosen, folds=folds, seed=seed)
+    ranking = None if run is None else run_text(found.run(table, Path(run).stem)).encode()
     found.ranker.save(out)
-    if run is not None:
-        write_file(run_text(found.run(table, Path(run).stem)).encode(), run)
+    if run is not None and ranking is not None:
+        write_file(ranking, run)
     _show(found)
     print(f"wrote the ranker to {out}" + (f", and the run to {run}" if run is not None else ""))
 
@@ -139,17 +142,19 @@ def apply(
 ) -> None:
     """Rank documents by a ranker: features in, a TREC run out.
 
+    Features are found by their names. A ranker that learned from arrays, in Python, knows none: it takes features in
+    the order of the table, and there must be as many as it learned from.
+
     \b
     $ adjudge rerank apply rerank/svm rerank/features.csv --out rerank/again.run
     """
     from adjudge.judgments.runs import run_text
     from adjudge.judgments.write import write_file
-    from adjudge.learn.feature_file import matching, read_features
+    from adjudge.learn.feature_file import read_features
     from adjudge.learn.saved_ranker import load_ranker
 
-    known = load_ranker(ranker)
-    table = matching(read_features(features), known.feature_names_in_.tolist(), features)
-    run = table.run(known.decision_function(table.frame), name or Path(ranker).resolve().name)
+    known, table = load_ranker(ranker), read_features(features)
+    run = table.run(_scores(known, table, features), name or Path(ranker).resolve().name)
     if out is None:
         sys.stdout.write(run_text(run))
         return
@@ -172,6 +177,8 @@ def again(
     reading: o.Reading = o.USUAL,
 ) -> None:
     """Name the documents whose next judgment would turn the ranking most: a pool for `adjudge campaign new`.
+
+    Documents and topics that nobody judged are among them, where they matter most.
 
     \b
     $ adjudge rerank again rerank/features.csv --fit rerank/fit --budget 50 --out rerank/pool.csv
@@ -236,6 +243,24 @@ def _lesson(table: Any, fit: str | None, learn: str, weights: str | None, grades
     return from_weights(table, weights) if weights is not None else from_grades(table, grades)
 
 
+def _scores(ranker: Any, table: Any, where: str) -> Any:
+    """Return the score of every row: features by name or, where the ranker knows no names, in their order."""
+    from adjudge.errors import AdjudgeWarning, InputError, quoted
+    from adjudge.learn.feature_file import matching
+
+    if hasattr(ranker, "feature_names_in_"):
+        return ranker.decision_function(matching(table, ranker.feature_names_in_.tolist(), where).frame)
+    if len(table.names) != ranker.n_features_in_:
+        raise InputError(
+            f"has {len(table.names):,} features, {quoted(table.names)}, and the ranker learned from "
+            f"{ranker.n_features_in_:,} without names: give these, in the same order",
+            where,
+        )
+    told = f"the ranker knows no names of features, and takes them in the order of {where}: {quoted(table.names)}"
+    warnings.warn(told, AdjudgeWarning, stacklevel=2)
+    return ranker.decision_function(table.X)
+
+
 def _show(found: Trained) -> None:
     """Print what was learned, and what it is worth."""
     from adjudge.cli.show import console, table
@@ -249,18 +274,25 @@ def _show(found: Trained) -> None:
     if found.measures:
         title = f"On topics that were not learned from ({found.folds} folds), by what is learned from"
         console().print(table(title, ("measure", "mean"), list(found.measures.items())))
+    if found.unmeasured is not None:
+        print(f"no MRR, MAP or P@1 can be given: {found.unmeasured}")
 
 
 def _show_again(found: JudgeAgain) -> None:
     """Print the documents to be judged again."""
     from adjudge.cli.show import console, table
+    from adjudge.errors import quoted
 
     if not len(found):
         print("no judgment would turn the ranking")
         return
+    named = sum(one.topic in set(found.unjudged) for one in found.documents)
     head = ("topic", "document", "judgments", "relevant", "moves by", "turns by")
     rows = [
         (one.topic, one.document, one.judgments, one.relevant, f"{one.moves:.3f}", f"{one.turns:.2g}")
         for one in found.documents
     ]
     console().print(table("Documents whose next judgment would turn the ranking most", head, rows))
+    if found.unjudged:
+        topics, these = len(found.unjudged), quoted(found.unjudged)
+        print(f"topics of which nobody judged a document: {topics:,} ({these}), with {named:,} of these documents")

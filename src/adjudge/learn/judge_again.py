@@ -8,7 +8,11 @@ the ranking SVM at its minimum w, and p_i the probability of document i,
 over the other documents of the topic (influence functions; Cook and Weisberg 1982). One more judgment by a typical
 judge moves p_i by E|p_i' - p_i| on average, whatever she says. Together they tell how far scores within topics are
 expected to turn away from what they are, as a share of their spread: a change that only stretches all scores leaves the
-order as it is, and is left out. What nobody judged stands at the prevalence.
+order as it is, and is left out.
+
+What nobody judged stands at the prevalence. Where a whole topic does, or documents tie for another reason, a judgment
+sets one above the others or below them: the ranking turns to either side, and the mean of both is told, since p_i is
+moved up and down by as much on average.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ class JudgeAgain:
     """Documents to be judged once more, those that turn the ranking most first."""
 
     documents: tuple[Again, ...]
+    unjudged: tuple[str, ...] = ()  # topics of which nobody judged a document, whether or not theirs are named
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -79,6 +84,8 @@ def judge_again(features: Any, fit: Fit, judgments: Any, *, budget: int = BUDGET
     """
     if budget < 1:
         raise UsageError(f"budget {budget} is not a number of at least 1")
+    if not 0 < c < np.inf:
+        raise UsageError(f"c {c} is not a number above 0")
     if len(fit.scale) != 2:
         raise UsageError(f"the fit has {len(fit.scale)} labels: which documents to judge again is known for two")
     table = read_features(features)
@@ -92,7 +99,8 @@ def judge_again(features: Any, fit: Fit, judgments: Any, *, budget: int = BUDGET
         for i in best.tolist()
         if turn[i] > 0
     ]
-    return JudgeAgain(tuple(found))
+    known = {table.topics[i] for i in np.flatnonzero(judged).tolist()}
+    return JudgeAgain(tuple(found), tuple(topic for topic in dict.fromkeys(table.topics) if topic not in known))
 
 
 def expected_move(p: Floats, matrix: Floats) -> Floats:
@@ -112,28 +120,30 @@ def turns(X: Floats, p: Floats, topics: Any, c: float = 1.0) -> Floats:
     w = solve(own, found.rows, c).w
     code, count = group_codes(topics, p.size)
     bend = np.eye(w.size) + 2 * c * (own.T @ curve(found.rows, own @ w, own))
-    pull = _pulls(plain, plain @ w, p, code, count)  # (N, F)
-    change = 2 * c * np.linalg.solve(bend, pull.T)  # (F, N) of w by p
     centred = plain - _means(plain, code, count)[code]
     metric = centred.T @ centred / p.size
     size = float(w @ metric @ w)
     if size <= 0:
         return np.zeros(p.size)
-    along = w @ metric @ change
-    across = np.einsum("fn,fg,gn->n", change, metric, change) - along**2 / size
-    turned: Floats = np.sqrt(np.maximum(across, 0.0) / size)
+    turned = np.zeros(p.size)
+    for tie in (1.0, -1.0):  # the document is moved up, or down
+        change = 2 * c * np.linalg.solve(bend, _pulls(plain, plain @ w, p, code, count, tie).T)  # (F, N) of w by p
+        along = w @ metric @ change
+        across = np.einsum("fn,fg,gn->n", change, metric, change) - along**2 / size
+        turned += np.sqrt(np.maximum(across, 0.0) / size) / 2
     return turned
 
 
-def _pulls(X: Floats, score: Floats, p: Floats, code: Codes, groups: int) -> Floats:
-    """Return sum_j slack_ij (x_i - x_j) of every row (N, F), over the rows of its group with another probability."""
+def _pulls(X: Floats, score: Floats, p: Floats, code: Codes, groups: int, tie: float) -> Floats:
+    """Return sum_j slack_ij (x_i - x_j) of every row (N, F), over its group; ``tie`` is the side of an equal row."""
     found = np.zeros(X.shape)
     order = np.argsort(code, kind="stable")
     edges = np.searchsorted(code[order], np.arange(groups + 1))
     for g in range(groups):
         own = order[edges[g] : edges[g + 1]]
         sign = np.sign(p[own][:, None] - p[own][None])  # +1 where the row is to be above the column
-        slack = np.maximum(0.0, 1 - sign * (score[own][:, None] - score[own][None])) * (sign != 0)
+        sign[sign == 0] = tie
+        slack = np.maximum(0.0, 1 - sign * (score[own][:, None] - score[own][None]))
         found[own] = slack.sum(axis=1)[:, None] * X[own] - slack @ X[own]
     return found
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.errors import AdjudgeWarning, MissingExtra
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, quote
 from adjudge.learn.pairs import NothingToLearn, group_codes, paired, row_weights, told
-from adjudge.learn.ranker import Ranker
+from adjudge.learn.ranker import Ranker, is_number, refuse_unless_flags, tell_without_groups
 from adjudge.learn.scikit import check_is_fitted, validate_data
 
 STEPS = 20  # of a degree from 0 to 1
+LEAST = {"trees": 1, "leaves": 2, "least": 0, "seed": 0, "threads": -1}  # that each whole parameter may be
 MOST = 30  # the highest grade: gains double with each
 
 
@@ -44,6 +45,8 @@ class LambdaMART(Ranker):
     pairs_ : int, pairs that weigh something
     groups_without_pairs_ : int, groups that taught nothing
 
+    Groups reach it as they reach ``RankSVM``; without any all rows are one question, with a ``NoGroupsWarning``.
+
     """
 
     def __init__(
@@ -68,8 +71,11 @@ class LambdaMART(Ranker):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> LambdaMART:
         """Learn from rows X (N, F) with targets y (N): grades from 0 on, or degrees from 0 to 1."""
         light = _lightgbm()
+        self.refuse_wrong_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         found = paired(y, groups, sample_weight, soft=self.soft)
+        grade = self._grades(y)
+        tell_without_groups(groups, "fit")
         without = told(found)
         if without is not None:
             warnings.warn(without, AdjudgeWarning, stacklevel=2)
@@ -77,13 +83,16 @@ class LambdaMART(Ranker):
         order = np.argsort(code, kind="stable")
         data = light.Dataset(
             X[order],
-            self._grades(y)[order],
+            grade[order],
             weight=row_weights(sample_weight, y.size)[order],
             group=np.bincount(code, minlength=count),
             free_raw_data=True,
             params={"verbose": -1},
         )
-        booster = light.train(self._settings(), data, num_boost_round=self.trees)
+        try:
+            booster = light.train(self._settings(), data, num_boost_round=int(self.trees))
+        except light.basic.LightGBMError as error:  # a group of too many rows, and the like
+            raise NothingToLearn(f"LightGBM refuses these rows: {error}") from error
         self.trees_ = booster.model_to_string()
         self.pairs_, self.groups_without_pairs_ = found.pairs, found.without
         return self
@@ -92,8 +101,22 @@ class LambdaMART(Ranker):
         """Return the score of every row (N): in a group, higher is above."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        booster = _lightgbm().Booster(model_str=self.trees_)
-        return np.asarray(booster.predict(X, num_threads=self.threads), dtype=float)
+        light = _lightgbm()
+        try:
+            booster = light.Booster(model_str=self.trees_)
+        except light.basic.LightGBMError as error:
+            raise InputError(f"the ranker's trees are not such as LightGBM writes: {error}") from error
+        return np.asarray(booster.predict(X, num_threads=int(self.threads)), dtype=float)
+
+    def refuse_wrong_parameters(self) -> None:
+        """Refuse parameters that cannot be: when fitted, since a search sets them one by one."""
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if not is_number(value) or value != np.round(value) or not least <= value < 2**31:
+                raise NothingToLearn(f"{name} {quote(value)} is not a whole number from {least} on")
+        if not is_number(self.rate) or not 0 < self.rate < np.inf:
+            raise NothingToLearn(f"rate {quote(self.rate)} is not a number above 0")
+        refuse_unless_flags(soft=self.soft)
 
     def _grades(self, y: Floats) -> Floats:
         """Return targets as LightGBM wants them: whole numbers from 0 on."""
@@ -114,11 +137,11 @@ class LambdaMART(Ranker):
         return {
             "objective": "lambdarank",
             "label_gain": gain,
-            "learning_rate": self.rate,
-            "num_leaves": self.leaves,
-            "min_data_in_leaf": self.least,
-            "seed": self.seed,
-            "num_threads": self.threads,
+            "learning_rate": float(self.rate),
+            "num_leaves": int(self.leaves),
+            "min_data_in_leaf": int(self.least),
+            "seed": int(self.seed),
+            "num_threads": int(self.threads),
             "deterministic": True,
             "force_row_wise": True,
             "verbose": -1,

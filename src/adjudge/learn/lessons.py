@@ -59,16 +59,32 @@ def from_weights(table: Features, weights: Any) -> Lesson:
     for column in ("topic", "item", "label", "weight"):
         if column not in source.columns:
             raise source.wrong(f"there is no column {quote(column)}: weights of judgments with topics have it")
-    topic, item, weight = (source.column(name) for name in ("topic", "item", "weight"))
-    rows, at = _matched(table, _places(topic.to_list(), item.cast(str).to_list()))
-    return Lesson(rows, _worth(source)[at], weight.cast(float).to_numpy()[at], False)
+    topic, item = (source.column(name).cast(str).to_list() for name in ("topic", "item"))
+    weight, worth = _numbers(source, "weight"), _worth(source)
+    rows, at = _matched(table, _places(topic, item))
+    return Lesson(rows, worth[at], weight[at], False)
+
+
+def _numbers(source: Source, name: str, least: float = 0.0) -> Floats:
+    """Return a column as numbers of at least ``least``, refusing any other."""
+    given = source.column(name)
+    number = given.cast(float, strict=False).fill_null(float("nan")).to_numpy()
+    wrong = ~(number >= least) | np.isinf(number)
+    if wrong.any():
+        row = int(wrong.argmax())
+        what = "is empty" if given[row] is None else f"{quote(given[row])} is not a number of at least {least:g}"
+        raise source.wrong(f"{name} {what}", row)
+    return number
 
 
 def _worth(source: Source) -> Floats:
     """Return labels as numbers: which of them is the positive side, as the votes on them tell, or their own."""
-    labels = source.column("label").cast(str).to_list()
+    given = source.column("label").cast(str)
+    if given.null_count():
+        raise source.wrong("label is empty", int(given.is_null().arg_true()[0]))
+    labels = given.to_list()
     if {"positive", "judgments"} <= set(source.columns):
-        positive, judged = (source.column(name).cast(float).to_numpy() for name in ("positive", "judgments"))
+        positive, judged = _numbers(source, "positive"), _numbers(source, "judgments", least=1)
         share = (positive / judged).tolist()
         sided = {name: np.mean([s for s, label in zip(share, labels, strict=True) if label == name]) for name in labels}
         return np.array([float(sided[label] > 0.5) for label in labels])

@@ -48,9 +48,9 @@ def paired(
     soft: bool = False,
 ) -> Paired:
     """Arrange rows by group and target; without groups all rows are of one. Refuses what can teach nothing."""
-    if pair_weight not in PAIR_WEIGHTS:
+    if not isinstance(pair_weight, str) or pair_weight not in PAIR_WEIGHTS:
         raise NothingToLearn(f"pair_weight {quote(pair_weight)} is not one of {quoted(PAIR_WEIGHTS)}")
-    goal = np.asarray(target, dtype=float)
+    goal = targets(target)
     code, count = group_codes(groups, goal.size)
     own = row_weights(weight, goal.size)
     order = np.lexsort((-goal, code))
@@ -59,6 +59,8 @@ def paired(
     found, total = pair_hinge.pairs(rows)
     if not found:
         raise NothingToLearn(_nothing(goal, own, count, int((end - lower).sum())))
+    if not np.isfinite(total):
+        raise NothingToLearn("the weights of pairs add up to more than a number can hold: divide sample_weight")
     return Paired(order, rows, found, total, count, without)
 
 
@@ -66,22 +68,61 @@ def group_codes(groups: Any, rows: int) -> tuple[Codes, int]:
     """Return the number of each row's group (N), in the order of first appearance, and how many there are."""
     if groups is None:
         return np.zeros(rows, np.int64), 1
-    given = np.asarray(groups)
+    try:  # of a list the names as they are: an array would make the text 'nan' of a NaN among names
+        given = np.asarray(groups) if hasattr(groups, "__array__") else np.asarray(groups, dtype=object)
+    except ValueError as error:
+        raise NothingToLearn(f"groups are not one name or number for each of {rows:,} rows: {error}") from error
     if given.shape != (rows,):
         raise NothingToLearn(f"groups have the shape {given.shape}, expected one for each of {rows:,} rows")
-    if given.dtype.kind == "f" and np.isnan(given).any():
-        raise NothingToLearn(f"the group of row {int(np.isnan(given).argmax())} is NaN: give every row a group")
+    if given.dtype.kind == "O":
+        return _named_codes(given.tolist())
+    missing = given != given  # NaN, and NaT
+    if missing.any():
+        raise _without_group(int(missing.argmax()), given[missing.argmax()])
     _, first, code = np.unique(given, return_index=True, return_inverse=True)
     place = np.empty(first.size, np.int64)
     place[np.argsort(first)] = np.arange(first.size)
     return place[code], first.size
 
 
+def _named_codes(names: list[Any]) -> tuple[Codes, int]:
+    """Return the number of each name (N), in the order of first appearance: of any kinds, which need not sort."""
+    place: dict[Any, int] = {}
+    code = np.empty(len(names), np.int64)
+    for row, name in enumerate(names):
+        try:
+            whole = name is not None and bool(name == name)
+            code[row] = place.setdefault(name, len(place)) if whole else -1
+        except (TypeError, ValueError):  # pandas' NA is neither true nor false, a list has no hash
+            whole = False
+        if not whole:
+            raise _without_group(row, name)
+    return code, len(place)
+
+
+def _without_group(row: int, name: Any) -> NothingToLearn:
+    """Return what is said of a row whose group is missing, or is none."""
+    told = "NaN" if isinstance(name, float) else str(name)
+    return NothingToLearn(f"the group of row {row} is {told}: give every row a group, a name or a number")
+
+
+def targets(target: Any) -> Floats:
+    """Return the targets (N), refusing what is no number."""
+    goal = _numbers(target, "the targets")
+    if goal.ndim != 1:
+        raise NothingToLearn(f"the targets have the shape {goal.shape}, expected one for each row")
+    wrong = ~np.isfinite(goal)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise NothingToLearn(f"the target of row {row} is {goal[row]}, expected a finite number")
+    return goal
+
+
 def row_weights(weight: Any, rows: int) -> Floats:
     """Return a weight for each row (N), all 1 where none are given."""
     if weight is None:
         return np.ones(rows)
-    own = np.asarray(weight, dtype=float)
+    own = _numbers(weight, "sample_weight")
     if own.ndim == 0:
         own = np.full(rows, float(own))
     if own.shape != (rows,):
@@ -91,6 +132,14 @@ def row_weights(weight: Any, rows: int) -> Floats:
         row = int(wrong.argmax())
         raise NothingToLearn(f"sample_weight of row {row} is {own[row]}, expected a number of at least 0")
     return own
+
+
+def _numbers(given: Any, what: str) -> Floats:
+    """Return numbers as an array, refusing what is none."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise NothingToLearn(f"{what} must be numbers, one for each row: {error}") from error
 
 
 def differences(found: Paired, X: Floats, most: int = 200_000_000) -> tuple[Floats, Floats]:
@@ -124,6 +173,8 @@ def differences(found: Paired, X: Floats, most: int = 200_000_000) -> tuple[Floa
 def concordance(score: Floats, target: Any, groups: Any = None, weight: Any = None) -> float:
     """Return the share of pairs in the right order, ties counting half: each pair by the mean of its rows' weights."""
     found = paired(target, groups, weight)
+    if np.shape(score) != found.order.shape:
+        raise NothingToLearn(f"there are {found.order.size:,} targets for scores of the shape {np.shape(score)}")
     s, rows = np.asarray(score, dtype=float)[found.order], found.rows
     right = 0.0
     for i in range(s.size):

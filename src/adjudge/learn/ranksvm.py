@@ -18,7 +18,7 @@ from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.learn.newton import solve
 from adjudge.learn.pairs import NothingToLearn, Paired, differences, paired, told
-from adjudge.learn.ranker import Ranker
+from adjudge.learn.ranker import Ranker, is_number, refuse_unless_flags, tell_without_groups
 from adjudge.learn.scikit import LinearSVC, check_is_fitted, validate_data
 
 SOLVERS = ("newton", "liblinear")
@@ -52,15 +52,26 @@ class RankSVM(Ranker):
     objective_ : float, the minimum found
     c_ : float, what was taken for ``c``
 
-    Groups are passed as ``fit(X, y, groups=...)``. In a pipeline that is ``fit(X, y, ranksvm__groups=...)``; in a
-    search over parameters groups must reach both the folds and the ranker, which takes scikit-learn's routing:
-    ``sklearn.set_config(enable_metadata_routing=True)`` and ``RankSVM().set_fit_request(groups=True)
-    .set_score_request(groups=True)``.
+    Groups are passed as ``fit(X, y, groups=...)``, and in a pipeline as ``fit(X, y, ranksvm__groups=...)``. Without
+    groups all rows are taken for one question, with a ``NoGroupsWarning``; equal groups say the same without it.
 
     >>> X, y, question = [[0.0], [1.0], [5.0], [4.0]], [0, 1, 1, 0], ["a", "a", "b", "b"]
     >>> ranker = RankSVM(standardise=False).fit(X, y, question)
     >>> ranker.coef_.round(3), ranker.pairs_
     (array([0.8]), 2)
+
+    In a search over parameters groups must reach the folds, the ranker and its score, which takes scikit-learn's
+    routing (``sklearn.set_config(enable_metadata_routing=True)`` turns it on for good):
+
+    >>> import sklearn
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     ranker = RankSVM().set_fit_request(groups=True, sample_weight=True)
+    ...     ranker.set_score_request(groups=True, sample_weight=True)
+    ...     search = GridSearchCV(ranker, {"c": [0.1, 1.0]}, cv=GroupKFold(2))
+    ...     float(search.fit(X, y, groups=question, sample_weight=[1, 1, 2, 2]).best_score_)
+    RankSVM()
+    1.0
 
     """
 
@@ -83,19 +94,23 @@ class RankSVM(Ranker):
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> RankSVM:
         """Learn from rows X (N, F) with targets y (N): 0 and 1, grades, or degrees; higher is to be above."""
-        if self.solver not in SOLVERS:
-            raise NothingToLearn(f"solver {quote(self.solver)} is not one of {quoted(SOLVERS)}")
+        self.refuse_wrong_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         found = paired(y, groups, sample_weight, pair_weight=self.pair_weight, soft=self.soft)
+        tell_without_groups(groups, "fit")
         without = told(found)
         if without is not None:
             warnings.warn(without, AdjudgeWarning, stacklevel=2)
-        centre, spread = X.mean(axis=0), _spread(X) if self.standardise else np.ones(X.shape[1])
-        plain = (X - centre) / spread if self.standardise else X  # 0 of a feature that never changes
-        self.c_ = _cost(self.c, plain)
-        w, self.objective_, self.n_iter_ = self._solved(plain, found)
-        self.coef_ = w / spread
-        self.intercept_ = -float(centre @ self.coef_)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below, in a sentence
+            centre, spread = X.mean(axis=0), _spread(X) if self.standardise else np.ones(X.shape[1])
+            plain = (X - centre) / spread if self.standardise else X  # 0 of a feature that never changes
+            _refuse_too_large(plain)
+            c = _cost(self.c, plain)
+            w, value, steps = self._solved(plain, found, c)
+            coef = w / spread
+            intercept = -float(centre @ coef)
+            _refuse_too_large(coef, intercept, value)
+        self.coef_, self.intercept_, self.c_, self.objective_, self.n_iter_ = coef, intercept, c, value, steps
         self.pairs_, self.groups_without_pairs_ = found.pairs, found.without
         return self
 
@@ -106,11 +121,22 @@ class RankSVM(Ranker):
         score: Floats = X @ self.coef_ + self.intercept_
         return score
 
-    def _solved(self, X: Floats, found: Paired) -> tuple[Floats, float, int]:
+    def refuse_wrong_parameters(self) -> None:
+        """Refuse parameters that cannot be: when fitted, since a search sets them one by one."""
+        if self.solver not in SOLVERS:
+            raise NothingToLearn(f"solver {quote(self.solver)} is not one of {quoted(SOLVERS)}")
+        if not is_number(self.tolerance) or not 0 <= self.tolerance < 1:
+            raise NothingToLearn(f"tolerance {quote(self.tolerance)} is not a number from 0 to below 1")
+        refuse_unless_flags(soft=self.soft, standardise=self.standardise)
+        if self.c != "svmlight" if isinstance(self.c, str) else not (is_number(self.c) and 0 < self.c < np.inf):
+            raise NothingToLearn(f"c {quote(self.c)} is not a number above 0, nor 'svmlight'")
+
+    def _solved(self, X: Floats, found: Paired, c: float) -> tuple[Floats, float, int]:
         """Return the optimum, its value, and the number of steps."""
         if self.solver == "liblinear":
-            return _liblinear(*differences(found, X), self.c_, self.tolerance)
-        solved = solve(np.ascontiguousarray(X[found.order]), found.rows, self.c_, tolerance=self.tolerance)
+            return _liblinear(*differences(found, X), c, self.tolerance)
+        solved = solve(np.ascontiguousarray(X[found.order]), found.rows, c, tolerance=self.tolerance)
+        _refuse_too_large(solved.w, solved.value, solved.gradient)
         if not solved.settled:
             warnings.warn(
                 f"the ranker has not settled after {solved.steps} steps: a smaller c, or standardised features, help",
@@ -141,11 +167,15 @@ def _spread(X: Floats) -> Floats:
     return np.where(same, np.inf, X.std(axis=0))
 
 
+def _refuse_too_large(*numbers: Any) -> None:
+    """Refuse what has gone beyond what a number can hold."""
+    if not all(np.isfinite(number).all() for number in numbers):
+        raise NothingToLearn("the features, weights or c are too large to be computed with: give them in other units")
+
+
 def _cost(c: float | str, X: Floats) -> float:
     """Return what slack costs."""
-    if c == "svmlight":
+    if isinstance(c, str):  # svmlight's
         length = float((X**2).sum(axis=1).mean())
         return 1 / length if length > 0 else 1.0
-    if isinstance(c, str) or not 0 < c < np.inf:
-        raise NothingToLearn(f"c {quote(c)} is not a number above 0, nor 'svmlight'")
     return float(c)
