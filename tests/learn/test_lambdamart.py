@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from adjudge.errors import AdjudgeWarning, MissingExtra
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import NothingToLearn
 from adjudge.learn.ranker import NoGroupsWarning
@@ -96,6 +96,14 @@ def test_what_lightgbm_refuses_is_told():
     X = np.arange(10_001.0)[:, None]
     with pytest.raises(NothingToLearn, match=r"LightGBM refuses these rows: .*10001"):
         LambdaMART(1).fit(X, (X[:, 0] > 3).astype(int), np.zeros(10_001))
+
+
+def test_trees_that_lightgbm_cannot_read_are_refused(rows):
+    """In a sentence."""
+    found = LambdaMART(1).fit(*rows)
+    found.trees_ = "no trees"
+    with pytest.raises(InputError, match="the ranker's trees are not such as LightGBM writes"):
+        found.predict(rows[0])
 
 
 def test_without_groups_rows_are_of_one_question_and_that_is_told(rows):

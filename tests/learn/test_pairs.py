@@ -87,6 +87,7 @@ def test_concordance_is_the_share_of_pairs_in_order():
         (([0, 1], [{}, {}]), "the group of row 0 is {}"),
         (([0, 1], [[1], [1, 2]]), r"the group of row 0 is \[1\]"),
         (([0, 1], [[1], [1]]), r"groups have the shape \(2, 1\)"),
+        (([0, 1], [np.zeros((2, 2)), np.zeros((2, 3))]), "groups are not one name or number for each of 2 rows"),
         (([0, 1], "ab"), r"groups have the shape \(\)"),
         (([0, np.nan], [1, 1]), "the target of row 1 is nan, expected a finite number"),
         (([[0], [1]], [1, 1]), r"the targets have the shape \(2, 1\), expected one for each row"),

@@ -166,6 +166,16 @@ def test_damaged_files_are_refused_whatever_the_damage(rows, tmp_path, ranker, v
     assert refused > (100 if vouched else 190)
 
 
+@pytest.mark.parametrize("change", [("end of trees", ""), ("max_feature_idx=2", ""), ("tree\n", "x\n")])
+def test_trees_that_are_none_are_refused(rows, tmp_path, change):
+    """Cut off, or of other features, also where the checksum is theirs."""
+    ranker = LambdaMART(3, least=5).fit(*rows)
+    ranker.trees_ = ranker.trees_.replace(*change, 1)
+    ranker.save(tmp_path / "kept")
+    with pytest.raises(InputError, match=r"damaged saved ranker: trees.txt does not hold trees of 3 features"):
+        load_ranker(tmp_path / "kept")
+
+
 def test_parameters_of_numpys_types_are_saved_as_pythons(rows, tmp_path):
     """And come back equal."""
     kinds = [
