@@ -58,7 +58,7 @@ def encode(
         scale=scale,
         topics=None if topic is None else topic.names.alias("topic"),
         topic=None if topic is None else frozen(topic.code[item.first]),
-        weight=_weights(source, roles["weight"]) if "weight" in roles else None,
+        weight=weights_of(source, roles["weight"]) if "weight" in roles else None,
         time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
     )
@@ -92,7 +92,7 @@ def _code_column(source: Source, role: str, column: str) -> Coded:
     if not len(series):
         raise source.wrong("holds no rows")
     _refuse_nested(source, role, column, series)
-    coded = _hashed(series)
+    coded = code_names(series)
     try:
         names = _plain(coded.names)
     except pl.exceptions.PolarsError as error:
@@ -102,7 +102,7 @@ def _code_column(source: Source, role: str, column: str) -> Coded:
     return coded
 
 
-def _hashed(series: pl.Series) -> Coded:
+def code_names(series: pl.Series) -> Coded:
     """Return codes found by hash; in the rare case of a collision, hash again."""
     for seed in count(0, 2):
         found = code(_hashes(series, seed), len(series))
@@ -146,7 +146,7 @@ def _renamed(coded: Coded, names: pl.Series) -> Coded:
     """Return the same column with other names for its codes; codes whose names are now the same become one."""
     if names.dtype == coded.names.dtype and names.equals(coded.names):
         return coded
-    again = _hashed(names)
+    again = code_names(names)
     return Coded(again.code[coded.code], again.names, coded.first[again.first])
 
 
@@ -221,12 +221,12 @@ def _apart(source: Source, item: Coded, topic: Coded) -> Coded:
         f"{source.name}, row {source.row(n)}: an item is in several topics, so items are called such as {quote(name)}"
     )
     warnings.warn(what, AdjudgeWarning, stacklevel=2)
-    pair = _hashed(pl.Series(item.code.astype(np.int64) * len(topic.names) + topic.code))
+    pair = code_names(pl.Series(item.code.astype(np.int64) * len(topic.names) + topic.code))
     parts = {"topic": topic.names.gather(topic.code[pair.first]), "item": item.names.gather(item.code[pair.first])}
     return pair._replace(names=pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series())
 
 
-def _weights(source: Source, column: str) -> Floats:
+def weights_of(source: Source, column: str) -> Floats:
     """Return how often each judgment counts, refusing what is not a number of at least 0."""
     given = source.column(column)
     _refuse_nested(source, "weight", column, given)

@@ -150,15 +150,15 @@ def _parquet(content: Path | bytes, name: str) -> Source:
     table = pl.scan_parquet(content, glob=False)
 
     def column(wanted: str) -> pl.Series:
-        with _whole(name):
+        with whole(name):
             return table.select(wanted).collect().get_column(wanted)
 
-    with _whole(name):
+    with whole(name):
         return Source(name, tuple(table.collect_schema()), column)
 
 
 @contextmanager
-def _whole(name: str) -> Iterator[None]:
+def whole(name: str) -> Iterator[None]:
     """Say it in one sentence when a Parquet file is not whole; polars panics at some of them."""
     try:
         yield

@@ -36,15 +36,15 @@ class Tally(NamedTuple):
 
 def add(tallies: Iterable[Tally]) -> Tally:
     """Return the sum of tallies, added in the order given, so that it never depends on timing."""
-    first, *rest = tallies
-    if not rest:
-        return first
-    truth, label, evidence = first.truth.copy(), first.label.copy(order="K"), first.evidence
-    for tally in rest:
-        truth += tally.truth
-        label += tally.label
-        evidence += tally.evidence
-    return Tally(truth, label, evidence)
+    rest = iter(tallies)
+    total = next(rest)
+    for n, tally in enumerate(rest):
+        if not n:  # what was given is not changed
+            total = Tally(total.truth.copy(), total.label.copy(order="K"), total.evidence)
+        np.add(total.truth, tally.truth, out=total.truth)
+        np.add(total.label, tally.label, out=total.label)
+        total = total._replace(evidence=total.evidence + tally.evidence)
+    return total
 
 
 def split(block: Block, parts: int) -> list[Block]:

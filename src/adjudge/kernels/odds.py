@@ -123,7 +123,7 @@ def _drawing(length: int) -> Callable[..., Any]:
             else:
                 p = _by_logs(base, base + many, cell, prior[t], odds)
             share = 1 / (1 + p)
-            k = np.int32((chance[i] + 0.5) * ULP >= share)
+            k = np.int32((chance[item[i]] + 0.5) * ULP >= share)  # an item has its own, in whatever order
             known = gold[i] >= 0
             if known:
                 k = np.int32(gold[i])

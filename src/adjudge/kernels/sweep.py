@@ -52,6 +52,11 @@ class Sweep:
         return _swept(self.block, prevalence, confusion, chance, probability, drawn)
 
 
+def swept(block: Block, prevalence: Floats, confusion: Floats, key: Key, first: int) -> Tally:
+    """Draw the truths of a block once, by the random bits that a key has for items from place ``first`` on."""
+    return _swept(block, prevalence, confusion, chances(key, first, block.topic.size), np.empty((0, 0)), NOT_KEPT)
+
+
 def _swept(
     block: Block, prevalence: Floats, confusion: Floats, chance: Codes, probability: Floats, drawn: Codes
 ) -> Tally:

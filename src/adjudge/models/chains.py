@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,20 @@ class Draws(NamedTuple):
     truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.bits``
 
 
+class Keeper(Protocol):
+    """Who keeps where chains are, so that a run that was killed goes on."""
+
+    def load(self, chain: int) -> dict[str, Any] | None:
+        """Return what was kept of a chain, None where nothing was."""
+        ...
+
+    def save(self, chain: int, told: Callable[[], dict[str, Any]]) -> None:
+        """Keep what a chain tells of itself, if it is time to."""
+        ...
+
+
 def sample(
-    step: Step,
+    step: Step | Sequence[Step],
     starts: Sequence[State],
     items: int,
     run: Run,
@@ -87,8 +99,13 @@ def sample(
     pool: Executor,
     told: Told | None = None,
     enough: Enough = lambda draws: True,
+    keeper: Keeper | None = None,
 ) -> Draws:
-    """Run a chain from every start, and on until it is enough; Ctrl-C ends all of them with what is drawn so far."""
+    """Run a chain from every start, and on until it is enough; Ctrl-C ends all of them with what is drawn so far.
+
+    Chains may have a step each. A ``keeper`` is for runs that do not go on until they have converged.
+    """
+    steps = [step] * len(starts) if callable(step) else step
     stop = threading.Event()
     found: Draws | None = None
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
@@ -99,7 +116,9 @@ def sample(
     while True:
         for chain in chains:
             chain.keep_in([kept[chain.number] for kept in room])
-        interrupted = _run(chains, step, told, stop, pool)
+            if keeper is not None:
+                chain.keep_at(keeper)
+        interrupted = _run(chains, steps, told, stop, pool)
         if found is not None and min(chain.kept for chain in chains) < run.draws / 2:
             return found._replace(complete=False)  # the shorter run has more to say than the beginning of this one
         found = _gathered(room, chains, interrupted)
@@ -132,15 +151,17 @@ def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupte
     return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
 
 
-def _run(chains: Sequence[_Chain], step: Step, told: Told | None, stop: threading.Event, pool: Executor) -> bool:
+def _run(
+    chains: Sequence[_Chain], steps: Sequence[Step], told: Told | None, stop: threading.Event, pool: Executor
+) -> bool:
     """Run all chains in turns; Ctrl-C, or an error in one of them, stops the others. Return whether it was Ctrl-C."""
-    running = {pool.submit(chain.go, step, stop, told): chain for chain in chains}
+    running = {pool.submit(chain.go, steps[chain.number], stop, told): chain for chain in chains}
     try:
         while running:
             for turn in wait(running, HEARD, FIRST_COMPLETED).done:
                 chain = running.pop(turn)
                 if turn.result():
-                    running[pool.submit(chain.go, step, stop, told)] = chain
+                    running[pool.submit(chain.go, steps[chain.number], stop, told)] = chain
     except KeyboardInterrupt:
         stop.set()
         wait(running)
@@ -157,11 +178,31 @@ class _Chain:
 
     def __init__(self, number: int, start: State, rng: np.random.Generator, run: Run) -> None:
         self.number, self.here, self.rng, self.run, self.sweep = number, start, rng, run, 0
+        self.keeper: Keeper | None = None
 
     def keep_in(self, room: Sequence[NDArray[Any]]) -> None:
         """Keep what is drawn from here on in this room."""
         *self.states, self.probability = room
         self.kept = self.swept = self.gone = 0
+
+    def keep_at(self, keeper: Keeper) -> None:
+        """Tell a keeper from here on where the chain is; go on from where it knows it to have been."""
+        self.keeper, known = keeper, keeper.load(self.number)
+        if known is None:
+            return
+        self.here = State(*(known[name] for name in State._fields))
+        self.rng.bit_generator.state = known["stream"]
+        self.sweep, self.gone, self.swept, self.kept = known["counts"]
+        self.probability[:] = known["probability"]
+        for kept, name in zip(self.states, State._fields, strict=True):
+            kept[: self.kept] = known[f"kept_{name}"]
+
+    def memory(self) -> dict[str, Any]:
+        """Return all it takes to go on from here."""
+        told: dict[str, Any] = {**self.here._asdict(), "stream": self.rng.bit_generator.state}
+        told |= {"counts": [self.sweep, self.gone, self.swept, self.kept], "probability": self.probability}
+        named = zip(self.states, State._fields, strict=True)
+        return told | {f"kept_{name}": kept[: self.kept] for kept, name in named}
 
     def begin_again(self) -> None:
         """Take all there is for warm-up, and go twice as far from here."""
@@ -183,6 +224,8 @@ class _Chain:
                     self._keep()
             if told is not None:
                 told(self.number, self.sweep, self.here)
+            if self.keeper is not None:
+                self.keeper.save(self.number, self.memory)
         return self.gone < end
 
     def _keep(self) -> None:

@@ -38,6 +38,17 @@ class Drawn(NamedTuple):
     draws: Draws
 
 
+class Sizes(NamedTuple):
+    """What there is to be drawn."""
+
+    items: int
+    judges: int
+    labels: int
+    topics: int
+    judged: Codes  # (J) judgments of each judge
+    gold: bool  # whether some truths are known
+
+
 def draw(
     model: Model,
     judgments: Judgments,
@@ -49,7 +60,9 @@ def draw(
     """Sample a model, and say whether the chains have converged."""
     block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
     prior, run = options.prior or Prior(), options.run or Run()
-    refuse_run(block, topics, run)
+    judged = np.bincount(judgments.judge, minlength=block.judges)
+    sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
+    refuse_run(sizes, run)
     if model.sampler is None:
         raise UsageError(f"model '{model.name}' is not sampled")
     counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
@@ -60,12 +73,6 @@ def draw(
     if run.truths:
         nothing = packed(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
-    judged = np.bincount(judgments.judge, minlength=block.judges)
-
-    def named(draws: Draws) -> tuple[Draws, list[int]]:
-        """Return draws with truths under the crowd's names, which gold keeps where there is some."""
-        return (draws, []) if (block.gold >= 0).any() else aligned(draws, judged)
-
     found = sample(
         step,
         starts,
@@ -74,20 +81,28 @@ def draw(
         options.seed,
         pool,
         None if progress is None else Watch(run.chains, progress),
-        lambda draws: convergence(_watched(named(draws)[0])).good,
+        lambda draws: named(draws, sizes)[2].good,
     )
-    found, renamed = named(found)
-    told = convergence(_watched(found))
-    _warn(told, renamed, found, block)
-    outcome = Climb(means(found, block, prior), (), found.sweeps, _ended(found, told))
+    found, renamed, told = named(found, sizes)
+    warn(told, renamed, found, sizes)
+    outcome = Climb(means(found, sizes, prior), (), found.sweeps, ended(found, told))
     return Drawn(block, outcome, found.probability.mean(axis=0), found)
 
 
-def means(draws: Draws, block: Block, prior: Prior) -> Params:
+def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
+    """Return draws with truths under the crowd's names, which gold keeps where there is some.
+
+    With them come the chains whose truths had to be renamed, and whether all have converged.
+    """
+    called, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
+    return called, renamed, convergence(_watched(called))
+
+
+def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
     """Return the posterior means of prevalence and matrices; a judge never seen is one of her population."""
     prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
     if not draws.kappa.size:
-        pseudo = prior.pseudo_counts(block.labels)
+        pseudo = prior.pseudo_counts(sizes.labels)
         return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True))
     phi = draws.phi.mean(axis=(0, 1))
     return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
@@ -109,19 +124,19 @@ def of_gold(block: Block, topics: int) -> Floats:
     return np.bincount(cell, minlength=topics * block.labels).reshape(topics, block.labels).astype(float)
 
 
-def refuse_run(block: Block, topics: int, run: Run) -> None:
+def refuse_run(sizes: Sizes, run: Run) -> None:
     """Refuse, before it begins, a run whose draws would not fit in memory, or never be enough."""
     if run.until_converged and run.chains * run.draws < ENOUGH:
         raise UsageError(
             f"{run.chains} x {run.draws} draws are never worth {ENOUGH}, which convergence takes: keep more draws"
         )
-    each = 8 * (block.judges * block.labels**2 + topics * block.labels) + (block.topic.size // 4 if run.truths else 0)
+    each = 8 * (sizes.judges * sizes.labels**2 + sizes.topics * sizes.labels) + (sizes.items // 4 if run.truths else 0)
     size = run.chains * run.draws * each
     if size > MOST_BYTES:
         fits = int(MOST_BYTES / (run.chains * each))
         longer = f"fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // max(1, fits)):,}"
         raise UsageError(
-            f"{run.chains * run.draws:,} draws of {block.judges:,} judges' matrices would need {size / 1e9:,.1f} GB: "
+            f"{run.chains * run.draws:,} draws of {sizes.judges:,} judges' matrices would need {size / 1e9:,.1f} GB: "
             f"keep {longer if fits >= ENOUGH // run.chains > 0 else 'fewer chains, or fewer draws'}"
         )
 
@@ -131,7 +146,7 @@ def _watched(draws: Draws) -> dict[str, Floats]:
     return {"phi": draws.phi, "kappa": draws.kappa} if draws.kappa.size else {"prevalence": draws.prevalence}
 
 
-def _ended(draws: Draws, told: Convergence) -> str:
+def ended(draws: Draws, told: Convergence) -> str:
     """Return how the run ended, for people."""
     C, D = draws.prevalence.shape[:2]
     if not draws.complete:
@@ -139,7 +154,7 @@ def _ended(draws: Draws, told: Convergence) -> str:
     return told.words if not told.good else f"drew {C} x {D:,}, {told.words}"
 
 
-def _warn(told: Convergence, renamed: list[int], draws: Draws, block: Block) -> None:
+def warn(told: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
     """Say loudly what is wrong with the draws, and what to do."""
     if renamed:
         chains = ", ".join(str(c + 1) for c in renamed)
@@ -147,6 +162,6 @@ def _warn(told: Convergence, renamed: list[int], draws: Draws, block: Block) -> 
             f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 4
         )
     if draws.complete and not told.good:
-        few = draws.kappa.size and block.judges < FEW
-        other = f"; {block.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
+        few = draws.kappa.size and sizes.judges < FEW
+        other = f"; {sizes.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
         warnings.warn(f"{told.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)

@@ -10,6 +10,7 @@ back, which left real data sets on a lower summit than plain EM reaches.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,6 +37,20 @@ class Rules(NamedTuple):
     accelerate: bool = True
 
 
+class Here(NamedTuple):
+    """Where a climb is between two cycles: all it needs to go on from there."""
+
+    params: Params
+    before: float = -np.inf  # the evidence a cycle ago
+    reach: float = 1.0  # of the longest leap, in steps
+    history: tuple[float, ...] = ()
+    passes: int = 0
+    seen: tuple[str, ...] = ()  # digests of the params of earlier passes, where a circle is looked for
+
+
+Keep: TypeAlias = Callable[[Here], None]
+
+
 class Climb(NamedTuple):
     """Where a climb ended, and why."""
 
@@ -45,17 +60,22 @@ class Climb(NamedTuple):
     stopped: str
 
 
-def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = None) -> Climb:
+def climb(
+    step: Step, start: Params | Here, rules: Rules, progress: Progress | None = None, keep: Keep | None = None
+) -> Climb:
     """Repeat ``step`` from ``start`` until the evidence settles; Ctrl-C ends it with what it has.
 
-    ``step`` returns the next params and the log evidence of those it was given.
+    ``step`` returns the next params and the log evidence of those it was given. ``keep`` is told where the climb is
+    before each cycle; begun there, it goes on as it would have.
     """
-    here, before, reach, history = start, -np.inf, 1.0, list[float]()
-    walk = _Walk(step, rules.cap, progress)
+    here, before, reach, past, passes, _ = _here(start)
+    history, walk = [*past], _Walk(step, rules.cap, progress, passes)
     scale = max(1.0, rules.judgments)
     rise, calm = rules.tolerance * scale * (QUIET if rules.accelerate else 1), CALM * scale
     try:
         while True:
+            if keep is not None:
+                keep(Here(here, before, reach, tuple(history), walk.passes))
             first = here
             second, low = walk(first)
             history.append(low)
@@ -80,17 +100,22 @@ def climb(step: Step, start: Params, rules: Rules, progress: Progress | None = N
     return Climb(here, tuple(history), walk.passes, stopped)
 
 
-def settle(step: Step, start: Params, rules: Rules, progress: Progress | None = None) -> Climb:
+def settle(
+    step: Step, start: Params | Here, rules: Rules, progress: Progress | None = None, keep: Keep | None = None
+) -> Climb:
     """Repeat ``step`` from ``start`` until nothing changes: hard assignments do so exactly, or go round in a circle.
 
     A circle is noticed when params come back that were there before, and said.
     """
-    here, seen = start, dict[bytes, int]()
-    walk = _Walk(step, rules.cap, progress)
+    begin = _here(start)
+    here, walk = begin.params, _Walk(step, rules.cap, progress, begin.passes)
+    seen = {mark: n for n, mark in enumerate(begin.seen, 1)}  # mark: the pass that it was after
     try:
         while True:
+            if keep is not None:
+                keep(Here(here, passes=walk.passes, seen=tuple(seen)))
             after, _ = walk(here)
-            mark = after.confusion.tobytes() + after.prevalence.tobytes() + after.skill.tobytes()
+            mark = _mark(after)
             if mark in seen:
                 round_trip = walk.passes - seen[mark]
                 stopped = "converged" if round_trip == 1 else f"{CIRCLE} of {round_trip} passes"
@@ -103,12 +128,17 @@ def settle(step: Step, start: Params, rules: Rules, progress: Progress | None = 
     return Climb(here, (), walk.passes, stopped)
 
 
-def go_round(step: Step, start: Params, rounds: int, progress: Progress | None = None) -> Climb:
+def go_round(
+    step: Step, start: Params | Here, rounds: int, progress: Progress | None = None, keep: Keep | None = None
+) -> Climb:
     """Repeat ``step`` as often as the method says; Ctrl-C ends it with what it has."""
-    here, walk = start, _Walk(step, rounds, progress)
+    begin = _here(start)
+    here, walk = begin.params, _Walk(step, rounds, progress, begin.passes)
     try:
-        for _ in range(rounds):
+        for _ in range(begin.passes, rounds):
             here, _ = walk(here)
+            if keep is not None:
+                keep(Here(here, passes=walk.passes))
     except KeyboardInterrupt:
         return Climb(here, (), walk.passes, "interrupted")
     return Climb(here, (), rounds, f"went {rounds} rounds" if rounds else "counted once")
@@ -121,8 +151,8 @@ class _CapReachedError(Exception):
 class _Walk:
     """A step that counts itself, reports, and ends at the cap."""
 
-    def __init__(self, step: Step, cap: int, progress: Progress | None) -> None:
-        self.step, self.cap, self.progress, self.passes = step, cap, progress, 0
+    def __init__(self, step: Step, cap: int, progress: Progress | None, passes: int) -> None:
+        self.step, self.cap, self.progress, self.passes = step, cap, progress, passes
 
     def __call__(self, params: Params) -> tuple[Params, float]:
         if self.passes >= self.cap:
@@ -132,6 +162,19 @@ class _Walk:
         if self.progress is not None:
             self.progress(self.passes, evidence)
         return after, evidence
+
+
+def _here(start: Params | Here) -> Here:
+    """Return where a climb begins."""
+    return start if isinstance(start, Here) else Here(start)
+
+
+def _mark(params: Params) -> str:
+    """Return what tells params from all others."""
+    digest = blake2b(digest_size=16)
+    for array in (params.confusion, params.prevalence, params.skill):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _leap(first: Params, second: Params, third: Params, reach: float) -> tuple[Params, float]:

@@ -7,26 +7,28 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import UsageError, quoted
+from adjudge.judgments.blocks import Blocks
 from adjudge.judgments.gold import read_gold
 from adjudge.judgments.read import read
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
-from adjudge.models.assign import most_likely, winners
+from adjudge.models.assign import winners
 from adjudge.models.base import Assign, Model, Params, accurate
 from adjudge.models.chains import Draws, Run
-from adjudge.models.drive import Climb, Progress, Rules, climb, go_round, settle
+from adjudge.models.drive import Climb, Here, Keep, Progress, Rules, climb, go_round, settle
 from adjudge.models.options import Options
 from adjudge.models.prior import Prior, refuse_no_mode
 from adjudge.models.record import Fit
 from adjudge.models.registry import MODELS, model_named
+from adjudge.models.ties import settled
 from adjudge.models.warm import params_of
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
@@ -35,6 +37,8 @@ ACCURATE = "accurate"
 AUTO = "auto"
 OF_CLIMBS = ("tolerance", "iterations", "accelerate")
 CLIMB = Options()  # as it usually is
+
+Total: TypeAlias = Callable[[Assign, Params], Tally]  # all judgments, assigned and added up
 
 
 def fit(
@@ -86,7 +90,7 @@ def fit(
         return fit_chosen(data, gold, options, workers=workers, progress=progress)
     usual = model_named(model)
     options = replace(options, inference=inference or usual.inferences[0])
-    chosen = _under(usual, options)
+    chosen = under(usual, options)
     judgments, known = _with_gold(read(data), gold)
     refuse_other_scales(chosen, judgments.scale)
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
@@ -114,10 +118,10 @@ def _climbed(task: _Task) -> Fit:
     blocks = blocks_of(block)
     with ThreadPoolExecutor(workers or cores()) as pool:
         total = summed(blocks, pool)
-        begin = _begun(model, total, judgments, options) if earlier is None else params_of(earlier, model, judgments)
+        begin = begun(model, total, judgments, options) if earlier is None else params_of(earlier, model, judgments)
         size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
         rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
-        outcome = _inferred(model, total, begin, rules, progress)
+        outcome = inferred(model, total, begin, rules, progress)
         posterior, evidence = posterior_of(model, blocks, outcome.params, pool)
     history = () if model.hard else (*outcome.evidence, evidence)
     return record(model, judgments, block, outcome._replace(evidence=history), posterior, options)
@@ -147,7 +151,7 @@ def blocks_of(block: Block) -> list[Block]:
     return split(block, min(MOST_BLOCKS, block.cell.size // BLOCK, block.cell.size // (4 * cells)))
 
 
-def summed(blocks: list[Block], pool: Executor) -> Callable[[Assign, Params], Tally]:
+def summed(blocks: list[Block], pool: Executor) -> Total:
     """Return a function that tallies all blocks and adds up in their order: who adds is all an engine decides."""
 
     def total(assign: Assign, params: Params) -> Tally:
@@ -158,18 +162,25 @@ def summed(blocks: list[Block], pool: Executor) -> Callable[[Assign, Params], Ta
     return total
 
 
-def _inferred(
-    model: Model, total: Callable[[Assign, Params], Tally], begin: Params, rules: Rules, progress: Progress | None
+def inferred(
+    model: Model,
+    total: Total,
+    begin: Params,
+    rules: Rules,
+    progress: Progress | None,
+    here: Here | None = None,
+    keep: Keep | None = None,
 ) -> Climb:
-    """Return the params a model ends with."""
+    """Return the params a model ends with; it goes on from ``here`` if that is given, and tells ``keep`` on its way."""
+    start = Here(begin) if here is None else here
 
     def step(params: Params) -> tuple[Params, float]:
         tally = total(model.assign, params)
         return model.estimate(tally, begin), tally.evidence + model.log_prior(params)
 
     if model.until == "rounds":
-        return go_round(step, begin, model.rounds, progress)
-    return (settle if model.hard else climb)(step, begin, rules, progress)
+        return go_round(step, start, model.rounds, progress, keep)
+    return (settle if model.hard else climb)(step, start, rules, progress, keep)
 
 
 def posterior_of(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
@@ -208,7 +219,7 @@ def record(
         topics=judgments.topics,
         topic=judgments.topic,
         posterior=frozen(posterior),
-        label=frozen(_labels(posterior, options)),
+        label=frozen(settled(posterior, judgments.items, options)),
         more=frozen(more),
         gold=block.gold if known else None,
         params=Params(*map(frozen, outcome.params)),
@@ -237,7 +248,7 @@ def refuse_other_scales(model: Model, scale: Scale) -> None:
         )
 
 
-def _under(model: Model, options: Options) -> Model:
+def under(model: Model, options: Options) -> Model:
     """Return the model under the prior that is asked for; refuse what it cannot do."""
     prior = options.prior
     if options.inference not in model.inferences:
@@ -265,7 +276,7 @@ def _under(model: Model, options: Options) -> Model:
     return model.under(prior)
 
 
-def _begun(model: Model, total: Callable[[Assign, Params], Tally], judgments: Judgments, options: Options) -> Params:
+def begun(model: Model, total: Total, judgments: Judgments | Blocks, options: Options) -> Params:
     """Return the params a climb begins with: what follows from the first assignment, or accurate judges."""
     first, usual = _first(model, options.start), accurate(len(judgments.judges), len(judgments.scale))
     return usual if first is None else model.estimate(total(first, usual), usual)
@@ -289,17 +300,6 @@ def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None
     if gold.shape != (len(judgments.items),):
         raise UsageError(f"gold codes have the shape {gold.shape}, and there are {len(judgments.items):,} items")
     return judgments, gold
-
-
-def _labels(posterior: Floats, options: Options) -> Codes:
-    """Return each item's most likely truth (I); of several, a random one or the first."""
-    best = most_likely(posterior)
-    label: Codes = best.argmax(axis=1).astype(np.int32)
-    tied = np.flatnonzero(best.sum(axis=1) > 1)
-    if options.ties == "random" and tied.size:
-        draws = np.random.default_rng(options.seed).random((tied.size, posterior.shape[1]))
-        label[tied] = np.where(best[tied], draws, -1.0).argmax(axis=1)
-    return label
 
 
 def cores() -> int:

@@ -1,0 +1,50 @@
+"""What an engine is: one function, that takes a step over all blocks and adds up what it returns.
+
+Blocks stay where they are, in a folder that every worker sees; a worker maps them into memory when it first needs them.
+Params go out, tallies come back. A step is a function of a module, or a partial one, so that it can be sent by name;
+it may be taken twice: what it writes, it writes whole, under a name that depends on the block alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from adjudge.judgments.blocks import Blocks, opened
+from adjudge.kernels.block import Tally, add
+
+Step: TypeAlias = Callable[[Blocks, int, Any], Tally]  # blocks, the number of one, and what is sent to all
+Address: TypeAlias = tuple[str, str | None]
+
+MOST_TASKS = 1_024  # that a pass is made of; beyond, a task takes several blocks
+
+
+class Engine(Protocol):
+    """Who takes a step over all blocks."""
+
+    def map_sum(self, blocks: Blocks, step: Step, params: Any) -> Tally:
+        """Return the sum of ``step(blocks, number, params)`` over all blocks."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the engine holds."""
+        ...
+
+
+def runs(blocks: Blocks) -> list[range]:
+    """Return the blocks in runs, one a task: how many depends on the data alone, and so do the sums."""
+    count = len(blocks.parts)
+    size = -(-count // MOST_TASKS)
+    return [range(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def tally_of(address: Address, numbers: Sequence[int], step: Step, params: Any) -> Tally:
+    """Take a step over some blocks, wherever this process is, and add up in their order."""
+    blocks = opened(address)
+    return add(_tallies(blocks, numbers, step, params))
+
+
+def _tallies(blocks: Blocks, numbers: Sequence[int], step: Step, params: Any) -> Iterator[Tally]:
+    """Yield the tally of each block."""
+    for number in numbers:
+        yield step(blocks, number, params)

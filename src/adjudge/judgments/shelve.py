@@ -1,0 +1,277 @@
+"""Tables of any size into blocks of whole items, without holding them in memory.
+
+One pass over the rows codes judges, labels and topics as they come, and writes every row to one of many piles by the
+hash of its item; then each pile, which has all judgments of its items, becomes a block. What is in memory is a batch of
+rows, or one pile, and the names of judges and topics.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.judgments.batches import batches, sizes
+from adjudge.judgments.blocks import (
+    JUDGES,
+    MANIFEST,
+    TOPICS,
+    Blocks,
+    Part,
+    block_name,
+    items_name,
+    manifest,
+    open_blocks,
+    packed,
+    parquet,
+)
+from adjudge.judgments.columns import find_columns
+from adjudge.judgments.encode import CODED, Coded, code_columns, code_names, scale_codes, weights_of
+from adjudge.judgments.scale import Label, Scale
+from adjudge.judgments.source import Place, Source
+from adjudge.judgments.table import Judgments, encoded
+from adjudge.judgments.write import write_file
+
+Say: TypeAlias = Callable[[str], None]
+
+BATCH = 1 << 20  # rows in memory at a time
+BLOCK = 2_000_000  # judgments a block, about
+MOST = 4_096  # piles
+ROW_BYTES = 200  # that a judgment takes, at most, while its pile becomes a block
+
+
+@dataclass
+class Register:
+    """Names as they come, over all batches, and their codes."""
+
+    codes: dict[Any, int] = field(default_factory=dict)
+
+    def add(self, coded: Coded) -> Codes:
+        """Return the code of every row, the same in all batches."""
+        names = coded.names.to_list()
+        code = np.fromiter((self.codes.setdefault(name, len(self.codes)) for name in names), np.int32, len(names))
+        return code[coded.code]
+
+    def names(self) -> pl.Series:
+        """Return all names in the order of their codes: numbers where all are, else text."""
+        values = list(self.codes)
+        alike = len({type(value) for value in values}) == 1
+        return pl.Series(values if alike else [str(value) for value in values])
+
+
+@dataclass(frozen=True)
+class _FirstSeen(Source):
+    """Labels as they came first, over all batches: what is wrong with one is said of that row."""
+
+    places: Sequence[tuple[str, int]] = ()  # file and row
+
+    def wrong(self, what: str, position: int | None = None) -> InputError:
+        """Return the error that says where and what."""
+        name, row = self.places[position or 0]
+        return InputError(what, name, None if position is None else row)
+
+
+class Table(NamedTuple):
+    """Where rows come from, and how they are to be read."""
+
+    files: Sequence[Place]
+    named: Mapping[str, str | None]  # columns whose names are not usual
+    labels: Sequence[Label] | None = None
+    ordinal: bool = False
+    repeats: str = "keep"
+    format: str | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return what blocks remember of their source, to know it again."""
+        stats = [(str(Path(file).resolve()), Path(file).stat()) for file in self.files]
+        return {
+            "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in stats],
+            "columns": {role: name for role, name in self.named.items() if name is not None},
+            "labels": None if self.labels is None else [str(label) for label in self.labels],
+            "ordinal": self.ordinal,
+            "repeats": self.repeats,
+        }
+
+
+@dataclass
+class _Piles:
+    """Rows written aside by the hash of their item."""
+
+    folder: Path
+    count: int
+    rows: Codes  # (P) in each pile
+    batch: int = 0
+
+    def add(self, item: Coded, columns: Mapping[str, Any]) -> None:
+        """Write the rows of a batch to their piles, in the order they had."""
+        pile = (item.names.hash(0) % self.count).cast(pl.Int32).to_numpy()[item.code]
+        order = np.argsort(pile, kind="stable")
+        table = pl.DataFrame({"item": item.names.gather(item.code), **columns})[order]
+        ends = np.cumsum(np.bincount(pile, minlength=self.count))
+        for number, end in enumerate(ends.tolist()):
+            begin = int(ends[number - 1]) if number else 0
+            if end > begin:
+                table[begin:end].write_ipc(self.folder / f"{number}-{self.batch:06}.arrow", compression="lz4")
+                self.rows[number] += end - begin
+        self.batch += 1
+
+    def take(self, number: int) -> pl.DataFrame:
+        """Return a pile, and take it away."""
+        files = sorted(self.folder.glob(f"{number}-*.arrow"))
+        pieces = [pl.read_ipc(file) for file in files]
+        for file in files:
+            file.unlink()
+        alike = len({piece.schema["item"] for piece in pieces}) == 1
+        return pl.concat(pieces if alike else [piece.with_columns(pl.col("item").cast(str)) for piece in pieces])
+
+
+def shelve(
+    table: Table, folder: str | Path, *, memory: int | None = None, block: int = BLOCK, say: Say | None = None
+) -> Blocks:
+    """Put the judgments of files into a folder of blocks; one that has them already is opened as it is.
+
+    ``memory`` bounds, in bytes, what a pile may take while it becomes a block; ``block`` is about how many judgments
+    each has.
+    """
+    place, tell = Path(folder), say or (lambda _: None)
+    if not table.files:
+        raise UsageError("there is no file to read: name at least one")
+    total = sizes(table.files, table.format)
+    source = table.told()
+    if (place / MANIFEST).exists():
+        return _reopened(place, source)
+    if place.exists() and any(place.iterdir()):
+        raise InputError("is not empty, and is not a folder of blocks: name another", str(folder))
+    least = 1 if memory is None else -(-total * ROW_BYTES // memory)
+    count = min(MOST, max(1, -(-total // block), least))
+    aside = place / ".piles"
+    aside.mkdir(parents=True, exist_ok=True)
+    try:
+        piles = _Piles(aside, count, np.zeros(count, np.int64))
+        seen = _pass(table, piles, total, tell)
+        return _blocks(place, table, piles, seen, source, tell)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+class _Seen(NamedTuple):
+    """What one pass over the rows has seen."""
+
+    judges: Register
+    labels: Register
+    topics: Register
+    first: list[tuple[str, int]]  # file and row of each label
+    weight: float | None
+
+
+def _reopened(place: Path, source: Mapping[str, Any]) -> Blocks:
+    """Return blocks that are there already, if they are of the same files."""
+    if json.loads((place / MANIFEST).read_bytes()).get("source") != source:
+        raise InputError(
+            "has blocks of other files, or of the same read in another way: name another folder, or remove this one",
+            str(place),
+        )
+    return open_blocks(place)
+
+
+def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
+    """Read all rows once, and write them to their piles."""
+    judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
+    roles, first = dict[str, str](), list[tuple[str, int]]()
+    for source, rows in batches(table.files, BATCH, table.format):
+        found = find_columns(source.columns, table.named, source.name)
+        if roles and set(found) != set(roles):
+            raise source.wrong(f"has other columns than the files before: {', '.join(sorted(set(found) ^ set(roles)))}")
+        roles = found
+        coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
+        label = coded["label"]
+        new = [at for at, name in zip(label.first, label.names, strict=True) if name not in labels.codes]
+        first += [(source.name, source.row(int(at))) for at in new]
+        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": labels.add(label)}
+        if "topic" in coded:
+            columns["topic"] = topics.add(coded["topic"])
+        if "weight" in roles:
+            columns["weight"] = weights_of(source, roles["weight"])
+            weight = (weight or 0.0) + float(columns["weight"].sum())
+        piles.add(coded["item"], columns)
+        done += rows
+        tell(f"read {done:,} of about {max(total, done):,} judgments")
+    return _Seen(judges, labels, topics, first, weight)
+
+
+def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mapping[str, Any], tell: Say) -> Blocks:
+    """Turn every pile into a block, and vouch for all of them."""
+    scale, to_scale = _scale(table, seen)
+    judges, topics = seen.judges.names().alias("judge"), seen.topics.names().alias("topic")
+    judged, parts, sums, apart = np.zeros(len(judges), np.int64), list[Part](), dict[str, int](), False
+    dropped, filled = 0, [number for number in range(piles.count) if piles.rows[number]]
+    for number, pile in enumerate(filled):
+        rows = piles.take(pile)
+        judgments, several = _whole_items(rows, judges, topics, scale, to_scale)
+        judgments, repeats = judgments.without_repeats(table.repeats)
+        dropped, apart = dropped + repeats, apart or several
+        judged += np.bincount(judgments.judge, minlength=len(judges))
+        names: dict[str, Any] = {"item": judgments.items}
+        if judgments.topic is not None:
+            names["topic"] = judgments.topic
+        files = {block_name(number): packed(judgments), items_name(number): parquet(names)}
+        for name, content in files.items():
+            write_file(content, place / name)
+            sums[name] = zlib.crc32(content)
+        parts.append(Part(len(judgments.items), len(judgments)))
+        tell(f"{number + 1:,} of {len(filled):,} blocks")
+    if dropped:
+        warnings.warn(f"{dropped:,} repeats of a judge on an item were dropped", AdjudgeWarning, stacklevel=3)
+    if apart:
+        warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=3)
+    tables = {JUDGES: parquet({"judge": judges, "judgments": judged})}
+    if seen.topics.codes:
+        tables[TOPICS] = parquet({"topic": topics})
+    for name, content in tables.items():
+        write_file(content, place / name)
+        sums[name] = zlib.crc32(content)
+    write_file(manifest(parts, scale, seen.weight, apart, source, sums), place / MANIFEST)
+    return open_blocks(place)
+
+
+def _scale(table: Table, seen: _Seen) -> tuple[Scale, Codes]:
+    """Return the scale, and the place on it of each label in the order of appearance."""
+    names = seen.labels.names()
+    place = np.arange(len(names))
+    source = _FirstSeen("labels", (), lambda _: names, places=seen.first)
+    return scale_codes(source, Coded(place, names, place), table.labels, table.ordinal)
+
+
+def _whole_items(
+    rows: pl.DataFrame, judges: pl.Series, topics: pl.Series, scale: Scale, to_scale: Codes
+) -> tuple[Judgments, bool]:
+    """Return the judgments of a pile, and whether an item is in several topics: it is then an item for each."""
+    item = code_names(rows.get_column("item"))
+    topic: Codes | None = rows.get_column("topic").to_numpy() if "topic" in rows.columns else None
+    several = topic is not None and bool((topic != topic[item.first][item.code]).any())
+    if topic is not None and several:
+        pair = code_names(pl.Series(item.code.astype(np.int64) * len(topics) + topic))
+        item = pair._replace(names=item.names.gather(item.code[pair.first]))
+    weight: Floats | None = rows.get_column("weight").to_numpy() if "weight" in rows.columns else None
+    judgments = encoded(
+        item.code,
+        rows.get_column("judge").to_numpy(),
+        to_scale[rows.get_column("label").to_numpy()],
+        items=item.names.alias("item"),
+        judges=judges,
+        scale=scale,
+        topics=None if topic is None else topics,
+        topic=None if topic is None else frozen(topic[item.first]),
+        weight=weight,
+    )
+    return judgments, several

@@ -1,0 +1,47 @@
+"""Known truths for judgments on disk: a folder with the truths of every block's items, found by their names."""
+
+from __future__ import annotations
+
+import json
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adjudge.errors import AdjudgeWarning
+from adjudge.judgments.blocks import MANIFEST, Blocks, gold_name, items_name, open_blocks, parquet
+from adjudge.judgments.gold import gold_source, gold_table, places
+from adjudge.judgments.write import write_file
+
+
+def with_gold(blocks: Blocks, gold: Any) -> Blocks:
+    """Return the blocks with known truths; items that only gold knows are a block of their own, without judgments."""
+    source = gold_source(gold)
+    items, truths = gold_table(source, blocks.scale)
+    names = items.names
+    told = parquet({"item": names.cast(pl.String), "truth": truths})
+    folder = blocks.folder / f"gold-{zlib.crc32(told):08x}"
+    if not (folder / MANIFEST).exists():
+        folder.mkdir(exist_ok=True)
+        met = np.zeros(len(names), bool)
+        for number in range(len(blocks.parts)):
+            place = places(blocks.names(number), names)
+            met[place[place >= 0]] = True
+            known = np.where(place >= 0, truths[place], -1).astype(np.int32)
+            write_file(known.tobytes(), folder / gold_name(number))
+        unjudged = np.flatnonzero(~met)
+        if unjudged.size == len(names):
+            raise source.wrong(
+                f"none of the {len(names):,} gold items was judged, and judged items are such as {blocks.names(0)[0]!r}"
+            )
+        last = len(blocks.parts)
+        write_file(truths[unjudged].astype(np.int32).tobytes(), folder / gold_name(last))
+        write_file(parquet({"item": names.gather(unjudged)}), folder / items_name(last))
+        write_file(json.dumps({"gold": len(names), "unjudged": unjudged.size}).encode(), folder / MANIFEST)
+    unjudged_count = json.loads((folder / MANIFEST).read_bytes())["unjudged"]
+    if unjudged_count:
+        told_of = f"{source.name}: nobody judged {unjudged_count:,} of the {len(names):,} gold items"
+        warnings.warn(f"{told_of}, which are kept with their truth", AdjudgeWarning, stacklevel=2)
+    return open_blocks(blocks.folder, folder)
