@@ -43,11 +43,11 @@ def test_out_keeps_cells_table_and_figure(run, small, tmp_path, monkeypatch):
     answer = run(*STUDY, "--out", "results")
     assert answer.out.endswith("wrote study_rerank.csv to results\nwrote study_rerank.svg to results\n")
     table = pl.read_csv(tmp_path / "results/study_rerank.csv")
-    assert {"set", "crowd", "method", "c", "target", "measure", "value", "p_random_CA"} < set(table.columns)
+    assert {"set", "crowd", "method", "c", "target", "measure", "value", "p_CA"} < set(table.columns)
     drawn = set(ElementTree.parse(tmp_path / "results/study_rerank.svg").getroot().itertext())
     assert {"LPTC", "MRR, percent"} < drawn
     cells = list((tmp_path / "results/cells").glob("*.json"))
-    assert len(cells) == 2 + 5
+    assert len(cells) == 2 + len(study_cells.GRID)
     assert json.loads(cells[0].read_text())["format"] == study_cells.FORMAT
     monkeypatch.setattr(study_cells, "_cell", None)
     assert run(*STUDY, "--out", "results").out == answer.out

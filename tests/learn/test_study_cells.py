@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjudge.learn.study_cells import GRID, TRACED, USUAL, Job, _facts
+from adjudge.learn.study_cells import GRID, TRACED, UNASKED, Job, _facts
 from adjudge.learn.study_crowds import REGIMES, drawn
 from adjudge.learn.study_methods import METHODS, Task
 from adjudge.learn.study_sets import Rows
@@ -22,8 +22,9 @@ def test_facts_describe_a_crowd():
 
 
 def test_a_cell_has_a_file_of_its_own():
-    """By set, crowd, seed, run and c, without blanks."""
-    job = Job("data", "kept", "qa_wikiqa", "noisy spam", 3, 7, 0.01)
-    assert str(job.path) == "kept/qa_wikiqa-noisy_spam-7-3-c0.01.json"
-    assert USUAL not in GRID
-    assert set(TRACED) < set(METHODS)
+    """By set, crowd, seed, run, c and mark, without blanks."""
+    job = Job("data", "kept", "qa_wikiqa", "noisy spam", 3, 7, 0.01, "abc")
+    assert str(job.path) == "kept/qa_wikiqa-noisy_spam-7-3-c0.01-abc.json"
+    assert str(job._replace(c=None).path) == "kept/qa_wikiqa-noisy_spam-7-3-abc.json"
+    assert min(GRID) < 2**-20
+    assert set(TRACED) | set(UNASKED) < set(METHODS)

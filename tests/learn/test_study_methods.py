@@ -5,8 +5,9 @@ import pytest
 
 from adjudge.learn.crossval import fold_of, ranked
 from adjudge.learn.posterior import posterior_weights
+from adjudge.learn.study_choice import CHOICE, taken
 from adjudge.learn.study_crowds import REGIMES, drawn
-from adjudge.learn.study_methods import METHODS, Task, able, logistic, scores, taken
+from adjudge.learn.study_methods import BOOSTED, METHODS, Task, able, logistic, scored, scores
 from adjudge.learn.study_sets import Rows
 from adjudge.learn.weights import SCHEMES, weights
 
@@ -28,6 +29,7 @@ def test_the_papers_methods_are_there(task):
     assert able(task) == list(METHODS.values())
     poorer = Task(task.rows._replace(matched=None, bm25=None), task.crowd, task.majority)
     assert {m.name for m in METHODS.values()} - {m.name for m in able(poorer)} == {"BM25", "RE", "gold"}
+    assert set(METHODS) - {m.name for m in able(task, boosted=False)} == set(BOOSTED)
 
 
 def test_lessons_are_what_their_names_say(task):
@@ -55,12 +57,31 @@ def test_weights_have_mean_one_on_the_rows_that_teach(task):
     assert part.target.size == 100
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in BOOSTED])
 def test_every_method_ranks_what_it_has_not_seen(task, name):
     """Better than by chance, for the feature tells."""
     fold = fold_of(task.rows.question)
     found = ranked(scores(task, METHODS[name], fold), task.truth, task.rows.question, task.rows.document)
     assert 0.5 < found.means()["MAP"] < 1
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_trees_take_the_same_lessons(task, name):
+    """And beat chance, with leaves as large as on the study's sets, which are thirty times larger."""
+    pytest.importorskip("lightgbm")
+    fold, names = fold_of(task.rows.question), (task.rows.question, task.rows.document)
+    found = scored(task, METHODS[name], fold)
+    assert found.c.size == 0
+    chance = ranked(np.random.default_rng(0).random(400), task.truth, *names).means()["MAP"]
+    assert ranked(found.score, task.truth, *names).means()["MAP"] > chance + 0.05
+
+
+def test_c_is_chosen_where_none_is_given(task):
+    """For every fold, of the grid; one that is given is taken."""
+    fold = fold_of(task.rows.question)
+    assert set(scored(task, METHODS["LPTC"], fold).c.tolist()) <= set(CHOICE)
+    fixed = Task(task.rows, task.crowd, task.truth, 0.5)
+    assert scored(fixed, METHODS["LPTC"], fold).c.tolist() == [0.5] * 5
 
 
 def test_raykars_loop_believes_the_ranker(task):

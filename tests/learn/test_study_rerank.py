@@ -1,18 +1,18 @@
 """The study of paper 004, on a small set of its own."""
 
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
 
 from adjudge.errors import UsageError
-from adjudge.learn import study_cells, study_rerank
-from adjudge.learn.study_cells import Job, crowds_of, kept, made
+from adjudge.learn import study_cells, study_mark, study_methods, study_rerank
+from adjudge.learn.study_cells import GRID, SLOW, Job, crowds_of, kept, made
 from adjudge.learn.study_crowds import REGIMES
-from adjudge.learn.study_methods import METHODS
-from adjudge.learn.study_rerank import jobs, progress, rerank, student
+from adjudge.learn.study_methods import BOOSTED, METHODS
+from adjudge.learn.study_rerank import jobs, power, progress, rerank
 
 
 def letor(folder: Path) -> Path:
@@ -46,7 +46,9 @@ def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     assert found.places() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
     results = {r.method: r for r in found.at("trecqa_letor", "noisy")}
     assert list(results) == list(METHODS)
+    assert ("trecqa_letor", "noisy") in SLOW
     assert results["CA"].held.keys() == {"LPTC"}
+    assert results["LM LPTC"].held.keys() == {"CA", "LPTC", "LM CA"}
     assert results["DS margin"].held.keys() == {"CA", "LPTC"}
     held = results["gold"].held["CA"]["MRR"]
     assert held.difference == pytest.approx(results["gold"].mean["truth"]["MRR"] - results["CA"].mean["truth"]["MRR"])
@@ -54,15 +56,15 @@ def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     assert results["CA"].spread["truth"]["MAP"] > 0
     assert results["CA"].mean["vote"]["MAP"] != results["CA"].mean["truth"]["MAP"]
     columns = found.columns()
-    assert len(columns["set"]) == (2 * len(METHODS) + 5 * 5) * 2 * 3
-    assert {"over_CA", "p_t_CA", "p_random_LPTC", "fold_spread", "run_error"} < set(columns)
+    assert len(columns["set"]) == (2 * len(METHODS) + len(GRID) * 5) * 2 * 3
+    assert {"over_CA", "p_t_CA", "p_drawn_LPTC", "p_CA", "over_CA_error", "fold_spread"} < set(columns)
     gains, *tables = found.tables()
     assert gains.head == ["method", "paper", "noisy"]
     assert tables[0].title.startswith("trecqa_letor, crowd paper: ")
     assert tables[0].title.endswith("; 20 questions, 2 runs; in percent")
     assert found.facts("trecqa_letor", "paper")["judgments"] == 800
     panels = {(panel, c) for panel, c, _, _ in found.curves()}
-    assert panels == {("trecqa_letor, crowd noisy", c) for c in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)}
+    assert panels == {("trecqa_letor, crowd noisy", c) for c in GRID}
 
 
 def test_finished_cells_are_not_made_again(small, tmp_path, monkeypatch):
@@ -80,9 +82,9 @@ def test_finished_cells_are_not_made_again(small, tmp_path, monkeypatch):
     first = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells", say=said.append)
     assert (first.interrupted, len(first.cells)) == (True, 3)
     assert first.warnings() == ["interrupted; 3 cells are finished"]
-    assert any(line.startswith("[####-") and " 3 of 14" in line for line in said)
+    assert any(line.startswith("[###-") and " 3 of 20" in line for line in said)
     again = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells")
-    assert (again.interrupted, len(again.cells)) == (False, 4 + 2 * 5)
+    assert (again.interrupted, len(again.cells)) == (False, 4 + 2 * len(GRID))
     assert len(calls) == 4 + len(again.cells) - 3
     assert again.warnings() == []
 
@@ -140,11 +142,88 @@ def test_runs_come_before_crowds():
     assert made[3].crowd == "clean"
 
 
-def test_students_t_is_scipys():
-    """And nothing differs where nothing does."""
-    difference = np.random.default_rng(0).normal(0.2, 1, 30)
-    assert student(difference) == pytest.approx(ttest_1samp(difference, 0).pvalue)
-    assert (student(np.zeros(4)), student(np.ones(4))) == (1.0, 0.0)
+def test_both_targets_have_means_over_questions(small, tmp_path):
+    """Not means of folds on one side: where the vote is the truth, they are the same."""
+    cell = made(Job(str(small), str(tmp_path), "trecqa_letor", "noisy", 0, 0))
+    score = study_cells.scored(*_task_of(small, cell.job), study_cells._fold(cell.job, _rows_of(small))).score
+    task, rows = _task_of(small, cell.job)[0], _rows_of(small)
+    own = study_cells.ranked(score, task.majority, rows.question, rows.document).means()
+    assert cell.voted["CA"] == pytest.approx(own, abs=1e-5)
+    assert np.nanmean(cell.folds["CA"]["vote"]["MRR"]) != pytest.approx(own["MRR"], abs=1e-9)
+
+
+def _rows_of(data):
+    """Return the rows of the small set."""
+    return study_cells._rows(str(data), "", "trecqa_letor")
+
+
+def _task_of(data, job):
+    """Return the task of a cell, and CA."""
+    rows = _rows_of(data)
+    rng = np.random.default_rng([job.seed, job.run, zlib.crc32(f"{job.set} {job.crowd}".encode())])
+    crowd, truth = study_cells._crowd(rows, job.crowd, rng)
+    return study_cells.Task(rows, crowd, truth), METHODS["CA"]
+
+
+def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monkeypatch):
+    """Each makes all cells anew, beside those that are there; what is as before is read."""
+    keep, counts = tmp_path / "cells", []
+
+    def run():
+        made_now = []
+        monkeypatch.setattr(study_rerank, "made", lambda job: made_now.append(job) or made(job))
+        found = rerank(small, ["trecqa_letor"], runs=1, draws=10, keep=keep)
+        counts.append(len(made_now))
+        return found
+
+    first = run()
+    before = {r.method for r in first.results}
+    run()
+    features = small / "trecqa_letor" / "features.svm"
+    features.write_text(features.read_text().replace("doc=p7\n", "doc=p0007\n"))
+    study_cells._rows.cache_clear()
+    run()
+    monkeypatch.setattr(study_mark, "code_mark", lambda: "another")
+    run()
+    fewer = {name: method for name, method in METHODS.items() if name != "DS"}
+    for room in (study_mark, study_rerank, study_cells, study_methods):
+        monkeypatch.setattr(room, "METHODS", fewer)
+    last = run()
+    every = len(first.cells)
+    assert counts == [every, 0, every, every, every]
+    assert before - {r.method for r in last.results} == {"DS"}
+
+
+def test_a_cell_of_another_mark_under_the_same_name_is_made_anew(small, tmp_path):
+    """The file itself tells."""
+    job = Job(str(small), str(tmp_path), "trecqa_letor", "paper", 0, 0, None, "one")
+    made(job)
+    other = job._replace(mark="two")
+    other.path.write_bytes(job.path.read_bytes())
+    assert kept(job) is not None
+    assert kept(other) is None
+
+
+def test_methods_that_ask_no_crowd_are_as_if_asked_each_time(small, tmp_path):
+    """The same scores for all crowds of a run."""
+    one, two = (made(Job(str(small), str(tmp_path), "trecqa_letor", crowd, 0, 0)) for crowd in ("paper", "noisy"))
+    for name in study_cells.UNASKED:
+        assert one.values[name]["MRR"].tolist() == two.values[name]["MRR"].tolist()
+    assert one.values["CA"]["MRR"].tolist() != two.values["CA"]["MRR"].tolist()
+
+
+def test_trees_are_left_out_where_they_are_not_installed(small, tmp_path, monkeypatch):
+    """And that is said."""
+    monkeypatch.setattr(study_methods, "find_spec", lambda name: None)
+    monkeypatch.setattr(study_rerank, "find_spec", lambda name: None)
+    found = rerank(small, ["trecqa_letor"], runs=1, draws=10)
+    assert not {r.method for r in found.results} & set(BOOSTED)
+    assert found.warnings() == ["LambdaMART is left out: pip install 'adjudge[lightgbm]'"]
+
+
+def test_c_is_shown_as_a_power():
+    """Of two."""
+    assert (power(2**-12), power(1.0)) == ("2^-12", "2^0")
 
 
 def test_progress_is_a_bar():

@@ -57,12 +57,35 @@ def test_cast_has_its_judges_and_their_approval(shared):
 
 
 def test_nyt_draws_five_and_lets_the_others_vote(shared):
-    """Anew in each run."""
+    """Anew in each run; the five are different judges, though some judged a paragraph more than once."""
     rows = read_rows(shared("data"), "nyt_passages", silent)
     (one, truth), (other, _) = (rows.crowd(np.random.default_rng(seed)) for seed in (0, 1))
     assert np.diff(one.judgments.start).tolist() == [5] * 265
     assert not np.array_equal(one.judgments.judge, other.judgments.judge)
     assert truth.size == 265
+    pairs = one.judgments.item() * len(one.judgments.judges) + one.judgments.judge
+    assert np.unique(pairs).size == 5 * 265
+
+
+def test_nobody_who_teaches_a_paragraph_votes_on_it(tmp_path):
+    """A judge who judged it twice counts once, by the first judgment, and on one side."""
+    place = tmp_path / "nyt_passages"
+    place.mkdir()
+    judges = [(f"w{w}", 1, "10:00") for w in range(5)] + [("lone", 0, "10:00")]
+    judges += [(f"w{w}", 0, f"11:0{n}") for w in range(5) for n in range(3)]  # later, against themselves
+    lines = ["item,worker,label,topic,timestamp,duration,trust,team"]
+    lines += [f"1_{d}_s{s},{w},{y},1,2017-01-01T{at},1,1,t" for d in (1, 2) for s in (0, 1) for w, y, at in judges]
+    (place / "labels.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    (place / "doc_gold.csv").write_text("item,nist_rel,reviewers_rel\n1_1,1,1\n1_2,0,0\n")
+    rows = read_rows(tmp_path, "nyt_passages", silent)
+    for seed in range(8):
+        crowd, truth = rows.crowd(np.random.default_rng(seed))
+        table = crowd.judgments
+        lone = table.judges.to_list().index("lone")
+        for item in range(4):
+            teachers = table.judge[table.start[item] : table.start[item + 1]]
+            assert np.unique(teachers).size == 5
+            assert truth[item] == (lone in teachers)  # the only one left votes: a yes, unless it is the lone no
 
 
 def test_what_is_not_there_is_said(tmp_path):

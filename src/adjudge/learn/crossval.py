@@ -61,7 +61,7 @@ def ranked(score: Floats, relevant: Any, groups: Any, names: Any = None) -> Rank
     """
     wanted = np.asarray(relevant, dtype=bool)
     code, count = group_codes(groups, wanted.size)
-    return _ranked(np.asarray(score, dtype=float), wanted, code, count, name_order(names, wanted.size))
+    return measured(np.asarray(score, dtype=float), wanted, code, count, name_order(names, wanted.size))
 
 
 def name_order(names: Any, rows: int) -> Codes:
@@ -72,8 +72,8 @@ def name_order(names: Any, rows: int) -> Codes:
     return place
 
 
-def _ranked(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> Ranked:
-    """Return the measures of every group with a relevant row."""
+def measured(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> Ranked:
+    """Return the measures of every group with a relevant row; groups are numbers, and equal scores go by ``tie``."""
     with np.errstate(over="ignore"):
         single = score.astype(np.float32)
     order = np.lexsort((-tie, -single, code))

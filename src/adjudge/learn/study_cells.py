@@ -1,12 +1,13 @@
 """The cells of the study of paper 004: one crowd on one set, learned from by every method, and kept on disk when done.
 
-A cell is a function of its name, so that cells can be made anywhere and in any order, and what is there need not be
-made again.
+A cell is a function of its name and its mark, which tells data, methods and code, so that cells can be made anywhere
+and in any order, and what is there need not be made again. It also tells how long it took.
 """
 
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -15,20 +16,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Flags, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.judgments.write import write_file
 from adjudge.learn import study_sets
 from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, ranked
 from adjudge.learn.scikit import threadpool_limits
-from adjudge.learn.study_crowds import REGIMES, Crowd, drawn, full_agreement, regime_named
-from adjudge.learn.study_methods import METHODS, Task, able, scores
+from adjudge.learn.study_crowds import REGIMES, Crowd, drawn, full_agreement, regime_named, table
+from adjudge.learn.study_methods import METHODS, Method, Scored, Task, able, scored
 from adjudge.learn.study_sets import Rows, read_rows
 
-FORMAT = 1  # of a cell; one of another format is made anew
+FORMAT = 2  # of a cell; one of another format is made anew
 TARGETS = ("truth", "vote")  # what rankings are held against
-USUAL = 1.0  # c
-GRID = (0.001, 0.01, 0.1, 10.0, 100.0)  # other values of c
+GRID = tuple(2.0**e for e in range(-24, 5, 4))  # values of c where it is given, as in figure 1
 TRACED = ("RE", "CA", "L", "LPTC", "DS pairs")  # methods that are tried with them
+SLOW = tuple((name, crowd) for name in ("xquad_sentences", "qa_wikiqa", "trecqa_letor") for crowd in ("paper", "noisy"))
+# crowds on which trees learn, too
+UNASKED = ("RE", "gold", "LM gold")  # methods that learn from no crowd
 
 
 class Job(NamedTuple):
@@ -40,12 +43,14 @@ class Job(NamedTuple):
     crowd: str  # a regime, or a real one
     run: int
     seed: int
-    c: float = USUAL
+    c: float | None = None  # None: every method chooses its own
+    mark: str = ""  # of data, methods and code
 
     @property
     def path(self) -> Path:
         """Where it is kept."""
-        name = f"{self.set}-{self.crowd}-{self.seed}-{self.run}-c{self.c:g}".replace(" ", "_")
+        c = "" if self.c is None else f"-c{self.c:g}"
+        name = f"{self.set}-{self.crowd}-{self.seed}-{self.run}{c}-{self.mark}".replace(" ", "_")
         return Path(self.keep) / f"{name}.json"
 
 
@@ -56,21 +61,24 @@ class Cell(NamedTuple):
     facts: Mapping[str, float]
     questions: Sequence[str]  # (Q) with a relevant candidate
     values: Mapping[str, Mapping[str, Floats]]  # (Q) by method and measure, held against the truth
+    voted: Mapping[str, Mapping[str, float]]  # by method and measure, held against the vote: means over questions
     folds: Mapping[str, Mapping[str, Mapping[str, Floats]]]  # (5) by method, target and measure
+    c: Mapping[str, Floats]  # (5) by method, none where it has none
 
 
 def kept(job: Job) -> Cell | None:
-    """Return a cell that is there, None where there is none that can be read."""
+    """Return a cell that is there, None where there is none of this mark that can be read."""
     try:
         found = json.loads(job.path.read_bytes())
-        if found["format"] != FORMAT or set(found["values"]) - set(METHODS):
+        if (found["format"], found["mark"]) != (FORMAT, job.mark) or set(found["values"]) - set(METHODS):
             return None
         values = {m: {name: np.array(v) for name, v in of.items()} for m, of in found["values"].items()}
         folds = {
             m: {t: {name: np.array(v) for name, v in of.items()} for t, of in targets.items()}
             for m, targets in found["folds"].items()
         }
-        return Cell(job, found["facts"], found["questions"], values, folds)
+        c = {m: np.array(v) for m, v in found["c"].items()}
+        return Cell(job, found["facts"], found["questions"], values, found["voted"], folds, c)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -81,7 +89,10 @@ def made(job: Job) -> Cell:
     if before is not None:
         return before
     with threadpool_limits(1):  # cells are what runs side by side
-        cell = _cell(job, _rows(job.data, job.keep, job.set))
+        rows, wall, cpu = _rows(job.data, job.keep, job.set), time.perf_counter(), time.process_time()
+        cell = _cell(job, rows)
+        spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        cell = cell._replace(facts={**cell.facts, **spent})
     job.path.parent.mkdir(parents=True, exist_ok=True)
     write_file(json.dumps(_plain(cell)).encode(), job.path)
     return cell
@@ -97,20 +108,42 @@ def _cell(job: Job, rows: Rows) -> Cell:
     """Let every method learn, and rank what it did not see."""
     rng = np.random.default_rng([job.seed, job.run, zlib.crc32(f"{job.set} {job.crowd}".encode())])
     crowd, truth = _crowd(rows, job.crowd, rng)
-    fold = fold_of(rows.question, FOLDS, job.seed + job.run)
+    fold = _fold(job, rows)
     task = Task(rows, crowd, truth, job.c)
     targets = dict(zip(TARGETS, (truth, task.majority), strict=True))
-    values, folds, questions = {}, {}, list[str]()
+    values, voted, folds, cs, questions = {}, {}, {}, {}, list[str]()
     names = list(dict.fromkeys(rows.question.tolist()))
-    for method in able(task):
-        if job.c != USUAL and method.name not in TRACED:
+    for method in able(task, boosted=(job.set, job.crowd) in SLOW):
+        if job.c is not None and method.name not in TRACED:
             continue
-        score = scores(task, method, fold)
-        whole = ranked(score, truth, rows.question, rows.document)
+        score, cs[method.name] = _scored(job, task, method, fold)
+        whole, by_vote = (ranked(score, target, rows.question, rows.document) for target in targets.values())
         questions = [names[g] for g in whole.group.tolist()]
         values[method.name] = {name: whole.values[name].round(6) for name in MEASURES}
+        voted[method.name] = {name: round(mean, 6) for name, mean in by_vote.means().items()}
         folds[method.name] = {name: _by_fold(score, target, rows, fold) for name, target in targets.items()}
-    return Cell(job, _facts(task, fold), questions, values, folds)
+    return Cell(job, _facts(task, fold), questions, values, voted, folds, cs)
+
+
+def _scored(job: Job, task: Task, method: Method, fold: Codes) -> Scored:
+    """Return the scores of a method; those that ask no crowd are the same of all crowds of a run."""
+    if method.name not in UNASKED or task.rows.truth is None:
+        return scored(task, method, fold)
+    return _unasked(job._replace(crowd=""), method.name)
+
+
+@lru_cache(maxsize=8)
+def _unasked(job: Job, name: str) -> Scored:
+    """Return the scores of a method that asks no crowd."""
+    rows = _rows(job.data, job.keep, job.set)
+    assert rows.truth is not None
+    nobody = Crowd(table(np.zeros((0, 1), np.int64), np.zeros((0, 1), np.uint8), []), {})
+    return scored(Task(rows, nobody, rows.truth, job.c), METHODS[name], _fold(job, rows))
+
+
+def _fold(job: Job, rows: Rows) -> Codes:
+    """Return the folds of a run (N)."""
+    return fold_of(rows.question, FOLDS, job.seed + job.run)
 
 
 def _crowd(rows: Rows, name: str, rng: np.random.Generator) -> tuple[Crowd, Flags]:
@@ -121,14 +154,14 @@ def _crowd(rows: Rows, name: str, rng: np.random.Generator) -> tuple[Crowd, Flag
     return drawn(rows.truth, regime_named(name), rng, rows.bm25), rows.truth
 
 
-def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Any) -> dict[str, Floats]:
+def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Codes) -> dict[str, Floats]:
     """Return the mean of every measure in each fold (5)."""
     parts = [np.flatnonzero(fold == k) for k in range(FOLDS)]
     means = [ranked(score[p], target[p], rows.question[p], rows.document[p]).means() for p in parts]
     return {name: np.array([mean[name] for mean in means]).round(6) for name in MEASURES}
 
 
-def _facts(task: Task, fold: Any) -> dict[str, float]:
+def _facts(task: Task, fold: Codes) -> dict[str, float]:
     """Return what describes a crowd."""
     judgments = task.crowd.judgments
     judged = np.bincount(judgments.judge, minlength=len(judgments.judges))
@@ -154,11 +187,14 @@ def _plain(cell: Cell) -> dict[str, Any]:
     """Return a cell as JSON has it."""
     return {
         "format": FORMAT,
+        "mark": cell.job.mark,
         "set": cell.job.set,
         "crowd": cell.job.crowd,
         "run": cell.job.run,
         "seed": cell.job.seed,
-        "c": cell.job.c,
+        "given_c": cell.job.c,
+        "c": {m: v.tolist() for m, v in cell.c.items()},
+        "voted": {m: dict(of) for m, of in cell.voted.items()},
         "facts": dict(cell.facts),
         "questions": list(cell.questions),
         "values": {m: {name: v.tolist() for name, v in of.items()} for m, of in cell.values.items()},

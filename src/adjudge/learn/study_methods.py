@@ -1,7 +1,8 @@
 """The methods of the study of paper 004: what a ranker is told of every row, and how much each row counts.
 
 A method makes a lesson of a crowd: targets, weights, and whether targets are degrees. Weights of judges are of the
-whole task, as in the paper; a lesson's weights are brought to mean 1 on the rows that are learned from.
+whole task, as in the paper; a lesson's weights are brought to mean 1 on the rows that are learned from. Where c is not
+given, every method has it chosen inside the folds that it learns from, by its own labels.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import AdjudgeWarning
 from adjudge.learn.crossval import fold_of, split
+from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.posterior import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
+from adjudge.learn.study_choice import Folds, Lesson, chosen, taken
 from adjudge.learn.study_crowds import Crowd
 from adjudge.learn.study_sets import Rows
 from adjudge.learn.weights import SCHEMES, weights
@@ -27,14 +31,8 @@ from adjudge.models.record import Fit
 
 INNER = 4  # folds in which Raykar's ranker scores rows that it did not see
 SURE = 1e-4  # how near to 0 or 1 a probability may come
-
-
-class Lesson(NamedTuple):
-    """What is learned from."""
-
-    target: Floats  # (N)
-    weight: Floats | None = None  # (N)
-    soft: bool = False
+ROUGH = 1e-2  # to which rankers that only give priors are solved
+TREES = {"trees": 100, "leaves": 7, "least": 100}  # of LambdaMART: fewer and smaller than usual, for questions are few
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +42,9 @@ class Task:
     rows: Rows
     crowd: Crowd
     truth: Flags  # (N)
-    c: float = 1.0
+    c: float | None = None  # None: chosen inside the folds that are learned from
     fits: dict[str, Fit] = field(default_factory=dict)
+    folds: dict[bytes, Folds] = field(default_factory=dict)
 
     @cached_property
     def share(self) -> Floats:
@@ -66,6 +65,10 @@ class Task:
             self.fits[model] = fit(self.crowd.judgments, model)
         return self.fits[model]
 
+    def inside(self, fold: Codes) -> Folds:
+        """Return the rows in folds, made once."""
+        return self.folds.setdefault(fold.tobytes(), Folds(self.rows, fold))
+
     def probability(self, model: str) -> Floats:
         """Return how likely each row is relevant (N)."""
         return self.fit(model).posterior[:, 1]
@@ -77,7 +80,7 @@ class Method(NamedTuple):
     name: str
     summary: str
     lesson: Callable[[Task], Lesson] | None  # None of what is not learned
-    needs: str = ""  # what there must be: matched, bm25, truth
+    needs: str = ""  # what there must be: matched, bm25, truth, lightgbm
     again: bool = False  # whether the ranker's own scores then enter the consensus, and it learns once more
 
 
@@ -117,6 +120,13 @@ def _soft_pairs(model: str, task: Task) -> Lesson:
     return Lesson(task.probability(model), soft=True)
 
 
+class Scored(NamedTuple):
+    """Rows that were ranked by rankers that did not see them."""
+
+    score: Floats  # (N)
+    c: Floats  # (K) by fold, none where there is no c
+
+
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -139,50 +149,69 @@ METHODS: Mapping[str, Method] = {
             again=True,
         ),
         Method("gold", "expert labels: the ceiling", partial(_told, "truth"), "truth"),
+        Method("LM CA", "LambdaMART, labels by the vote", _majority, "lightgbm"),
+        Method("LM LPTC", "LambdaMART, with the weights of LPTC", partial(_scheme, "LPTC", "count"), "lightgbm"),
+        Method("LM DS margin", "LambdaMART, as DS margin", partial(_consensus, "dawid-skene", "margin"), "lightgbm"),
+        Method("LM gold", "LambdaMART, expert labels", partial(_told, "truth"), "lightgbm"),
     )
 }
 
 
-def able(task: Task) -> list[Method]:
-    """Return the methods that have what they need here."""
+BOOSTED = tuple(method.name for method in METHODS.values() if method.needs == "lightgbm")
+
+
+def able(task: Task, boosted: bool = True) -> list[Method]:
+    """Return the methods that have what they need here; those with trees are asked for, since they take long."""
     has = {
         "": True,
         "matched": task.rows.matched is not None,
         "bm25": task.rows.bm25 is not None,
         "truth": not np.array_equal(task.truth, task.majority),  # where truth is the vote, the ceiling is CA
+        "lightgbm": boosted and find_spec("lightgbm") is not None,
     }
     return [method for method in METHODS.values() if has[method.needs]]
 
 
 def scores(task: Task, method: Method, fold: Codes) -> Floats:
     """Return the score of every row (N), by a ranker that did not see its fold."""
+    return scored(task, method, fold).score
+
+
+def scored(task: Task, method: Method, fold: Codes) -> Scored:
+    """Return the same, with the c of every fold."""
     if method.lesson is None:
         assert task.rows.bm25 is not None
-        return task.rows.bm25
-    lesson, found = method.lesson(task), np.zeros(fold.size)
-    for train, test in split(fold):
-        own = taught_again(task, lesson, train) if method.again else taken(lesson, train)
-        found[test] = learned(task, own, train).decision_function(task.rows.X[test])
-    return found
+        return Scored(task.rows.bm25, np.zeros(0))
+    lesson, found, trees = method.lesson(task), np.zeros(fold.size), method.name in BOOSTED
+    folds = task.inside(fold)
+    cs = np.zeros(0) if trees else chosen(folds, lesson) if task.c is None else np.full(folds.count, task.c)
+    for k, (train, test) in enumerate(split(fold)):
+        if trees:
+            ranker: Any = _boosted(task, taken(lesson, train), train)
+        else:
+            own = taught_again(task, lesson, train, cs[k]) if method.again else taken(lesson, train)
+            ranker = learned(task, own, train, cs[k])
+        found[test] = ranker.decision_function(task.rows.X[test])
+    return Scored(found, cs)
 
 
-def taken(lesson: Lesson, rows: Codes) -> Lesson:
-    """Return a lesson of some rows, with weights of mean 1."""
-    if lesson.weight is None:
-        return lesson._replace(target=lesson.target[rows])
-    weight = lesson.weight[rows]
-    return lesson._replace(target=lesson.target[rows], weight=weight / weight.mean())
-
-
-def learned(task: Task, lesson: Lesson, rows: Codes) -> RankSVM:
-    """Return the ranker that some rows teach."""
+def _boosted(task: Task, lesson: Lesson, rows: Codes) -> LambdaMART:
+    """Return the trees that some rows teach."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)  # questions without pairs are usual here
-        ranker = RankSVM(task.c, soft=lesson.soft, tolerance=1e-5)
+        warnings.simplefilter("ignore", AdjudgeWarning)
+        ranker = LambdaMART(**TREES, soft=lesson.soft)
         return ranker.fit(task.rows.X[rows], lesson.target, task.rows.question[rows], lesson.weight)
 
 
-def taught_again(task: Task, lesson: Lesson, rows: Codes) -> Lesson:
+def learned(task: Task, lesson: Lesson, rows: Codes, c: float, tolerance: float = 1e-5) -> RankSVM:
+    """Return the ranker that some rows teach."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)  # questions without pairs are usual here
+        ranker = RankSVM(c, soft=lesson.soft, tolerance=tolerance)
+        return ranker.fit(task.rows.X[rows], lesson.target, task.rows.question[rows], lesson.weight)
+
+
+def taught_again(task: Task, lesson: Lesson, rows: Codes, c: float) -> Lesson:
     """Return probabilities of some rows with the ranker's own scores as their prior (Raykar et al. 2010).
 
     Scores are of rankers that did not see the row, turned into probabilities by a logistic curve through those of the
@@ -191,7 +220,8 @@ def taught_again(task: Task, lesson: Lesson, rows: Codes) -> Lesson:
     p, X = lesson.target[rows], task.rows.X[rows]
     score = np.zeros(rows.size)
     for train, test in split(fold_of(task.rows.question[rows], INNER)):
-        score[test] = learned(task, lesson._replace(target=p[train]), rows[train]).decision_function(X[test])
+        ranker = learned(task, lesson._replace(target=p[train]), rows[train], c, ROUGH)
+        score[test] = ranker.decision_function(X[test])
     prior = logistic(score, p)
     usual = np.log(p.mean() / (1 - p.mean()))
     odds = _odds(p) - usual + _odds(prior)

@@ -1,34 +1,35 @@
 """The study of paper 004: whether weights help a ranker that learns from a crowd, on real text, with many crowds.
 
-Every method learns in five folds by question; what it ranks it has not seen. Rankings are held against the truth, and
-against the vote as in the paper; questions without a relevant candidate are left out. A value is the mean over runs,
-each with a crowd (where it is drawn) and folds of its own; its spread is that of the folds. Methods are held against CA
-and against LPTC question by question, each question's difference being the mean over runs: by Student's t, and by
-random signs, with Holm's correction for the number of methods.
+Every method learns in five folds by question, with a c of its own that is chosen inside the folds that it learns from;
+what it ranks it has not seen. Rankings are held against the truth, and against the vote as in the paper; questions
+without a relevant candidate are left out. A value is the mean over questions and runs, each run with a crowd (where it
+is drawn) and folds of its own; its spread is that of the folds. Methods are held against CA and LPTC, and those with
+trees against trees, by tests that see both questions and runs, with Holm's correction for the number of methods.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import stdtr
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Flags, Floats
 from adjudge.errors import UsageError
 from adjudge.learn.crossval import MEASURES
-from adjudge.learn.study_cells import GRID, TARGETS, TRACED, USUAL, Cell, Job, crowds_of, kept, made, prepared
-from adjudge.learn.study_methods import METHODS
+from adjudge.learn.study_cells import GRID, TARGETS, TRACED, Cell, Job, crowds_of, kept, made, prepared
+from adjudge.learn.study_mark import mark_of
+from adjudge.learn.study_methods import BOOSTED, METHODS
+from adjudge.learn.study_paired import Held, held
 from adjudge.learn.study_sets import SETS
 from adjudge.score.bootstrap import DRAWS
-from adjudge.score.paired import holm, sign_flips
 
 Each: TypeAlias = Callable[[Callable[[Job], Cell], Iterable[Job]], Iterator[Cell]]
 Say: TypeAlias = Callable[[str], None]
@@ -36,20 +37,9 @@ Say: TypeAlias = Callable[[str], None]
 RUNS = 10
 TRACES = (("xquad_sentences", "paper"), ("xquad_sentences", "noisy"), ("qa_wikiqa", "noisy"))  # where c varies
 TRACE_RUNS = 5
-AGAINST = ("CA", "LPTC")
+AGAINST = ("CA", "LPTC", "LM CA")  # the last for what has trees
 TITLE = "learning to rank from a crowd: weights, posteriors, soft labels"
 PAPER = "Abad and Moschitti 2016 (paper 004), table 1 and figure 1"
-
-
-class Held(NamedTuple):
-    """A method held against another."""
-
-    difference: float
-    t: float  # p of Student's t
-    random: float  # p of random signs, corrected
-    error: float = (
-        0.0  # standard error of the difference over runs: crowds and folds drawn anew, the questions as they are
-    )
 
 
 class Result(NamedTuple):
@@ -58,12 +48,12 @@ class Result(NamedTuple):
     set: str
     crowd: str
     method: str
-    c: float
+    c: float | None  # that was given, None where each fold has its own
+    chosen: float | None  # the median c over runs and folds
     questions: int
     runs: int
     mean: dict[str, dict[str, float]]  # by target and measure
     spread: dict[str, dict[str, float]]  # over folds
-    error: dict[str, float]  # standard error of the mean over runs, by measure
     values: dict[str, Floats]  # (runs) by measure, held against the truth
     held: dict[str, dict[str, Held]]  # by other method and measure
 
@@ -91,11 +81,11 @@ class Found:
     def results(self) -> tuple[Result, ...]:
         """Every method on every crowd, at every c."""
         found = []
-        for (name, crowd, c), group in groupby(sorted(self.cells, key=_order), key=_place):
-            found += _results(name, crowd, c, list(group), self.draws)
+        for _, group in groupby(sorted(self.cells, key=_order), key=_order):
+            found += _results(list(group), self.draws)
         return tuple(found)
 
-    def at(self, name: str, crowd: str, c: float = USUAL) -> list[Result]:
+    def at(self, name: str, crowd: str, c: float | None = None) -> list[Result]:
         """Return the methods on one crowd."""
         return [r for r in self.results if (r.set, r.crowd, r.c) == (name, crowd, c)]
 
@@ -105,7 +95,7 @@ class Found:
 
     def facts(self, name: str, crowd: str) -> dict[str, float]:
         """Return what describes a crowd, as means over runs."""
-        told = [c.facts for c in self.cells if (c.job.set, c.job.crowd) == (name, crowd)]
+        told = [c.facts for c in self.cells if (c.job.set, c.job.crowd, c.job.c) == (name, crowd, None)]
         return {key: float(np.mean([one[key] for one in told])) for key in told[0]}
 
     def columns(self) -> dict[str, list[Any]]:
@@ -114,14 +104,14 @@ class Found:
         for r in self.results:
             for target in TARGETS:
                 for measure in MEASURES:
-                    row: dict[str, Any] = {"set": r.set, "crowd": r.crowd, "method": r.method, "c": r.c}
-                    row |= {"target": target, "measure": measure, "value": r.mean[target][measure]}
+                    row: dict[str, Any] = {"set": r.set, "crowd": r.crowd, "method": r.method, "given_c": r.c}
+                    row |= {"c": r.chosen, "target": target, "measure": measure, "value": r.mean[target][measure]}
                     row |= {"fold_spread": r.spread[target][measure], "questions": r.questions, "runs": r.runs}
-                    row["run_error"] = r.error[measure] if target == "truth" else None
                     for other in AGAINST:
-                        held = r.held.get(other, {}).get(measure) if target == "truth" else None
-                        row |= {f"over_{other}": held and held.difference, f"p_t_{other}": held and held.t}
-                        row |= {f"p_random_{other}": held and held.random, f"over_{other}_error": held and held.error}
+                        test = r.held.get(other, {}).get(measure) if target == "truth" else None
+                        row |= {f"over_{other}": test and test.difference, f"over_{other}_error": test and test.error}
+                        row |= {f"p_t_{other}": test and test.t, f"p_drawn_{other}": test and test.drawn}
+                        row[f"p_{other}"] = test and test.p
                     rows.append(row)
         return {name: [row[name] for row in rows] for name in rows[0]}
 
@@ -137,21 +127,23 @@ class Found:
             by = {crowd: {r.method: r for r in self.at(name, crowd)} for crowd in crowds}
             methods = [m for m in METHODS if m != "CA" and any(m in of for of in by.values())]
             rows = [[m, *(_gain(by[crowd].get(m)) for crowd in crowds)] for m in methods]
-            title = f"{name}: MRR above CA in points, by crowd (* p < .05 by random signs, corrected)"
+            title = f"{name}: MRR above CA in points, by crowd (* p < .05 over questions and runs, corrected)"
             found.append(Shown(title, ["method", *crowds], rows))
         return found
 
     def warnings(self) -> list[str]:
         """Return what the reader must know."""
-        return [f"interrupted; {len(self.cells):,} cells are finished"] if self.interrupted else []
+        told = [f"interrupted; {len(self.cells):,} cells are finished"] if self.interrupted else []
+        if find_spec("lightgbm") is None:
+            told.append("LambdaMART is left out: pip install 'adjudge[lightgbm]'")
+        return told
 
     def curves(self) -> list[tuple[str, float, str, dict[str, Floats]]]:
         """Return panel, c, method and each run's measures in percent, where c was varied."""
-        traced = {(r.set, r.crowd) for r in self.results if r.c != USUAL}
         return [
             (f"{r.set}, crowd {r.crowd}", r.c, r.method, {m: 100 * v for m, v in r.values.items()})
-            for r in sorted(self.results, key=lambda r: r.c)
-            if (r.set, r.crowd) in traced and r.method in TRACED
+            for r in sorted((r for r in self.results if r.c is not None), key=lambda r: r.c or 0.0)
+            if r.c is not None and r.method in TRACED
         ]
 
     def _table(self, name: str, crowd: str) -> Shown:
@@ -161,7 +153,7 @@ class Found:
             f"{name}, crowd {crowd}: {facts['full']:.0%} full agreement, the vote is right on "
             f"{facts['vote_accuracy']:.1%}; {results[0].questions:,} questions, {results[0].runs} runs; in percent"
         )
-        head = ("method", *MEASURES, "MRR by vote", "over CA", "p by t", "p by signs", "over LPTC", "p by signs")
+        head = ("method", *MEASURES, "MRR by vote", "c", "over CA", "p by t", "p by draws", "p", "over LPTC", "p")
         return Shown(told, head, [_row(result) for result in results])
 
 
@@ -188,14 +180,17 @@ def rerank(
     return _run(data, names, runs or RUNS, seed, draws, keep, workers, say, each)
 
 
-def jobs(data: Path, keep: Path, names: Sequence[str], runs: int, seed: int) -> list[Job]:
+def jobs(
+    data: Path, keep: Path, names: Sequence[str], runs: int, seed: int, marks: Mapping[str, str] | None = None
+) -> list[Job]:
     """Return all cells of the study: runs in the outer loop, so that all crowds have a few before any has all."""
+    mark = marks or {}
     found = []
     for name in names:
         crowds = [(crowd, run) for run in range(runs) for crowd in crowds_of(name)]
-        found += [Job(str(data), str(keep), name, crowd, run, seed) for crowd, run in crowds]
+        found += [Job(str(data), str(keep), name, crowd, run, seed, None, mark.get(name, "")) for crowd, run in crowds]
         found += [
-            Job(str(data), str(keep), name, crowd, run, seed, c)
+            Job(str(data), str(keep), name, crowd, run, seed, c, mark.get(name, ""))
             for own, crowd in TRACES
             if own == name
             for run in range(min(runs, TRACE_RUNS))
@@ -217,7 +212,7 @@ def _run(
 ) -> Found:
     """Make what is not there, and gather all."""
     tell = say or (lambda _: None)
-    every = jobs(data, keep, names, runs, seed)
+    every = jobs(data, keep, names, runs, seed, {name: mark_of(data, name) for name in names})
     have = {job: cell for job in every if (cell := kept(job)) is not None}
     missing = [job for job in every if job not in have]
     interrupted, begun = False, time.monotonic()
@@ -243,87 +238,69 @@ def progress(done: int, all_: int, seconds: float, job: Job) -> str:
 def _order(cell: Cell) -> tuple[int, int, float]:
     """Return where a cell stands in the study."""
     sets = list(SETS)
-    return sets.index(cell.job.set), crowds_of(cell.job.set).index(cell.job.crowd), cell.job.c
+    return sets.index(cell.job.set), crowds_of(cell.job.set).index(cell.job.crowd), cell.job.c or 0.0
 
 
-def _place(cell: Cell) -> tuple[str, str, float]:
-    """Return the crowd of a cell, and its c."""
-    return cell.job.set, cell.job.crowd, cell.job.c
-
-
-def _results(name: str, crowd: str, c: float, cells: Sequence[Cell], draws: int) -> list[Result]:
-    """Return every method on one crowd."""
+def _results(cells: Sequence[Cell], draws: int) -> list[Result]:
+    """Return every method on one crowd, at one c or each at its own."""
+    job = cells[0].job
     methods = [method for method in METHODS if all(method in cell.values for cell in cells)]
-    table = {m: _by_question(cells, m) for m in methods}  # (Q, M)
-    questions = next(iter(table.values())).shape[0]
-    held: dict[str, dict[str, dict[str, Held]]] = {m: {} for m in methods}
-    for other in AGAINST:
-        if other in methods and questions > 1:
-            rivals = [m for m in methods if m != other]
-            for m, tests in zip(rivals, _tests([table[m] - table[other] for m in rivals], draws), strict=True):
-                held[m][other] = tests
-    reached = {m: {k: np.array([cell.values[m][k].mean() for cell in cells]) for k in MEASURES} for m in methods}
+    values, present = _by_question(cells, methods)
+    tests = _tests(values, present, methods, draws) if job.c is None else {m: {} for m in methods}
     found = []
     for m in methods:
-        runs = reached[m]
-        own = {
-            other: {k: test._replace(error=_error(runs[k] - reached[other][k])) for k, test in tests.items()}
-            for other, tests in held[m].items()
+        runs = {k: np.array([cell.values[m][k].mean() for cell in cells]) for k in MEASURES}
+        spread = {
+            t: {k: float(np.mean([np.nanstd(cell.folds[m][t][k]) for cell in cells])) for k in MEASURES}
+            for t in TARGETS
         }
-        mean, spread = (
-            {t: {k: float(np.mean([of(cell.folds[m][t][k]) for cell in cells])) for k in MEASURES} for t in TARGETS}
-            for of in (np.nanmean, np.nanstd)
-        )
-        mean["truth"] = {k: float(v.mean()) for k, v in runs.items()}
-        error = {k: _error(v) for k, v in runs.items()}
-        found.append(Result(name, crowd, m, c, questions, len(cells), mean, spread, error, runs, own))
+        mean = {
+            "truth": {k: float(v.mean()) for k, v in runs.items()},
+            "vote": {k: float(np.mean([cell.voted[m][k] for cell in cells])) for k in MEASURES},
+        }
+        cs = np.concatenate([cell.c[m] for cell in cells])
+        chosen = float(np.median(cs)) if cs.size else None
+        size = present.shape[1]
+        found.append(Result(job.set, job.crowd, m, job.c, chosen, size, len(cells), mean, spread, runs, tests[m]))
     return found
 
 
-def _error(value: Floats) -> float:
-    """Return the standard error of a mean over runs."""
-    return float(value.std(ddof=1) / value.size**0.5) if value.size > 1 else 0.0
-
-
-def _by_question(cells: Sequence[Cell], method: str) -> Floats:
-    """Return every question's measures, as means over the runs that have it (Q, M)."""
+def _by_question(cells: Sequence[Cell], methods: Sequence[str]) -> tuple[Floats, Flags]:
+    """Return every question's measures in every run (K, M, R, Q), and which runs have it (R, Q)."""
     names = list(dict.fromkeys(q for cell in cells for q in cell.questions))
     place = {q: n for n, q in enumerate(names)}
-    total, count = np.zeros((len(names), len(MEASURES))), np.zeros(len(names))
-    for cell in cells:
+    values = np.zeros((len(MEASURES), len(methods), len(cells), len(names)))
+    present = np.zeros((len(cells), len(names)), dtype=bool)
+    for r, cell in enumerate(cells):
         at = [place[q] for q in cell.questions]
-        total[at] += np.column_stack([cell.values[method][k] for k in MEASURES])
-        count[at] += 1
-    mean: Floats = total / count[:, None]
-    return mean
+        present[r, at] = True
+        for k, measure in enumerate(MEASURES):
+            for m, method in enumerate(methods):
+                values[k, m, r, at] = cell.values[method][measure]
+    return values, present
 
 
-def _tests(differences: Sequence[Floats], draws: int) -> list[dict[str, Held]]:
-    """Return, of the differences (Q, M) of each method, its tests by measure."""
-    stacked = np.stack(differences)  # (methods, Q, M)
-    found: list[dict[str, Held]] = [{} for _ in differences]
-    for k, measure in enumerate(MEASURES):
-        of = stacked[:, :, k].T  # (Q, methods)
-        random = holm(sign_flips(of, draws=draws))
-        for n in range(of.shape[1]):
-            found[n][measure] = Held(float(of[:, n].mean()), student(of[:, n]), float(random[n]))
+def _tests(values: Floats, present: Flags, methods: Sequence[str], draws: int) -> dict[str, dict[str, dict[str, Held]]]:
+    """Return, by method, other method and measure, how they compare."""
+    found: dict[str, dict[str, dict[str, Held]]] = {m: {} for m in methods}
+    for other in AGAINST:
+        rivals = [m for m in methods if m != other and (other not in BOOSTED or m in BOOSTED)]
+        if other not in methods or not rivals or present.shape[1] < 2:
+            continue
+        at = [methods.index(m) for m in rivals]
+        for k, measure in enumerate(MEASURES):
+            tests = held(values[k][at], values[k][methods.index(other)], present, draws=draws)
+            for m, test in zip(rivals, tests, strict=True):
+                found[m].setdefault(other, {})[measure] = test
     return found
-
-
-def student(difference: Floats) -> float:
-    """Return the two-sided p of a mean that is 0, by Student's t; 1 where nothing differs."""
-    n, spread = difference.size, float(difference.std(ddof=1))
-    if spread == 0:
-        return 1.0 if difference[0] == 0 else 0.0
-    return float(2 * stdtr(n - 1, -abs(float(difference.mean())) / (spread / n**0.5)))
 
 
 def _gain(result: Result | None) -> str | None:
     """Return how far a method is above CA by MRR, with a star where that is sure."""
     if result is None or "CA" not in result.held:
         return None
-    held = result.held["CA"]["MRR"]
-    return f"{100 * held.difference:+.2f}{'*' if held.random < 0.05 else ''}"
+    test = result.held["CA"]["MRR"]
+    return f"{100 * test.difference:+.2f}{'*' if test.p < 0.05 else ''}"
 
 
 def _row(result: Result) -> list[Any]:
@@ -332,10 +309,16 @@ def _row(result: Result) -> list[Any]:
     row: list[Any] = [result.method]
     row += [f"{100 * mean[k]:.2f}±{100 * spread[k]:.2f}" for k in MEASURES]
     row.append(f"{100 * result.mean['vote']['MRR']:.2f}")
-    over, best = (result.held.get(other, {}).get("MRR") for other in AGAINST)
-    row += [None] * 3 if over is None else [f"{100 * over.difference:+.2f}", _p(over.t), _p(over.random)]
-    row += [None] * 2 if best is None else [f"{100 * best.difference:+.2f}", _p(best.random)]
+    row.append(None if result.chosen is None else power(result.chosen))
+    over, best = (result.held.get(other, {}).get("MRR") for other in ("CA", "LPTC"))
+    row += [None] * 4 if over is None else [f"{100 * over.difference:+.2f}", *map(_p, (over.t, over.drawn, over.p))]
+    row += [None] * 2 if best is None else [f"{100 * best.difference:+.2f}", _p(best.p)]
     return row
+
+
+def power(c: float) -> str:
+    """Return a c as a power of two."""
+    return f"2^{np.log2(c):.0f}"
 
 
 def _p(p: float) -> str:

@@ -6,8 +6,8 @@
 - ``trecqa_letor``: TREC-QA as 24 numbers a pair, with manual labels and those of answer patterns;
 - ``cast_snippets``: sentences of passages, three judges each with approval rates. Its text may not be copied, so that
   features are where a sentence stands and the passage's NIST grade. Truth is the vote;
-- ``nyt_passages``: paragraphs, about 60 judgments each; features as before. Five judgments are drawn to learn from, and
-  truth is the vote of the others.
+- ``nyt_passages``: paragraphs, about 40 judges each; features as before. Of what a judge said of a paragraph more than
+  once the first counts. Five judges are drawn to learn from, and truth is the vote of the others.
 """
 
 from __future__ import annotations
@@ -48,12 +48,18 @@ class Rows(NamedTuple):
 
 def read_rows(folder: Path, name: str, say: Say, cache: Path | None = None, workers: int = 1) -> Rows:
     """Return a set by its name."""
+    place = folder_of(folder, name)
+    return SETS[name](place, say, cache, workers)
+
+
+def folder_of(folder: Path, name: str) -> Path:
+    """Return where a set is, refusing what is none."""
     if name not in SETS:
         raise InputError(f"is no set of this study; its sets are {', '.join(SETS)}: name them with --sets", name)
     place = folder / name
     if not place.is_dir():
         raise InputError("there is no such folder: say with --data where the sets are", str(place))
-    return SETS[name](place, say, cache, workers)
+    return place
 
 
 def _xquad(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
@@ -143,9 +149,10 @@ def _cast(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
 
 
 def _nyt(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
-    """Return paragraphs by where they stand; each run draws five judgments to learn from."""
+    """Return paragraphs by where they stand; each run draws five judges of each to learn from."""
     say(f"reading {place.name}")
-    said = _table(place / "labels.csv")
+    said = _table(place / "labels.csv").sort("timestamp", maintain_order=True)
+    said = said.unique(["item", "worker"], maintain_order=True, keep="first")  # else some both teach and vote
     grades = {row["item"]: float(row["nist_rel"]) for row in _table(place / "doc_gold.csv").iter_rows(named=True)}
     rows = said.unique("item", maintain_order=True, keep="first").select("item", "topic")
     question, document = rows["topic"].to_list(), rows["item"].to_list()
@@ -157,7 +164,7 @@ def _nyt(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     trust = dict(told.iter_rows())
 
     def crowd(rng: np.random.Generator) -> tuple[Crowd, Flags]:
-        """Draw five judgments of each paragraph; the others vote on the truth."""
+        """Draw five judges of each paragraph; the others vote on the truth."""
         item = whole.item()
         order = np.lexsort((rng.random(len(whole)), item))
         first = np.arange(len(whole)) - whole.start[item] < PANEL
