@@ -69,13 +69,14 @@ clean: ## remove the environment and what the demo wrote
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio,learn]'
 	@touch $@
 
-# Chromium for the tests of pages and PostgreSQL for those of the studio's store: the system's, which only root can
-# install. Without them these tests are skipped.
+# Chromium for the tests of pages, PostgreSQL for those of the studio's store and Java for those of Spark: the system's,
+# which only root can install. Without them these tests are skipped.
 .venv/.system: .venv/.python
 	@missing=""; \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 		|| missing="chromium"; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	java -version >/dev/null 2>&1 || missing="$$missing default-jre-headless"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing $$missing (once)"; \
