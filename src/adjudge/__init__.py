@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from adjudge.models.record import Fit
     from adjudge.models.registry import MODELS
     from adjudge.models.saved import load
+    from adjudge.models.update import update
     from adjudge.report.case import Case, case_of
     from adjudge.report.document import document
     from adjudge.report.gallery import chart
@@ -83,6 +84,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.record": ("Fit",),
     "adjudge.models.registry": ("MODELS",),
     "adjudge.models.saved": ("load",),
+    "adjudge.models.update": ("update",),
     "adjudge.report.case": ("Case", "case_of"),
     "adjudge.report.document": ("document",),
     "adjudge.report.gallery": ("chart",),
@@ -161,6 +163,7 @@ __all__ = [
     "simulate",
     "soft_labels",
     "streaks",
+    "update",
     "weights",
 ]
 

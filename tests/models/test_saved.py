@@ -1,6 +1,7 @@
 """Fits on disk: open files, damage is noticed, newer formats are refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ def folder(tmp_path):
 def test_files_are_open_ones(folder):
     """JSON, Parquet and NPZ; nothing pickled."""
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    assert json.loads((folder / "fit.json").read_text())["format"] == 3
+    assert json.loads((folder / "fit.json").read_text())["format"] == 4
 
 
 def test_gold_and_topics_survive(tmp_path):
@@ -84,11 +85,63 @@ def test_a_fit_of_the_second_format_still_loads():
     assert old.predict(new.judgments).label.size == 9
 
 
+def test_a_fit_of_the_third_format_still_loads():
+    """It had draws, and no judgments."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_3")
+    assert (old.model, len(old.items), old.draws.confusion.shape[:2]) == ("hybrid-confusion", 45, (2, 4))
+    assert (old.judgments, old.tally) == (None, None)
+
+
+def test_judgments_are_kept_in_small_codes(tmp_path):
+    """They come back as they were, with weights and topics, and are damaged as any other file is."""
+    drawn = adjudge.simulate("carpenter", topics=3, items=60, judges=10, judgments=300, gold=0).judgments
+    judgments = replace(drawn, weight=np.arange(300.0) / 100)
+    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
+    again = adjudge.load(tmp_path / "fit").judgments
+    for name in ("start", "judge", "label", "weight", "topic"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
+    assert (again.judge.dtype, again.label.dtype) == (judgments.judge.dtype, judgments.label.dtype)
+    assert again.items.equals(judgments.items)
+    assert again.scale == judgments.scale
+    with np.load(tmp_path / "fit" / "judgments.npz") as codes:
+        assert codes["judge"].dtype == np.uint8
+    (tmp_path / "fit" / "judgments.npz").unlink()
+    with pytest.raises(adjudge.InputError, match=r"is a damaged saved fit: judgments\.npz"):
+        adjudge.load(tmp_path / "fit")
+
+
+def test_judgments_of_an_earlier_fit_are_not_taken_for_its_own(tmp_path):
+    """A fit that is saved over another, without judgments, has none."""
+    judgments = adjudge.dataset("anesthesia")
+    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
+    adjudge.fit(judgments, "majority").save(tmp_path / "fit")
+    assert adjudge.load(tmp_path / "fit").judgments is None
+
+
+def test_other_judgments_are_not_saved_with_a_fit(tmp_path):
+    """Only those that it was made from."""
+    judgments = adjudge.dataset("anesthesia")
+    with pytest.raises(adjudge.UsageError, match="the fit was not made from these judgments"):
+        adjudge.fit(judgments).save(tmp_path / "fit", judgments.take(np.arange(100)))
+    assert not (tmp_path / "fit").exists()
+
+
+def test_items_that_only_gold_knows_are_kept_with_judgments(tmp_path):
+    """Nobody judged them, and they have a place all the same."""
+    judgments = adjudge.dataset("anesthesia")
+    with pytest.warns(adjudge.AdjudgeWarning, match="nobody judged gold item"):
+        fit = adjudge.fit(judgments, gold={judgments.items[0]: "1", "elsewhere": "2"})
+    fit.save(tmp_path / "fit", judgments)
+    again = adjudge.load(tmp_path / "fit")
+    assert len(again.judgments.items) == len(again.items) == 46
+    assert again.judgments.start[-1] == again.judgments.start[-2] == len(judgments)
+
+
 def test_a_newer_format_is_refused(folder):
     """A file from the future is not guessed at."""
     about = json.loads((folder / "fit.json").read_text())
     (folder / "fit.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 3"):
+    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 4"):
         adjudge.load(folder)
 
 

@@ -32,6 +32,7 @@ from adjudge.cli import (
     serve,
     simulate,
     study,
+    update,
     weights,
 )
 
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     fit.fit,
+    update.update,
     predict.predict,
     check.check,
     judges.judges,

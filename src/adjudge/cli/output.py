@@ -12,8 +12,8 @@ from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.rows import judgment_table
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
-from adjudge.models.saved import DRAWS
 from adjudge.models.saved import FILES as SAVED
+from adjudge.models.saved import SOME
 from adjudge.models.trec import FILES
 
 if TYPE_CHECKING:
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
 
 DRAWN = ("matrices.csv", "prevalence.csv", "ranks.csv")  # of a sampled fit, with intervals
-WRITTEN = ("labels.csv", "judges.csv", JUDGMENTS, *DRAWN, *SAVED, DRAWS)
+WRITTEN = ("labels.csv", "judges.csv", JUDGMENTS, *DRAWN, *SAVED, *SOME)
 
 
-def deliver(fit: Fit, judgments: Judgments, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
+def deliver(
+    fit: Fit,
+    judgments: Judgments | None,
+    out: str | None,
+    format: str | None,
+    rows: int,
+) -> None:
     """Write a fit to a folder, beside what it was made from, print it for machines, or show it to people."""
     content = None if format is None else _printed(fit, format)  # before anything is written: it may be refused
     if out is not None:
@@ -36,8 +42,9 @@ def deliver(fit: Fit, judgments: Judgments, out: str | None, format: str | None,
         if fit.draws is not None:
             drawn = zip(DRAWN, (fit.confusion, fit.prevalence, fit.ranks), strict=True)
             texts |= {name: table_text(table, "csv") for name, table in drawn}
-        texts[JUDGMENTS] = table_text(judgment_table(judgments), "parquet")
-        write_whole({**texts, **saved_files(fit)}, out)
+        if judgments is not None:
+            texts[JUDGMENTS] = table_text(judgment_table(judgments), "parquet")
+        write_whole({**texts, **saved_files(fit, judgments)}, out)
     if content is not None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.arrays import Codes, frozen
-from adjudge.errors import UsageError, quote
+from adjudge.errors import UsageError, quote, quoted
 from adjudge.judgments.gold import places
-from adjudge.judgments.table import Judgments
+from adjudge.judgments.table import Judgments, encoded
 from adjudge.kernels.block import Block
 from adjudge.models.chains import Draws
 
@@ -35,6 +35,32 @@ def as_fitted(fit: Fit, judgments: Judgments) -> Block:
         return block
     topic = fit.topic[item]
     return block._replace(topic=np.where(topic < 0, fit.params.prevalence.shape[0] - 1, topic))
+
+
+def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
+    """Return the judgments that a fit was made from with the items and judges of the fit, in its order."""
+    if judgments.scale.names != fit.scale.names:
+        given = quoted(judgments.scale.names)
+        raise UsageError(f"the fit was not made from these judgments: their labels are {given}")
+    items = fit.items.head(len(judgments.items))  # gold may tell of more, which nobody judged
+    alike = judgments.items.equals(items) and judgments.judges.equals(fit.judge_names)
+    if alike and (np.bincount(judgments.judge, minlength=fit.judged.size) == fit.judged).all():
+        return judgments.with_items(fit.items.slice(len(items)))
+    as_fitted(fit, judgments)  # says what it has never met
+    item, judge = places(judgments.items, fit.items), places(judgments.judges, fit.judge_names)
+    return encoded(
+        item[judgments.item()],
+        judge[judgments.judge],
+        judgments.label,
+        items=fit.items,
+        judges=fit.judge_names,
+        scale=fit.scale,
+        topics=fit.topics,
+        topic=fit.topic,
+        weight=judgments.weight,
+        time=judgments.time,
+        kind=fit.kind,
+    )
 
 
 def drawn(fit: Fit) -> Draws:

@@ -26,7 +26,8 @@ from adjudge.models.registry import model_named
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from adjudge.judgments.table import Names
+    from adjudge.judgments.table import Judgments, Names
+    from adjudge.kernels.block import Tally
 
 
 UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE, UNCONVERGED)
@@ -56,6 +57,8 @@ class Fit:
     draws: Draws | None = field(default=None, repr=False)  # from the posterior, where the model was sampled
     reason: str = ""  # why this model, where it was chosen by itself
     kind: str = field(default="polars", repr=False)
+    judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, where they were kept
+    tally: Tally | None = field(default=None, repr=False)  # what was counted last, where that was kept
 
     def __repr__(self) -> str:
         end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
@@ -181,11 +184,17 @@ class Fit:
 
         return to_arviz(self)
 
-    def save(self, folder: str | Path) -> None:
-        """Save to a folder of open files (JSON, Parquet, NPZ)."""
+    def update(self, new: Any, **more: Any) -> Fit:
+        """Learn from new judgments: see ``adjudge.update``."""
+        from adjudge.models.update import update
+
+        return update(self, new, **more)
+
+    def save(self, folder: str | Path, judgments: Judgments | None = None) -> None:
+        """Save to a folder of open files (JSON, Parquet, NPZ), with its judgments it can be updated from there."""
         from adjudge.models.saved import save
 
-        save(self, folder)
+        save(self, folder, judgments)
 
     def _given(self) -> list[Any]:
         """Return the label of every item; with ties="all" as text, tied labels together."""

@@ -1,5 +1,8 @@
 """A fit on disk: ``fit.json``, ``items.parquet``, ``judges.parquet``, ``params.npz``. Open formats, no pickle.
 
+Draws lie in ``draws.npz``, and the judgments that it was made from, in its codes, in ``judgments.npz``: from these it
+is updated.
+
 Files carry the number of their format. A later version reads all earlier ones; what it does not know of a
 newer one it refuses, and says so.
 """
@@ -20,23 +23,29 @@ import numpy as np
 from adjudge.arrays import Floats, frozen
 from adjudge.errors import InputError
 from adjudge.judgments.scale import Scale
+from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import columns_of, frame, table_text, write_whole
+from adjudge.kernels.block import Tally
 from adjudge.models.base import Params
 from adjudge.models.chains import Draws
+from adjudge.models.fitted import in_codes_of
 from adjudge.models.record import Fit
 
-FORMAT = 3  # 1 had no skills of judges and no more of items than their posterior; 2 had no draws
+FORMAT = 4  # 1 had no skills of judges and no more of items than their posterior; 2 no draws; 3 no judgments
 DRAWS = "draws.npz"  # of a model that was sampled
+JUDGED = "judgments.npz"  # where they were kept
+SOME = (DRAWS, JUDGED)  # fits have
 FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
 
 
-def save(fit: Fit, folder: str | Path) -> None:
-    """Write a fit into a folder, whole or not at all."""
-    write_whole(saved_files(fit), folder)
+def save(fit: Fit, folder: str | Path, judgments: Judgments | None = None) -> None:
+    """Write a fit into a folder, whole or not at all, and the judgments it was made from, where they are known."""
+    write_whole(saved_files(fit, judgments), folder)
 
 
-def saved_files(fit: Fit) -> dict[str, bytes]:
+def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes]:
     """Return the files of a saved fit by name."""
+    kept = fit.judgments if judgments is None else in_codes_of(fit, judgments)
     items: dict[str, Any] = {"item": fit.items, "label": fit.label}
     items |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
     items |= {f"more{e}": fit.more[:, e] for e in range(fit.more.shape[1])}
@@ -56,13 +65,16 @@ def saved_files(fit: Fit) -> dict[str, bytes]:
         "stopped": fit.stopped,
         "reason": fit.reason,
     }
+    counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
     files = {
         "items.parquet": table_text(frame(items), "parquet"),
         "judges.parquet": table_text(frame(judges), "parquet"),
-        "params.npz": _packed(fit.params._asdict(), np.savez_compressed),
+        "params.npz": _packed(fit.params._asdict() | counted, np.savez_compressed),
     }
     if fit.draws is not None:
         files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # draws hardly shrink, and take long to be packed
+    if kept is not None:
+        files[JUDGED] = _packed(_codes(kept), np.savez)
     about["checksums"] = {name: zlib.crc32(content) for name, content in files.items()}
     return {**files, "fit.json": json.dumps(about, indent=1).encode()}  # the one that vouches for the others, last
 
@@ -73,8 +85,8 @@ def load(folder: str | Path) -> Fit:
     missing = [name for name in FILES if not (place / name).is_file()]
     if missing:
         raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
-    drawn = [DRAWS] if (place / DRAWS).is_file() else []
-    files = {name: (place / name).read_bytes() for name in (*FILES, *drawn)}
+    some = [name for name in SOME if (place / name).is_file()]
+    files = {name: (place / name).read_bytes() for name in (*FILES, *some)}
     try:
         about = json.loads(files["fit.json"])
         if about["format"] > FORMAT:
@@ -88,7 +100,12 @@ def load(folder: str | Path) -> Fit:
             )
         params = Params(**_unpacked(files["params.npz"], Params._fields))
         fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
-        return replace(fit, draws=_draws(files[DRAWS])) if DRAWS in about["checksums"] else fit
+        return replace(
+            fit,
+            draws=_draws(files[DRAWS]) if DRAWS in sums else None,
+            judgments=_judgments(files[JUDGED], fit) if JUDGED in sums else None,
+            tally=_tally(files["params.npz"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"is a damaged saved fit: fit.json ({error})", str(folder)) from error
 
@@ -136,6 +153,34 @@ def _draws(content: bytes) -> Draws:
     """Return saved draws."""
     found = _unpacked(content, Draws._fields)
     return Draws(**{**found, "complete": bool(found["complete"].item()), "sweeps": int(found["sweeps"].item())})
+
+
+def _codes(judgments: Judgments) -> dict[str, Any]:
+    """Return what is to be kept of judgments beside the names that a fit has: codes, as small as they can be."""
+    small = np.min_scalar_type(max(len(judgments.judges) - 1, 0))
+    codes = {"start": judgments.start, "judge": judgments.judge.astype(small), "label": judgments.label}
+    return codes if judgments.weight is None else {**codes, "weight": judgments.weight}
+
+
+def _judgments(content: bytes, fit: Fit) -> Judgments:
+    """Return kept judgments, with the names of their fit."""
+    found = _unpacked(content, ("start", "judge", "label", "weight"))
+    return Judgments(
+        items=fit.items,
+        judges=fit.judge_names,
+        scale=fit.scale,
+        topics=fit.topics,
+        topic=fit.topic,
+        **{**found, "judge": frozen(found["judge"].astype(np.int32))},
+    )
+
+
+def _tally(content: bytes) -> Tally | None:
+    """Return what was counted last, where that was kept."""
+    found = _unpacked(content, [f"tally_{name}" for name in Tally._fields])
+    if not found:
+        return None
+    return Tally(found["tally_truth"], found["tally_label"], float(found["tally_evidence"].item()))
 
 
 def _stacked(items: dict[str, Any], prefix: str) -> Floats:
