@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adjudge.cli import options as o
+from adjudge.cli.fit_blocks import Large, fit_on_disk
+from adjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from adjudge.cli.show import ClimbProgress
+    from adjudge.models.options import Options
+
+USUAL_SIZE = Large()
 
 
 @o.reads_judgments()
 @o.takes("sampling", o.Sampling)
 @o.takes("prior", o.Believing)
+@o.takes("large", Large)
 def fit(
-    judgments: o.Table,
+    judgments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="JUDGMENTS",
+            help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input. With --blocks, many.",
+        ),
+    ],
     model: Annotated[
         str,
         typer.Option(
@@ -61,6 +76,7 @@ def fit(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Threads; the result is the same with any number.")
     ] = None,
+    large: Large = USUAL_SIZE,
     seed: o.Seed = 0,
     rows: o.Rows = 10,
 ) -> None:
@@ -71,12 +87,16 @@ def fit(
     and the fit itself, for `adjudge predict` and `adjudge score`. A model that is sampled also leaves
     matrices.csv, prevalence.csv and ranks.csv, all with 90 % intervals, and draws for `adjudge check`.
 
+    Judgments that memory does not hold are fitted with --blocks, to the same answer: labels are then Parquet files in
+    labels/, and a run that was stopped or killed goes on where it was when the same is asked again.
+
     \b
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
     $ adjudge fit labels.csv --model auto
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
+    $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ChainProgress, ClimbProgress
@@ -91,13 +111,19 @@ def fit(
         model_named(model)
     run = sampling.run()
     options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior())
-    refuse_late_surprises(out, format, (judgments, gold))
-    table = reading.read(judgments)
+    refuse_late_surprises(out, format, (*judgments, gold))
+    sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
+    progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
+    if large.blocks is not None:
+        _out_of_memory(judgments, model, gold, out, format, reading, options, large, threads, progress)
+        return
+    large.refuse_without_blocks()
+    if len(judgments) > 1:
+        raise UsageError(f"{len(judgments)} files are read together with --blocks FOLDER only; this is for one table")
+    table = reading.read(judgments[0])
     known = None
     if gold is not None:
         table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
-    sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
-    progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
     try:
         if model == AUTO:
             found = fit_chosen(table, known, options, trying=progress.trying, workers=threads, progress=progress)
@@ -111,4 +137,37 @@ def fit(
     if not found.converged and found.draws is None:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
     if found.stopped == "interrupted":
+        raise typer.Exit(130)
+
+
+def _out_of_memory(
+    files: list[str],
+    model: str,
+    gold: str | None,
+    out: str | None,
+    format: str | None,  # noqa: A002
+    reading: o.Reading,
+    options: Options,
+    large: Large,
+    threads: int | None,
+    progress: ClimbProgress,
+) -> None:
+    """Fit judgments in blocks, and say what was found of them."""
+    if model == "auto":
+        raise UsageError("--model auto tries models in memory: name one to fit blocks")
+    if out is None or format is not None:
+        raise UsageError("judgments in blocks are fitted into a folder: give --out FOLDER, and no --format")
+    try:
+        found = fit_on_disk(files, model, gold, out, reading, options, large, threads, progress)
+    finally:
+        progress.close()
+    shares = found.label_counts / found.label_counts.sum()
+    print(f"{found.fit.model}: {found.items:,} items, {len(found.fit.judge_names):,} judges; {found.fit.stopped}")
+    for name, share in zip(found.fit.scale.names, shares, strict=True):
+        print(f"  {name}: {share:.1%} of items")
+    print(f"wrote labels/, judges.csv and the fit to {out}")
+    if not found.fit.converged and found.fit.draws is None:
+        print(f"adjudge: warning: the fit has not converged: {found.fit.stopped}", file=sys.stderr)
+    if found.fit.stopped == "interrupted":
+        print(f"adjudge: the same command goes on from here ({found.fit.passes:,} passes)", file=sys.stderr)
         raise typer.Exit(130)

@@ -20,6 +20,7 @@ from adjudge.engines.threads import Threads
 from adjudge.errors import InputError
 from adjudge.judgments.blocks import Blocks, open_blocks
 from adjudge.judgments.shelve_gold import with_gold
+from adjudge.judgments.write import frame, table_text, write_file
 from adjudge.kernels.block import Tally
 from adjudge.models.base import Assign, Model, Params
 from adjudge.models.chains import Draws
@@ -96,6 +97,7 @@ def fit_blocks(
             hands.close()
     fit = _record(chosen, shelf, outcome, tally, chosen_options, draws)
     save(fit, place)
+    write_file(table_text(frame(fit.judge_columns()), "csv"), place / "judges.csv")
     if fit.stopped != "interrupted":
         kept.clear()
     return FitOnDisk(place, fit, shelf.items, tally.truth[0])

@@ -39,7 +39,7 @@ def encode(
 ) -> Judgments:
     """Return the judgments of a source, refusing with file and row what cannot be right."""
     roles = find_columns(source.columns, named, source.name)
-    _refuse_swapped_columns(source, roles)
+    refuse_swapped_columns(source, roles)
     columns = code_columns(source, {role: roles[role] for role in CODED if role in roles})
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not (named.get("item") and named.get("judge")):
@@ -178,7 +178,7 @@ def _refuse_twins(source: Source, label: Coded) -> None:
             raise source.wrong(f"{what}: write them alike, or give both with --labels", int(position))
 
 
-def _refuse_swapped_columns(source: Source, roles: Mapping[str, str]) -> None:
+def refuse_swapped_columns(source: Source, roles: Mapping[str, str]) -> None:
     """Refuse --item worker --judge item."""
     if is_usual(roles["item"], "judge") and is_usual(roles["judge"], "item"):
         raise source.wrong(

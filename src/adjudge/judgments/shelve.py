@@ -36,7 +36,15 @@ from adjudge.judgments.blocks import (
     parquet,
 )
 from adjudge.judgments.columns import find_columns
-from adjudge.judgments.encode import CODED, Coded, code_columns, code_names, scale_codes, weights_of
+from adjudge.judgments.encode import (
+    CODED,
+    Coded,
+    code_columns,
+    code_names,
+    refuse_swapped_columns,
+    scale_codes,
+    weights_of,
+)
 from adjudge.judgments.scale import Label, Scale
 from adjudge.judgments.source import Place, Source
 from adjudge.judgments.table import Judgments, encoded
@@ -190,6 +198,7 @@ def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
     roles, first = dict[str, str](), list[tuple[str, int]]()
     for source, rows in batches(table.files, BATCH, table.format):
         found = find_columns(source.columns, table.named, source.name)
+        refuse_swapped_columns(source, found)
         if roles and set(found) != set(roles):
             raise source.wrong(f"has other columns than the files before: {', '.join(sorted(set(found) ^ set(roles)))}")
         roles = found
@@ -217,7 +226,7 @@ def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mappi
     dropped, filled = 0, [number for number in range(piles.count) if piles.rows[number]]
     for number, pile in enumerate(filled):
         rows = piles.take(pile)
-        judgments, several = _whole_items(rows, judges, topics, scale, to_scale)
+        judgments, several = whole_items(rows, judges, topics, scale, to_scale)
         judgments, repeats = judgments.without_repeats(table.repeats)
         dropped, apart = dropped + repeats, apart or several
         judged += np.bincount(judgments.judge, minlength=len(judges))
@@ -252,7 +261,7 @@ def _scale(table: Table, seen: _Seen) -> tuple[Scale, Codes]:
     return scale_codes(source, Coded(place, names, place), table.labels, table.ordinal)
 
 
-def _whole_items(
+def whole_items(
     rows: pl.DataFrame, judges: pl.Series, topics: pl.Series, scale: Scale, to_scale: Codes
 ) -> tuple[Judgments, bool]:
     """Return the judgments of a pile, and whether an item is in several topics: it is then an item for each."""

@@ -20,6 +20,7 @@ from adjudge.models.base import Model, Params
 
 SMOOTHING = 0.01  # of a label, spread over all labels of each truth
 STEPS = 60
+LEAST = 1e-9  # chance that is told from none: below it is rounding, which leaps in its logarithm would make much of
 
 
 def weigh(block: Block, params: Params) -> Tally:
@@ -57,7 +58,7 @@ def knowing(counts: Floats) -> Floats:
 def know_or_spam(tally: Tally, start: Params) -> Params:
     """Return the judges' most likely chances of knowing and spamming."""
     everybody = tally.label.sum(axis=0)[None]
-    skill = np.log(np.maximum(knowing(np.concatenate([tally.label, everybody])), FLOOR))  # (J + 1, 1 + K)
+    skill = np.log(np.maximum(knowing(np.concatenate([tally.label, everybody])), LEAST))  # (J + 1, 1 + K)
     confusion = _mixed(skill)
     return Params(normal(tally.truth, start.prevalence), confusion[:-1], confusion[-1], skill[:-1], skill[-1])
 

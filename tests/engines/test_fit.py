@@ -1,0 +1,229 @@
+"""Fits of blocks on disk: the answer of a fit in memory, whatever the model; killed, they go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from tests.engines.conftest import crowd, same_answer
+
+import adjudge
+from adjudge.engines.fit import fit_blocks
+from adjudge.engines.threads import Threads
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.judgments.shelve import Table, shelve
+from adjudge.models.chains import Run
+from adjudge.models.options import Options
+from adjudge.models.registry import MODELS
+
+SHORT = Run(2, 20, 60)
+
+
+def quiet(work, *given, **named):
+    """Do something of which chains that are short, and gold that nobody judged, would be said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)
+        return work(*given, **named)
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["without-gold", "with-gold"])
+@pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name].binary])
+def test_blocks_give_the_answer_of_memory(shelf, tmp_path, name, told):
+    """Labels exactly, numbers to 1e-9, of every model that takes three labels."""
+    run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
+    gold = shelf.gold if told else None
+    found = quiet(fit_blocks, shelf.blocks, name, gold, out=tmp_path, options=Options(run=run, seed=3))
+    same_answer(found, quiet(adjudge.fit, shelf.judgments, name, gold, run=run, seed=3))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].binary or MODELS[name].sampler])
+def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
+    """Also of models for two labels, and of the sampler's own way with two."""
+    table, gold = crowd(3_000, labels=2)
+    table.write_csv(tmp_path / "labels.csv")
+    blocks = shelve(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
+    run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
+    found = quiet(fit_blocks, blocks, name, gold, out=tmp_path / "fit", options=Options(run=run))
+    same_answer(found, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
+
+
+def test_the_file_itself_gives_the_same_labels(shelf, tmp_path):
+    """Whatever the order of its rows: ties are broken by name."""
+    for name in ("majority", "dawid-skene", "ordinal"):
+        found = fit_blocks(shelf.blocks, name, out=tmp_path / name, options=Options(seed=5))
+        same_answer(found, adjudge.fit(adjudge.read(shelf.file, ordinal=True), name, seed=5))
+
+
+def test_weights_count(shelf, tmp_path):
+    """As in memory."""
+    table = pl.read_parquet(shelf.file)
+    table.with_columns(weight=pl.Series(np.arange(table.height) % 3 + 0.5)).write_parquet(tmp_path / "w.parquet")
+    blocks = shelve(Table([tmp_path / "w.parquet"], {}), tmp_path / "blocks", block=1_500)
+    same_answer(fit_blocks(blocks, out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet"))
+
+
+def test_gold_that_is_not_to_inform(shelf, tmp_path):
+    """Prevalence is not told by gold where the prior says so."""
+    prior, run = adjudge.Prior(gold_informs=False), Run(2, 10, 30)
+    options = Options(run=run, prior=prior)
+    found = quiet(fit_blocks, shelf.blocks, "hierarchical", shelf.gold, out=tmp_path, options=options)
+    same_answer(found, quiet(adjudge.fit, shelf.judgments, "hierarchical", shelf.gold, run=run, prior=prior))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_threads_changes_nothing(shelf, tmp_path, workers):
+    """Not even the last bit."""
+    one, other = (fit_blocks(shelf.blocks, out=tmp_path / str(many), engine=Threads(many)) for many in (workers, 2))
+    assert (one.fit.params.confusion == other.fit.params.confusion).all()
+    assert one.fit.evidence == other.fit.evidence
+
+
+def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
+    """From which new items are judged, and whose judges can be shown."""
+    fit_blocks(shelf.blocks, out=tmp_path)
+    saved, memory = adjudge.load(tmp_path), adjudge.fit(shelf.judgments)
+    assert_frame_equal(saved.judges, memory.judges, rel_tol=1e-9)
+    new = pl.DataFrame({"item": ["n1", "n1", "n2"], "judge": ["w1", "w2", "w3"], "label": [0, 1, 2]})
+    assert_frame_equal(saved.predict(new).labels, memory.predict(new).labels, rel_tol=1e-9)
+
+
+def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
+    """Before anything is computed."""
+    with pytest.raises(UsageError, match="fixed length"):
+        fit_blocks(
+            shelf.blocks, "hierarchical", out=tmp_path, options=Options(run=Run(2, 10, 300, until_converged=True))
+        )
+    with pytest.raises(UsageError, match="is for two labels"):
+        fit_blocks(shelf.blocks, "kos", out=tmp_path)
+    with pytest.raises(InputError, match="none of the 1 gold items was judged"):
+        fit_blocks(shelf.blocks, gold={"strange": 1}, out=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file; --out needs a folder"):
+        fit_blocks(shelf.blocks, out=tmp_path / "file")
+
+
+def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path):
+    """What is read back is this fit alone."""
+    stale = tmp_path / "labels" / "part-00099.parquet"
+    stale.parent.mkdir()
+    stale.write_bytes(b"")
+    found = fit_blocks(shelf.blocks, "majority", out=tmp_path)
+    assert found.labels.collect().height == shelf.blocks.items
+
+
+PROGRAM = """
+import sys, time
+from adjudge.engines.fit import fit_blocks
+from adjudge.models.chains import Run
+from adjudge.models.options import Options
+folder, out, model, log = sys.argv[1:]
+options = Options(tolerance=0, iterations=40) if model == "dawid-skene" else Options(run=Run(2, 50, 250))
+def progress(passes, evidence):
+    with open(log, "a") as file:
+        print(passes, file=file)
+    time.sleep(0.02)
+fit_blocks(folder, model, out=out, options=options, every=0.0, progress=progress)
+"""
+
+
+def passes_of(log):
+    """Return the passes that were told so far."""
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+def kept(folder):
+    """Return how many passes a checkpoint has behind it."""
+    climb, chain = folder / "climb.npz", folder / "chain-0.npz"
+    about = json.loads(str(np.load(climb if climb.exists() else chain)["about"]))
+    return about["passes"] if "passes" in about else about["counts"][0]
+
+
+@pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion"])
+@pytest.mark.filterwarnings("ignore::adjudge.errors.AdjudgeWarning")
+def test_a_run_that_is_killed_goes_on_to_the_same_answer(shelf, tmp_path, model):
+    """SIGKILL in the middle, twice: what was done is not done again, and the answer is that of a run in peace."""
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(shelf.blocks.folder), str(tmp_path / "out"), model]
+    done = []
+    for number in range(2):
+        log = tmp_path / f"log{number}"
+        process = subprocess.Popen([*command, str(log)])
+        deadline = time.monotonic() + 60
+        while len(passes_of(log)) < (10 if model == "dawid-skene" else 1) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        done.append(kept(tmp_path / "out" / "checkpoint"))
+    assert 0 < done[0] < done[1]
+    subprocess.run([*command, str(tmp_path / "log2")], check=True)
+    options = {"tolerance": 0, "iterations": 40} if model == "dawid-skene" else {"run": Run(2, 50, 250)}
+    chosen = Options(**options)
+    peace = fit_blocks(shelf.blocks, model, out=tmp_path / "peace", options=chosen)
+    resumed = adjudge.load(tmp_path / "out")
+    assert (resumed.params.confusion == peace.fit.params.confusion).all()
+    assert resumed.passes == peace.fit.passes
+    parts = [pl.read_parquet(f"{tmp_path}/{place}/labels/*.parquet") for place in ("out", "peace")]
+    assert parts[0].equals(parts[1])
+    assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_ctrl_c_keeps_what_is_found_and_goes_on(shelf, tmp_path):
+    """The same asked again ends where it would have ended."""
+
+    def impatient(passes, evidence):
+        if passes == 6:
+            raise KeyboardInterrupt
+
+    options = Options(tolerance=0, iterations=30)
+    stopped = fit_blocks(shelf.blocks, out=tmp_path / "a", options=options, every=0.0, progress=impatient)
+    assert stopped.fit.stopped == "interrupted"
+    assert stopped.labels.collect().height == shelf.blocks.items
+    seen = []
+    whole = fit_blocks(
+        shelf.blocks, out=tmp_path / "a", options=options, progress=lambda passes, evidence: seen.append(passes)
+    )
+    peace = fit_blocks(shelf.blocks, out=tmp_path / "b", options=options)
+    assert seen[0] > 3
+    assert (whole.fit.params.confusion == peace.fit.params.confusion).all()
+    assert whole.fit.evidence == peace.fit.evidence
+
+
+def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
+    """Another model, or another option, begins anew."""
+
+    def impatient(passes, evidence):
+        if passes == 4:
+            raise KeyboardInterrupt
+
+    fit_blocks(shelf.blocks, out=tmp_path, options=Options(seed=1), every=0.0, progress=impatient)
+    seen = []
+    fit_blocks(shelf.blocks, "one-coin", out=tmp_path, progress=lambda passes, evidence: seen.append(passes))
+    assert seen[0] == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="resident size is read from /proc")
+def test_resident_size_does_not_grow_with_the_judgments(tmp_path):
+    """Eight times the judgments in blocks of the same size take about the same memory."""
+    program = """
+import sys
+from adjudge.engines.fit import fit_blocks
+from adjudge.models.options import Options
+fit_blocks(sys.argv[1], out=sys.argv[2], options=Options(iterations=4))
+with open("/proc/self/status") as status:
+    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+"""
+    sizes = []
+    for many in (500_000, 4_000_000):
+        rng, folder = np.random.default_rng(0), tmp_path / str(many)
+        table = {"item": rng.integers(0, many // 5, many), "judge": rng.integers(0, 50, many)}
+        pl.DataFrame({**table, "label": rng.integers(0, 3, many)}).write_parquet(tmp_path / f"{many}.parquet")
+        shelve(Table([tmp_path / f"{many}.parquet"], {}), folder, block=250_000)
+        command = [sys.executable, "-W", "ignore", "-c", program, str(folder), str(folder) + "-fit"]
+        sizes.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024)
+    assert sizes[1] - sizes[0] < 40  # MiB; the judgments themselves are 25 MiB more, and their posteriors 19

@@ -1,0 +1,220 @@
+"""Tables into blocks: the same judgments, whatever their order, their size, and the way they are cut."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.judgments import shelve as room
+from adjudge.judgments.blocks import MANIFEST, open_blocks
+from adjudge.judgments.shelve import Table, shelve
+
+
+def rows(many=3_000, items=700, judges=30, seed=0):
+    """Return judgments in no order."""
+    rng = np.random.default_rng(seed)
+    item = rng.integers(0, items, many)
+    return pl.DataFrame(
+        {
+            "item": [f"d{i}" for i in item],
+            "judge": [f"w{j}" for j in rng.integers(0, judges, many)],
+            "label": rng.integers(0, 4, many),
+            "topic": [f"t{i % 5}" for i in item],
+            "weight": rng.integers(1, 4, many) / 2,
+        }
+    )
+
+
+def plain(judgments):
+    """Return judgments as rows in an order of their own."""
+    item, judge = judgments.items.cast(str).to_list(), judgments.judges.cast(str).to_list()
+    columns = {
+        "item": [item[i] for i in judgments.item()],
+        "judge": [judge[j] for j in judgments.judge],
+        "label": [judgments.scale.names[k] for k in judgments.label],
+    }
+    if judgments.topic is not None:
+        topics = judgments.topics.to_list()
+        columns["topic"] = [topics[judgments.topic[i]] for i in judgments.item()]
+    if judgments.weight is not None:
+        columns["weight"] = judgments.weight
+    table = pl.DataFrame(columns)
+    return table.sort(table.columns)
+
+
+def alike(one, other):
+    """Whether two tables hold the same judgments, with judges and labels in the same order."""
+    assert one.judges.cast(str).to_list() == other.judges.cast(str).to_list()
+    assert one.scale == other.scale
+    assert plain(one).equals(plain(other))
+    return True
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "tsv", "jsonl"])
+def test_blocks_hold_what_was_in_the_file(tmp_path, monkeypatch, ending):
+    """In any format, in many batches and blocks."""
+    monkeypatch.setattr(room, "BATCH", 500)
+    file, table = tmp_path / f"labels.{ending}", rows()
+    writers = {"csv": table.write_csv, "parquet": table.write_parquet, "jsonl": table.write_ndjson}
+    writers.get(ending, lambda path: table.write_csv(path, separator="\t"))(file)
+    blocks = shelve(Table([file], {}), tmp_path / "blocks", block=400)
+    assert len(blocks.parts) > 4
+    assert len(blocks) == 3_000
+    assert alike(blocks.read(), adjudge.read(file))
+    assert blocks.judged.sum() == 3_000
+    assert blocks.weight == table["weight"].sum()
+
+
+def test_an_item_is_in_one_block(tmp_path):
+    """Whole, and in the order its judgments came."""
+    file = tmp_path / "labels.csv"
+    rows().write_csv(file)
+    blocks = shelve(Table([file], {}), tmp_path / "blocks", block=300)
+    names = [blocks.names(number).to_list() for number in range(len(blocks.parts))]
+    assert sum(map(len, names)) == len({name for some in names for name in some}) == blocks.items
+    whole, own = adjudge.read(file), blocks.block(1)
+    item = names[1][0]
+    place = whole.items.to_list().index(item)
+    known = whole.judge[whole.start[place] : whole.start[place + 1]]
+    assert (own.cell[: own.start[1]] // own.labels == known).all()
+
+
+def test_many_files_are_one_table(tmp_path):
+    """Cut anywhere."""
+    table = rows()
+    for number in range(3):
+        table[number * 1_000 : (number + 1) * 1_000].write_parquet(tmp_path / f"{number}.parquet")
+    table.write_parquet(tmp_path / "all.parquet")
+    files = [tmp_path / f"{number}.parquet" for number in range(3)]
+    assert alike(shelve(Table(files, {}), tmp_path / "b").read(), adjudge.read(tmp_path / "all.parquet"))
+
+
+def test_numbers_stay_numbers(tmp_path):
+    """Of items, judges and labels."""
+    table = pl.DataFrame({"item": [3, 1, 3, 2], "judge": [7, 7, 8, 8], "label": [1, 0, 1, 1]})
+    table.write_parquet(tmp_path / "t.parquet")
+    blocks = shelve(Table([tmp_path / "t.parquet"], {}), tmp_path / "b")
+    assert sorted(blocks.names(0).to_list()) == [1, 2, 3]
+    assert blocks.judges.to_list() == [7, 8]
+    assert blocks.scale.labels == (0, 1)
+
+
+def test_an_item_in_several_topics_is_several_items(tmp_path):
+    """Called as in memory, in all blocks alike."""
+    table = rows().with_columns(topic=pl.Series([f"t{n % 3}" for n in range(3_000)]))
+    table.write_csv(tmp_path / "t.csv")
+    with pytest.warns(AdjudgeWarning, match="in several topics"):
+        blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=500)
+    with pytest.warns(AdjudgeWarning, match="in several topics"):
+        whole = adjudge.read(tmp_path / "t.csv")
+    assert alike(blocks.read(), whole)
+
+
+@pytest.mark.parametrize("how", ["merge", "drop"])
+def test_repeats_are_dropped_as_in_memory(tmp_path, how):
+    """A judge's repeats on an item are in one block, so each block can tell."""
+    rows(items=50, judges=5).write_csv(tmp_path / "t.csv")
+    with pytest.warns(AdjudgeWarning, match="repeats"):
+        blocks = shelve(Table([tmp_path / "t.csv"], {}, repeats=how), tmp_path / "b", block=500)
+    with pytest.warns(AdjudgeWarning, match="repeats"):
+        whole = adjudge.read(tmp_path / "t.csv", repeats=how)
+    assert len(blocks) == len(whole) == blocks.judged.sum()
+    assert plain(blocks.read()).equals(plain(whole))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,judge,label\na,b,1\na,,1\n", r"t.csv, row 3: the judge \(column 'judge'\) is empty"),
+        ("item,judge,label\na,b,1\n\n\na,c,maybe\n", r"t.csv, row 5: label 'maybe' is not one of '0', '1'"),
+        ("item,judge\na,b\n", "no column for the label"),
+        ("item,judge,label\n", "a header and no rows"),
+        ("", "is empty"),
+        ('item,judge,label\na,b,"1\n', "quotation mark is opened and not closed"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_row(tmp_path, text, said):
+    """As of a file that is read whole, and nothing is left behind."""
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        shelve(Table([tmp_path / "t.csv"], {}, labels=["0", "1"]), tmp_path / "b")
+    assert not (tmp_path / "b" / MANIFEST).exists()
+    assert not list(tmp_path.glob("b/.piles"))
+
+
+def test_rows_are_counted_over_batches(tmp_path, monkeypatch):
+    """Also where a value spans lines."""
+    monkeypatch.setattr(room, "BATCH", 50)
+    lines = [f'"it\nem{n}",w{n % 7},1' for n in range(600)] + ["x,,1"]
+    (tmp_path / "t.csv").write_text("item,judge,label\n" + "\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="row 1202: the judge"):
+        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+
+
+def test_files_with_other_columns_are_refused(tmp_path):
+    """Not left to guesses."""
+    rows().write_csv(tmp_path / "a.csv")
+    rows().drop("topic").write_csv(tmp_path / "b.csv")
+    with pytest.raises(InputError, match=r"b.csv: has other columns than the files before: topic"):
+        shelve(Table([tmp_path / "a.csv", tmp_path / "b.csv"], {}), tmp_path / "blocks")
+
+
+def test_blocks_are_made_once(tmp_path):
+    """And those of other files are not taken for them."""
+    file = tmp_path / "t.csv"
+    rows().write_csv(file)
+    made = shelve(Table([file], {}), tmp_path / "b")
+    stamp = (tmp_path / "b" / MANIFEST).stat().st_mtime_ns
+    assert len(shelve(Table([file], {}), tmp_path / "b")) == len(made)
+    assert (tmp_path / "b" / MANIFEST).stat().st_mtime_ns == stamp
+    with pytest.raises(InputError, match="blocks of other files, or of the same read in another way"):
+        shelve(Table([file], {}, repeats="drop"), tmp_path / "b")
+    rows(many=10).write_csv(file)
+    with pytest.raises(InputError, match="blocks of other files"):
+        shelve(Table([file], {}), tmp_path / "b")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    """Nothing is written into it."""
+    rows().write_csv(tmp_path / "t.csv")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="is not empty, and is not a folder of blocks"):
+        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+    with pytest.raises(UsageError, match="no file"):
+        shelve(Table([], {}), tmp_path / "c")
+
+
+def test_memory_bounds_blocks(tmp_path):
+    """The less there is, the more of them."""
+    rows().write_csv(tmp_path / "t.csv")
+    few = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "few")
+    many = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "many", memory=60_000)
+    assert len(few.parts) == 1
+    assert len(many.parts) >= 9
+
+
+def test_damage_is_noticed(tmp_path):
+    """In any file of the folder, before anything is computed from it."""
+    rows().write_csv(tmp_path / "t.csv")
+    folder = tmp_path / "b"
+    shelve(Table([tmp_path / "t.csv"], {}), folder)
+    for name in ("block-00000.bin", "judges.parquet", "topics.parquet"):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+        with pytest.raises(InputError, match="damaged"):
+            open_blocks(folder).block(0)
+        (folder / name).write_bytes(content)
+    about = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**about, "format": 9}))
+    with pytest.raises(InputError, match="format 9 by a newer adjudge"):
+        open_blocks(folder)
+    (folder / MANIFEST).write_text("{")
+    with pytest.raises(InputError, match="damaged manifest"):
+        open_blocks(folder)
+    (folder / MANIFEST).unlink()
+    with pytest.raises(InputError, match=r"is not a folder of blocks: manifest.json is missing"):
+        open_blocks(folder)
