@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from adjudge.engines.sent import Sent
 from adjudge.judgments.blocks import Blocks, opened
 from adjudge.kernels.block import Tally, add
 
 Step: TypeAlias = Callable[[Blocks, int, Any], Tally]  # blocks, the number of one, and what is sent to all
 Address: TypeAlias = tuple[str, str | None]
 
-MOST_TASKS = 1_024  # that a pass is made of; beyond, a task takes several blocks
+MOST_TASKS, FEWEST_TASKS = 1_024, 64  # that a pass is made of; beyond, a task takes several blocks
+MOST_BYTES = 1 << 33  # of all their tallies together, where these are large
 
 
 class Engine(Protocol):
@@ -33,15 +35,15 @@ class Engine(Protocol):
 
 def runs(blocks: Blocks) -> list[range]:
     """Return the blocks in runs, one a task: how many depends on the data alone, and so do the sums."""
-    count = len(blocks.parts)
-    size = -(-count // MOST_TASKS)
+    count, tally = len(blocks.parts), 8 * len(blocks.judges) * len(blocks.scale) ** 2
+    size = -(-count // max(FEWEST_TASKS, min(MOST_TASKS, MOST_BYTES // tally)))
     return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
 
 def tally_of(address: Address, numbers: Sequence[int], step: Step, params: Any) -> Tally:
     """Take a step over some blocks, wherever this process is, and add up in their order."""
     blocks = opened(address)
-    return add(_tallies(blocks, numbers, step, params))
+    return Sent(*add(_tallies(blocks, numbers, step, params)))
 
 
 def _tallies(blocks: Blocks, numbers: Sequence[int], step: Step, params: Any) -> Iterator[Tally]:
