@@ -27,6 +27,7 @@ import search
 import simulation
 import starting
 import studio
+import update
 import weights
 from claim import Claim
 
@@ -61,6 +62,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
+    "update": ("Growing data: `adjudge update`, measured", f" ({machine()}).", update.measure),
     "search": ("Searching and describing, measured", f" ({machine()}).", search.measure),
 }
 FILES = {  # where a page is not called as it is asked for
