@@ -76,14 +76,16 @@ def _left(rises: list[float]) -> float:
 
 def _mixed(shown: list[tuple[Floats, Floats]], last: Tally) -> Tally:
     """Return the mixture of steps whose change is least, each cell weighed by how well it is known."""
-    said, seen = (np.column_stack(each) for each in zip(*shown, strict=True))  # (cells, steps)
-    if seen.shape[1] == 1:
+    if len(shown) == 1:
         return last
-    sure = 1 / np.sqrt(np.maximum(np.abs(seen[:, -1]), 1.0))
-    change = (seen - said) * sure[:, None]
-    shares = np.linalg.lstsq(change[:, :-1] - change[:, -1:], -change[:, -1], rcond=1e-10)[0]
-    mixed = seen[:, -1] + (seen[:, :-1] - seen[:, -1:]) @ shares
-    mixed = np.where((mixed > 0) | (seen[:, -1] <= 0), mixed, seen[:, -1])  # no cell is mixed out of its bounds
+    said, seen = (np.array(each) for each in zip(*shown, strict=True))  # (steps, cells)
+    change = (seen - said) / np.sqrt(np.maximum(np.abs(seen[-1]), 1.0))
+    apart = change[:-1] - change[-1]
+    # by einsum: threads of BLAS would spin beside those of the passes, for a few numbers
+    alike, aim = np.einsum("ac,bc->ab", apart, apart), np.einsum("ac,c->a", apart, -change[-1])
+    shares = np.linalg.lstsq(alike, aim, rcond=1e-12)[0]
+    mixed = seen[-1] + np.einsum("a,ac->c", shares, seen[:-1] - seen[-1])
+    mixed = np.where((mixed > 0) | (seen[-1] <= 0), mixed, seen[-1])  # no cell is mixed out of its bounds
     size = last.truth.size
     return last._replace(truth=mixed[:size].reshape(last.truth.shape), label=mixed[size:].reshape(last.label.shape))
 
