@@ -240,6 +240,28 @@ def test_ctrl_c_ends_it_with_what_it_has():
     np.testing.assert_allclose(updated.posterior.sum(axis=1), 1)
 
 
+def test_ctrl_c_in_the_second_climb_is_said():
+    """What it might have found is not known."""
+    judgments = crowd()
+    old, new = parted(judgments, some_of(judgments, 0.05))
+    heard = []
+
+    def later(passes, evidence):
+        heard.append(passes)
+        if len(heard) > 1 and passes == 1:
+            raise KeyboardInterrupt
+
+    assert adjudge.update(adjudge.fit(old), new, old, progress=later).stopped == "interrupted"
+
+
+def test_gold_may_be_a_path(tmp_path):
+    """As where it is fitted."""
+    judgments = crowd()
+    (tmp_path / "gold.csv").write_text("item,label\ni2,2\n")
+    updated = adjudge.update(adjudge.fit(judgments), judgments.take(np.arange(9)), judgments, tmp_path / "gold.csv")
+    assert updated.label[list(updated.items).index("i2")] == 2
+
+
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("name", ["dawid-skene", "one-coin", "single-confusion", "zencrowd"])
 def test_online_is_near_and_leaves_the_rest_alone(name, kept):

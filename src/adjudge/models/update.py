@@ -8,6 +8,7 @@ no more is left to climb than where a fit from the beginning ends.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ def update(
     >>> first, rest = judgments.take(range(200)), judgments.take(range(200, len(judgments)))
     >>> fit = adjudge.fit(first)
     >>> adjudge.update(fit, rest, first)
-    Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -263.68)
+    Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -189.41)
     """
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
@@ -128,6 +129,8 @@ def _exact(task: _Task) -> Fit:
             other = infer(judgments, fit.model, gold, **vars(options), workers=workers, progress=progress)
             if other.evidence[-1] > found.evidence[-1]:
                 found, tally = replace(other, passes=found.passes + other.passes), None
+            elif other.stopped == "interrupted":  # it might have ended higher
+                found = replace(found, stopped=other.stopped)
     return replace(found, reason=fit.reason, kind=fit.kind, judgments=judgments, tally=tally)
 
 
@@ -406,7 +409,7 @@ def _own(fit: Fit, judgments: Judgments | None) -> Judgments | None:
 def _gold(fit: Fit, known: Known, gold: Any) -> tuple[Known, Codes]:
     """Return the names, with items that only gold knows, and what is known of all truths; refuse another truth."""
     told = _told(fit, len(known.items))
-    if gold is None or not len(gold):
+    if gold is None or (isinstance(gold, Mapping) and not gold):
         return known, told
     empty = np.zeros(0, np.int32)
     bare = Judgments(
