@@ -1,5 +1,8 @@
 """Paper 004: equation 1 by hand, equation 3 as scikit-learn has it, and what its own numbers say."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +16,49 @@ from adjudge.learn.study_crowds import REGIMES, drawn, full_agreement
 from adjudge.learn.study_methods import METHODS, Task, scores
 from adjudge.learn.study_sets import read_rows
 from adjudge.learn.weights import weights
+
+PAGE = Path(__file__).parents[2] / "docs" / "paper-004.md"
+TEXT = ("xquad_sentences", "qa_wikiqa", "trecqa_letor")
+
+
+def gains(page):
+    """Return the gains over CA that the page shows, by set, crowd and method: points, and whether they are starred."""
+    found = {}
+    for part in page.split("\n## Gains on ")[1:]:
+        name, lines = part.split("\n", 1)[0], [line for line in part.split("\n## ")[0].splitlines() if line[:1] == "|"]
+        head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+        for method, *cells in rows:
+            for crowd, cell in zip(head[1:], cells, strict=True):
+                if cell != "-":
+                    found[name, crowd, method] = float(cell.split("\\")[0].split()[0]), "*" in cell
+    return found
+
+
+def listed(text):
+    """Return the crowds of a sentence such as: `a` (x, y), `b` (z)."""
+    return {(name, crowd) for name, crowds in re.findall(r"`(\w+)` \(([^)]*)\)", text) for crowd in crowds.split(", ")}
+
+
+def test_the_page_says_in_words_what_its_tables_star():
+    """Crowd by crowd, for every method, the shipped crowd among them; and how far gains go."""
+    page = PAGE.read_text(encoding="utf8")
+    shown = {at: cell for at, cell in gains(page).items() if at[0] in TEXT}
+    crowds = {at[:2] for at in shown}
+    assert ("xquad_sentences", "shipped") in crowds
+    said = page.split("- Surely above or below CA, of ")[1].split("- Surely above or below LPTC")[0]
+    assert said.startswith(f"{len(crowds)} simulated crowds ({len(crowds) - 1} of ours and the one that ships):")
+    pattern = r"  - `(.+?)`: above on (\d+)(.*?); below on (\d+)(.*?); mean (\S+), from (\S+) to (\S+)\."
+    sentences = re.findall(pattern, said)
+    assert len(sentences) > 12
+    for method, up, above, down, below, mean, least, most in sentences:
+        own = {at[:2]: cell for at, cell in shown.items() if at[2] == method}
+        assert own.keys() == crowds
+        assert listed(above) == {at for at, (points, star) in own.items() if star and points > 0}, method
+        assert listed(below) == {at for at, (points, star) in own.items() if star and points < 0}, method
+        assert (int(up), int(down)) == (len(listed(above)), len(listed(below)))
+        points = [points for points, _ in own.values()]
+        assert (float(least), float(most)) == pytest.approx((min(points), max(points)), abs=0.011)
+        assert float(mean) == pytest.approx(np.mean(points), abs=0.011)
 
 
 def test_equation_1_weighs_a_passage_by_its_judges():
@@ -58,7 +104,7 @@ def test_five_judges_who_err_alone_are_nearly_always_right():
 def test_learning_beats_bm25_as_in_the_paper(shared):
     """On TREC-QA, by far; RE, CA and the schemes lie close together."""
     rows = read_rows(shared("data"), "trecqa_letor", lambda _: None)
-    task = Task(rows, drawn(rows.truth, REGIMES["paper"], np.random.default_rng(0), rows.bm25), rows.truth)
+    task = Task(rows, drawn(rows.truth, REGIMES["paper"], np.random.default_rng(0), rows.bm25), rows.truth, 1.0)
     fold = fold_of(rows.question)
     reached = {
         name: ranked(scores(task, METHODS[name], fold), rows.truth, rows.question, rows.document).means()["MRR"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,8 @@ AXES = Axes(
     "rerank",
     "what slack costs",
     "c",
-    "c",
+    "log2 of c",
     {"MRR": "MRR, percent", "MAP": "MAP, percent", "P@1": "P@1, percent"},
-    log=True,
 )
 
 
@@ -57,7 +57,7 @@ def figure(found: Found) -> str:
     """Return the figure of c, as an SVG."""
     from adjudge.report.figure_curves import svg
 
-    points = [Point(panel, c, method, values) for panel, c, method, values in found.curves()]  # type: ignore[arg-type]
+    points = [Point(panel, log2(c), method, values) for panel, c, method, values in found.curves()]  # type: ignore[arg-type]
     runs = min(value.size for point in points for value in point.values.values())
     return svg(Curves(AXES, tuple(points), runs))
 
