@@ -71,7 +71,7 @@ def _xquad(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     questions = {row[0]: row[1] for row in _lines(place / "questions.tsv")}
     question, document = table["question"].to_list(), table["passage"].to_list()
     pairs = [(questions[q], text[d]) for q, d in zip(question, document, strict=True)]
-    names, X = _features(pairs, place.name, say, cache, workers)
+    names, X = _features(pairs, question, place.name, say, cache, workers)
     trust = {
         row["worker"]: float(row["trust"]) for row in _table(place / "simulated_workers.csv").iter_rows(named=True)
     }
@@ -97,7 +97,7 @@ def _wikiqa(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     question = [f"{split}{q}" for split, q, *_ in rows]
     document = [f"p{n:05d}" for n in range(len(rows))]
     pairs = [(row[2], row[3]) for row in rows]
-    names, X = _features(pairs, place.name, say, cache, workers)
+    names, X = _features(pairs, question, place.name, say, cache, workers)
     truth = np.array([row[4] == "1" for row in rows])
     bm25 = X[:, names.index("bm25")] if "bm25" in names else None
     return Rows(place.name, np.array(question), np.array(document), names, X, truth, None, bm25)
@@ -183,13 +183,13 @@ SETS: Mapping[str, Callable[[Path, Say, Path | None, int], Rows]] = {
 
 
 def _features(
-    pairs: Sequence[tuple[str, str]], name: str, say: Say, cache: Path | None, workers: int
+    pairs: Sequence[tuple[str, str]], topics: Sequence[str], name: str, say: Say, cache: Path | None, workers: int
 ) -> tuple[tuple[str, ...], Floats]:
     """Return the features of question-passage pairs, kept in the folder of the study."""
     from adjudge.learn.features import features
 
     say(f"features of {len(pairs):,} pairs of {name}")
-    found = features(pairs, workers=workers, cache=None if cache is None else cache / "features")
+    found = features(pairs, topics=topics, workers=workers, cache=None if cache is None else cache / "features")
     return tuple(found.names), np.asarray(found.X, dtype=float)
 
 
