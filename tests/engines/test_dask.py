@@ -313,6 +313,14 @@ def test_blocks_by_a_relative_path(shelf, whole, monkeypatch):
     assert whole.map_sum(blocks, counted, 1.0).evidence == len(blocks.parts)
 
 
+def test_labels_by_a_relative_path(shelf, whole, tmp_path, monkeypatch):
+    """Workers write them where the driver means."""
+    monkeypatch.chdir(tmp_path)
+    found = fit_blocks(shelf.blocks, "majority", out="fit", engine=whole)
+    monkeypatch.chdir(shelf.blocks.folder)
+    same_answer(found, adjudge.fit(shelf.judgments, "majority"))
+
+
 def test_what_a_worker_cannot_read(shelf, whole):
     """The file is named, and that all workers must see it."""
     with pytest.raises(InputError, match=r"^/nowhere/state.npz: a Dask worker on .* \(No such file.*must see it"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -94,9 +95,7 @@ def looked(address: Address) -> tuple[str, int | None]:
 
 def version() -> str:
     """Return the version of adjudge, wherever this process is."""
-    from adjudge import __version__
-
-    return __version__
+    return str(sys.modules["adjudge"].__version__)
 
 
 def _refuse_unfit_scheduler(client: Any, scheduler: str) -> None:

@@ -105,7 +105,7 @@ def fit_blocks(
 
 def _ready(out: str | Path) -> Path:
     """Return the folder to write to, made if it is not there."""
-    place = Path(out)
+    place = Path(out).absolute()  # workers may have been started elsewhere
     if place.exists() and not place.is_dir():
         raise InputError("is a file; --out needs a folder", str(out))
     try:
