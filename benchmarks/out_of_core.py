@@ -44,7 +44,9 @@ for number, first in enumerate(range(0, size, piece)):
     )
 print(json.dumps({}))
 """
-SHELVE = RESIDENT + """
+SHELVE = (
+    RESIDENT
+    + """
 import json, sys, time
 from pathlib import Path
 from adjudge.judgments.shelve import Table, shelve
@@ -54,7 +56,10 @@ blocks = shelve(Table(files, {}), sys.argv[2])
 print(json.dumps({"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu, "resident": resident(),
                   "blocks": len(blocks.parts), "bytes": sum(f.stat().st_size for f in Path(sys.argv[2]).glob("block*"))}))
 """
-FIT = RESIDENT + """
+)
+FIT = (
+    RESIDENT
+    + """
 import json, sys, time
 import numpy as np
 from adjudge.engines.fit import fit_blocks
@@ -70,6 +75,7 @@ found = fit_blocks(blocks, out=sys.argv[2], engine=engine, options=Options(itera
 whole = time.perf_counter() - began
 print(json.dumps({"pass": float(np.median(np.diff(times))), "whole": whole, "resident": resident()}))
 """
+)
 MEMORY = """
 import json, sys, time
 from concurrent.futures import ThreadPoolExecutor

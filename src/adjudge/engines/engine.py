@@ -17,7 +17,7 @@ from adjudge.kernels.block import Tally, add
 Step: TypeAlias = Callable[[Blocks, int, Any], Tally]  # blocks, the number of one, and what is sent to all
 Address: TypeAlias = tuple[str, str | None]
 
-MOST_TASKS, FEWEST_TASKS = 1_024, 64  # that a pass is made of; beyond, a task takes several blocks
+MOST_TASKS, FEWEST_TASKS = 1_024, 128  # that a pass is made of; beyond, a task takes several blocks
 MOST_BYTES = 1 << 33  # of all their tallies together, where these are large
 
 
