@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -61,21 +62,22 @@ def engine():
         pytest.skip("needs Java 17 or newer (Debian's package default-jre-headless)")
     import pyspark
 
-    before = os.environ.get("PYSPARK_PYTHON"), signal.getsignal(signal.SIGINT)
-    session, own = session_of(CLUSTER)
-    assert own
-    session.conf.set("spark.sql.shuffle.partitions", "2")  # what takes long in small queries, turned off
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    made = Spark(session=session)
-    yield made
-    made.close()
-    work = Path(pyspark.__file__).parent / "work" / session.sparkContext.applicationId
-    session.stop()
-    _end_java()
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # nothing here runs for long
+        session, own = session_of(CLUSTER)
+        assert own
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+        session.conf.set("spark.sql.codegen.wholeStage", "false")
+        made = Spark(session=session)
+        yield made
+        made.close()
+        work = Path(pyspark.__file__).parent / "work" / session.sparkContext.applicationId
+        session.stop()
+        _end_java()
     shutil.rmtree(work, ignore_errors=True)
-    if before[0] is None:
-        os.environ.pop("PYSPARK_PYTHON", None)
-    signal.signal(signal.SIGINT, before[1])
+    signal.signal(signal.SIGINT, handler)
 
 
 def _end_java():
@@ -89,17 +91,26 @@ def _end_java():
     gateway.proc.wait(60)
 
 
-def _executors(engine):
-    """Return the process ids of the executors of this cluster."""
-    mine = engine.session.sparkContext.applicationId.encode()
+def _below(process):
+    """Return all processes that a process has begun, the nearest first."""
     found = []
     for place in Path("/proc").iterdir():
         try:
-            words = (place / "cmdline").read_bytes().split(b"\0") if place.name.isdigit() else []
-        except OSError:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1]) if place.name.isdigit() else None
+        except OSError:  # it has just ended
             continue
-        if mine in words and b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
-            found.append(int(place.name))
+        if parent == process:
+            found += [int(place.name), *_below(int(place.name))]
+    return found
+
+
+def _executors():
+    """Return the executors of this process's cluster, and of no other on the machine."""
+    found = []
+    for process in _below(os.getpid()):
+        with suppress(OSError):
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            found += [process] if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words else []
     return found
 
 
@@ -146,6 +157,15 @@ def test_the_answer_is_that_of_memory(engine, shelf, tmp_path, model, told, opti
         assert np.array_equal(found.fit.draws.prevalence, fit.draws.prevalence)
 
 
+def test_folders_may_be_named_from_here(engine, shelf, tmp_path, monkeypatch):
+    """Executors are elsewhere: they are told the whole path, of blocks, gold, labels and states of chains."""
+    shutil.copytree(shelf.blocks.folder, tmp_path / "blocks")
+    monkeypatch.chdir(tmp_path)
+    given = {"out": "fit", "engine": engine, "options": Options(run=Run(1, 1, 4))}
+    found = _quiet(fit_blocks, open_blocks("blocks"), "hybrid-confusion", shelf.gold, **given)
+    same_answer(found, _quiet(adjudge.fit, shelf.judgments, "hybrid-confusion", shelf.gold, run=Run(1, 1, 4)))
+
+
 def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monkeypatch):
     """Params are broadcast, and tallies added up by a tree of executors, in the same order each time."""
     monkeypatch.setattr(spark, "SMALL", 0)
@@ -161,7 +181,7 @@ def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monke
 def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
     """One in the middle of a pass, and later the Python of another: both are replaced, and the answer is the same."""
     options = {"accelerate": False, "tolerance": 0.0, "iterations": 14}
-    before, doomed = _executors(engine), []
+    before, doomed = _executors(), []
     assert len(before) == 2
 
     def kill(pid):
@@ -172,26 +192,13 @@ def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
         if passes == 3:
             threading.Timer(0.05, kill, before[:1]).start()
         if passes == 9:
-            threading.Timer(0.05, kill, _pythons(before[1])[-1:]).start()
+            threading.Timer(0.05, kill, _below(before[1])[-1:]).start()
 
     given = {"engine": engine, "options": Options(**options), "progress": watch}
     found = fit_blocks(shelf.blocks, out=tmp_path, **given)
     assert len(doomed) == 2
     same_answer(found, adjudge.fit(shelf.judgments, **options))
-    assert before[0] not in _executors(engine)
-
-
-def _pythons(executor):
-    """Return the Pythons of an executor, workers last."""
-    found = []
-    for place in Path("/proc").iterdir():
-        try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1]) if place.name.isdigit() else None
-        except OSError:
-            continue
-        if parent == executor:
-            found += [int(place.name), *_pythons(int(place.name))]
-    return found
+    assert before[0] not in _executors()
 
 
 def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(engine, shelf, tmp_path):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from adjudge.engines.checkpoint import EVERY
 from adjudge.engines.engine import Address, Step, runs, tally_of
 from adjudge.engines.fit import FitOnDisk, fit_blocks
+from adjudge.engines.sent import Sent
 from adjudge.engines.spark_frames import Lake, eager_gold, shelved
 from adjudge.engines.spark_session import classic, refuse_other_master, session_of, spoken
 from adjudge.engines.steps import LABELS
@@ -29,6 +30,7 @@ from adjudge.judgments.shelve import BLOCK
 from adjudge.kernels.block import Tally, add
 from adjudge.models.drive import Progress
 from adjudge.models.options import Options
+from adjudge.models.registry import model_named
 
 TASKS = 2  # a core of the cluster: more would cost more than a slow worker does
 SMALL = 1 << 19  # bytes of params that go along with every task; beyond, they are broadcast
@@ -85,13 +87,20 @@ class Spark:
             with spoken():
                 context.setJobGroup(self._group, f"adjudge: {getattr(step, 'func', step).__name__}")
                 given = content if sent is None else sent
-                tallies = context.parallelize(tasks, len(tasks)).flatMap(partial(_tallies, blocks.address, given))
+                address = _absolute(blocks.address)
+                tallies = context.parallelize(tasks, len(tasks)).flatMap(partial(_tallies, address, given))
                 large = DOUBLE * len(numbered) * len(blocks.judges) * len(blocks.scale) ** 2 > AT_DRIVER
                 found = _by_tree(tallies, len(numbered), TREE) if large else tallies.collect()
                 return add(map(_accepted, found))
         finally:
             if sent is not None:
                 sent.destroy()
+
+
+def _absolute(address: Address) -> Address:
+    """Return the folders by their whole paths: executors stand in folders of their own."""
+    folder, gold = address
+    return str(Path(folder).absolute()), None if gold is None else str(Path(gold).absolute())
 
 
 def _shared_out(numbered: Sequence[range], most: int) -> list[list[tuple[int, range]]]:
@@ -107,7 +116,7 @@ def _tallies(address: Address, given: Any, task: Iterable[tuple[int, range]]) ->
     step, params = pickle.loads(given if isinstance(given, bytes) else given.value)
     for number, blocks in task:
         try:
-            yield number, tally_of(address, blocks, step, params)
+            yield number, Sent(*tally_of(address, blocks, step, params))
         except AdjudgeError as error:
             unseen = not (Path(address[0]) / MANIFEST).exists()
             advice = f"{address[0]}: an executor does not see it; blocks need a folder that all executors share"
@@ -183,6 +192,7 @@ def fit(
     ``adjudge.read``, ``options`` are those of ``adjudge.fit``. ``gold`` may be a DataFrame too. The answer is that of
     ``adjudge.fit``. A session that is begun here stays, for the labels to be read.
     """
+    model_named(model)  # known before any work is done
     chosen = Options(**options)
     given = getattr(table, "sparkSession", None) if session is None else session
     engine = Spark(master, given)
