@@ -183,3 +183,35 @@ def test_costs_that_are_none_are_refused(run, loop, cost):
         answer = run("rerank", command, "ex/features.csv", "--fit", "ex/fit", f"--cost={cost}", *more)
         assert answer.code == 2
         assert "is not a number above 0" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("train", "ex/features.csv", "--grades", "ex/truth.qrels", "--out", "r", "--run", "ex/features.csv"), "--run"),
+        (("train", "ex/features.csv", "--grades", "ex/truth.qrels", "--out", "r", "--run", "ex/truth.qrels"), "--run"),
+        (("apply", "svm", "ex/features.csv", "--out", "ex/features.csv"), "--out"),
+        (("again", "ex/features.csv", "--fit", "ex/fit", "--out", "ex/../ex/features.csv"), "--out"),
+    ],
+)
+def test_what_is_read_is_not_written_over(run, loop, tmp_path, command, option):
+    """Features and grades are dear, and a run in their place is found out late."""
+    run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "svm")
+    before = {name: (tmp_path / "ex" / name).read_bytes() for name in ("features.csv", "truth.qrels")}
+    answer = run("rerank", *command)
+    assert answer.code == 2
+    assert answer.err == f"adjudge: {option} {command[-1]} would write over what is read here: name another file\n"
+    assert before == {name: (tmp_path / "ex" / name).read_bytes() for name in before}
+    assert not (tmp_path / "r").exists()
+
+
+def test_features_that_never_differ_are_named(run, loop, tmp_path):
+    """Some count for nothing; where all do, a warning says that nothing is learned."""
+    table = pl.read_csv(tmp_path / "ex/features.csv").with_columns(one=pl.lit(1.0))
+    table.write_csv(tmp_path / "some.csv")
+    table.select("topic", "document", "one").write_csv(tmp_path / "flat.csv")
+    told = ("--grades", "ex/truth.qrels", "--out", "r")
+    some, flat = run("rerank", "train", "some.csv", *told), run("rerank", "train", "flat.csv", *told)
+    assert "1 of 5 features never differ within a topic, and count for nothing: 'one'" in some.out
+    assert "none of 1 features differs between rows of one group: nothing is learned" in flat.err
+    assert (some.code, flat.code) == (0, 0)

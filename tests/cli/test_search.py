@@ -119,3 +119,12 @@ def test_empty_texts(run, lambs, tmp_path):
     assert answer.out.startswith("topic,document,score\nq1,d1,")
     assert answer.out.count("\n") == 2
     assert answer.err == "adjudge: warning: 2 of 3 queries find no passage and are not in the run\n"
+
+
+def test_the_passages_of_the_example_feed_a_campaign_too(run, tmp_path):
+    """What is to be judged again goes there: one file serves both."""
+    run("search", "--example", "ex")
+    (tmp_path / "topics.csv").write_text("topic,title\nq1,Who had a little lamb?\n")
+    (tmp_path / "pool.csv").write_text("topic,document\nq1,d1\nq1,d3\n")
+    told = ("--topics", "topics.csv", "--documents", "ex/passages.jsonl", "--pool", "pool.csv")
+    assert run("campaign", "new", "again", *told).code == 0

@@ -136,3 +136,13 @@ def test_it_is_an_estimator_as_scikit_learn_checks_them():
         warnings.simplefilter("ignore")
         done = check_estimator(LambdaMART(5, least=1), expected_failed_checks=expected, on_skip=None)
     assert sum(check["status"] == "passed" for check in done) > 40
+
+
+def test_trees_without_a_split_are_told(rows):
+    """Where features never change, and where rows are fewer than two leaves need."""
+    X, y, g, _ = rows
+    with pytest.warns(AdjudgeWarning, match="the trees have no split, and all rows have the same score"):
+        found = LambdaMART(5).fit(np.ones((600, 2)), y, g)
+    assert np.ptp(found.predict(X[:, :2])) == 0
+    with pytest.warns(AdjudgeWarning, match="of 30 rows no feature parts 20 from the others"):
+        LambdaMART(5, least=20).fit(X[:30], y[:30], np.zeros(30))

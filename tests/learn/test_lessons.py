@@ -121,3 +121,17 @@ def test_fits_without_topics_and_strangers_are_refused(rows):
         from_fit(rows, fit)
     with pytest.raises(UsageError, match="none of 5 documents with features was judged: features are of such as 'b'"):
         from_grades(rows, {"q9": {"z": 1}})
+
+
+def test_a_positive_label_of_nothing_but_ties_is_positive():
+    """Its items have no more than half of the judgments, and still more than those of the other label."""
+    rows = read_features(pl.DataFrame({"topic": ["q", "q", "r"], "document": ["a", "b", "c"], "x": [1, 2, 3]}))
+    table = {"item": ["a", "b", "c"], "topic": ["q", "q", "r"], "label": ["yes", "no", "no"], "weight": [1.0] * 3}
+    told = pl.DataFrame(table | {"judgments": [2, 2, 2], "positive": [1, 0, 1]})
+    assert from_weights(rows, told).target.tolist() == [1, 0, 0]
+    alike = told.with_columns(positive=1)
+    with pytest.raises(AdjudgeError, match="which of 'no', 'yes' is relevant"):
+        from_weights(rows, alike)
+    numbers = alike.with_columns(label=pl.Series([1, 0, 0]))
+    assert from_weights(rows, numbers).target.tolist() == [1, 0, 0]
+    assert from_weights(rows, told.with_columns(label=pl.lit("no"))).target.tolist() == [0, 0, 0]

@@ -14,6 +14,7 @@ from adjudge.learn.pairs import (
     paired,
     row_weights,
     told,
+    unchanging,
 )
 
 
@@ -125,3 +126,10 @@ def test_one_weight_holds_for_all_rows():
     """As in scikit-learn."""
     assert row_weights(2, 3).tolist() == [2, 2, 2]
     assert row_weights(None, 2).tolist() == [1, 1]
+
+
+def test_features_of_which_no_pair_is_made_are_found():
+    """Those with one value in every group, whatever the order of rows."""
+    found = paired([0, 1, 1, 0], ["a", "b", "a", "b"])
+    X = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 1.0], [1.0, 5.0, 2.0], [2.0, 5.0, 1.0]])
+    assert unchanging(found, X).tolist() == [True, True, False]

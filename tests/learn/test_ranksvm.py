@@ -92,7 +92,8 @@ def test_svmlight_has_its_own_c(rows):
     X, y, g, _ = rows
     assert RankSVM("svmlight", standardise=False).fit(X, y, g).c_ == pytest.approx(1 / (X**2).sum(axis=1).mean())
     assert RankSVM("svmlight").fit(X, y, g).c_ == pytest.approx(1 / 6)
-    assert RankSVM("svmlight", standardise=False).fit(np.zeros((2, 1)), [0, 1], [0, 0]).c_ == 1.0
+    with pytest.warns(AdjudgeWarning, match="nothing is learned"):
+        assert RankSVM("svmlight", standardise=False).fit(np.zeros((2, 1)), [0, 1], [0, 0]).c_ == 1.0
 
 
 def test_groups_without_pairs_are_counted_and_told(rows):
@@ -294,3 +295,13 @@ def test_a_ranker_that_has_not_settled_says_so(rows, monkeypatch):
     monkeypatch.setattr(ranksvm, "solve", partial(solve, most=1))
     with pytest.warns(AdjudgeWarning, match="the ranker has not settled after 1 steps"):
         RankSVM(100).fit(*rows)
+
+
+def test_features_that_never_differ_within_a_group_are_told():
+    """Whether they are the same everywhere or of the question alone: all rows of a group have the same score."""
+    y, g = [0, 1, 1, 0], [0, 0, 1, 1]
+    for X in ([[3.0]] * 4, [[1.0, 5.0]] * 2 + [[2.0, 5.0]] * 2):
+        for solver in ("newton", "liblinear"):
+            with pytest.warns(AdjudgeWarning, match=f"none of {len(X[0])} features differs between rows of one group"):
+                found = RankSVM(solver=solver).fit(X, y, g)
+            assert np.ptp(found.predict(X)[:2]) == np.ptp(found.predict(X)[2:]) == 0

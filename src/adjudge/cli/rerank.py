@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adjudge.cli import options as o
+from adjudge.cli.search import refuse_target
 
 if TYPE_CHECKING:
     from adjudge.learn.judge_again import JudgeAgain
@@ -119,6 +120,7 @@ def train(
     _refuse_mixed(fit, learn, weights, grades, ranker, c, pair_weight, trees)
     if Path(out).is_file():
         raise UsageError(f"--out {out} is a file: name a folder")
+    refuse_target(run, _read(features, weights, grades), "--run")
     own: dict[str, Any] = {"c": _cost(c), "pair_weight": pair_weight} if ranker == "svm" else {"trees": trees}
     chosen = ranker_named(ranker, **own)
     table = read_features(features)
@@ -153,6 +155,7 @@ def apply(
     from adjudge.learn.feature_file import read_features
     from adjudge.learn.saved_ranker import load_ranker
 
+    refuse_target(out, _read(features))
     known, table = load_ranker(ranker), read_features(features)
     run = table.run(_scores(known, table, features), name or Path(ranker).resolve().name)
     if out is None:
@@ -188,12 +191,18 @@ def again(
     from adjudge.learn.judge_again import judge_again
     from adjudge.models.saved import load
 
+    refuse_target(out, _read(features, judgments))
     known = load(fit)
     found = judge_again(features, known, kept_judgments(fit, known, judgments, reading), budget=budget, c=cost)
     _show_again(found)
     if out is not None:
         write_file(found.pool().encode(), out)
         print(f"wrote {len(found):,} pairs to {out}")
+
+
+def _read(*tables: str | None) -> tuple[str, ...]:
+    """Return the tables that are given, none of which may be written over."""
+    return tuple(table for table in tables if table is not None)
 
 
 def _refuse_mixed(
@@ -271,11 +280,21 @@ def _show(found: Trained) -> None:
         order = abs(ranker.coef_).argsort()[::-1][:SHOWN]
         rows = [(str(ranker.feature_names_in_[f]), float(ranker.coef_[f])) for f in order]
         console().print(table("Features that count most, in their own units", ("feature", "weight"), rows))
+        if found.unchanging:
+            some, of = len(found.unchanging), ranker.n_features_in_
+            print(f"{some:,} of {of:,} features never differ within a topic, and count for nothing: {_listed(found)}")
     if found.measures:
         title = f"On topics that were not learned from ({found.folds} folds), by what is learned from"
         console().print(table(title, ("measure", "mean"), list(found.measures.items())))
     if found.unmeasured is not None:
         print(f"no MRR, MAP or P@1 can be given: {found.unmeasured}")
+
+
+def _listed(found: Trained) -> str:
+    """Return the features that count for nothing."""
+    from adjudge.errors import quoted
+
+    return quoted(found.unchanging)
 
 
 def _show_again(found: JudgeAgain) -> None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("trec", "csv", "jsonl", "parquet")
 EXAMPLE = {
-    "passages.jsonl": '{"passage": "d1", "text": "Mary had a little lamb"}\n'
-    '{"passage": "d2", "text": "Its fleece was white as snow"}\n'
-    '{"passage": "d3", "text": "The lamb was sure to follow Mary"}\n',
+    "passages.jsonl": '{"document": "d1", "text": "Mary had a little lamb"}\n'
+    '{"document": "d2", "text": "Its fleece was white as snow"}\n'
+    '{"document": "d3", "text": "The lamb was sure to follow Mary"}\n',
     "queries.tsv": "q1\tWho had a little lamb?\nq2\tWhat was white as snow?\n",
 }
 
@@ -121,16 +121,16 @@ def _index(passages: str, chosen: dict[str, float | None], stem: bool, stop: boo
     return load_index(passages)
 
 
-def refuse_target(out: str | None, inputs: tuple[str, ...]) -> None:
+def refuse_target(out: str | None, inputs: tuple[str, ...], option: str = "--out") -> None:
     """Refuse a file that is a folder, or that is read here."""
     from adjudge.errors import UsageError
 
     if out is None:
         return
     if not out or os.path.isdir(out):
-        raise UsageError(f"--out {out or 'is empty'}: name a file")
+        raise UsageError(f"{option} {out or 'is empty'}: name a file")
     if any(os.path.realpath(out) == os.path.realpath(path) for path in inputs):
-        raise UsageError(f"--out {out} would write over what is read here: name another file")
+        raise UsageError(f"{option} {out} would write over what is read here: name another file")
 
 
 def refuse_folder(option: str, folder: str | None) -> None:

@@ -93,6 +93,13 @@ class LambdaMART(Ranker):
             booster = light.train(self._settings(), data, num_boost_round=int(self.trees))
         except light.basic.LightGBMError as error:  # a group of too many rows, and the like
             raise NothingToLearn(f"LightGBM refuses these rows: {error}") from error
+        if not booster.feature_importance("split").any():
+            warnings.warn(
+                f"the trees have no split, and all rows have the same score: of {y.size:,} rows no feature parts "
+                f"{int(self.least):,} from the others, as a leaf needs; give more rows, or a lower least",
+                AdjudgeWarning,
+                stacklevel=2,
+            )
         self.trees_ = booster.model_to_string()
         self.pairs_, self.groups_without_pairs_ = found.pairs, found.without
         return self

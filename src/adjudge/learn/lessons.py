@@ -86,14 +86,35 @@ def _worth(source: Source) -> Floats:
     if {"positive", "judgments"} <= set(source.columns):
         positive, judged = _numbers(source, "positive"), _numbers(source, "judgments", least=1)
         share = (positive / judged).tolist()
-        sided = {name: np.mean([s for s, label in zip(share, labels, strict=True) if label == name]) for name in labels}
-        return np.array([float(sided[label] > 0.5) for label in labels])
+        sided = _sides(dict(zip(dict.fromkeys(labels), _means(labels, share), strict=True)))
+        if sided is not None:
+            return np.array([sided[label] for label in labels])
     numbers = {label: number_of(label) for label in labels}
     if any(number is None for number in numbers.values()):
         raise source.wrong(
             f"which of {quoted(sorted(numbers))} is relevant? The columns 'positive' and 'judgments' tell"
         )
     return np.array([numbers[label] for label in labels], dtype=float)
+
+
+def _means(labels: Sequence[str], share: Sequence[float]) -> list[float]:
+    """Return the mean share of positive judgments of each label's items, labels in the order of first appearance."""
+    held: dict[str, list[float]] = {}
+    for label, one in zip(labels, share, strict=True):
+        held.setdefault(label, []).append(one)
+    return [float(np.mean(shares)) for shares in held.values()]
+
+
+def _sides(share: Mapping[str, float]) -> dict[str, float] | None:
+    """Return 1 for the positive label and 0 for the other, or None where votes do not tell them apart.
+
+    Of two labels it is the one with more positive judgments, even if these are no more than half: all of its items may
+    be ties. A label alone is positive if most of its judgments are.
+    """
+    line = 0.5 if len(share) == 1 else (min(share.values()) + max(share.values())) / 2
+    if len(share) > 1 and min(share.values()) == max(share.values()):
+        return None
+    return {label: float(mean > line) for label, mean in share.items()}
 
 
 def from_grades(table: Features, grades: Any) -> Lesson:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.kernels import pair_hinge
 from adjudge.kernels.pair_hinge import Rows
@@ -168,6 +168,15 @@ def differences(found: Paired, X: Floats, most: int = 200_000_000) -> tuple[Floa
     kept = f > 0
     at = found.order
     return X[at[above[kept]]] - X[at[below[kept]]], f[kept]
+
+
+def unchanging(found: Paired, X: Floats) -> Flags:
+    """Return which features (F) have one value in every group, so that no pair differs by them."""
+    ends = np.unique(found.rows.end)
+    starts, own = np.r_[0, ends[:-1]], X[found.order]
+    low, high = np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts)  # (G, F)
+    same: Flags = (low == high).all(axis=0)
+    return same
 
 
 def concordance(score: Floats, target: Any, groups: Any = None, weight: Any = None) -> float:

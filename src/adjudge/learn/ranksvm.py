@@ -17,7 +17,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.learn.newton import solve
-from adjudge.learn.pairs import NothingToLearn, Paired, differences, paired, told
+from adjudge.learn.pairs import NothingToLearn, Paired, differences, paired, told, unchanging
 from adjudge.learn.ranker import Ranker, is_number, refuse_unless_flags, tell_without_groups
 from adjudge.learn.scikit import LinearSVC, check_is_fitted, validate_data
 
@@ -105,6 +105,8 @@ class RankSVM(Ranker):
             centre, spread = X.mean(axis=0), _spread(X) if self.standardise else np.ones(X.shape[1])
             plain = (X - centre) / spread if self.standardise else X  # 0 of a feature that never changes
             _refuse_too_large(plain)
+            if unchanging(found, plain).all():
+                warnings.warn(_flat(X.shape[1]), AdjudgeWarning, stacklevel=2)
             c = _cost(self.c, plain)
             w, value, steps = self._solved(plain, found, c)
             coef = w / spread
@@ -165,6 +167,14 @@ def _spread(X: Floats) -> Floats:
     low, high = X.min(axis=0), X.max(axis=0)
     same = high - low <= ROUNDING * np.maximum(np.abs(low), np.abs(high))
     return np.where(same, np.inf, X.std(axis=0))
+
+
+def _flat(features: int) -> str:
+    """Return what is said where no pair differs by any feature."""
+    return (
+        f"none of {features:,} features differs between rows of one group: nothing is learned, and all rows of a group "
+        "have the same score"
+    )
 
 
 def _refuse_too_large(*numbers: Any) -> None:

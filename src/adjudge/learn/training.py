@@ -15,7 +15,7 @@ from adjudge.learn.crossval import FOLDS, ranked
 from adjudge.learn.feature_file import Features
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.lessons import Lesson
-from adjudge.learn.pairs import NothingToLearn, group_codes, paired
+from adjudge.learn.pairs import NothingToLearn, group_codes, paired, unchanging
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.scikit import clone
 
@@ -31,6 +31,7 @@ class Trained(NamedTuple):
     topics: int  # that were learned from
     folds: int  # 1 where a single topic teaches, which no other ranker can then rank
     unmeasured: str | None = None
+    unchanging: tuple[str, ...] = ()  # features by which no two rows of a topic differ
 
     def run(self, table: Features, name: str = "rerank") -> System:
         """Return the run of these scores: fit to be evaluated on the topics that were learned from."""
@@ -66,7 +67,15 @@ def train(table: Features, lesson: Lesson, ranker: Any, *, folds: int = FOLDS, s
             part = _part(lesson, fold[lesson.rows] != k)
             score[fold == k] = _fitted(own, frame, topics, part).decision_function(frame.filter(fold == k))
     measures, why = _worth(score, lesson, topics, np.array(table.documents))
-    return Trained(whole, score, measures, np.unique(topics[lesson.rows]).size, folds, why)
+    same = _unchanging(table, lesson, topics)
+    return Trained(whole, score, measures, np.unique(topics[lesson.rows]).size, folds, why, same)
+
+
+def _unchanging(table: Features, lesson: Lesson, topics: Any) -> tuple[str, ...]:
+    """Return the features by which no two rows of a topic differ, of those that are learned from."""
+    found = paired(lesson.target, topics[lesson.rows], soft=lesson.soft)
+    same = unchanging(found, table.X[lesson.rows])
+    return tuple(name for name, one in zip(table.names, same.tolist(), strict=True) if one)
 
 
 def _teaching(lesson: Lesson, topics: Any, pair_weight: str) -> set[str]:
