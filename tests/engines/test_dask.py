@@ -14,7 +14,7 @@ import pytest
 from dask import config
 from distributed import LocalCluster
 from tests.engines.conftest import same_answer
-from tests.engines.worker_steps import absent, always_dying, counted, dying_once, largest, taken
+from tests.engines.worker_steps import absent, always_dying, counted, dying_once, largest, largest_bound, taken
 
 import adjudge
 from adjudge.engines import dask, dask_client
@@ -125,6 +125,14 @@ def test_large_params_go_out_without_a_word(shelf, whole):
     sent = np.zeros(3_000_000)
     told = whole.map_sum(shelf.blocks, largest, sent)
     assert told.evidence == sent.size * len(shelf.blocks.parts)
+
+
+def test_steps_that_hold_much_go_out_like_params(shelf, whole):
+    """What a step holds is sent once a pass, with the params."""
+    bound = np.zeros(1_000_000)
+    for _ in range(3):
+        told = whole.map_sum(shelf.blocks, partial(largest_bound, bound), None)
+        assert told.evidence == bound.size * len(shelf.blocks.parts)
 
 
 def test_a_worker_killed_in_the_middle_of_a_pass(shelf, whole, tmp_path):

@@ -45,3 +45,8 @@ def largest(blocks, number, params):
 def taken(blocks, number, params):
     """Read a block."""
     return Tally(np.array([[float(blocks.block(number).cell.size)]]), np.zeros((0, 0, 0)), 0.0)
+
+
+def largest_bound(bound, blocks, number, params):
+    """Tally the size of what the step itself holds."""
+    return Tally(np.zeros((1, 1)), np.zeros((0, 0, 0)), float(bound.size))

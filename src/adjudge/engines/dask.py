@@ -11,7 +11,7 @@ from __future__ import annotations
 import platform
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjudge.engines.dask_client import PATIENCE, await_worker, client_of, last_line, library, refuse_unfit
 from adjudge.engines.engine import Address, Step, runs, tally_of
@@ -24,6 +24,14 @@ FAN_IN = 16  # tallies that one task adds
 TRIES = 3  # of a pass
 FIRST = 10  # the priority of adding up, so that tallies do not pile up
 ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # params are as large as they are
+
+
+class Given(NamedTuple):
+    """What every task of a pass is given."""
+
+    address: Address
+    step: Step
+    params: Any
 
 
 class Dask:
@@ -75,15 +83,13 @@ class Dask:
         address, tasks = _absolute(blocks.address), runs(blocks)
         homes = self._at_home(address)
         with dask.config.set(ANY_SIZE):
-            sent = self._client.submit(_handed_on, params, pure=False)
+            sent = self._client.submit(_handed_on, Given(address, step, params), pure=False)
         tallies: list[Any] = [sent] * len(tasks)
         for n, home in enumerate(homes[: len(tasks)]):
             tallies[n :: len(homes)] = self._client.map(
                 _taken,
                 tasks[n :: len(homes)],
-                address=address,
-                step=step,
-                params=sent,
+                given=sent,
                 pure=False,
                 workers=[home],
                 allow_other_workers=True,
@@ -126,19 +132,19 @@ def _absolute(address: Address) -> Address:
     return str(Path(folder).absolute()), None if gold is None else str(Path(gold).absolute())
 
 
-def _handed_on(params: Any) -> Any:
+def _handed_on(given: Given) -> Given:
     """Return what is sent to all: a task, since Dask makes its result again where a worker takes it away."""
-    return params
+    return given
 
 
-def _taken(numbers: range, address: Address, step: Step, params: Any) -> Tally:
+def _taken(numbers: range, given: Given) -> Tally:
     """Take a step over some blocks; this is what workers do.
 
     Pages are let go of, and stay in the system's cache: Dask would count them, and stop a worker that has too many.
     """
     try:
-        tally = tally_of(address, numbers, step, params)
-        blocks = opened(address)
+        tally = tally_of(given.address, numbers, given.step, given.params)
+        blocks = opened(given.address)
         for number in numbers:
             blocks.release(number)
     except OSError as error:
