@@ -62,7 +62,6 @@ def engine():
         pytest.skip("needs Java 17 or newer (Debian's package default-jre-headless)")
     import pyspark
 
-    handler = signal.getsignal(signal.SIGINT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # nothing here runs for long
@@ -77,7 +76,6 @@ def engine():
         session.stop()
         _end_java()
     shutil.rmtree(work, ignore_errors=True)
-    signal.signal(signal.SIGINT, handler)
 
 
 def _end_java():
@@ -231,6 +229,22 @@ def test_ctrl_c_ends_a_fit_and_not_the_session(engine, shelf, tmp_path):
     options = Options(accelerate=False, tolerance=0.0, iterations=500)
     found = fit_blocks(shelf.blocks, out=tmp_path, engine=engine, options=options, progress=watch)
     assert found.fit.stopped == "interrupted"
+    assert found.labels.collect().height == shelf.blocks.items
+
+
+def test_ctrl_c_ends_chains_after_their_sweep(engine, shelf, tmp_path):
+    """What was drawn by then counts."""
+    began = []
+
+    def watch(sweeps, _):
+        if sweeps > 6 and not began:
+            began.append(sweeps)
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    given = {"engine": engine, "options": Options(run=Run(1, 2, 5_000)), "progress": watch}
+    found = _quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, **given)
+    assert found.fit.stopped == "interrupted"
+    assert began[0] <= found.fit.passes < 5_000
     assert found.labels.collect().height == shelf.blocks.items
 
 
@@ -408,5 +422,8 @@ def test_a_page_of_spark_becomes_a_sentence():
     assert sentence(raised) == "ValueError: no"
     assert sentence("An error occurred while calling o1.collect\n: java.io.IOException: full\n\tat a") == (
         "java.io.IOException: full"
+    )
+    assert sentence("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\n\tat").startswith(
+        "has ended: its master does not answer"
     )
     assert sentence("") == "ended without a word"

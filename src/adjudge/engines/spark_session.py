@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +48,17 @@ def session_of(master: str | None = None) -> tuple[Any, bool]:
         builder = SparkSession.builder
         for key, value in QUIET.items():
             builder = builder.config(key, value)
-        return (builder if master is None else builder.master(master)).getOrCreate(), True
+        with _own_interrupts():
+            return (builder if master is None else builder.master(master)).getOrCreate(), True
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what Ctrl-C does: PySpark's way would end the sweep of a chain that only has to be asked to stop."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 def refuse_other_master(session: Any, master: str | None) -> None:
@@ -118,6 +130,8 @@ def sentence(told: str) -> str:
             f"the executors' Python has no {absent[1]}: install adjudge there, "
             "or set PYSPARK_PYTHON to a Python that has it"
         )
+    if "stopped SparkContext" in told:
+        return "has ended: its master does not answer, or has ended this application; see --master"
     if "Traceback (most recent call last)" in told:
         raised: list[str] = re.findall(r"^(\w[\w.]*(?:Error|Exception|Interrupt)\b.*)$", told, re.MULTILINE)
         ours = [line for line in raised if not line.startswith(("org.", "java.", "py4j."))]
