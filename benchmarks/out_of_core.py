@@ -54,7 +54,8 @@ files = sorted(Path(sys.argv[1]).glob("*.parquet"))
 began, cpu = time.perf_counter(), time.process_time()
 blocks = shelve(Table(files, {}), sys.argv[2])
 print(json.dumps({"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu, "resident": resident(),
-                  "blocks": len(blocks.parts), "bytes": sum(f.stat().st_size for f in Path(sys.argv[2]).glob("block*"))}))
+                  "blocks": len(blocks.parts),
+                  "bytes": sum(file.stat().st_size for file in Path(sys.argv[2]).glob("block*"))}))
 """
 )
 FIT = (

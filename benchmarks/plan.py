@@ -4,7 +4,8 @@ A pass takes: the kernel's time a judgment, which grows with the judges, whose r
 cost of an engine and that of a task, as measured beside it; params to every executor and tallies back, K * K numbers a
 judge each, through a network of 10 Gbit/s (assumed: there is none here), tallies by a tree; adding them up, and the
 M-step, at the driver; and waiting for the slowest executor, with blocks as even as hashing leaves them (measured).
-An executor has four cores (assumed), a judgment takes 6.6 bytes of its memory, and a judge 16 K * K bytes a thread.
+An executor has four cores, and a task costs 10 ms (both assumed); a judgment takes 6.6 bytes of its memory, and a judge
+16 K * K bytes a thread.
 """
 
 from __future__ import annotations

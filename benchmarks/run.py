@@ -18,6 +18,7 @@ import choosing
 import diagnostics
 import em_step
 import glad
+import large
 import models
 import published
 import reading
@@ -64,8 +65,10 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
     "update": ("Growing data: `adjudge update`, measured", f" ({machine()}).", update.measure),
     "search": ("Searching and describing, measured", f" ({machine()}).", search.measure),
+    "large": ("Judgments beyond memory and beyond one machine, measured", f" ({machine()}).", large.measure),
 }
 FILES = {  # where a page is not called as it is asked for
+    "large": "large-figures",
     "studio": "studio-figures",
     "weights": "weights-figures",
     "search": "search-figures",

@@ -154,6 +154,17 @@ def test_rows_are_counted_over_batches(tmp_path, monkeypatch):
         shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
 
 
+def test_a_batch_may_weigh_nothing_and_all_may_not(tmp_path, monkeypatch):
+    """What counts is the sum over all batches."""
+    monkeypatch.setattr(room, "BATCH", 500)
+    table = rows(many=1_000).with_columns(weight=pl.Series([0.0] * 600 + [1.0] * 400))
+    table.write_parquet(tmp_path / "t.parquet")
+    assert shelve(Table([tmp_path / "t.parquet"], {}), tmp_path / "b").weight == 400
+    table.with_columns(weight=pl.lit(0.0)).write_parquet(tmp_path / "0.parquet")
+    with pytest.raises(InputError, match="sum to 0: no judgment would count"):
+        shelve(Table([tmp_path / "0.parquet"], {}), tmp_path / "c")
+
+
 def test_files_with_other_columns_are_refused(tmp_path):
     """Not left to guesses."""
     rows().write_csv(tmp_path / "a.csv")

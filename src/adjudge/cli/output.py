@@ -29,7 +29,7 @@ def deliver(
     fit: Fit,
     judgments: Judgments | None,
     out: str | None,
-    format: str | None,
+    format: str | None,  # noqa: A002
     rows: int,
 ) -> None:
     """Write a fit to a folder, beside what it was made from, print it for machines, or show it to people."""

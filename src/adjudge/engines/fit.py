@@ -17,7 +17,7 @@ from adjudge.engines.engine import Engine
 from adjudge.engines.sampled import sampled
 from adjudge.engines.steps import LABELS, Asked, assigning, part_file, written
 from adjudge.engines.threads import Threads
-from adjudge.errors import InputError
+from adjudge.errors import InputError, UsageError
 from adjudge.judgments.blocks import Blocks, open_blocks
 from adjudge.judgments.shelve_gold import with_gold
 from adjudge.judgments.write import frame, table_text, write_file
@@ -79,6 +79,8 @@ def fit_blocks(
     usual = model_named(model)
     chosen_options = options or Options()
     chosen_options = replace(chosen_options, inference=chosen_options.inference or usual.inferences[0])
+    if chosen_options.calibrate != "none":
+        raise UsageError("probabilities are calibrated in memory: fit blocks with calibrate 'none'")
     chosen = under(usual, chosen_options)
     shelf = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
     refuse_other_scales(chosen, shelf.scale)

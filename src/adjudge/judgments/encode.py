@@ -58,7 +58,7 @@ def encode(
         scale=scale,
         topics=None if topic is None else topic.names.alias("topic"),
         topic=None if topic is None else frozen(topic.code[item.first]),
-        weight=weights_of(source, roles["weight"]) if "weight" in roles else None,
+        weight=_counting(source, roles["weight"]) if "weight" in roles else None,
         time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
     )
@@ -226,6 +226,14 @@ def _apart(source: Source, item: Coded, topic: Coded) -> Coded:
     return pair._replace(names=pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series())
 
 
+def _counting(source: Source, column: str) -> Floats:
+    """Return how often each judgment counts; refuse weights under which none would."""
+    values = weights_of(source, column)
+    with np.errstate(over="ignore"):
+        refuse_no_weight(source, column, float(values.sum()))
+    return values
+
+
 def weights_of(source: Source, column: str) -> Floats:
     """Return how often each judgment counts, refusing what is not a number of at least 0."""
     given = source.column(column)
@@ -239,8 +247,10 @@ def weights_of(source: Source, column: str) -> Floats:
         if given[n] in (None, "") or given[n] != given[n]:
             raise source.wrong(f"the weight (column {quote(column)}) is empty", n)
         raise source.wrong(f"weight {quote(given[n])} is not a finite number of at least 0", n)
-    with np.errstate(over="ignore"):
-        total = values.sum()
+    return values
+
+
+def refuse_no_weight(source: Source, column: str, total: float) -> None:
+    """Refuse weights under which no judgment would count."""
     if total == 0 or not np.isfinite(total):
         raise source.wrong(f"the weights (column {quote(column)}) sum to {total:g}: no judgment would count")
-    return values

@@ -41,6 +41,7 @@ from adjudge.judgments.encode import (
     Coded,
     code_columns,
     code_names,
+    refuse_no_weight,
     refuse_swapped_columns,
     scale_codes,
     weights_of,
@@ -215,6 +216,8 @@ def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
         piles.add(coded["item"], columns)
         done += rows
         tell(f"read {done:,} of about {max(total, done):,} judgments")
+    if weight is not None:
+        refuse_no_weight(source, roles["weight"], weight)
     return _Seen(judges, labels, topics, first, weight)
 
 

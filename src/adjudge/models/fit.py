@@ -55,6 +55,7 @@ def fit(
     inference: str | None = None,
     run: Run | None = None,
     prior: Prior | None = None,
+    calibrate: str = "none",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -73,6 +74,9 @@ def fit(
     Some models are drawn from by Markov chains (``inference="gibbs"``), as long as ``run`` says, and their fits have
     ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
 
+    A posterior takes judges to err independently, which they do not: with ``calibrate="judgments"`` it is hedged where
+    judges are seen to err together, and with ``"gold"`` learned from items whose truth is known.
+
     ``progress`` is told the passes so far, and the log evidence or, of chains, the worst R-hat. Results do not depend
     on ``workers``, the number of threads.
 
@@ -81,7 +85,7 @@ def fit(
     ['1', '4', '2']
     """
     earlier, named = (start, None) if isinstance(start, Fit) else (None, start)
-    options = Options(seed, ties, named, tolerance, iterations, accelerate, inference, run, prior)
+    options = Options(seed, ties, named, tolerance, iterations, accelerate, inference, run, prior, calibrate)
     if model == AUTO:
         if earlier is not None:
             raise UsageError(f"start is a fit of '{earlier.model}': name that model, 'auto' may take another")
@@ -96,7 +100,12 @@ def fit(
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
     way = _sampled if options.inference == "gibbs" else _climbed
-    return way(_Task(chosen, judgments, known, options, workers, progress, earlier))
+    found = way(_Task(chosen, judgments, known, options, workers, progress, earlier))
+    if calibrate == "none" or found.stopped == "interrupted":
+        return found
+    from adjudge.models.calibrate import calibrated
+
+    return calibrated(found, judgments, known, calibrate)
 
 
 class _Task(NamedTuple):

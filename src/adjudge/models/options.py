@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjudge.errors import UsageError, quoted
+from adjudge.models.calibration import CALIBRATIONS
 from adjudge.models.chains import Run
 from adjudge.models.prior import Prior
 
@@ -28,10 +29,13 @@ class Options:
     inference: str | None = None  # the model's usual one
     run: Run | None = None  # how long chains are
     prior: Prior | None = None  # the model's usual one
+    calibrate: str = "none"  # by what probabilities are calibrated
 
     def __post_init__(self) -> None:
         if self.ties not in TIES:
             raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
+        if self.calibrate not in CALIBRATIONS:
+            raise UsageError(f"calibrate {self.calibrate!r} is not one of {quoted(CALIBRATIONS)}")
         if self.inference not in (None, *INFERENCES):
             raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
         for name, kind in (("run", Run), ("prior", Prior)):

@@ -14,6 +14,7 @@ from adjudge.judgments.read import read
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
 from adjudge.models.base import Params
+from adjudge.models.calibrate import with_calibration
 from adjudge.models.drive import Climb
 from adjudge.models.fit import blocks_of, cores, posterior_of, record
 from adjudge.models.options import options_of
@@ -39,7 +40,8 @@ def predict(known: Fit, data: Any) -> Fit:
         posterior, evidence = posterior_of(model, blocks_of(block), params, pool)
     stopped = f"predicted from a fit of {len(known.items):,} items"
     outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
-    return record(model, judgments, block, outcome, posterior, options)
+    found = record(model, judgments, block, outcome, posterior, options)
+    return found if known.calibration is None else with_calibration(found, known.calibration, block)
 
 
 def _of_judges(params: Params, place: Codes) -> Params:

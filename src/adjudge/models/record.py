@@ -16,6 +16,7 @@ from adjudge.judgments.write import frame
 from adjudge.models.answers import cell_ends, judge_answers, ranks, topic_answers
 from adjudge.models.assign import most_likely
 from adjudge.models.base import Params
+from adjudge.models.calibration import Calibration
 from adjudge.models.chains import Draws
 from adjudge.models.convergence import UNCONVERGED
 from adjudge.models.diagnosed import everything
@@ -55,6 +56,7 @@ class Fit:
     passes: int = 0
     stopped: str = ""
     draws: Draws | None = field(default=None, repr=False)  # from the posterior, where the model was sampled
+    calibration: Calibration | None = None  # what was done to the posterior, where it was calibrated
     reason: str = ""  # why this model, where it was chosen by itself
     kind: str = field(default="polars", repr=False)
     judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, where they were kept

@@ -27,6 +27,7 @@ from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import columns_of, frame, table_text, write_whole
 from adjudge.kernels.block import Tally
 from adjudge.models.base import Params
+from adjudge.models.calibration import calibration_of, told
 from adjudge.models.chains import Draws
 from adjudge.models.fitted import in_codes_of
 from adjudge.models.record import Fit
@@ -64,6 +65,7 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
         "passes": fit.passes,
         "stopped": fit.stopped,
         "reason": fit.reason,
+        "calibration": None if fit.calibration is None else told(fit.calibration),
     }
     counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
     files = {
@@ -133,6 +135,7 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         passes=about["passes"],
         stopped=about["stopped"],
         reason=about.get("reason", ""),
+        calibration=calibration_of(about["calibration"]) if about.get("calibration") else None,
     )
 
 
