@@ -71,6 +71,13 @@ def fit(
         str | None,
         typer.Option(metavar="HOW", help="Of models that are sampled: gibbs (usual) or, of hybrid-confusion, map."),
     ] = None,
+    calibrate: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Make probabilities mean what they say: by judgments, hedged where judges err together; by gold; or none.",
+        ),
+    ] = "none",
     sampling: o.Sampling = o.USUAL_RUN,
     prior: o.Believing = o.USUAL_PRIOR,
     threads: Annotated[
@@ -94,7 +101,7 @@ def fit(
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
-    $ adjudge fit labels.csv --model auto
+    $ adjudge fit labels.csv --model auto --calibrate judgments
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
@@ -110,7 +117,7 @@ def fit(
     if model != AUTO:
         model_named(model)
     run = sampling.run()
-    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior())
+    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), calibrate)
     refuse_late_surprises(out, format, (*judgments, gold))
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
@@ -134,6 +141,8 @@ def fit(
     if found.stopped == "interrupted" and out is not None and os.path.exists(out):
         out = f"{out.rstrip('/')}-interrupted"  # what was there is whole: it stays
     deliver(found, table, out, format, rows)
+    if found.calibration is not None:
+        print(f"adjudge: {found.calibration.words}", file=sys.stderr)
     if not found.converged and found.draws is None:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
     if found.stopped == "interrupted":

@@ -1,4 +1,8 @@
-"""How far judges err together: whether, on the same item, one judge's error makes another's likelier."""
+"""Whether judges err together: on the same item, one judge's error makes another's likelier than the model has it.
+
+Two sums over pairs of judgments of an item. Of judges who err alone, given the truth, both are 0 on average. Truths may
+be finer than labels: ``side`` (S) says which label each stands for.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +13,70 @@ from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
 
 
-def together(block: Block, posterior: Floats, confusion: Floats) -> float:
-    """Return the sum, over all pairs of judgments of an item, of the product of how far each is above expectation.
+def together(block: Block, posterior: Floats, confusion: Floats, side: Codes) -> float:
+    """Return the sum over pairs of the product of how far each judgment is above expectation.
 
     A judgment is above expectation by whether it is right less the chance that its judge has of that, both as expected
-    under the posterior (I, K) of its item's truth. Judges who err alone make products that cancel out.
+    under the posterior (I, S) of its item's truth; ``confusion`` is (J, S, K).
     """
-    right = np.ascontiguousarray(np.diagonal(confusion, axis1=1, axis2=2))  # (J, K)
-    return float(_together(block.start, block.cell, block.weight, posterior, right))
+    S = posterior.shape[1]
+    right = np.ascontiguousarray(confusion[:, np.arange(S), side])  # (J, S)
+    return float(_together(block.start, block.cell, block.weight, posterior, right, side, block.labels))
+
+
+def alike(block: Block, posterior: Floats, confusion: Floats) -> float:
+    """Return by how much more pairs of judgments are equal than expected under the posterior (I, S): also wrong ones.
+
+    A judgment counts once here, whatever its weight.
+    """
+    return float(_alike(block.start, block.cell, posterior, np.ascontiguousarray(confusion)))
 
 
 @compiled
-def _together(start: Codes, cell: Codes, weight: Floats, posterior: Floats, right: Floats) -> float:
+def _together(
+    start: Codes, cell: Codes, weight: Floats, posterior: Floats, right: Floats, side: Codes, K: int
+) -> float:
     """Add up the products of pairs: half of the square of the sum less the sum of squares."""
-    K = posterior.shape[1]
-    total = 0.0
+    total, hit = 0.0, np.empty(K)
     for i in range(start.size - 1):
         above, squares = 0.0, 0.0
+        hit[:] = 0.0
+        for s in range(side.size):
+            hit[side[s]] += posterior[i, s]
         for n in range(start[i], start[i + 1]):
             j, label = divmod(cell[n], K)
-            over = posterior[i, label]
-            for k in range(K):
-                over -= posterior[i, k] * right[j, k]
+            over = hit[label]
+            for s in range(side.size):
+                over -= posterior[i, s] * right[j, s]
             if weight.size:
                 over *= weight[n]
             above += over
             squares += over * over
         total += (above * above - squares) / 2
+    return total
+
+
+@compiled
+def _alike(start: Codes, cell: Codes, posterior: Floats, rows: Floats) -> float:
+    """Add up the pairs of equal labels, less those that are expected."""
+    _, S, K = rows.shape
+    total, given, chance = 0.0, np.empty(K), np.empty(K)
+    for i in range(start.size - 1):
+        given[:] = 0.0
+        for n in range(start[i], start[i + 1]):
+            given[cell[n] % K] += 1.0
+        for k in range(K):
+            total += given[k] * (given[k] - 1) / 2
+        for s in range(S):
+            chance[:] = 0.0
+            squares = 0.0
+            for n in range(start[i], start[i + 1]):
+                j = cell[n] // K
+                for k in range(K):
+                    chance[k] += rows[j, s, k]
+                    squares += rows[j, s, k] ** 2
+            expected = -squares
+            for k in range(K):
+                expected += chance[k] ** 2
+            total -= posterior[i, s] * expected / 2
     return total

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
@@ -44,6 +44,7 @@ Assign: TypeAlias = Callable[[Block, Params], Tally]
 Estimate: TypeAlias = Callable[[Tally, Params], Params]
 Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K), then what item_columns name
 Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
+Finer: TypeAlias = Callable[[Params, Block], tuple[Floats, Floats, Codes]]  # prior (1, S), rows (J, S, K), labels (S)
 LogPrior: TypeAlias = Callable[[Params], float]
 LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
 Sampler: TypeAlias = Callable[[Truths, Floats], Step]  # (T, K) is what gold adds to the tally that is not to count
@@ -97,6 +98,9 @@ class Model:
     posterior: Posterior = likely_truths
     states: Posterior | None = None  # p(truth | labels) (I, Z) where truths are finer than labels
     predictive: Predictive | None = None  # where an item has more than a truth
+    finer: Finer | None = (
+        None  # how judges judge truths that are finer than labels: the model knows what items are like
+    )
     judge_columns: JudgeColumns = no_columns
     label_columns: LabelColumns = no_label_columns
     item_columns: tuple[str, ...] = ()  # what the posterior says of an item beyond p(truth | labels)

@@ -7,8 +7,9 @@ it (``kernels.together``), measured in deviations against judgments drawn from t
 without gold is how often all of them are wrong. So the model is not bent: where judges are seen to err together, half
 of every probability is the vote's, which errs on the side of doubt; where they are not, the model is left alone.
 
-The yardstick is always hybrid-confusion by its mode: it is hardly misled by judges of whom little is known, and where
-it is, other models are far too sure as well.
+The yardstick is hybrid-confusion by its mode: it is hardly misled by judges of whom little is known, and where it is,
+other models are far too sure as well. A model that knows what items are like, easy or hard, is held against itself: it
+may have told the judges' reasons to err together. Wrong labels that are alike more often than it has them tell as well.
 
 With gold, the logarithms of the posterior and of the vote are weighed, and labels get a head start, such that gold
 items are as likely as can be (Platt scaling with two inputs), with a weak pull to what is usual; the loss is told of
@@ -28,7 +29,7 @@ from adjudge.errors import UsageError
 from adjudge.judgments.table import Judgments
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import replicate
-from adjudge.kernels.together import together
+from adjudge.kernels.together import alike, together
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.calibration import Calibration, mixed, smoothed_votes, weighed
 from adjudge.models.fit import fit
@@ -78,17 +79,27 @@ def by_judgments(found: Fit, judgments: Judgments, known: Codes | None) -> Calib
 
 def dependence(judgments: Judgments, known: Codes | None, found: Fit | None = None, seed: int = 0) -> float:
     """Return by how many deviations judges err together more than judges who err alone would."""
+    finer = None if found is None else model_named(found.model).finer
+    if found is not None and finer is not None:
+        block = _some(judgments, None, seed)
+        return float(_deviations(block, *finer(found.params, block), seed).max())
     if found is None or found.model != YARDSTICK or found.draws is not None:
         found = fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR)
     block = _some(judgments, known, seed)
-    prevalence, confusion = found.params.prevalence, found.params.confusion
+    return float(_deviations(block, found.params.prevalence, found.params.confusion, np.arange(block.labels), seed)[0])
+
+
+def _deviations(block: Block, prevalence: Floats, confusion: Floats, side: Codes, seed: int) -> Floats:
+    """Return by how many deviations judges err together, and agree, more than in judgments that are drawn anew (2)."""
     rng = np.random.default_rng(seed)
-    drawn = [replicate(block, prevalence, confusion, rng) for _ in range(REPLICATES)]
-    seen, *expected = (
-        together(each, truth_posterior(each, prevalence, confusion)[0], confusion) for each in (block, *drawn)
-    )
-    spread = float(np.std(expected, ddof=1))
-    return (seen - float(np.mean(expected))) / spread if spread > 0 else 0.0
+    sums = np.empty((1 + REPLICATES, 2))  # as seen, then as drawn
+    for n in range(1 + REPLICATES):
+        each = replicate(block, prevalence, confusion, rng) if n else block
+        posterior, _ = truth_posterior(each, prevalence, confusion, side)
+        sums[n] = together(each, posterior, confusion, side), alike(each, posterior, confusion)
+    spread = sums[1:].std(axis=0, ddof=1)
+    found: Floats = np.divide(sums[0] - sums[1:].mean(axis=0), spread, out=np.zeros(2), where=spread > 0)
+    return found
 
 
 def by_gold(found: Fit, judgments: Judgments, known: Codes | None) -> Calibration:

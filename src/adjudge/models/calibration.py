@@ -22,12 +22,12 @@ class Calibration:
     """How probabilities were calibrated: by judgments, a share of the vote; by gold, weights of logarithms."""
 
     by: str
-    dependence: float = float("nan")  # deviations by which judges err together more than judges who err alone would
+    dependence: float = 0.0  # deviations by which judges err together more than judges who err alone would
     hedge: float = 0.0  # the vote's share
     weights: tuple[float, ...] = ()  # of the log posterior and of the log vote, then what is added to each label's
     gold: int = 0  # items it was learned from
-    loss: float = float("nan")  # log loss on gold that was held back
-    error: float = float("nan")  # its standard error
+    loss: float = 0.0  # log loss on gold that was held back
+    error: float = 0.0  # its standard error
 
     @property
     def words(self) -> str:

@@ -25,7 +25,7 @@ EASE = np.exp(LOG_EASE)
 
 def weigh(block: Block, params: Params) -> Tally:
     """Assign every judgment to every label and ease by its posterior."""
-    prior, confusion, side = _states(params, block)
+    prior, confusion, side = states_of(params, block)
     return expect(block, prior, confusion, side)
 
 
@@ -43,7 +43,7 @@ def ability(tally: Tally, start: Params) -> Params:
 
 def labels_and_difficulty(block: Block, params: Params) -> tuple[Floats, float]:
     """Return p(label | judgments), and how hard each item is, 1 / beta at the mean of log beta (I, K + 1)."""
-    prior, confusion, side = _states(params, block)
+    prior, confusion, side = states_of(params, block)
     posterior, evidence = truth_posterior(block, prior, confusion, side)
     joint = posterior.reshape(-1, block.labels, EASE.size)
     difficulty = np.exp(-joint.sum(axis=1) @ LOG_EASE)
@@ -60,7 +60,7 @@ def ability_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]
     return {"ability": params.skill[:, 0]}
 
 
-def _states(params: Params, block: Block) -> tuple[Floats, Floats, Codes]:
+def states_of(params: Params, block: Block) -> tuple[Floats, Floats, Codes]:
     """Return prior (1, K * G), confusion (J, K * G, K) and label (K * G) of the truths: a label and an ease each."""
     K, G = block.labels, EASE.size
     skill = params.skill[:, 0] if params.skill.size else np.full(block.judges, MEAN)
@@ -85,6 +85,7 @@ MODELS = (
         posterior=labels_and_difficulty,
         judge_columns=ability_column,
         item_columns=("difficulty",),
+        finer=states_of,
         log_prior=log_prior,
         begins={"equal": weigh},
     ),

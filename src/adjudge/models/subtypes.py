@@ -69,6 +69,11 @@ def log_trust(params: Params) -> float:
     return float(TRUST * logs[:, np.arange(K * KINDS), _side(K)].sum())
 
 
+def kinds_of(params: Params, block: Block) -> tuple[Floats, Floats, Codes]:
+    """Return prevalence (1, K * 2), matrices (J, K * 2, K) and labels (K * 2) of the kinds."""
+    return params.prevalence, _rows(params, block), _side(block.labels)
+
+
 def _side(K: int) -> Codes:
     """Return the label of every kind (K * 2)."""
     return np.repeat(np.arange(K), KINDS)
@@ -95,6 +100,7 @@ MODELS = (
         estimate=trusted_rows,
         posterior=labels_and_kind,
         states=kinds,
+        finer=kinds_of,
         judge_columns=confusion_columns,
         item_columns=("hard",),
         log_prior=log_trust,

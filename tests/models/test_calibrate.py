@@ -1,0 +1,176 @@
+"""Probabilities that mean what they say: left alone where the model is true, hedged where judges err together."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import UsageError
+from adjudge.kernels.together import alike, together
+from adjudge.kernels.truth import truth_posterior
+from adjudge.models.calibration import Calibration, mixed, smoothed_votes
+
+
+def loss(posterior, truth):
+    """Return the mean log loss, probabilities clipped at .001."""
+    return float(-np.log(np.clip(posterior[np.arange(truth.size), truth], 1e-3, 1)).mean())
+
+
+def table(label, judge):
+    """Return judgments from labels and judges by item (I, N)."""
+    items, many = label.shape
+    rows = {"item": np.repeat(np.arange(items), many), "judge": judge.ravel(), "label": label.ravel()}
+    return adjudge.read(pl.DataFrame(rows))
+
+
+def misled(seed, items=800, judges=30, many=9):
+    """Return judges who err together, since items mislead from none to most of them, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth, judge = rng.integers(0, 2, items), np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    chance = np.clip(rng.beta(2, 0.7, (items, 1)) + rng.uniform(-0.1, 0.1, judges)[judge], 0.05, 0.98)
+    return table(np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None]), judge), truth
+
+
+def easy_and_hard(seed, items=1_500, judges=40, many=7):
+    """Return judges as GLAD has them, the truth, and the posterior of who knows all abilities."""
+    rng = np.random.default_rng(seed)
+    truth, ability = rng.integers(0, 2, items), rng.normal(1, 0.7, judges)
+    judge = np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    chance = 1 / (1 + np.exp(-ability[judge] * np.exp(rng.normal(0.2, 1, (items, 1)))))
+    label = np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None])
+    place = np.linspace(-4, 4, 81)
+    weight = np.exp(-np.square(place) / 2)
+    right = 1 / (1 + np.exp(-ability[judge][:, :, None] * np.exp(0.2 + place)))  # (I, N, G)
+    one, zero = (np.where((label == k)[:, :, None], right, 1 - right).prod(axis=1) @ weight for k in (1, 0))
+    return table(label, judge), truth, np.column_stack([zero, one]) / (zero + one)[:, None]
+
+
+@pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion", "one-coin"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"items": 1_000, "judges": 50},
+        {"items": 2_000, "judges": 20, "labels": 3},
+        {"items": 1_500, "judges": 40, "labels": 2},
+    ],
+    ids=["five-labels", "three-labels", "two-labels"],
+)
+def test_where_the_plain_model_is_true_nothing_is_lost(model, sizes):
+    """No more than .005 in log loss, and mostly nothing at all."""
+    lost = []
+    for seed in range(4):
+        crowd = adjudge.simulate("dawid-skene", seed=seed, **sizes)
+        plain, found = (
+            adjudge.fit(crowd.judgments, model, inference="map", calibrate=how) for how in ("none", "judgments")
+        )
+        lost.append(loss(found.posterior, crowd.truth) - loss(plain.posterior, crowd.truth))
+    assert np.mean(lost) < 0.005
+    assert max(lost) < 0.01
+
+
+def test_where_judges_err_together_probabilities_are_hedged():
+    """A plain posterior is far too sure of items that mislead most judges."""
+    for seed in range(3):
+        judgments, truth = misled(seed)
+        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert found.calibration.dependence > 4
+        assert found.calibration.hedge > 0.4
+        assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
+        assert (found.label == truth).mean() > (plain.label == truth).mean() - 0.01
+
+
+def test_a_model_that_knows_difficulty_recovers_the_true_posterior():
+    """It explains why judges err together, and is left alone; a plain model's hedge costs little at worst."""
+    for seed in range(3):
+        judgments, truth, known = easy_and_hard(seed)
+        best = loss(known, truth)
+        found = adjudge.fit(judgments, "glad", calibrate="judgments")
+        assert found.calibration.hedge < 0.05
+        assert loss(found.posterior, truth) < best + 0.01
+        assert np.abs(found.posterior - known).mean() < 0.03
+        plain, hedged = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert best < loss(hedged.posterior, truth) < loss(plain.posterior, truth) + 0.02
+
+
+def test_pairs_are_added_up_as_they_are_defined():
+    """Pair by pair, on a small table."""
+    crowd = adjudge.simulate("dawid-skene", seed=2, items=12, judges=4, labels=3, per_item=4)
+    fit = adjudge.fit(crowd.judgments, "hybrid-confusion", inference="map")
+    block, theta = crowd.judgments.block(), fit.params.confusion
+    posterior = truth_posterior(block, fit.params.prevalence, theta)[0]
+    errors, equal = 0.0, 0.0
+    for i in range(12):
+        cells = [divmod(int(cell), 3) for cell in block.cell[block.start[i] : block.start[i + 1]]]
+        over = [posterior[i, label] - posterior[i] @ np.diag(theta[judge]) for judge, label in cells]
+        for m in range(len(cells)):
+            for n in range(m):
+                errors += over[m] * over[n]
+                expected = sum(posterior[i, k] * (theta[cells[m][0], k] @ theta[cells[n][0], k]) for k in range(3))
+                equal += (cells[m][1] == cells[n][1]) - expected
+    assert together(block, posterior, theta, np.arange(3)) == pytest.approx(errors)
+    assert alike(block, posterior, theta) == pytest.approx(equal)
+
+
+def test_gold_teaches_probabilities():
+    """Better than judgments alone can, on items whose truth was not told; the loss is told of gold held back."""
+    judgments, truth = misled(5, items=1_500)
+    gold = {int(name): int(truth[int(name)]) for name in judgments.items if int(name) < 400}
+    plain, hedged, taught = (adjudge.fit(judgments, gold=gold, calibrate=how) for how in ("none", "judgments", "gold"))
+    rest = judgments.items.to_numpy() >= 400
+    known = truth[judgments.items.to_numpy()]
+    losses = [loss(fit.posterior[rest], known[rest]) for fit in (plain, hedged, taught)]
+    assert losses[2] < losses[1] < losses[0]
+    assert taught.calibration.gold == 400
+    assert abs(taught.calibration.loss - losses[2]) < 4 * taught.calibration.error
+    assert (taught.posterior[~rest].max(axis=1) == 1).all()
+
+
+def test_what_cannot_be_done_is_refused():
+    """In words."""
+    crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
+    with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'judgments', 'gold'"):
+        adjudge.fit(crowd.judgments, calibrate="perhaps")
+    with pytest.raises(UsageError, match="needs the truths of 20 items at least, and there are 0"):
+        adjudge.fit(crowd.judgments, calibrate="gold")
+
+
+@pytest.mark.parametrize("model", ["majority", "wawa", "minimax-entropy", "vote-weight", "one-coin", "mace"])
+def test_probabilities_stay_probabilities(model):
+    """Of any model, and none is 0 or 1 where judges err together."""
+    judgments, _ = misled(7, items=200)
+    fit = adjudge.fit(judgments, model, calibrate="judgments")
+    assert np.abs(fit.posterior.sum(axis=1) - 1).max() < 1e-12
+    assert 0 < fit.posterior.min() < fit.posterior.max() < 1
+    assert (fit.posterior[np.arange(200), fit.label] == fit.posterior.max(axis=1)).all()
+
+
+def test_the_same_seed_gives_the_same_and_one_label_is_certain():
+    """On any number of threads."""
+    judgments, _ = misled(9, items=200)
+    one, other = (adjudge.fit(judgments, calibrate="judgments", workers=many) for many in (1, 2))
+    assert (one.posterior == other.posterior).all()
+    sure = adjudge.fit(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}), calibrate="judgments")
+    assert (sure.posterior == 1).all()
+
+
+def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
+    """New items are hedged as those it was learned from."""
+    judgments, _ = misled(3)
+    fit = adjudge.fit(judgments, calibrate="judgments")
+    fit.save(tmp_path / "fit")
+    saved = adjudge.load(tmp_path / "fit")
+    assert saved.calibration == fit.calibration
+    assert (saved.posterior == fit.posterior).all()
+    new, _ = misled(4, items=100)
+    plain = adjudge.fit(judgments).predict(new)
+    told = saved.predict(new)
+    vote = smoothed_votes(new.block())
+    assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, vote, np.full(100, -1)))
+    assert "share of" in saved.calibration.words
+
+
+def test_words_say_what_was_done():
+    """For people."""
+    assert "the model's own" in Calibration("judgments", 0.3).words
+    assert "the vote has a share of 50%" in Calibration("judgments", 12.0, 0.5).words
+    assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
