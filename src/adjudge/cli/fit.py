@@ -75,7 +75,7 @@ def fit(
         str,
         typer.Option(
             metavar="HOW",
-            help="Make probabilities mean what they say: by judgments, hedged where judges err together; by gold; or none.",
+            help="Calibrate probabilities: by judgments (hedged where judges err together), by gold, or none.",
         ),
     ] = "none",
     sampling: o.Sampling = o.USUAL_RUN,

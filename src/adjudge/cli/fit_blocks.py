@@ -54,8 +54,8 @@ class Large:
         if given:
             raise UsageError(f"--{given[0]} is for judgments in blocks: give --blocks FOLDER as well")
 
-    def hands(self, threads: int | None) -> Engine:
-        """Return who does the work."""
+    def refuse_unlike(self) -> None:
+        """Refuse an engine that is none, and the address of another."""
         name = self.engine or "threads"
         if name not in ENGINES:
             raise UsageError(f"engine '{name}' is not one of {quoted(ENGINES)}")
@@ -63,11 +63,14 @@ class Large:
             raise UsageError(f"--scheduler is of the engine dask, and this is {name}")
         if self.master is not None and name != "spark":
             raise UsageError(f"--master is of the engine spark, and this is {name}")
-        if name == "dask":
+
+    def hands(self, threads: int | None) -> Engine:
+        """Return who does the work."""
+        if self.engine == "dask":
             from adjudge.engines.dask import Dask
 
             return Dask(self.scheduler, threads)
-        if name == "spark":
+        if self.engine == "spark":
             from adjudge.engines.spark import Spark
 
             return Spark(self.master)
@@ -103,10 +106,15 @@ def fit_on_disk(
     from adjudge.engines.fit import fit_blocks
     from adjudge.judgments.shelve import Table, shelve
 
+    room = bytes_of(large.memory)
+    large.refuse_unlike()
+    if reading.time is not None:
+        raise UsageError("times are not kept in blocks: leave --time out")
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
     table = Table(files, columns, label_list(reading.labels), reading.ordinal, reading.repeats, reading.input_format)
     with Doing() as say:
-        blocks = shelve(table, str(large.blocks), memory=bytes_of(large.memory), say=say)
-    print(f"{len(blocks):,} judgments of {blocks.items:,} items in {len(blocks.parts):,} blocks", file=sys.stderr)
+        blocks = shelve(table, str(large.blocks), memory=room, say=say)
+    many = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
+    print(f"{len(blocks):,} judgments of {blocks.items:,} items in {many}", file=sys.stderr)
     with closing(large.hands(threads)) as engine:
         return fit_blocks(blocks, model, gold, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]
