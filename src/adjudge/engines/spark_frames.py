@@ -27,17 +27,16 @@ from adjudge.arrays import Codes
 from adjudge.engines.spark_session import spoken, without_pandas
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, quote
 from adjudge.judgments.blocks import (
-    JUDGES,
     MANIFEST,
-    TOPICS,
     Blocks,
     Part,
+    Whole,
     block_name,
     items_name,
-    manifest,
     open_blocks,
     packed,
     parquet,
+    vouch,
 )
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.encode import Coded, code_columns, scale_codes, weights_of
@@ -362,15 +361,10 @@ def _vouched(
             sums[called(number)] = checksum
     judge = found["judge"]
     judged = np.bincount(judge.code, judge.rows, len(judge.coded.names)).astype(np.int64)
-    tables = {JUDGES: parquet({"judge": judge.coded.names, "judgments": judged})}
-    if "topic" in found:
-        tables[TOPICS] = parquet({"topic": found["topic"].coded.names})
-    for name, content in tables.items():
-        write_file(content, folder / name)
-        sums[name] = zlib.crc32(content)
+    topics = found["topic"].coded.names if "topic" in found else None
     parts = [Part(one.items, one.judgments) for one in told]
-    write_file(manifest(parts, scale, weight if weighted else None, apart, source, sums), folder / MANIFEST)
-    return open_blocks(folder)
+    counted = weight if weighted else None
+    return vouch(folder, Whole(scale, judge.coded.names, judged, topics, parts, counted, apart, source), sums)
 
 
 def _move(file: Path, target: Path) -> None:

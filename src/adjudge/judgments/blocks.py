@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import mmap
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -29,7 +29,7 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import InputError
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.table import Judgments
-from adjudge.judgments.write import table_text
+from adjudge.judgments.write import table_text, write_file
 from adjudge.kernels.block import Block
 
 if TYPE_CHECKING:
@@ -217,21 +217,40 @@ def opened(address: tuple[str, str | None]) -> Blocks:
     return open_blocks(*address)
 
 
-def manifest(
-    parts: Iterable[Part], scale: Scale, weight: float | None, apart: bool, source: Any, checksums: Mapping[str, int]
-) -> bytes:
-    """Return the content of the manifest."""
+class Whole(NamedTuple):
+    """What there is to be said of all blocks together."""
+
+    scale: Scale
+    judges: Names  # (J)
+    judged: Codes  # (J) judgments of each
+    topics: Names | None  # (T)
+    parts: Sequence[Part]
+    weight: float | None
+    apart: bool
+    source: Any  # what tells the same table again
+
+
+def vouch(place: Path, whole: Whole, checksums: Mapping[str, int]) -> Blocks:
+    """Write the names and, last, the manifest that vouches for all files, whose checksums are told; open the blocks."""
+    sums = dict(checksums)
+    tables = {JUDGES: parquet({"judge": whole.judges, "judgments": whole.judged})}
+    if whole.topics is not None:
+        tables[TOPICS] = parquet({"topic": whole.topics})
+    for name, content in tables.items():
+        write_file(content, place / name)
+        sums[name] = zlib.crc32(content)
     about = {
         "format": FORMAT,
-        "labels": list(scale.labels),
-        "ordinal": scale.ordinal,
-        "parts": list(parts),
-        "weight": weight,
-        "apart": apart,
-        "source": source,
-        "checksums": dict(checksums),
+        "labels": list(whole.scale.labels),
+        "ordinal": whole.scale.ordinal,
+        "parts": list(whole.parts),
+        "weight": whole.weight,
+        "apart": whole.apart,
+        "source": whole.source,
+        "checksums": sums,
     }
-    return json.dumps(about, indent=1).encode()
+    write_file(json.dumps(about, indent=1).encode(), place / MANIFEST)
+    return open_blocks(place)
 
 
 def parquet(columns: Mapping[str, Any]) -> bytes:

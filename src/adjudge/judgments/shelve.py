@@ -23,17 +23,16 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.judgments.batches import batches, sizes
 from adjudge.judgments.blocks import (
-    JUDGES,
     MANIFEST,
-    TOPICS,
     Blocks,
     Part,
+    Whole,
     block_name,
     items_name,
-    manifest,
     open_blocks,
     packed,
     parquet,
+    vouch,
 )
 from adjudge.judgments.columns import find_columns
 from adjudge.judgments.encode import (
@@ -246,14 +245,8 @@ def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mappi
         warnings.warn(f"{dropped:,} repeats of a judge on an item were dropped", AdjudgeWarning, stacklevel=3)
     if apart:
         warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=3)
-    tables = {JUDGES: parquet({"judge": judges, "judgments": judged})}
-    if seen.topics.codes:
-        tables[TOPICS] = parquet({"topic": topics})
-    for name, content in tables.items():
-        write_file(content, place / name)
-        sums[name] = zlib.crc32(content)
-    write_file(manifest(parts, scale, seen.weight, apart, source, sums), place / MANIFEST)
-    return open_blocks(place)
+    named = topics if seen.topics.codes else None
+    return vouch(place, Whole(scale, judges, judged, named, parts, seen.weight, apart, source), sums)
 
 
 def _scale(table: Table, seen: _Seen) -> tuple[Scale, Codes]:
