@@ -12,7 +12,10 @@ def test_studies_are_known_by_name():
     assert all(known_study(name, Asked()) is study for name, study in ALL.items())
     with pytest.raises(UsageError) as error:
         known_study("magic", Asked())
-    assert str(error.value) == "study 'magic' is not one of 'ordinal', 'vote', 'spectrum', 'memory', 'trec2011'"
+    assert (
+        str(error.value)
+        == "study 'magic' is not one of 'ordinal', 'vote', 'spectrum', 'memory', 'trec2011', 'calibration'"
+    )
 
 
 @pytest.mark.parametrize(

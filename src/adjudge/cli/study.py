@@ -39,7 +39,8 @@ def study(
             "-o",
             metavar="FOLDER",
             help="Write study_NAME.csv and the figure study_NAME.svg here; trec2011 adds its four figures and the "
-            "run files of the track's task 2, rerank keeps what is finished in cells/, and goes on from there.",
+            "run files of the track's task 2, calibration and rerank keep what is finished in cells/, and go on from "
+            "there.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002
@@ -75,7 +76,11 @@ def study(
     means over runs. Both use all cores, and take minutes: begin with --runs 5. Ctrl-C keeps what is finished.
 
     rerank trains rankers on crowds' labels by the weights of paper 004, by posteriors and by soft labels, in five
-    folds by question. With --out, a study that was ended goes on where it was.
+    folds by question.
+
+    calibration measures the probabilities of every model on every set that has gold: its own, those that are
+    calibrated by judgments and, of three models, by gold in five folds. It uses all cores and takes a while. With
+    --out, a study of rerank or calibration that was ended goes on where it was.
 
     \b
     $ adjudge study
@@ -93,7 +98,7 @@ def study(
         _list()
         return
     with Console(stderr=True).status("") as line:  # it is there on a screen only
-        asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, workers=_cores(), say=line.update)
+        asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, _cores(), line.update, out)
         chosen = known_study(name, asked, known(out))
         _refuse_late_surprises(out, format)
         found = chosen.run(asked)

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,8 @@ def read_crowd(folder: Path, name: str, columns: Sequence[str], ordinal: bool) -
 
 def _in_order(folder: Path, judgments: Judgments) -> Sequence[str]:
     """Return the labels in their order, lowest first."""
-    names, order = judgments.scale.names, _told_order(folder / META)
+    names = judgments.scale.names
+    order = [str(label) for label in told_of(folder / META).get("label_order", ())]
     if set(order) >= set(names):
         return order
     if all(number_of(label) is not None for label in names):
@@ -79,12 +80,12 @@ def _in_order(folder: Path, judgments: Judgments) -> Sequence[str]:
     raise InputError(f'{what}: give it, lowest first, as "label_order" in {folder / META}', str(folder / LABELS))
 
 
-def _told_order(path: Path) -> list[str]:
-    """Return the order that a meta.json tells, empty where it tells none."""
+def told_of(path: Path) -> dict[str, Any]:
+    """Return what a meta.json tells of a set, nothing where there is none."""
     if not path.is_file():
-        return []
+        return {}
     try:
         told = json.loads(path.read_text(encoding="utf8"))
     except ValueError as error:
         raise InputError(f"is not JSON: {error}", str(path)) from error
-    return [str(label) for label in told.get("label_order", ())] if isinstance(told, dict) else []
+    return told if isinstance(told, dict) else {}

@@ -27,6 +27,7 @@ class Asked(NamedTuple):
     draws: int = DRAWS  # bootstrap draws of items
     workers: int = 1  # processes
     say: Say = silent
+    keep: str | None = None  # folder in which what is finished is kept
 
 
 class Shown(NamedTuple):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from adjudge.errors import UsageError, quoted
-from adjudge.report import memory, spectrum
+from adjudge.report import calibrating, memory, spectrum
 from adjudge.report.crowds import data_folder
 from adjudge.report.outcome import Asked, Outcome
 from adjudge.report.studies import STUDIES, Found, Study, run
@@ -50,6 +50,7 @@ ALL: Mapping[str, Known] = {
         ("data", "sets", "runs", "sizes"),
     ),
     "trec2011": Known(TREC2011.title, TREC2011.paper, f"sets: {', '.join(TREC2011.sets)}", trec2011),
+    "calibration": Known(calibrating.TITLE, calibrating.PAPER, calibrating.ON, calibrating.calibrating),
 }
 
 
