@@ -17,7 +17,6 @@ def crowd(tmp_path, monkeypatch):
     """Leave a small crowd, and let few models take part, in this process alone."""
     monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority", "dawid-skene"])
     monkeypatch.setattr("adjudge.cli.study._cores", lambda: 1)
-    calibrating_cells._crowd.cache_clear()
     drawn = simulate("dawid-skene", 0, items=60, judges=9, labels=2, per_item=5, gold=40)
     (tmp_path / "crowds" / "a").mkdir(parents=True)
     judgment_table(drawn.judgments).write_csv(tmp_path / "crowds" / "a" / "labels.csv")

@@ -31,7 +31,6 @@ from adjudge.score.probabilities import brier, log_loss
 @pytest.fixture
 def job(crowds, tmp_path):
     """Return a cell to be made."""
-    calibrating_cells._crowd.cache_clear()
     return Job(str(crowds), str(tmp_path), "a", "dawid-skene", 0, mark_of(crowds / "a", "code"), 300)
 
 

@@ -126,7 +126,7 @@ def made(job: Job) -> Cell:
     began = time.perf_counter()
     with _whole(), warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)  # the study tells how fits ended
-        cell = _cell(job, _crowd(job.data, job.set))
+        cell = _cell(job, _crowd(job.data, job.set, job.mark))
     cell = cell._replace(seconds=time.perf_counter() - began)
     write_file(json.dumps(_plain(cell)).encode(), job.path)
     return cell
@@ -157,8 +157,8 @@ def code_mark() -> str:
 
 
 @lru_cache(maxsize=1)
-def _crowd(data: str, name: str) -> Crowd:
-    """Return a set, read once by each process."""
+def _crowd(data: str, name: str, mark: str) -> Crowd:
+    """Return a set, read once by each process as long as its mark is the same."""
     return read_set(Path(data), name)
 
 
