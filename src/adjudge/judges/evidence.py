@@ -23,6 +23,7 @@ from adjudge.kernels.block import Block
 from adjudge.kernels.others import votes, without_her
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count
+from adjudge.models.align import aligned_to
 from adjudge.models.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.models.assign import winners
 from adjudge.models.chains import Draws, Run, State, sample
@@ -175,7 +176,8 @@ def matrices(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
     start = State(evidence.prior, evidence.matrix, np.empty((0, K)), np.empty(0))
     step, run = with_priors(Sweep(evidence.block), np.full((K, K), 1 / K), np.full(K, 1 / K)), Run(CHAINS, WARMUP, many)
     with ThreadPoolExecutor(CHAINS) as pool:
-        return sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
+        draws = sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
+    return aligned_to(draws, evidence.matrix)  # the probabilities of truths are not used
 
 
 def _items(fit: Fit, topics: int) -> Floats:

@@ -25,6 +25,7 @@ from adjudge.judgments.table import Judgments
 from adjudge.judgments.write import frame
 from adjudge.learn.align import aligned
 from adjudge.learn.trust import with_trust
+from adjudge.models.ties import lots
 
 if TYPE_CHECKING:
     from adjudge.judgments.table import Names
@@ -171,7 +172,7 @@ def weights(
     judged = np.flatnonzero(np.diff(judgments.start))
     weight = (np.abs(total) if chosen.signed else total)[judged]
     factor = _mean_one(weight, chosen) if mean_one else _as_printed(weight, chosen)
-    label = _labels(vote, judged, ties, seed)
+    label = _labels(vote, judgments.items.gather(judged), judged, side, ties, seed)
     return Weights(
         scheme,
         judgments.items.gather(judged),
@@ -336,13 +337,14 @@ def _nothing(scheme: Scheme) -> str:
     return f"all weights by scheme {scheme.name} are 0 ({why})"
 
 
-def _labels(vote: _Vote, judged: Codes, ties: str, seed: int) -> Codes:
+def _labels(vote: _Vote, items: Names, judged: Codes, side: Floats, ties: str, seed: int) -> Codes:
     """Return the side of most judgments, 0 or 1, of the items that were judged; of ties as the model ``majority``."""
     majority = vote.majority[judged]
     label = (majority > 0).astype(np.int64)
     tied: Flags = majority == 0
     if ties == "random" and tied.any():
-        label[tied] = np.random.default_rng(seed).random((int(tied.sum()), 2)).argmax(axis=1)
+        which = lots(items.gather(np.flatnonzero(tied)), seed) % 2
+        label[tied] = (side > 0)[which] if side.size == 2 else which
     return label
 
 

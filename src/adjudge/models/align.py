@@ -14,6 +14,8 @@ from adjudge.arrays import Codes, Floats
 from adjudge.kernels.bits import packed, unpacked
 from adjudge.models.chains import Draws
 
+TOLD = 1e-9  # names stay where others are no better
+
 
 def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
     """Return the draws with truths named as judges name them, and the chains whose truths had to be renamed.
@@ -37,6 +39,28 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
     return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
 
 
+def aligned_to(draws: Draws, matrices: Floats) -> Draws:
+    """Return draws under fixed priors with the truths of each named as in these matrices (J, K, K).
+
+    Of short chains that begin there, and of few judges, some swap names on their way.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    C, D, _, K, _ = draws.confusion.shape
+    likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # how like truth m is to the one called k
+    own = np.trace(likeness, axis1=2, axis2=3)
+    order = np.tile(np.arange(K), (C, D, 1))
+    for c, d in np.ndindex(C, D):
+        called, truth = linear_sum_assignment(-likeness[c, d])
+        if likeness[c, d, called, truth].sum() > own[c, d] + TOLD:
+            order[c, d, called] = truth
+    if (order == np.arange(K)).all():
+        return draws
+    confusion = np.take_along_axis(draws.confusion, order[:, :, None, :, None], axis=3)
+    prevalence = np.take_along_axis(draws.prevalence, order[:, :, None], axis=3)
+    return draws._replace(prevalence=prevalence, confusion=confusion)
+
+
 def _names(pooled: Floats) -> Codes:
     """Return which truth (K) is to bear each label's name, from the matrix of all judges together."""
     from scipy.optimize import linear_sum_assignment
@@ -46,7 +70,7 @@ def _names(pooled: Floats) -> Codes:
     truth, label = linear_sum_assignment(-rows)
     order = np.empty(K, np.int64)
     order[label] = truth
-    kept = np.trace(rows) >= rows[truth, label].sum() - 1e-9  # names stay where others are no better
+    kept = np.trace(rows) >= rows[truth, label].sum() - TOLD
     return np.arange(K) if kept else order
 
 
