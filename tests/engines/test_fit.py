@@ -90,8 +90,21 @@ def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
     fit_blocks(shelf.blocks, out=tmp_path)
     saved, memory = adjudge.load(tmp_path), adjudge.fit(shelf.judgments)
     assert_frame_equal(saved.judges, memory.judges, rel_tol=1e-9)
+    assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
     new = pl.DataFrame({"item": ["n1", "n1", "n2"], "judge": ["w1", "w2", "w3"], "label": [0, 1, 2]})
     assert_frame_equal(saved.predict(new).labels, memory.predict(new).labels, rel_tol=1e-9)
+
+
+def test_a_fit_on_disk_with_gold_and_more_to_say_is_read_back(shelf, tmp_path):
+    """Gold, topics, degrees of difficulty, and labels that tie and are told together."""
+    found = quiet(fit_blocks, shelf.blocks, "glad", shelf.gold, out=tmp_path / "glad")
+    saved, memory = adjudge.load(found.folder), quiet(adjudge.fit, shelf.judgments, "glad", shelf.gold)
+    assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
+    known = dict(zip(memory.items, memory.gold.tolist(), strict=True))
+    assert dict(zip(saved.items, saved.gold.tolist(), strict=True)) == known
+    fit_blocks(shelf.blocks, "majority", out=tmp_path / "vote", options=Options(ties="all"))
+    vote = adjudge.fit(shelf.judgments, "majority", ties="all")
+    assert_frame_equal(adjudge.load(tmp_path / "vote").labels.sort("item"), vote.labels.sort("item"), abs_tol=1e-9)
 
 
 def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):

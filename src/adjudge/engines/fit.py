@@ -15,7 +15,7 @@ from adjudge.arrays import Floats, frozen
 from adjudge.engines.checkpoint import EVERY, Checkpoint, question
 from adjudge.engines.engine import Engine
 from adjudge.engines.sampled import sampled
-from adjudge.engines.steps import LABELS, Asked, assigning, part_file, written
+from adjudge.engines.steps import Asked, assigning, part_file, written
 from adjudge.engines.threads import Threads
 from adjudge.errors import InputError, UsageError
 from adjudge.judgments.blocks import Blocks, open_blocks
@@ -27,6 +27,7 @@ from adjudge.models.chains import Draws
 from adjudge.models.drive import Climb, Progress, Rules
 from adjudge.models.fit import begun, inferred, refuse_other_scales, under
 from adjudge.models.options import Options
+from adjudge.models.parts import LABELS
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 from adjudge.models.saved import save

@@ -22,7 +22,6 @@ from adjudge.engines.fit import FitOnDisk, fit_blocks
 from adjudge.engines.sent import Sent
 from adjudge.engines.spark_frames import Lake, eager_gold, shelved
 from adjudge.engines.spark_session import classic, refuse_other_master, session_of, spoken
-from adjudge.engines.steps import LABELS
 from adjudge.errors import AdjudgeError, InputError
 from adjudge.judgments.blocks import MANIFEST, Blocks
 from adjudge.judgments.scale import Label
@@ -30,6 +29,7 @@ from adjudge.judgments.shelve import BLOCK
 from adjudge.kernels.block import Tally, add
 from adjudge.models.drive import Progress
 from adjudge.models.options import Options
+from adjudge.models.parts import LABELS
 from adjudge.models.registry import model_named
 
 TASKS = 2  # a core of the cluster: more would cost more than a slow worker does

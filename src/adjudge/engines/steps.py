@@ -22,11 +22,10 @@ from adjudge.models.base import Assign, Model, Params
 from adjudge.models.draw import of_gold
 from adjudge.models.gibbs import voted_by_chance
 from adjudge.models.options import Options
+from adjudge.models.parts import LABELS
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 from adjudge.models.ties import settled
-
-LABELS = "labels"  # the folder of what is said of items
 
 
 class Asked(NamedTuple):

@@ -6,7 +6,7 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,11 @@ def frame(columns: Columns, kind: Any = "polars") -> Any:
 def columns_of(content: bytes) -> dict[str, pl.Series]:
     """Return the columns of the content of a Parquet file by name."""
     return pl.read_parquet(io.BytesIO(content)).to_dict()
+
+
+def stacked(tables: Sequence[Mapping[str, pl.Series]]) -> dict[str, pl.Series]:
+    """Return tables with the same columns one below the other."""
+    return pl.concat([pl.DataFrame(dict(table)) for table in tables], how="vertical_relaxed").to_dict()
 
 
 def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002

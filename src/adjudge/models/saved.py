@@ -30,6 +30,7 @@ from adjudge.models.base import Params
 from adjudge.models.calibration import calibration_of, told
 from adjudge.models.chains import Draws
 from adjudge.models.fitted import in_codes_of
+from adjudge.models.parts import LABELS, with_parts
 from adjudge.models.record import Fit
 
 FORMAT = 4  # 1 had no skills of judges and no more of items than their posterior; 2 no draws; 3 no judgments
@@ -102,6 +103,8 @@ def load(folder: str | Path) -> Fit:
             )
         params = Params(**_unpacked(files["params.npz"], Params._fields))
         fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
+        if not len(fit.items) and (place / LABELS).is_dir():
+            fit = with_parts(fit, place)
         return replace(
             fit,
             draws=_draws(files[DRAWS]) if DRAWS in sums else None,
