@@ -14,6 +14,7 @@ from pathlib import Path
 
 import acceleration
 import bayes
+import calibrating
 import choosing
 import diagnostics
 import em_step
@@ -55,6 +56,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "bayes": ("Sampling, beside JAGS, NumPyro and nutpie", f" ({machine()}). JAGS takes its time.", bayes.measure),
     "published": ("Published figures and ours", ".", published.measure),
     "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
+    "calibration": ("Calibration: probabilities that mean what they say", calibrating.OPENING, calibrating.measure),
     "reporting": ("What a lead reads, measured", f" ({machine()}).", reporting.measure),
     "diagnostics": (
         "Who changed, who copied, and how often that is said wrongly",
