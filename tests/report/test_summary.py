@@ -1,5 +1,6 @@
 """A fit in words."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -33,6 +34,23 @@ def test_what_there_is_is_counted():
     assert "at least 95% sure" in sure
     assert vote.startswith("On ")
     assert agree.startswith("Two judges agree on ")
+
+
+def test_probabilities_that_are_too_sure_are_warned_of():
+    """Where judges are seen to err together, and not where the fit was calibrated or knows why they do."""
+    rng = np.random.default_rng(0)
+    truth, judge = rng.integers(0, 2, 600), np.argsort(rng.random((600, 20)), axis=1)[:, :9]
+    chance = np.clip(rng.beta(2, 0.7, (600, 1)) + rng.uniform(-0.1, 0.1, 20)[judge], 0.05, 0.98)
+    label = np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None])
+    rows = {"item": np.repeat(np.arange(600), 9), "judge": judge.ravel(), "label": label.ravel()}
+    judgments = adjudge.read(pl.DataFrame(rows))
+    plain, hedged, glad = (
+        "\n".join(opening(case_of(adjudge.fit(judgments, model, calibrate=how), judgments)))
+        for model, how in (("dawid-skene", None), ("dawid-skene", "judgments"), ("glad", None))
+    )
+    assert "Beware: judges err together more than the model knows" in plain
+    assert "the vote has a share of" in hedged
+    assert "err together" not in glad
 
 
 def test_truths_that_were_not_told_are_held_against_it():

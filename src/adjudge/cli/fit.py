@@ -72,12 +72,12 @@ def fit(
         typer.Option(metavar="HOW", help="Of models that are sampled: gibbs (usual) or, of hybrid-confusion, map."),
     ] = None,
     calibrate: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="HOW",
-            help="Calibrate probabilities: by judgments (hedged where judges err together), by gold, or none.",
+            help="Calibrate probabilities by: judgments (hedged where judges err together; usual of auto), gold, none.",
         ),
-    ] = "none",
+    ] = None,
     sampling: o.Sampling = o.USUAL_RUN,
     prior: o.Believing = o.USUAL_PRIOR,
     threads: Annotated[
@@ -101,7 +101,8 @@ def fit(
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
-    $ adjudge fit labels.csv --model auto --calibrate judgments
+    $ adjudge fit labels.csv --model auto
+    $ adjudge fit labels.csv --calibrate judgments
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
@@ -117,7 +118,8 @@ def fit(
     if model != AUTO:
         model_named(model)
     run = sampling.run()
-    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), calibrate)
+    by = calibrate or ("judgments" if model == AUTO else "none")
+    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), by)
     refuse_late_surprises(out, format, (*judgments, gold))
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()

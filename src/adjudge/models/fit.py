@@ -55,7 +55,7 @@ def fit(
     inference: str | None = None,
     run: Run | None = None,
     prior: Prior | None = None,
-    calibrate: str = "none",
+    calibrate: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -75,7 +75,8 @@ def fit(
     ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
 
     A posterior takes judges to err independently, which they do not: with ``calibrate="judgments"`` it is hedged where
-    judges are seen to err together, and with ``"gold"`` learned from items whose truth is known.
+    judges are seen to err together, and with ``"gold"`` learned from items whose truth is known; ``"none"`` leaves it
+    as the model has it. A model that is named is left alone unless asked; ``"auto"`` is calibrated by judgments.
 
     ``progress`` is told the passes so far, and the log evidence or, of chains, the worst R-hat. Results do not depend
     on ``workers``, the number of threads.
@@ -85,6 +86,7 @@ def fit(
     ['1', '4', '2']
     """
     earlier, named = (start, None) if isinstance(start, Fit) else (None, start)
+    calibrate = calibrate or ("judgments" if model == AUTO else "none")
     options = Options(seed, ties, named, tolerance, iterations, accelerate, inference, run, prior, calibrate)
     if model == AUTO:
         if earlier is not None:

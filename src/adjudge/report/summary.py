@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.errors import quoted
+from adjudge.models.calibrate import dependence
+from adjudge.models.registry import model_named
 from adjudge.report.case import MOST_ITEMS
 from adjudge.score.agreement import agreement
 
@@ -18,6 +20,7 @@ LITTLE = 0.2  # informedness that a judge is worth little below, at the high end
 FEWEST = 100  # draws for the agreement, whose intervals are not told
 FEW = 10  # judgments below which a judge is not spoken of
 NAMED = 5  # judges or items, at most, that are named in a line
+TOGETHER = 3.0  # deviations beyond which judges are said to err together
 COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is told, and how many are
 
 
@@ -43,9 +46,26 @@ def opening(case: Case) -> list[str]:
     if len(fit.scale) > 1:
         told = agreement(judgments, draws=FEWEST).sentence
         lines.append(f"{told[:1].upper()}{told[1:]}.")
+    lines += _surety(case)
     if not fit.converged:
         lines.append(f"Beware: the inference has not come to rest ({fit.stopped}); what follows is provisional.")
     return lines
+
+
+def _surety(case: Case) -> list[str]:
+    """Return whether probabilities mean what they say, as far as judgments can tell."""
+    fit = case.fit
+    if fit.calibration is not None:
+        return [f"{fit.calibration.words[:1].upper()}{fit.calibration.words[1:]}."]
+    if len(fit.scale) < 2 or not len(case.judgments) or model_named(fit.model).finer is not None:
+        return []
+    z = dependence(case.judgments, case.block.gold if fit.gold is not None else None)
+    if z < TOGETHER:
+        return []
+    return [
+        f"Beware: judges err together more than the model knows (z {z:.1f}), so that its probabilities are surer than "
+        "they should be: fit with --calibrate judgments, or, given gold, --calibrate gold."
+    ]
 
 
 def actions(case: Case) -> list[str]:
