@@ -1,5 +1,7 @@
 """Probabilities that mean what they say: left alone where the model is true, hedged where judges err together."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -167,6 +169,27 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     vote = smoothed_votes(new.block())
     assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, vote, np.full(100, -1)))
     assert "share of" in saved.calibration.words
+
+
+def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
+    """And says so: nothing is calibrated by half a fit."""
+    from adjudge.models import calibrate
+
+    def impatient(*given, **named):
+        return replace(adjudge.fit(*given, **named), stopped="interrupted")
+
+    monkeypatch.setattr(calibrate, "fit", impatient)
+    judgments, _ = misled(2, items=200)
+    fit = adjudge.fit(judgments, calibrate="judgments")
+    assert fit.stopped == "interrupted"
+    assert fit.calibration is None
+    assert (fit.posterior == adjudge.fit(judgments).posterior).all()
+
+
+def test_shares_are_never_above_one():
+    """Not even by rounding, where truths are finer than labels."""
+    crowd = adjudge.simulate("dawid-skene", seed=0, items=200, judges=30, labels=2, per_item=20)
+    assert adjudge.fit(crowd.judgments, "subtypes").posterior.max() <= 1
 
 
 def test_words_say_what_was_done():

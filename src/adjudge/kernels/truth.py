@@ -60,7 +60,8 @@ def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
 
 def gilded(posterior: Floats, gold: Codes) -> Floats:
     """Return p(label | judgments) with the labels of gold items at exactly one (I, K)."""
-    known: Floats = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(posterior.shape[1]), posterior)
+    told = np.minimum(posterior, 1.0)  # a sum of shares may be above one by rounding
+    known: Floats = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(posterior.shape[1]), told)
     return known
 
 

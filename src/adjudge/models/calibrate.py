@@ -84,7 +84,7 @@ def dependence(judgments: Judgments, known: Codes | None, found: Fit | None = No
         block = _some(judgments, None, seed)
         return float(_deviations(block, *finer(found.params, block), seed).max())
     if found is None or found.model != YARDSTICK or found.draws is not None:
-        found = fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR)
+        found = _whole(fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR))
     block = _some(judgments, known, seed)
     return float(_deviations(block, found.params.prevalence, found.params.confusion, np.arange(block.labels), seed)[0])
 
@@ -153,7 +153,14 @@ def _learned(posterior: Floats, vote: Floats, truth: Codes) -> Floats:
 def _again(found: Fit, judgments: Judgments, known: Codes, options: Options) -> Fit:
     """Return the same fit, told other gold."""
     asked: dict[str, Any] = {**vars(options), "calibrate": "none"}
-    return fit(judgments, found.model, known, **asked)
+    return _whole(fit(judgments, found.model, known, **asked))
+
+
+def _whole(found: Fit) -> Fit:
+    """Return a fit that came to its end; half of one is none to calibrate by."""
+    if found.stopped == "interrupted":
+        raise KeyboardInterrupt
+    return found
 
 
 def _some(judgments: Judgments, known: Codes | None, seed: int) -> Block:

@@ -107,7 +107,10 @@ def fit(
         return found
     from adjudge.models.calibrate import calibrated
 
-    return calibrated(found, judgments, known, calibrate)
+    try:
+        return calibrated(found, judgments, known, calibrate)
+    except KeyboardInterrupt:
+        return replace(found, stopped="interrupted")  # as the model has it, and not calibrated
 
 
 class _Task(NamedTuple):
