@@ -1,0 +1,50 @@
+"""Where a run is, kept and found again."""
+
+import numpy as np
+
+from adjudge.engines.checkpoint import Checkpoint, question
+from adjudge.models.base import accurate
+from adjudge.models.drive import Here
+from adjudge.models.options import Options
+
+
+def test_a_climb_is_found_where_it_was(tmp_path):
+    """To the bit, endless evidence included."""
+    here = Here(accurate(4, 3), -np.inf, 4.0, (-3.5, -3.25), 7, ("a", "b"))
+    Checkpoint(tmp_path, "q", 0.0).keep_climb(here)
+    found = Checkpoint(tmp_path, "q").climb()
+    assert found[1:] == here[1:]
+    assert all((one == other).all() for one, other in zip(found.params, here.params, strict=True))
+
+
+def test_a_chain_goes_on_with_its_random_stream(tmp_path):
+    """Whose state is not only numbers."""
+    rng = np.random.Generator(np.random.SFC64(5))
+    rng.random(3)
+    kept = Checkpoint(tmp_path, "q", 0.0)
+    kept.save(1, lambda: {"stream": rng.bit_generator.state, "counts": [1, 2, 3, 4], "prevalence": np.ones((1, 2))})
+    found, other = kept.load(1), np.random.Generator(np.random.SFC64(0))
+    other.bit_generator.state = found["stream"]
+    assert (other.random(5) == rng.random(5)).all()
+    assert found["counts"] == [1, 2, 3, 4]
+    assert kept.load(0) is None
+
+
+def test_it_is_kept_now_and_then_and_forgotten_in_the_end(tmp_path):
+    """The first at once, the next when it is time."""
+    kept = Checkpoint(tmp_path / "c", "q", every=1_000.0)
+    kept.keep_climb(Here(accurate(2, 2), passes=1))
+    kept.keep_climb(Here(accurate(2, 2), passes=2))
+    assert kept.climb().passes == 1
+    kept.clear()
+    assert kept.climb() is None
+
+
+def test_another_question_is_not_answered(shelf, tmp_path):
+    """Other options, another model, other blocks."""
+    asked = question(shelf.blocks, "dawid-skene", Options())
+    assert asked == question(shelf.blocks, "dawid-skene", Options())
+    assert asked != question(shelf.blocks, "dawid-skene", Options(seed=1))
+    assert asked != question(shelf.blocks, "one-coin", Options())
+    Checkpoint(tmp_path, asked, 0.0).keep_climb(Here(accurate(2, 2)))
+    assert Checkpoint(tmp_path, "another").climb() is None
