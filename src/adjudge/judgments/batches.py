@@ -73,8 +73,9 @@ def _separated_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
     with open(file, "rb") as content:
         header = content.readline()
     separator = SEPARATED[Path(file).suffix.lower()] or max(MARKS, key=lambda mark: header.count(mark.encode()))
-    if not header.strip() or b'"' in header:
-        source = open_source(file)  # a header that spans lines, or is missing, is for the reader of whole files
+    columns = [column.strip() for column in header.decode(errors="replace").split(separator)]
+    if not header.strip() or b'"' in header or b"\r" in header.rstrip(b"\r\n") or len({*columns}) < len(columns):
+        source = open_source(file)  # a header that spans lines, is missing, or names a column twice is for whole files
         yield source, len(source.column(source.columns[0]))
         return
     line, found = 2, False
