@@ -1,6 +1,8 @@
 """Tables into blocks: the same judgments, whatever their order, their size, and the way they are cut."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,7 @@ from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.judgments import shelve as room
 from adjudge.judgments.blocks import MANIFEST, open_blocks
 from adjudge.judgments.shelve import Table, shelve
+from adjudge.judgments.shelve_gold import with_gold
 
 
 def rows(many=3_000, items=700, judges=30, seed=0):
@@ -229,3 +232,124 @@ def test_damage_is_noticed(tmp_path):
     (folder / MANIFEST).unlink()
     with pytest.raises(InputError, match=r"is not a folder of blocks: manifest.json is missing"):
         open_blocks(folder)
+
+
+@pytest.mark.parametrize("kinds", [(pl.Int64, pl.String), (pl.String, pl.Int32), (pl.Int64, pl.Int32, pl.UInt8)])
+def test_names_are_the_same_as_numbers_and_as_text(tmp_path, kinds):
+    """An item, a judge or a label is one, whatever a file holds it as; all blocks hold items alike."""
+    table = pl.DataFrame({"item": [1, 2, 3, 4], "judge": [1, 2, 3, 1], "label": [0, 1, 1, 0]})
+    files = [tmp_path / f"{number}.parquet" for number in range(len(kinds))]
+    for file, kind in zip(files, kinds, strict=True):
+        table.cast(kind).write_parquet(file)
+    blocks = shelve(Table(files, {}), tmp_path / "b", block=1)
+    one = (lambda value: str(value)) if pl.String in kinds else int
+    assert blocks.judges.to_list() == [one(1), one(2), one(3)]
+    assert blocks.scale.names == ("0", "1")
+    assert len(blocks.parts) > 1
+    names = [name for number in range(len(blocks.parts)) for name in blocks.names(number)]
+    assert sorted(names) == [one(n) for n in (1, 2, 3, 4)]
+    assert {blocks.names(number).dtype for number in range(len(blocks.parts))} == {pl.Series(names).dtype}
+
+
+def test_fractions_of_which_a_batch_is_whole(tmp_path):
+    """Are fractions in all batches."""
+    for number, item in enumerate(([0.5, 1.0, 2.0], [1.0, 2.0, 3.0])):
+        table = pl.DataFrame({"item": item, "judge": ["a", "b", "c"], "label": item})
+        table.write_parquet(tmp_path / f"{number}.parquet")
+    blocks = shelve(Table([tmp_path / "0.parquet", tmp_path / "1.parquet"], {}), tmp_path / "b", block=1)
+    assert sorted(name for n in range(len(blocks.parts)) for name in blocks.names(n)) == [0.5, 1.0, 2.0, 3.0]
+    assert blocks.scale.labels == (0.5, 1.0, 2.0, 3.0)
+
+
+def test_a_column_named_twice_is_refused(tmp_path):
+    """As in memory: nobody knows which is meant."""
+    (tmp_path / "t.csv").write_text("item,judge,label,label\nd,w,1,2\n")
+    with pytest.raises(InputError, match="two columns are called 'label'"):
+        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+
+
+def test_lines_may_end_as_on_old_machines(tmp_path):
+    """With a carriage return alone."""
+    (tmp_path / "t.csv").write_bytes(b"item,judge,label\rd,w,1\re,w,0\r")
+    assert len(shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")) == 2
+
+
+KILLED = """
+import os, signal, sys
+from adjudge.judgments.shelve import Table, shelve
+def say(what):
+    if what.startswith(sys.argv[3]):
+        os.kill(os.getpid(), getattr(signal, sys.argv[4]))
+shelve(Table([sys.argv[1]], {}), sys.argv[2], block=400, say=say)
+"""
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("when", ["read", "3 of"])
+def test_making_blocks_may_be_stopped_and_asked_again(tmp_path, when, how):
+    """Whenever: what was left is made anew."""
+    rows().write_csv(tmp_path / "t.csv")
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "t.csv"), str(tmp_path / "b"), when, how]
+    assert subprocess.run(command, capture_output=True).returncode != 0
+    assert not (tmp_path / "b" / MANIFEST).exists()
+    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700)
+    assert alike(blocks.read(), adjudge.read(tmp_path / "t.csv"))
+    assert len(list((tmp_path / "b").iterdir())) == 2 * len(blocks.parts) + 3  # names of judges and topics, manifest
+
+
+def test_two_runs_do_not_fill_one_folder(tmp_path):
+    """The second is refused, and the first goes on."""
+    rows().write_csv(tmp_path / "t.csv")
+    refused = []
+
+    def meanwhile(what):
+        with pytest.raises(InputError, match="is being filled by another run"):
+            shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+        refused.append(what)
+
+    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700, say=meanwhile)
+    assert refused
+    assert alike(blocks.read(), adjudge.read(tmp_path / "t.csv"))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_damaged_manifest_is_told(tmp_path, content):
+    """Before its blocks are believed."""
+    rows().write_csv(tmp_path / "t.csv")
+    shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+    (tmp_path / "b" / MANIFEST).write_text(content)
+    with pytest.raises(InputError, match=r"damaged manifest.json|blocks of other files"):
+        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+
+
+def test_damaged_names_and_truths_are_told(tmp_path):
+    """Names of items by their checksum, truths by their number."""
+    rows().write_csv(tmp_path / "t.csv")
+    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=2_000)
+    told = with_gold(blocks, {"d1": 1, "d2": 0})
+    (told.gold / "gold-00000.bin").write_bytes(b"1234")
+    with pytest.raises(InputError, match="is missing or damaged: remove"):
+        told.truths(0)
+    blocks.names(1).to_frame().write_parquet(tmp_path / "b" / "items-00000.parquet")
+    with pytest.raises(InputError, match="is not the file that was written"):
+        blocks.names(0)
+    (tmp_path / "b" / "items-00000.parquet").unlink()
+    with pytest.raises(InputError, match="is missing or damaged"):
+        blocks.names(0)
+
+
+def test_what_cannot_be_a_folder_or_a_file_is_told(tmp_path):
+    """A folder under a file, and standard input."""
+    rows().write_csv(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="cannot be written: Not a directory"):
+        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "t.csv" / "b")
+    with pytest.raises(UsageError, match="write standard input to one"):
+        shelve(Table(["-"], {}), tmp_path / "b")
+
+
+def test_blocks_read_in_another_format_are_others(tmp_path):
+    """A format that was named is part of how files were read."""
+    rows().write_csv(tmp_path / "t.csv")
+    shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+    with pytest.raises(InputError, match="read in another way"):
+        shelve(Table([tmp_path / "t.csv"], {}, format="csv"), tmp_path / "b")

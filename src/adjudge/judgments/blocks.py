@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,12 +103,16 @@ class Blocks:
         """Return the known truths of a block's items, -1 where they are not known."""
         if self.gold is None:
             return frozen(np.full(self.parts[number].items, -1, np.int32))
-        return frozen(np.frombuffer((self.gold / gold_name(number)).read_bytes(), np.int32))
+        path = self.gold / gold_name(number)
+        content = path.read_bytes() if path.exists() else b""
+        if len(content) != 4 * self.parts[number].items:
+            raise InputError(f"is missing or damaged: remove {self.gold}, and ask again", str(path))
+        return frozen(np.frombuffer(content, np.int32))
 
     def names(self, number: int) -> Names:
         """Return what a block's items are called."""
         folder = self.gold if self.gold is not None and self._unjudged(number) else self.folder
-        table = pl.read_parquet(folder / items_name(number))
+        table = _named(folder / items_name(number), self.checksums.get(items_name(number)))
         if not self.apart or self.topics is None or self._unjudged(number):
             return table.get_column("item")
         named = table.with_columns(topic=self.topics.gather(table.get_column("topic")))
@@ -183,7 +188,7 @@ def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
     """Open a folder of blocks, with a folder of gold or without."""
     place = Path(folder)
     try:
-        about = json.loads((place / MANIFEST).read_bytes())
+        about = manifest(place)
         if about["format"] > FORMAT:
             newer = f"has blocks in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
             raise InputError(newer, str(folder))
@@ -191,7 +196,7 @@ def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
         judges = _checked(place, JUDGES, sums)
         parts = [Part(*part) for part in about["parts"]]
         if gold is not None:
-            more = json.loads((Path(gold) / MANIFEST).read_bytes())["unjudged"]
+            more = manifest(Path(gold))["unjudged"]
             parts += [Part(more, 0)] if more else []
         return Blocks(
             place,
@@ -211,10 +216,27 @@ def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
         raise InputError(f"has a damaged {MANIFEST} ({error}): make the blocks again", str(folder)) from error
 
 
+def manifest(place: Path) -> dict[str, Any]:
+    """Return what a folder's manifest says."""
+    try:
+        about = json.loads((place / MANIFEST).read_bytes())
+    except ValueError as error:
+        raise InputError(f"has a damaged {MANIFEST} ({error}): remove the folder, and ask again", str(place)) from error
+    if not isinstance(about, dict):
+        raise InputError(f"has a damaged {MANIFEST}: remove the folder, and ask again", str(place))
+    return about
+
+
 @lru_cache(maxsize=8)
-def opened(address: tuple[str, str | None]) -> Blocks:
-    """Return blocks by their address, opened once a process."""
+def opened(address: tuple[str, str | None], marks: tuple[tuple[int, ...], ...] = ()) -> Blocks:
+    """Return blocks by their address, opened once a process as long as they bear the same marks."""
     return open_blocks(*address)
+
+
+def marks(address: tuple[str, str | None]) -> tuple[tuple[int, ...], ...]:
+    """Return what changes when other blocks are put at an address."""
+    stats = [os.stat(Path(folder) / MANIFEST) for folder in address if folder is not None]
+    return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
 
 class Whole(NamedTuple):
@@ -264,6 +286,17 @@ def _checked(place: Path, name: str, checksums: Mapping[str, int]) -> pl.DataFra
     if zlib.crc32(content) != checksums[name]:
         raise InputError(f"is damaged: {name} is not the file that was written with it", str(place))
     return pl.read_parquet(content)
+
+
+def _named(path: Path, checksum: int | None) -> pl.DataFrame:
+    """Return a table of names; refuse one that is not the one that was written."""
+    try:
+        content = path.read_bytes()
+        if checksum is None or zlib.crc32(content) == checksum:
+            return pl.read_parquet(content)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError("is missing or damaged: make the blocks again", str(path)) from error
+    raise InputError("is damaged: it is not the file that was written; make the blocks again", str(path))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,11 +7,12 @@ rows, or one pile, and the names of judges and topics.
 
 from __future__ import annotations
 
-import json
+import fcntl
 import shutil
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -23,12 +24,15 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.judgments.batches import batches, sizes
 from adjudge.judgments.blocks import (
+    JUDGES,
     MANIFEST,
+    TOPICS,
     Blocks,
     Part,
     Whole,
     block_name,
     items_name,
+    manifest,
     open_blocks,
     packed,
     parquet,
@@ -55,6 +59,7 @@ Say: TypeAlias = Callable[[str], None]
 BATCH = 1 << 20  # rows in memory at a time
 BLOCK = 2_000_000  # judgments a block, about
 MOST = 4_096  # piles
+PILES, MAKING = ".piles", ".making"  # rows set aside, and the mark of a folder that is being filled
 ROW_BYTES = 200  # that a judgment takes, at most, while its pile becomes a block
 
 
@@ -63,18 +68,27 @@ class Register:
     """Names as they come, over all batches, and their codes."""
 
     codes: dict[Any, int] = field(default_factory=dict)
+    text: bool = False  # whether any came as text: then 1 is '1', or it would be two names that read alike
 
     def add(self, coded: Coded) -> Codes:
         """Return the code of every row, the same in all batches."""
-        names = coded.names.to_list()
-        code = np.fromiter((self.codes.setdefault(name, len(self.codes)) for name in names), np.int32, len(names))
-        return code[coded.code]
+        return self.number(coded.names)[coded.code]
+
+    def number(self, names: pl.Series) -> Codes:
+        """Return the code of every name, the same in all batches."""
+        if names.dtype == pl.String and not self.text:
+            self.codes = dict(zip(self.names().cast(pl.String).to_list(), self.codes.values(), strict=True))
+            self.text = True
+        values = (names.cast(pl.String) if self.text else names).to_list()
+        return np.fromiter((self.codes.setdefault(name, len(self.codes)) for name in values), np.int32, len(values))
 
     def names(self) -> pl.Series:
         """Return all names in the order of their codes: numbers where all are, else text."""
         values = list(self.codes)
-        alike = len({type(value) for value in values}) == 1
-        return pl.Series(values if alike else [str(value) for value in values])
+        kinds = {type(value) for value in values}
+        if kinds == {int, float}:  # a batch of fractions that are all whole
+            return pl.Series([float(value) for value in values])
+        return pl.Series(values if len(kinds) == 1 else [str(value) for value in values])
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,7 @@ class Table(NamedTuple):
             "labels": None if self.labels is None else [str(label) for label in self.labels],
             "ordinal": self.ordinal,
             "repeats": self.repeats,
+            **({} if self.format is None else {"format": self.format}),
         }
 
 
@@ -119,17 +134,24 @@ class _Piles:
     count: int
     rows: Codes  # (P) in each pile
     batch: int = 0
+    kinds: set[pl.DataType] = field(default_factory=set)  # of items
 
     def add(self, item: Coded, columns: Mapping[str, Any]) -> None:
         """Write the rows of a batch to their piles, in the order they had."""
-        pile = (item.names.hash(0) % self.count).cast(pl.Int32).to_numpy()[item.code]
+        self.kinds.add(item.names.dtype)
+        written = item.names.cast(pl.String).str.strip_suffix(".0")  # 1, 1.0 and '1' of several files are one item
+        pile = (written.hash(0) % self.count).cast(pl.Int32).to_numpy()[item.code]
         order = np.argsort(pile, kind="stable")
         table = pl.DataFrame({"item": item.names.gather(item.code), **columns})[order]
         ends = np.cumsum(np.bincount(pile, minlength=self.count))
         for number, end in enumerate(ends.tolist()):
             begin = int(ends[number - 1]) if number else 0
             if end > begin:
-                table[begin:end].write_ipc(self.folder / f"{number}-{self.batch:06}.arrow", compression="lz4")
+                file = self.folder / f"{number}-{self.batch:06}.arrow"
+                try:
+                    table[begin:end].write_ipc(file, compression="lz4")
+                except OSError as error:
+                    raise InputError(f"cannot be written: {error.strerror or error}", str(file)) from error
                 self.rows[number] += end - begin
         self.batch += 1
 
@@ -139,8 +161,16 @@ class _Piles:
         pieces = [pl.read_ipc(file) for file in files]
         for file in files:
             file.unlink()
-        alike = len({piece.schema["item"] for piece in pieces}) == 1
-        return pl.concat(pieces if alike else [piece.with_columns(pl.col("item").cast(str)) for piece in pieces])
+        kind = self._kind()
+        return pl.concat([piece.with_columns(pl.col("item").cast(kind)) for piece in pieces])
+
+    def _kind(self) -> pl.DataType:
+        """Return what items are in all piles alike: what they are in all files, or what holds them all."""
+        if len(self.kinds) == 1:
+            return next(iter(self.kinds))
+        if pl.UInt64() not in self.kinds and all(kind.is_integer() for kind in self.kinds):
+            return pl.Int64()
+        return pl.Float64() if all(kind.is_float() or kind == pl.Int64 for kind in self.kinds) else pl.String()
 
 
 def shelve(
@@ -154,22 +184,65 @@ def shelve(
     place, tell = Path(folder), say or (lambda _: None)
     if not table.files:
         raise UsageError("there is no file to read: name at least one")
+    if "-" in map(str, table.files):
+        raise UsageError("blocks are made of files, to be known again: write standard input to one")
     total = sizes(table.files, table.format)
     source = table.told()
     if (place / MANIFEST).exists():
         return _reopened(place, source)
-    if place.exists() and any(place.iterdir()):
-        raise InputError("is not empty, and is not a folder of blocks: name another", str(folder))
+    with _alone(place):
+        if (place / MANIFEST).exists():  # another run has made them meanwhile
+            return _reopened(place, source)
+        return _made(place, table, source, total, memory, block, tell)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Fill a folder alone; what a run that was killed has left there is removed, and so is what this one leaves."""
+    mark = place / MAKING
+    try:
+        if not mark.exists() and place.exists() and any(place.iterdir()):
+            raise InputError("is not empty, and is not a folder of blocks: name another", str(place))
+        place.mkdir(parents=True, exist_ok=True)
+        file = open(mark, "wb")  # noqa: SIM115, closed below
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError("is being filled by another run: wait for it, or name another", str(place)) from error
+        except OSError:
+            pass  # a disk without locks
+        try:
+            yield
+        finally:
+            shutil.rmtree(place / PILES, ignore_errors=True)
+            if not (place / MANIFEST).exists():
+                _remove_blocks(place)
+            mark.unlink(missing_ok=True)
+
+
+def _remove_blocks(place: Path) -> None:
+    """Remove blocks that no manifest vouches for."""
+    for pattern in ("block-*.bin", "items-*.parquet", JUDGES, TOPICS):
+        for file in place.glob(pattern):
+            file.unlink()
+
+
+def _made(
+    place: Path, table: Table, source: Mapping[str, Any], total: int, memory: int | None, block: int, tell: Say
+) -> Blocks:
+    """Read the rows, and make blocks of them."""
     least = 1 if memory is None else -(-total * ROW_BYTES // memory)
     count = min(MOST, max(1, -(-total // block), least))
-    aside = place / ".piles"
-    aside.mkdir(parents=True, exist_ok=True)
-    try:
-        piles = _Piles(aside, count, np.zeros(count, np.int64))
-        seen = _pass(table, piles, total, tell)
-        return _blocks(place, table, piles, seen, source, tell)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    aside = place / PILES
+    shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
+    _remove_blocks(place)
+    aside.mkdir()
+    piles = _Piles(aside, count, np.zeros(count, np.int64))
+    seen = _pass(table, piles, total, tell)
+    return _blocks(place, table, piles, seen, source, tell)
 
 
 class _Seen(NamedTuple):
@@ -184,7 +257,7 @@ class _Seen(NamedTuple):
 
 def _reopened(place: Path, source: Mapping[str, Any]) -> Blocks:
     """Return blocks that are there already, if they are of the same files."""
-    if json.loads((place / MANIFEST).read_bytes()).get("source") != source:
+    if manifest(place).get("source") != source:
         raise InputError(
             "has blocks of other files, or of the same read in another way: name another folder, or remove this one",
             str(place),
@@ -204,9 +277,9 @@ def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
         roles = found
         coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
         label = coded["label"]
-        new = [at for at, name in zip(label.first, label.names, strict=True) if name not in labels.codes]
-        first += [(source.name, source.row(int(at))) for at in new]
-        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": labels.add(label)}
+        known, place = len(labels.codes), labels.number(label.names)
+        first += [(source.name, source.row(int(at))) for at in label.first[place >= known]]
+        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": place[label.code]}
         if "topic" in coded:
             columns["topic"] = topics.add(coded["topic"])
         if "weight" in roles:

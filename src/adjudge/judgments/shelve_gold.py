@@ -10,21 +10,35 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adjudge.errors import AdjudgeWarning
-from adjudge.judgments.blocks import MANIFEST, Blocks, gold_name, items_name, open_blocks, parquet
+from adjudge.errors import AdjudgeWarning, InputError
+from adjudge.judgments.blocks import MANIFEST, Blocks, gold_name, items_name, manifest, open_blocks, parquet
 from adjudge.judgments.gold import gold_source, gold_table, places
 from adjudge.judgments.write import write_file
 
 
-def with_gold(blocks: Blocks, gold: Any) -> Blocks:
-    """Return the blocks with known truths; items that only gold knows are a block of their own, without judgments."""
-    source = gold_source(gold)
-    items, truths = gold_table(source, blocks.scale)
+def with_gold(
+    blocks: Blocks,
+    gold: Any,
+    *,
+    item: str | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Blocks:
+    """Return the blocks with known truths; items that only gold knows are a block of their own, without judgments.
+
+    ``item`` and ``label`` name columns, where gold has them.
+    """
+    source = gold_source(gold, format)
+    item, label = (column if column in source.columns else None for column in (item, label))
+    items, truths = gold_table(source, blocks.scale, item=item, label=label)
     names = items.names
     told = parquet({"item": names.cast(pl.String), "truth": truths})
     folder = blocks.folder / f"gold-{zlib.crc32(told):08x}"
     if not (folder / MANIFEST).exists():
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", str(folder)) from error
         met = np.zeros(len(names), bool)
         for number in range(len(blocks.parts)):
             place = places(blocks.names(number), names)
@@ -40,7 +54,7 @@ def with_gold(blocks: Blocks, gold: Any) -> Blocks:
         write_file(truths[unjudged].astype(np.int32).tobytes(), folder / gold_name(last))
         write_file(parquet({"item": names.gather(unjudged)}), folder / items_name(last))
         write_file(json.dumps({"gold": len(names), "unjudged": unjudged.size}).encode(), folder / MANIFEST)
-    unjudged_count = json.loads((folder / MANIFEST).read_bytes())["unjudged"]
+    unjudged_count = manifest(folder)["unjudged"]
     if unjudged_count:
         told_of = f"{source.name}: nobody judged {unjudged_count:,} of the {len(names):,} gold items"
         warnings.warn(f"{told_of}, which are kept with their truth", AdjudgeWarning, stacklevel=2)
