@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +16,12 @@ from polars.testing import assert_frame_equal
 from tests.engines.conftest import crowd, same_answer
 
 import adjudge
+from adjudge.engines.engine import tally_of
 from adjudge.engines.fit import fit_blocks
 from adjudge.engines.threads import Threads
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.judgments.shelve import Table, shelve
+from adjudge.kernels.block import Tally
 from adjudge.models.chains import Run
 from adjudge.models.options import Options
 from adjudge.models.registry import MODELS
@@ -218,6 +221,58 @@ def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
     seen = []
     fit_blocks(shelf.blocks, "one-coin", out=tmp_path, progress=lambda passes, evidence: seen.append(passes))
     assert seen[0] == 1
+
+
+def test_a_fit_is_not_written_over_its_blocks(shelf, tmp_path):
+    """Both have a file of judges."""
+    with pytest.raises(UsageError, match="is the folder of the blocks"):
+        fit_blocks(shelf.blocks, out=shelf.blocks.folder)
+
+
+def counted(blocks, number, params):
+    """Count the judgments of a block."""
+    return Tally(np.full((1, 1), float(blocks.parts[number].judgments)), np.zeros((1, 1, 1)), 0.0)
+
+
+def test_a_worker_that_lives_on_sees_blocks_that_were_made_anew(tmp_path):
+    """In the same folder, of other files."""
+    for many in (500, 800):
+        crowd(many)[0].write_csv(tmp_path / f"{many}.csv")
+        shutil.rmtree(tmp_path / "b", ignore_errors=True)
+        blocks = shelve(Table([tmp_path / f"{many}.csv"], {}), tmp_path / "b")
+        assert tally_of(blocks.address, range(1), counted, None).truth[0, 0] == len(blocks)
+
+
+def asked(*words):
+    """Ask the command line."""
+    return subprocess.run([sys.executable, "-m", "adjudge", "fit", *map(str, words)], capture_output=True, text=True)
+
+
+def test_gold_is_read_as_the_command_says(tmp_path):
+    """In the format that is named, and by the columns that are named."""
+    table, _ = crowd(600)
+    table.rename({"item": "page"}).write_csv(tmp_path / "t.csv")
+    item = table["item"][0]
+    (tmp_path / "gold.txt").write_text(f"page\tlabel\tx\n{item}\t1\t1\n")
+    given = (tmp_path / "t.csv", "--item", "page", "--gold", tmp_path / "gold.txt", "--gold-format", "tsv")
+    found = asked(*given, "--blocks", tmp_path / "b", "--out", tmp_path / "fit")
+    assert found.returncode == 0, found.stderr
+    labels = pl.read_parquet(f"{tmp_path}/fit/labels/*.parquet")
+    assert labels.filter(pl.col("gold").is_not_null())["item"].to_list() == [item]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [(("--calibrate", "judgments"), "calibrated in memory"), (("--out", "b"), "is the folder of the blocks")],
+)
+def test_what_cannot_be_is_refused_before_rows_are_read(tmp_path, monkeypatch, words, what):
+    """That may take hours."""
+    monkeypatch.chdir(tmp_path)
+    crowd(600)[0].write_csv("t.csv")
+    found = asked("t.csv", "--blocks", "b", "--out", "fit", *words)
+    assert found.returncode == 2
+    assert what in found.stderr
+    assert not os.path.exists("b")
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="resident size is read from /proc")

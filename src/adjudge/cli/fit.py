@@ -124,7 +124,7 @@ def fit(
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
     if large.blocks is not None:
-        _out_of_memory(judgments, model, gold, out, format, reading, options, large, threads, progress)
+        _out_of_memory(judgments, model, gold, gold_format, out, format, reading, options, large, threads, progress)
         return
     large.refuse_without_blocks()
     if len(judgments) > 1:
@@ -155,6 +155,7 @@ def _out_of_memory(
     files: list[str],
     model: str,
     gold: str | None,
+    gold_format: str | None,
     out: str | None,
     format: str | None,  # noqa: A002
     reading: o.Reading,
@@ -169,7 +170,7 @@ def _out_of_memory(
     if out is None or format is not None:
         raise UsageError("judgments in blocks are fitted into a folder: give --out FOLDER, and no --format")
     try:
-        found = fit_on_disk(files, model, gold, out, reading, options, large, threads, progress)
+        found = fit_on_disk(files, model, gold, gold_format, out, reading, options, large, threads, progress)
     finally:
         progress.close()
     shares = found.label_counts / found.label_counts.sum()

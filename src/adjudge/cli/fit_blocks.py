@@ -86,13 +86,14 @@ def bytes_of(size: str | None) -> int | None:
     match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", size.lower())
     if match is None or not match[1].replace(".", "", 1).isdigit() or not float(match[1]):
         raise UsageError(f"memory {size!r} is not a size such as 500MB or 2GB")
-    return int(float(match[1]) * UNITS[match[2]])
+    return max(1, int(float(match[1]) * UNITS[match[2]]))
 
 
 def fit_on_disk(
     files: Sequence[str],
     model: str,
     gold: str | None,
+    gold_format: str | None,
     out: str,
     reading: Reading,
     options: Options,
@@ -103,11 +104,14 @@ def fit_on_disk(
     """Put files into blocks, fit them, and write what is found."""
     from adjudge.cli.options import label_list
     from adjudge.cli.show import Doing
-    from adjudge.engines.fit import fit_blocks
+    from adjudge.engines.fit import fit_blocks, refuse_in_memory, refuse_same_folder
     from adjudge.judgments.shelve import Table, shelve
+    from adjudge.judgments.shelve_gold import with_gold
 
     room = bytes_of(large.memory)
     large.refuse_unlike()
+    refuse_in_memory(options)  # before the rows are read, which may take hours
+    refuse_same_folder(out, str(large.blocks))
     if reading.time is not None:
         raise UsageError("times are not kept in blocks: leave --time out")
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
@@ -116,5 +120,7 @@ def fit_on_disk(
         blocks = shelve(table, str(large.blocks), memory=room, say=say)
     many = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
     print(f"{len(blocks):,} judgments of {blocks.items:,} items in {many}", file=sys.stderr)
+    if gold is not None:
+        blocks = with_gold(blocks, gold, item=reading.item, label=reading.label, format=gold_format)
     with closing(large.hands(threads)) as engine:
-        return fit_blocks(blocks, model, gold, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]
+        return fit_blocks(blocks, model, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from adjudge.engines.sent import Sent
-from adjudge.judgments.blocks import Blocks, opened
+from adjudge.judgments.blocks import Blocks, marks, opened
 from adjudge.kernels.block import Tally, add
 
 Step: TypeAlias = Callable[[Blocks, int, Any], Tally]  # blocks, the number of one, and what is sent to all
@@ -42,7 +42,7 @@ def runs(blocks: Blocks) -> list[range]:
 
 def tally_of(address: Address, numbers: Sequence[int], step: Step, params: Any) -> Tally:
     """Take a step over some blocks, wherever this process is, and add up in their order."""
-    blocks = opened(address)
+    blocks = opened(address, marks(address))  # a worker lives on while others may be put into the folder
     return Sent(*add(_tallies(blocks, numbers, step, params)))
 
 

@@ -80,12 +80,11 @@ def fit_blocks(
     usual = model_named(model)
     chosen_options = options or Options()
     chosen_options = replace(chosen_options, inference=chosen_options.inference or usual.inferences[0])
-    if chosen_options.calibrate != "none":
-        raise UsageError("probabilities are calibrated in memory: fit blocks with calibrate 'none'")
+    refuse_in_memory(chosen_options)
     chosen = under(usual, chosen_options)
     shelf = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
     refuse_other_scales(chosen, shelf.scale)
-    place = _ready(out)
+    place = _ready(out, shelf.folder)
     if gold is not None:
         shelf = with_gold(shelf, gold)
     kept = Checkpoint(place / CHECKPOINT, question(shelf, model, chosen_options), every)
@@ -106,8 +105,21 @@ def fit_blocks(
     return FitOnDisk(place, fit, shelf.items, tally.truth[0])
 
 
-def _ready(out: str | Path) -> Path:
+def refuse_in_memory(options: Options) -> None:
+    """Refuse what is done in memory alone."""
+    if options.calibrate != "none":
+        raise UsageError("probabilities are calibrated in memory: fit blocks with calibrate 'none'")
+
+
+def refuse_same_folder(out: str | Path, blocks: str | Path) -> None:
+    """Refuse to write a fit over the blocks that it is made from: both have a file of judges."""
+    if Path(out).resolve() == Path(blocks).resolve():
+        raise UsageError(f"--out {out} is the folder of the blocks: name another, such as {Path(out) / 'fit'}")
+
+
+def _ready(out: str | Path, blocks: Path) -> Path:
     """Return the folder to write to, made if it is not there."""
+    refuse_same_folder(out, blocks)
     place = Path(out).absolute()  # workers may have been started elsewhere
     if place.exists() and not place.is_dir():
         raise InputError("is a file; --out needs a folder", str(out))
