@@ -18,6 +18,7 @@ from tests.engines.conftest import crowd, same_answer
 import adjudge
 from adjudge.engines.engine import tally_of
 from adjudge.engines.fit import fit_blocks
+from adjudge.engines.steps import averaged, written
 from adjudge.engines.threads import Threads
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.judgments.shelve import Table, shelve
@@ -227,6 +228,28 @@ def test_a_fit_is_not_written_over_its_blocks(shelf, tmp_path):
     """Both have a file of judges."""
     with pytest.raises(UsageError, match="is the folder of the blocks"):
         fit_blocks(shelf.blocks, out=shelf.blocks.folder)
+
+
+class Stopped(Threads):
+    """An engine that is stopped when it has written what it says of one block."""
+
+    def _one(self, blocks, number, step, params):
+        if getattr(step, "func", None) in (written, averaged) and number == 1:
+            raise KeyboardInterrupt
+        return super()._one(blocks, number, step, params)
+
+
+@pytest.mark.parametrize("model", ["majority", "dawid-skene", "hybrid-confusion"])
+def test_items_of_two_fits_are_no_saved_fit(shelf, tmp_path, model):
+    """A run that is stopped while it writes over an earlier fit leaves none, and the same asked again makes one."""
+    options = Options(run=SHORT if model == "hybrid-confusion" else None)
+    quiet(fit_blocks, shelf.blocks, "one-coin", out=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        quiet(fit_blocks, shelf.blocks, model, out=tmp_path, options=options, engine=Stopped(1))
+    with pytest.raises(InputError):
+        adjudge.load(tmp_path)
+    quiet(fit_blocks, shelf.blocks, model, out=tmp_path, options=options)
+    assert adjudge.load(tmp_path).model == model
 
 
 def counted(blocks, number, params):

@@ -27,7 +27,7 @@ from adjudge.models.chains import Draws
 from adjudge.models.drive import Climb, Progress, Rules
 from adjudge.models.fit import begun, inferred, refuse_other_scales, under
 from adjudge.models.options import Options
-from adjudge.models.parts import LABELS
+from adjudge.models.parts import LABELS, about_to_write
 from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 from adjudge.models.saved import save
@@ -150,6 +150,7 @@ def _climbed(
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
     outcome = inferred(model, total, begin, rules, progress, here, kept.keep_climb)
+    about_to_write(out)
     tally = engine.map_sum(blocks, partial(written, asked, str(out)), outcome.params)
     remove_other_parts(out, len(blocks.parts))
     evidence = () if model.hard else (*outcome.evidence, tally.evidence + model.log_prior(outcome.params))

@@ -33,6 +33,7 @@ from adjudge.models.chains import Draws, Run, sample
 from adjudge.models.draw import Sizes, ended, means, named, refuse_run, warn
 from adjudge.models.drive import Climb, Progress
 from adjudge.models.gibbs import diffuse
+from adjudge.models.parts import about_to_write
 from adjudge.models.prior import Prior
 from adjudge.models.watch import Watch
 
@@ -113,6 +114,7 @@ def sampled(
     outcome = Climb(means(draws, sizes, prior), (), draws.sweeps, ended(draws, told))
     names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
     given = Averaged(str(folder), names, min(own.counted for own in hands), topics, outcome.params)
+    about_to_write(out)
     tally = engine.map_sum(blocks, partial(averaged, asked, str(out)), given)
     return outcome, tally, draws
 

@@ -14,6 +14,12 @@ from adjudge.models.record import Fit
 from adjudge.models.registry import model_named
 
 LABELS = "labels"  # the folder of these files
+ABOUT = "fit.json"  # what a saved fit says of itself
+
+
+def about_to_write(folder: str | Path) -> None:
+    """Take away what makes a fit of a folder: were the writing of its items stopped, they would be of two fits."""
+    (Path(folder) / ABOUT).unlink(missing_ok=True)
 
 
 def with_parts(fit: Fit, folder: Path) -> Fit:
