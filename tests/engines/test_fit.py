@@ -266,6 +266,22 @@ def test_a_worker_that_lives_on_sees_blocks_that_were_made_anew(tmp_path):
         assert tally_of(blocks.address, range(1), counted, None).truth[0, 0] == len(blocks)
 
 
+def test_nothing_is_left_of_a_fit_in_memory(tmp_path, monkeypatch):
+    """In the folder of which one of blocks took possession: labels.csv would be taken for what it says."""
+    monkeypatch.chdir(tmp_path)
+    crowd(600)[0].write_csv("t.csv")
+    assert asked("t.csv", "--out", "fit").returncode == 0
+    assert os.path.exists("fit/labels.csv")
+    assert asked("t.csv", "--model", "majority", "--blocks", "b", "--out", "fit").returncode == 0
+    assert sorted(os.listdir("fit")) == [
+        "fit.json", "items.parquet", "judges.csv", "judges.parquet", "labels", "params.npz"
+    ]  # fmt: skip
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "labels.csv").write_text("mine")
+    assert asked("t.csv", "--model", "majority", "--blocks", "b", "--out", "other").returncode == 0
+    assert (tmp_path / "other" / "labels.csv").read_text() == "mine"
+
+
 def asked(*words):
     """Ask the command line."""
     return subprocess.run([sys.executable, "-m", "adjudge", "fit", *map(str, words)], capture_output=True, text=True)

@@ -15,11 +15,26 @@ from adjudge.models.registry import model_named
 
 LABELS = "labels"  # the folder of these files
 ABOUT = "fit.json"  # what a saved fit says of itself
+OF_MEMORY = (
+    "labels.csv",
+    "matrices.csv",
+    "prevalence.csv",
+    "ranks.csv",
+    "judgments.parquet",
+    "judgments.npz",
+    "draws.npz",
+)
 
 
 def about_to_write(folder: str | Path) -> None:
-    """Take away what makes a fit of a folder: were the writing of its items stopped, they would be of two fits."""
-    (Path(folder) / ABOUT).unlink(missing_ok=True)
+    """Take away what makes a fit of a folder: were the writing of its items stopped, they would be of two fits.
+
+    What only a fit in memory leaves there goes as well, or it would be taken for what this one says.
+    """
+    place = Path(folder)
+    if (place / ABOUT).exists():  # or they are not files of a fit
+        for name in (ABOUT, *OF_MEMORY):
+            (place / name).unlink(missing_ok=True)
 
 
 def with_parts(fit: Fit, folder: Path) -> Fit:
