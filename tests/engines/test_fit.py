@@ -58,6 +58,18 @@ def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
     same_answer(found, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
 
 
+def test_gold_of_items_that_are_in_several_topics(tmp_path):
+    """It is found by topic and item, as in memory."""
+    table, _ = crowd(2_000)
+    table = table.with_columns(topic=pl.Series([f"t{n % 3}" for n in range(table.height)]))
+    table.write_csv(tmp_path / "labels.csv")
+    gold = table.unique(["topic", "item"], maintain_order=True)[::20].select("topic", "item", label=pl.lit(1))
+    gold.write_csv(tmp_path / "gold.csv")
+    blocks = quiet(shelve, Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
+    found = quiet(fit_blocks, blocks, gold=tmp_path / "gold.csv", out=tmp_path / "fit")
+    same_answer(found, quiet(adjudge.fit, tmp_path / "labels.csv", gold=tmp_path / "gold.csv"))
+
+
 def test_the_file_itself_gives_the_same_labels(shelf, tmp_path):
     """Whatever the order of its rows: ties are broken by name."""
     for name in ("majority", "dawid-skene", "ordinal"):

@@ -41,7 +41,7 @@ def read_gold(
     items, truths = gold_table(source, judgments.scale, item=item, label=label)
     place = places(items.names, judgments.items)
     if (place < 0).all() and judgments.topics is not None and "topic" in source.columns:
-        items, truths = gold_table(_by_topic(source, item), judgments.scale, item="item", label=label)
+        items, truths = gold_table(by_topic(source, item), judgments.scale, item="item", label=label)
         place = places(items.names, judgments.items)
     unjudged = np.flatnonzero(place < 0)
     if unjudged.size:
@@ -82,7 +82,7 @@ def gold_table(
     return Coded(place[items.code], items.names.gather(kept), first[kept]), truth[first[kept]]
 
 
-def _by_topic(source: Source, item: str | None) -> Source:
+def by_topic(source: Source, item: str | None) -> Source:
     """Return gold whose items are called ``topic_item``, as judged items are that are in several topics."""
     column = find_columns(source.columns, {"item": item}, source.name, needed=("item",))["item"]
 
