@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 from tests.engines.conftest import crowd, same_answer
 
 import adjudge
+from adjudge.engines import sampled
 from adjudge.engines.engine import tally_of
 from adjudge.engines.fit import fit_blocks
 from adjudge.engines.steps import averaged, written
@@ -138,13 +139,34 @@ def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
         fit_blocks(shelf.blocks, out=tmp_path / "file")
 
 
-def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path):
-    """What is read back is this fit alone."""
+@pytest.mark.parametrize("model", ["majority", "hybrid-confusion"])
+def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path, model):
+    """What is read back is this fit alone, climbed or sampled."""
     stale = tmp_path / "labels" / "part-00099.parquet"
     stale.parent.mkdir()
     stale.write_bytes(b"")
-    found = fit_blocks(shelf.blocks, "majority", out=tmp_path)
+    run = Run(2, 5, 10) if model == "hybrid-confusion" else None
+    found = quiet(fit_blocks, shelf.blocks, model, out=tmp_path, options=Options(run=run))
     assert found.labels.collect().height == shelf.blocks.items
+
+
+def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, monkeypatch):
+    """Of three chains, the first alone has drawn anything."""
+    usual, drawn = sampled.Drawing.__call__, []
+
+    def impatient(self, prevalence, confusion, rng, probability, *rest):
+        drawn.append(self.chain)
+        if len(drawn) > 40:
+            raise KeyboardInterrupt
+        return usual(self, prevalence, confusion, rng, probability, *rest)
+
+    monkeypatch.setattr(sampled.Drawing, "__call__", impatient)
+    options = Options(run=Run(3, 10, 100))
+    found = quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, options=options)
+    assert found.fit.draws.prevalence.shape[0] == 1
+    assert found.fit.stopped == "interrupted"
+    posterior = found.labels.collect().select("p_0", "p_1", "p_2").to_numpy()
+    assert np.abs(posterior.sum(axis=1) - 1).max() < 1e-9
 
 
 PROGRAM = """

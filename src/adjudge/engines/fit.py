@@ -15,7 +15,7 @@ from adjudge.arrays import Floats, frozen
 from adjudge.engines.checkpoint import EVERY, Checkpoint, question
 from adjudge.engines.engine import Engine
 from adjudge.engines.sampled import sampled
-from adjudge.engines.steps import Asked, assigning, part_file, written
+from adjudge.engines.steps import Asked, assigning, written
 from adjudge.engines.threads import Threads
 from adjudge.errors import InputError, UsageError
 from adjudge.judgments.blocks import Blocks, open_blocks
@@ -152,17 +152,8 @@ def _climbed(
     outcome = inferred(model, total, begin, rules, progress, here, kept.keep_climb)
     about_to_write(out)
     tally = engine.map_sum(blocks, partial(written, asked, str(out)), outcome.params)
-    remove_other_parts(out, len(blocks.parts))
     evidence = () if model.hard else (*outcome.evidence, tally.evidence + model.log_prior(outcome.params))
     return outcome._replace(evidence=evidence), tally, None
-
-
-def remove_other_parts(out: Path, count: int) -> None:
-    """Remove what an earlier fit of more blocks has left in the folder."""
-    wanted = {part_file(str(out), number) for number in range(count)}
-    for file in (out / LABELS).glob("part-*.parquet"):
-        if file not in wanted:
-            file.unlink()
 
 
 def _record(model: Model, blocks: Blocks, outcome: Climb, tally: Tally, options: Options, draws: Draws | None) -> Fit:

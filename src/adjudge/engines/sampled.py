@@ -113,7 +113,8 @@ def sampled(
     warn(told, renamed, draws, sizes)
     outcome = Climb(means(draws, sizes, prior), (), draws.sweeps, ended(draws, told))
     names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
-    given = Averaged(str(folder), names, min(own.counted for own in hands), topics, outcome.params)
+    sweeps = min(own.counted for own in hands[: len(names)])  # Ctrl-C may come before the last chains begin
+    given = Averaged(str(folder), names, sweeps, topics, outcome.params)
     about_to_write(out)
     tally = engine.map_sum(blocks, partial(averaged, asked, str(out)), given)
     return outcome, tally, draws

@@ -35,6 +35,8 @@ def about_to_write(folder: str | Path) -> None:
     if (place / ABOUT).exists():  # or they are not files of a fit
         for name in (ABOUT, *OF_MEMORY):
             (place / name).unlink(missing_ok=True)
+    for part in (place / LABELS).glob("part-*.parquet"):  # an earlier fit may have had more blocks
+        part.unlink()
 
 
 def with_parts(fit: Fit, folder: Path) -> Fit:
