@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.cli.kept import JUDGMENTS
@@ -12,6 +13,7 @@ from adjudge.cli.show import show_fit
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.judgments.rows import judgment_table
 from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
+from adjudge.models.parts import LABELS
 from adjudge.models.saved import FILES as SAVED
 from adjudge.models.saved import SOME
 from adjudge.models.trec import FILES
@@ -44,7 +46,11 @@ def deliver(
             texts |= {name: table_text(table, "csv") for name, table in drawn}
         if judgments is not None:
             texts[JUDGMENTS] = table_text(judgment_table(judgments), "parquet")
-        write_whole({**texts, **saved_files(fit, judgments)}, out)
+        files = {**texts, **saved_files(fit, judgments)}
+        earlier = (Path(out) / "fit.json").exists()  # or other files are not those of a fit
+        write_whole(files, out)
+        if earlier:
+            _remove_stale(Path(out), files)
     if content is not None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -53,6 +59,13 @@ def deliver(
         if out is not None:
             more = "" if fit.draws is None else f", {', '.join(DRAWN)}"
             print(f"wrote labels.csv, judges.csv{more} and the fit to {out}")
+
+
+def _remove_stale(folder: Path, files: Collection[str]) -> None:
+    """Remove what an earlier fit left in the folder and this one does not have: it would be taken for this one's."""
+    stale = [folder / name for name in WRITTEN if name not in files]
+    for path in (*stale, *(folder / LABELS).glob("part-*.parquet")):
+        path.unlink(missing_ok=True)
 
 
 def refuse_late_surprises(out: str | None, format: str | None, inputs: Sequence[str | None]) -> None:  # noqa: A002
