@@ -235,7 +235,12 @@ def opened(address: tuple[str, str | None], marks: tuple[tuple[int, ...], ...] =
 
 def marks(address: tuple[str, str | None]) -> tuple[tuple[int, ...], ...]:
     """Return what changes when other blocks are put at an address."""
-    stats = [os.stat(Path(folder) / MANIFEST) for folder in address if folder is not None]
+    try:
+        stats = [os.stat(Path(folder) / MANIFEST) for folder in address if folder is not None]
+    except OSError as error:
+        raise InputError(
+            f"is not a folder of blocks: {MANIFEST} is missing", str(Path(error.filename).parent)
+        ) from error
     return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
 
