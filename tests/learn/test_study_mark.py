@@ -3,8 +3,9 @@
 import pytest
 
 from adjudge.errors import InputError
+from adjudge.judgments.marks import LENGTH
 from adjudge.learn import study_mark
-from adjudge.learn.study_mark import LENGTH, mark_of
+from adjudge.learn.study_mark import mark_of
 from adjudge.learn.study_methods import METHODS
 
 
@@ -36,7 +37,7 @@ def test_a_mark_is_the_same_until_something_changes(data, monkeypatch):
         only.setattr(study_mark, "code_mark", lambda: "other")
         assert changed() == 4
     with monkeypatch.context() as only:
-        only.setattr(study_mark, "_version", lambda library: "0")
+        only.setattr(study_mark, "version_of", lambda library: "0")
         assert changed() == 5
     (data / "trecqa_letor" / "features.svm").write_text("1 qid:1 1:0.6\n")
     assert changed() == 6
@@ -44,7 +45,7 @@ def test_a_mark_is_the_same_until_something_changes(data, monkeypatch):
 
 def test_no_library_is_a_version_too():
     """So that cells without trees are not taken for cells with them."""
-    assert study_mark._version("no such library") == "none"
+    assert study_mark.version_of("no such library") == "none"
 
 
 def test_a_set_that_is_not_there_is_said(tmp_path):

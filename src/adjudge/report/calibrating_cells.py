@@ -7,15 +7,13 @@ label, whatever the number of labels, so that sets can be shown together; ECE is
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
@@ -25,6 +23,7 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.errors import AdjudgeError, AdjudgeWarning, UsageError
+from adjudge.judgments.marks import contents, digest, version_of
 from adjudge.judgments.read import read
 from adjudge.judgments.write import write_file
 from adjudge.models.assign import winners
@@ -54,7 +53,6 @@ CODE = (  # that makes a cell: a change of the others leaves it as it is
     "report/folds.py",
 )
 LIBRARIES = ("numpy", "scipy", "numba", "polars")
-LENGTH = 12  # letters of a mark
 
 
 class Job(NamedTuple):
@@ -146,14 +144,14 @@ def measured(crowd: Crowd, probability: Floats) -> Way:
 
 def mark_of(folder: Path, code: str) -> str:
     """Return the mark of the cells of the set in a folder, made by some code."""
-    return _digest([code.encode(), *_contents(folder, (folder / name for name in (LABELS, GOLD, META)))])
+    return digest([code.encode(), *contents(folder, (folder / name for name in (LABELS, GOLD, META)))])
 
 
 def code_mark() -> str:
     """Return the digest of the source that makes cells, and of the libraries that move the numbers."""
     root = Path(__file__).parents[1]
     paths = sorted(path for pattern in CODE for path in root.glob(pattern))
-    return _digest([*(f"{one} {_version(one)}".encode() for one in LIBRARIES), *_contents(root, paths)])
+    return digest([*(f"{one} {version_of(one)}".encode() for one in LIBRARIES), *contents(root, paths)])
 
 
 @lru_cache(maxsize=1)
@@ -227,27 +225,3 @@ def _plain(cell: Cell) -> dict[str, Any]:
     ways = {name: {**way._asdict(), "bins": way.bins.tolist()} for name, way in cell.ways.items()}
     rest = {name: value for name, value in cell._asdict().items() if name not in ("job", "ways")}
     return {"format": FORMAT, "mark": cell.job.mark, "ways": ways, **rest}
-
-
-def _contents(root: Path, paths: Iterable[Path]) -> Iterable[bytes]:
-    """Return names and contents of the files that are there."""
-    for path in paths:
-        if path.is_file():
-            yield path.relative_to(root).as_posix().encode()
-            yield path.read_bytes()
-
-
-def _digest(parts: Iterable[bytes]) -> str:
-    """Return a short digest of parts, each with its length, so that none runs into the next."""
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(len(part).to_bytes(8, "big") + part)
-    return whole.hexdigest()[:LENGTH]
-
-
-def _version(library: str) -> str:
-    """Return the version of a library, or that there is none."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "none"
