@@ -222,9 +222,11 @@ def test_the_whole_way_by_keyboard(site, judge):
     one = judge(qualified=False)
     one.context.clear_cookies()
     page = one.page("/sign-in")
+    page.wait_for_selector("#name:focus")  # a browser that has just begun gives it some frames after the load
     page.keyboard.type(one.name)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
+    assert (page.input_value("#name"), page.input_value("#password")) == (one.name, PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-part=begin]")
     assert "at least 2" in page.inner_text("[data-part=rules] >> nth=1")
