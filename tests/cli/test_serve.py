@@ -155,16 +155,17 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path):
 
 
 def test_interrupted_while_it_starts(tmp_path):
-    """Ctrl-C before the studio is ready ends it, and the demo's folder goes with it."""
+    """Ctrl-C while the demo is being filled ends it, and the demo's folder goes with it."""
     program = """
-import os, signal, sys, threading
+import signal
 from adjudge.collect import demo_work
-work = demo_work.simulate_demo
-def interrupted(place):
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    while True:
-        work(place)
-demo_work.simulate_demo = interrupted
+join, joined = demo_work._joined, []
+def interrupted(*given):
+    joined.append(given)
+    if len(joined) == 3:
+        signal.raise_signal(signal.SIGINT)
+    return join(*given)
+demo_work._joined = interrupted
 from adjudge.cli import main
 main(["serve", "--demo", "--port", "0"])
 """

@@ -79,12 +79,10 @@ def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeyp
 
     async def run():
         async with studio.running():
-            for _ in range(100):
+            while not held.outcome or studio.ledger.belief is None:
                 await asyncio.sleep(0.05)
-                if held.outcome and studio.ledger.belief is not None:
-                    return
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 120))
     assert held.outcome == "expired"
     assert asked
     assert np.isfinite(studio.ledger.belief).all()
