@@ -43,7 +43,7 @@ def engine():
 @pytest.fixture
 def whole(engine):
     """Return the engine with both of its workers, whatever a test before has done to them."""
-    engine._client.wait_for_workers(2, timeout=30)
+    engine._client.wait_for_workers(2, timeout=120)
     return engine
 
 
@@ -106,18 +106,27 @@ def test_sums_do_not_depend_on_the_number_of_workers(shelf, whole, tmp_path):
     np.testing.assert_array_equal(one.params.confusion, two.params.confusion)
 
 
-def test_every_block_is_taken_once_and_stays_with_its_worker(shelf, whole, tmp_path, monkeypatch):
+@pytest.fixture
+def homely(whole):
+    """Return the engine while no worker that is idle takes over what another has to do: how busy they are is chance."""
+    cluster = whole._client.cluster
+    stealing = cluster.scheduler.extensions["stealing"]
+    cluster.sync(stealing.stop)
+    yield whole
+    cluster.sync(stealing.start)
+
+
+def test_every_block_is_taken_once_and_stays_with_its_worker(shelf, homely, tmp_path, monkeypatch):
     """Also where blocks are many, and the tree of sums is deep."""
     monkeypatch.setattr(dask, "FAN_IN", 3)
     blocks = shelve(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=200)
     count = len(blocks.parts)
     assert count > 3**3
-    took = whole.map_sum(blocks, counted, 0.5)
-    pids = set(whole._client.run(os.getpid).values())
+    took = homely.map_sum(blocks, counted, 0.5)
+    pids = set(homely._client.run(os.getpid).values())
     assert set(took.truth[0]) == pids
     assert took.evidence == 0.5 * count
-    again = whole.map_sum(blocks, counted, 0.5).truth
-    assert (again == took.truth).mean() > 0.7  # a worker that is idle may take over
+    np.testing.assert_array_equal(homely.map_sum(blocks, counted, 0.5).truth, took.truth)
 
 
 def test_large_params_go_out_without_a_word(shelf, whole):
@@ -141,7 +150,7 @@ def test_a_worker_killed_in_the_middle_of_a_pass(shelf, whole, tmp_path):
     hands = Through(whole, dying_once, tmp_path / "mark")
     found = fit_blocks(shelf.blocks, out=tmp_path, engine=hands)
     assert int((tmp_path / "mark").read_text()) > 7
-    whole._client.wait_for_workers(2, timeout=30)
+    whole._client.wait_for_workers(2, timeout=120)
     assert set(whole._client.run(os.getpid).values()) != before
     same_answer(found, adjudge.fit(shelf.judgments))
 
@@ -220,7 +229,7 @@ def test_interrupted_it_ends_with_what_it_has(shelf, tmp_path):
     """Ctrl-C reaches every process of a terminal; workers stay to write the labels, and nothing is left running."""
     process = driver(shelf, tmp_path / "fit", "", 100_000, 5)
     os.killpg(process.pid, signal.SIGINT)
-    told, complaints = process.communicate(timeout=40)
+    told, complaints = process.communicate(timeout=120)
     assert told.splitlines()[-1] == "interrupted"
     assert complaints == ""
     assert process.returncode == 0
