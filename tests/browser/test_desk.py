@@ -72,6 +72,7 @@ def test_axe_finds_nothing(opened, served, scheme):
     judge = page.get_attribute("#judges tbody a", "href")
     for path in (*PAGES, judge):
         page.goto(served + path)
+        page.evaluate("Promise.allSettled(document.getAnimations().map(one => one.finished))")  # colours have arrived
         found = Axe().run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
 
@@ -112,8 +113,7 @@ def test_a_judge_is_excluded_by_keyboard_alone(opened):
     assert page.locator(".chip", has_text="excluded").count() == 1
     assert "answers at random" in page.inner_text("main")
     page.get_by_role("button", name="Reinstate").press("Enter")
-    page.wait_for_load_state()
-    assert page.locator(".chip", has_text="excluded").count() == 0
+    page.locator(".chip", has_text="excluded").wait_for(state="detached")
 
 
 def test_the_overview_refreshes_itself(opened, served):
@@ -121,7 +121,8 @@ def test_the_overview_refreshes_itself(opened, served):
     page, other = opened("/desk"), opened("/desk")
     page.locator("#live a").first.focus()
     other.get_by_role("button", name="Pause the campaign").click()
-    page.locator("#live .notice.warn").wait_for(timeout=20_000)
+    other.wait_for_url("**?done=paused")
+    page.locator("#live .notice.warn").wait_for(timeout=60_000)
     assert page.evaluate("document.activeElement.tagName") == "A"
     other.goto(f"{served}/desk")
     other.get_by_role("button", name="Let the campaign go on").click()

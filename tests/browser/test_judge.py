@@ -32,7 +32,6 @@ most_returns = 50
 """
 GRADES = (2, 0, 1, 0, 1)
 KINDS = {"pool": "d", "gold": "g", "gold 2": "h", "qualification": "q"}
-WAIT = 0.35  # seconds a document is open, so that it is not judged too fast
 SERIOUS = ("serious", "critical")
 
 
@@ -89,12 +88,12 @@ def site(tmp_path_factory):
     thread.join(10)
 
 
-def until(holds, seconds=10):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
+def until(holds, pause=time.sleep):
+    """Wait until something holds; where a browser has to go on meanwhile, it is told how to ``pause``."""
+    end = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+        pause(0.02)
 
 
 class Judge:
@@ -189,6 +188,11 @@ def saved(page):
     page.wait_for_selector(".saved[data-state=saved]")
 
 
+def seconds_shown(page, slot=0):
+    """Return for how many seconds a document was open, as the page says."""
+    return int(page.inner_text(f"[role=tab] >> nth={slot} >> .time").split()[0])
+
+
 def message(page):
     """Return the live message."""
     return page.inner_text("[data-part=message-text]")
@@ -199,11 +203,16 @@ def order(page):
     return "".join(page.locator(".ranked .letter").all_inner_texts())
 
 
+def read(page):
+    """Wait until the open document was open for long enough, so that it is not judged too fast."""
+    page.wait_for_selector("[role=tab][aria-selected=true]:not(.brief)")
+
+
 def judge_set(page, wrong=False, documents=5):
     """Judge a set by keys, by what the titles tell or the other way round."""
     for _ in range(documents):
         before = title(page)
-        page.wait_for_timeout(1000 * WAIT + 500)  # the page's clock beats twice a second
+        read(page)
         page.keyboard.press("r" if ("Yes" in before) != wrong else "i")
     page.wait_for_selector("[data-part=message][data-kind=fine]")
 
@@ -263,7 +272,7 @@ def test_the_whole_way_by_mouse(judge):
     for _ in range(2):
         at = page.inner_text("[data-part=set]")
         for _ in range(5):
-            page.wait_for_timeout(1000 * WAIT + 500)
+            read(page)
             right = "Yes" in title(page)
             page.click(f".choice:has([value={'irrelevant' if right else 'relevant'}])")
         page.click("[data-part=next]")
@@ -444,18 +453,20 @@ def test_a_busy_studio_is_asked_again(judge):
     """After 503 the same change is sent once more, under the same key."""
     one = judge()
     page = one.at_work()
-    keys = []
+    keys, again = [], []
 
     def refuse_once(route):
         keys.append([answer["key"] for answer in route.request.post_data_json["answers"]])
         if len(keys) == 1:
             route.fulfill(status=503, headers={"Retry-After": "1"}, json={"error": "busy", "code": "unsaved"})
         else:
-            route.continue_()
+            again.append(route)  # not before the page was seen to wait
 
     page.route("**/api/answers", refuse_once)
     page.keyboard.press("r")
     page.wait_for_selector(".saved[data-state=offline]")
+    until(lambda: again, pause=lambda seconds: page.wait_for_timeout(1000 * seconds))
+    again[0].continue_()
     saved(page)
     assert keys[0] == keys[1]
     assert one.answers()[0].relevance == 1
@@ -468,7 +479,7 @@ def test_a_reload_keeps_everything(judge):
     page.keyboard.press("r")
     page.keyboard.press("i")
     page.fill("[data-part=comment]", "half done")
-    page.wait_for_timeout(1500)
+    until(lambda: seconds_shown(page, 2) >= 2)
     page.focus("[role=tab][aria-selected=true]")
     page.keyboard.press("j")
     saved(page)
@@ -566,6 +577,7 @@ def test_words_are_found_in_the_document(judge):
     page.wait_for_selector("text=40 of 40")
     assert page.get_attribute(".frame.open", "sandbox") == ""
     frame = page.locator(".frame.open").content_frame
+    frame.locator("mark").first.wait_for()
     assert frame.locator("mark").count() == 40
     page.fill("[data-part=find]", "no such word")
     page.wait_for_selector("text=No match")
@@ -625,13 +637,15 @@ def test_time_counts_only_while_somebody_is_there(judge):
     page.goto(one.site.url + "/judge")
     page.click("[data-part=begin]")
     page.wait_for_selector(".ranked")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)  # from here on time is ours, however slow the machine
+    before = seconds_shown(page)
     page.mouse.move(5, 300)  # not over the document, where reading is believed for longer
     page.clock.run_for(90_000)
-    stood = int(page.inner_text("[role=tab] >> nth=0 >> .time").split()[0])
-    assert 29 <= stood <= 31
+    stood = seconds_shown(page)
+    assert before + 29 <= stood <= before + 31
     page.keyboard.press("Shift")
     page.clock.run_for(10_000)
-    assert stood + 9 <= int(page.inner_text("[role=tab] >> nth=0 >> .time").split()[0]) <= stood + 11
+    assert stood + 9 <= seconds_shown(page) <= stood + 11
 
 
 def test_the_next_documents_are_there_before_they_are_wanted(judge):
@@ -725,6 +739,7 @@ def grave(page):
     """Return what axe holds to be serious in a page."""
     from axe_playwright_python.sync_playwright import Axe
 
+    page.evaluate("Promise.allSettled(document.getAnimations().map(one => one.finished))")  # colours have arrived
     found = Axe().run(page).response["violations"]
     return [(rule["id"], node["html"]) for rule in found if rule["impact"] in SERIOUS for node in rule["nodes"]]
 
