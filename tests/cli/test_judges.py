@@ -63,7 +63,7 @@ def test_one_card_has_everything(run, fitted):
     answer = run("judges", fitted, "--judge", "j2")
     assert answer.code == 0
     assert answer.out.startswith("Judge 'j2': Calls ")
-    assert "chance of being right      0." in answer.out
+    assert "chance of being right           0." in answer.out
     assert "not defined because the judgments have no times" in answer.out
     assert "How often each truth (rows) is given each label (columns)" in answer.out
     assert "more than true" in answer.out
@@ -132,7 +132,7 @@ def test_judgments_may_be_given_again(run, fitted, tmp_path):
     rows.with_columns(time=pl.int_range(rows.height) * 4).write_csv(tmp_path / "again.csv")
     answer = run("judges", fitted, "--judgments", "again.csv", "--judge-column", "who", "--judge", "j1")
     assert answer.code == 0
-    assert "seconds between judgments  12.00" in answer.out
+    assert "seconds between judgments       12.00" in answer.out
 
 
 def test_names_are_no_commands_to_the_screen(run, tmp_path):

@@ -158,7 +158,7 @@ def test_a_card_says_why_what_is_missing_is_missing():
     judgments = table([("a", "x", "A"), ("b", "y", "B"), ("c", "z", "C")])
     card = cards(adjudge.fit(judgments), judgments)[0]
     assert {name: getattr(card, name) for name in card.reasons} == dict.fromkeys(
-        ("topics", "sensitivity", "specificity", "agreement", "shift", "seconds")
+        ("topics", "sensitivity", "specificity", "agreement", "held", "shift", "seconds")
     )
     many = "not defined because it is of two labels, and there are 3"
     assert card.reasons == {
@@ -166,6 +166,7 @@ def test_a_card_says_why_what_is_missing_is_missing():
         "sensitivity": many,
         "specificity": many,
         "agreement": "not defined because no others make the truth of an item clear",
+        "held": "not defined because the truth of no item of hers is known",
         "shift": "not defined because the labels are in no order",
         "seconds": "not defined because the judgments have no times",
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from adjudge.judges.cards import Agreement, Card, Cards
     from adjudge.judges.evidence import Estimate
+    from adjudge.judges.held import Held
     from adjudge.judges.items import SecondLooks
 
 WHOLE = 400  # characters of a sentence: all of it
@@ -39,6 +40,10 @@ def judges(
     judgments: Annotated[
         str | None,
         typer.Option(metavar="TABLE", help="The judgments that it was fitted to, where they are not kept beside it."),
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="A table of (item, label) not told to the fit, to hold labels against."),
     ] = None,
     judge: Annotated[
         str | None, typer.Option("--judge", metavar="NAME", help="One judge's whole card, with the matrix.")
@@ -63,37 +68,38 @@ def judges(
 
     Right is the chance of being right; informedness is 1 for a judge who is always right and 0 for one
     who does not look; bits is what one judgment tells of a truth; P(chance) is the probability of being no
-    better than chance. Intervals are of 90 %. Below the judges come the confusions that cost most labels
-    and, with --items, the items that deserve a second look.
+    better than chance. Intervals are of 90 %. Below the judges stands whether labels are right as often as
+    the fit says, by gold and by --truth; then come the confusions that cost most labels and, with --items,
+    the items that deserve a second look.
 
     \b
     $ adjudge simulate liu-wang --size items=300 --size gold=30 --out crowd/
     $ adjudge fit crowd/labels.csv --gold crowd/gold.csv --out fit/
     $ adjudge judges fit/ --items --rows 3
-    $ adjudge judges fit/ --judge j2
+    $ adjudge judges fit/ --judge j2 --truth crowd/truth.csv
     $ adjudge judges fit/ --format csv
     """
     from adjudge.cli.kept import kept_judgments
     from adjudge.cli.output import refuse_late_surprises
     from adjudge.cli.show import console
     from adjudge.errors import UsageError, quoted
-    from adjudge.judges.cards import cards
     from adjudge.judges.confusions import confusions
     from adjudge.judges.items import second_looks
     from adjudge.judgments.write import FORMATS
     from adjudge.models.saved import load
+    from adjudge.report.case import case_of
 
     if sort not in SORTS:
         raise UsageError(f"sort {sort!r} is not one of {quoted(SORTS)}")
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
-    refuse_late_surprises(None, format, (judgments,))
+    refuse_late_surprises(None, format, (judgments, truth))
     found = load(fit)
     given = kept_judgments(fit, found, judgments, replace(reading, judge=judge_column))
     if items and format is not None:
         _print(second_looks(found, given, most=rows).table(), format)
         return
-    known = cards(found, given, seed=seed)
+    known = case_of(found, given, truth, seed=seed).cards
     chosen = sorted(known, key=SORTS[sort]) if judge is None else [known.of(judge)]
     if format is not None:
         _print(replace(known, cards=tuple(chosen)).table(), format)
@@ -103,6 +109,7 @@ def judges(
         _show_card(screen, chosen[0], known)
         return
     _show_cards(screen, chosen, sort, rows)
+    screen.print(f"{known.reliability[:1].upper()}{known.reliability[1:]}.", markup=False)
     costly = confusions(found, given, most=rows, low=known.low)
     screen.print(f"\nConfusions, of {costly.errors:,.0f} wrong labels" if costly else "\nNo label is wrong.")
     for each in costly:
@@ -150,6 +157,7 @@ def _show_card(screen: Console, card: Card, known: Cards) -> None:
         ("informedness", card.informedness, "1 always right, 0 does not look"),
         ("bits of a judgment", card.bits, f"of at most {known.most_bits:.2f}"),
         ("agreement with the others", card.agreement, card.reasons.get("agreement", on)),
+        ("right where the truth is known", card.held, card.reasons.get("held", _expected(card))),
         ("levels too high", card.shift, card.reasons.get("shift", "on the scale, on average")),
     ]
     plain = [
@@ -174,6 +182,11 @@ def _show_card(screen: Console, card: Card, known: Cards) -> None:
     screen.print(table("How often each truth (rows) is given each label (columns)", ("truth", *names), [*cells, bias]))
 
 
+def _expected(card: Card) -> str:
+    """Return what the fit says of labels whose truth is known."""
+    return f"the fit expects {card.held.expected:.2f}, of {card.held.judgments:,} judgments" if card.held else ""
+
+
 def _show_items(screen: Console, looks: SecondLooks) -> None:
     """Print the items to look at, reason by reason."""
     from adjudge.cli.show import table
@@ -195,7 +208,7 @@ def _name(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
-def _interval(estimate: Estimate | Agreement | None, to: str = " to ", sign: str = "") -> str:
+def _interval(estimate: Estimate | Agreement | Held | None, to: str = " to ", sign: str = "") -> str:
     """Return an estimate as people read it."""
     if estimate is None:
         return "-"

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 import polars as pl
-from scipy.special import betaincinv
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.judges.evidence import Estimate, Evidence, Told, entropy, gathered, others, told, typical_matrix
+from adjudge.judges.held import Held, Reliability, reliability, share_interval
 from adjudge.judges.pace import BREAK, median_gaps, seconds_of
 from adjudge.judges.sentences import Seen, sentence
 from adjudge.judgments.scale import Scale
 from adjudge.judgments.write import frame
-from adjudge.models.answers import INTERVAL
 from adjudge.models.record import Fit
 
+UNHELD = "no truth is known that cards could be held against"
 CLEAR = 0.8  # the probability of a truth from which on the others are said to tell it
 
 
@@ -57,6 +57,7 @@ class Card:
     informedness: Estimate
     bits: Estimate
     agreement: Agreement | None  # with the others, where these are clear without her
+    held: Held | None  # how often her labels are right where the truth is known, beside what the fit says of them
     bias: tuple[Estimate, ...]  # (K) how much more often she gives each label than the truths of her items have it
     shift: Estimate | None  # how many places she goes too high on the scale, on average
     seconds: float | None  # the median between successive judgments; longer than ten minutes is a break
@@ -74,9 +75,11 @@ class Card:
         """Return the card as a row of named values; the labels' names are those of the scale."""
         row: dict[str, Any] = {"judge": self.judge, "judgments": self.judgments, "items": self.items}
         row["topics"] = self.topics
-        for name in ("right", "sensitivity", "specificity", "informedness", "bits", "agreement", "shift"):
+        for name in ("right", "sensitivity", "specificity", "informedness", "bits", "agreement", "shift", "held"):
             row |= _columns(name, getattr(self, name))
         row["agreement_items"] = self.agreement.items if self.agreement is not None else 0
+        row["held_expected"] = self.held.expected if self.held is not None else None
+        row["held_judgments"] = self.held.judgments if self.held is not None else 0
         for name, estimate in zip(names, self.bias, strict=True):
             row |= _columns(f"bias_{name}", estimate)
         chances = {"p_chance": self.p_chance, "p_adversarial": self.p_adversarial}
@@ -91,6 +94,7 @@ class Cards(Sequence[Card]):
     cards: tuple[Card, ...] = field(repr=False)
     typical: Floats = field(repr=False)  # (K, K) the matrix of the typical judge
     most_bits: float = 0.0  # what a judge who is always right would tell of a truth
+    reliability: str = UNHELD  # whether what the fit says of labels holds where the truth is known
 
     @property
     def low(self) -> Floats:
@@ -126,16 +130,20 @@ class Cards(Sequence[Card]):
         return whole.cast({pl.Null: pl.Float64})  # what no judge has is a number all the same
 
 
-def cards(fit: Fit, judgments: Any, *, seed: int = 0) -> Cards:
+def cards(fit: Fit, judgments: Any, truth: Codes | None = None, *, seed: int = 0) -> Cards:
     """Return a card for every judge, from a fit and the judgments it was made from.
+
+    Labels are held against gold that the fit was told, and against the codes of ``truth`` (I), items in the order of
+    the fit, -1 where it is not known.
 
     Intervals hold nine tenths of the draws of a sampled fit. For any other fit truths and matrices are drawn by a short
     run of Gibbs sampling from where it is, by ``seed`` (see ``judges.evidence``).
     """
     evidence = gathered(fit, judgments)
-    facts = _facts(fit, evidence, told(fit, evidence, seed))
+    held = reliability(fit, evidence, truth)
+    facts = _facts(fit, evidence, told(fit, evidence, seed), held)
     made = tuple(_card(str(name), j, fit, facts) for j, name in enumerate(fit.judge_names.to_list()))
-    return Cards(fit.scale, made, frozen(facts.typical), float(entropy(evidence.common)))
+    return Cards(fit.scale, made, frozen(facts.typical), float(entropy(evidence.common)), held.sentence or UNHELD)
 
 
 class _Facts(NamedTuple):
@@ -149,11 +157,12 @@ class _Facts(NamedTuple):
     topics: Codes | None  # (J)
     agreements: list[Agreement | None]  # (J)
     others: list[int]  # (J) judgments of items that others judged
+    held: list[Held | None]  # (J)
     seconds: list[float | None]  # (J)
     no_seconds: str  # the reason
 
 
-def _facts(fit: Fit, evidence: Evidence, found: Told) -> _Facts:
+def _facts(fit: Fit, evidence: Evidence, found: Told, held: Reliability) -> _Facts:
     """Return everything of every judge."""
     J, K = len(fit.judge_names), len(fit.scale)
     return _Facts(
@@ -164,6 +173,7 @@ def _facts(fit: Fit, evidence: Evidence, found: Told) -> _Facts:
         _different(evidence.judge, evidence.item, J),
         _topics(evidence),
         *_agreements(evidence),
+        held.judges,
         *_seconds(evidence),
     )
 
@@ -188,6 +198,7 @@ def _card(name: str, j: int, fit: Fit, facts: _Facts) -> Card:
         informedness=seen.informedness,
         bits=_estimate(found.bits[:, j]),
         agreement=facts.agreements[j],
+        held=facts.held[j],
         bias=tuple(map(_estimate, found.bias[:, j].T)),
         shift=seen.shift,
         seconds=facts.seconds[j],
@@ -226,6 +237,7 @@ def _reasons(j: int, fit: Fit, facts: _Facts) -> dict[str, str]:
         "sensitivity": many,
         "specificity": many,
         "agreement": "no others make the truth of an item clear" if facts.agreements[j] is None else None,
+        "held": "the truth of no item of hers is known" if facts.held[j] is None else None,
         "shift": None if fit.scale.ordinal else "the labels are in no order",
         "seconds": facts.no_seconds if facts.seconds[j] is None else None,
     }
@@ -240,9 +252,9 @@ def _agreements(evidence: Evidence) -> tuple[list[Agreement | None], list[int]]:
     total = np.bincount(judge[clear], weight, J)
     same = np.bincount(judge[clear], weight * agree, J)
     items = _different(judge[clear], evidence.item[clear], J)
-    low, high = (betaincinv(same + 0.5, total - same + 0.5, end) for end in INTERVAL)  # Jeffreys' prior
+    low, high = share_interval(same, total)
     value = np.divide(same, total, out=np.zeros(J), where=total > 0)
-    rows = zip(value.tolist(), np.minimum(low, value).tolist(), np.maximum(high, value).tolist(), strict=True)
+    rows = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
     found = [Agreement(*row, int(n)) if t > 0 else None for row, n, t in zip(rows, items, total, strict=True)]
     return found, np.bincount(judge[said.any], minlength=J).tolist()
 
@@ -277,7 +289,7 @@ def _estimate(three: Floats) -> Estimate:
     return Estimate(*three.tolist())
 
 
-def _columns(name: str, estimate: Estimate | Agreement | None) -> dict[str, float | None]:
+def _columns(name: str, estimate: Estimate | Agreement | Held | None) -> dict[str, float | None]:
     """Return an estimate as three values of a row."""
     value, low, high = (None, None, None) if estimate is None else estimate[:3]
     return {name: value, f"{name}_low": low, f"{name}_high": high}

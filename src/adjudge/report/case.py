@@ -67,7 +67,7 @@ class Case:
     @cached_property
     def cards(self) -> Cards:
         """A card for every judge, in the order of the fit."""
-        return cards(self.fit, self.judgments, seed=self.seed)
+        return cards(self.fit, self.judgments, self.truth, seed=self.seed)
 
     @cached_property
     def matrices(self) -> Draws:

@@ -24,6 +24,7 @@ MEASURES = {
     "bits": "bits a judgment",
     "agreement": "agreement with the others",
     "shift": "shift on the scale",
+    "held": "right where the truth is known",
 }
 
 
@@ -42,6 +43,8 @@ def lines(card: Card, names: Sequence[str]) -> list[tuple[str, str]]:
             told.append((words, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"))
         else:
             told.append((words, card.reasons[name]))
+    if card.held is not None:
+        told.append(("as the fit has it there", f"{card.held.expected:.2f} of {card.held.judgments:,} judgments"))
     bias = (f"{quote(name)} {part.value:+.2f}" for name, part in zip(names, card.bias, strict=True))
     told += [("gives more often than true", ", ".join(bias))]
     pace = card.reasons["seconds"] if card.seconds is None else f"{card.seconds:.0f} s"
@@ -74,6 +77,7 @@ def _gallery(case: Case) -> Markup:
     note = "Numbers in grey are 90 % intervals. A click on a heading sorts; a judge's name opens the card below."
     if len(shown) < len(case.cards):
         note += f" The {len(shown):,} busiest of {len(case.cards):,} judges have a card."
+    note += f" {case.cards.reliability[:1].upper()}{case.cards.reliability[1:]}."
     table = element("table", *body, class_="sortable", id="gallery")
     return joined(element("p", note, class_="soft"), find, element("div", table, class_="scroll tall", tabindex=0))
 

@@ -19,7 +19,7 @@ def leave(folder, **files):
 def test_nothing_yet(desk, reading):
     """Without files, and with broken ones, there is nothing."""
     assert summary_found(desk.folder) is None
-    assert judges_found(desk.folder) == ({}, "")
+    assert judges_found(desk.folder) == ({}, "", "")
     assert looks_found(desk.folder) == {}
     assert belief_found(desk.folder) is None
     assert items_found(reading, desk.folder) is None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adjudge.judgments.table import Judgments
     from adjudge.models.record import Fit
 
-ESTIMATES = ("right", "sensitivity", "specificity", "informedness", "bits", "agreement", "shift")
+ESTIMATES = ("right", "sensitivity", "specificity", "informedness", "bits", "agreement", "shift", "held")
 MOST = 20  # items to look at, for each reason
 
 
@@ -26,6 +26,7 @@ def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dic
     from adjudge.report.judge_section import lines
 
     moved = _drift(fit, judgments)
+    known = cards(fit, judgments)
     rows = [
         {
             **_card(card),
@@ -33,10 +34,10 @@ def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dic
             "lines": [list(line) for line in lines(card, fit.scale.names)],
             "drift": None if moved is None else _change(moved, j),
         }
-        for j, card in enumerate(cards(fit, judgments))
+        for j, card in enumerate(known)
     ]
     said = "Whether judges changed cannot be told yet." if moved is None else moved.sentence
-    return {"labels": list(fit.scale.names), "judges": rows, "drift": said}
+    return {"labels": list(fit.scale.names), "judges": rows, "drift": said, "reliability": known.reliability}
 
 
 def _card(card: Card) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class Judges(NamedTuple):
 
     cards: Mapping[int, Mapping[str, Any]]  # by person
     drift: str
+    reliability: str = ""  # whether labels are right as often as the consensus says
 
 
 class ItemFound(NamedTuple):
@@ -66,7 +67,7 @@ def judges_found(folder: Path) -> Judges:
     found = _read(folder, JUDGES)
     if not isinstance(found, dict):
         return Judges({}, "")
-    return Judges({card["person"]: card for card in found["judges"]}, found["drift"])
+    return Judges({card["person"]: card for card in found["judges"]}, found["drift"], found.get("reliability", ""))
 
 
 def looks_found(folder: Path) -> Mapping[str, Any]:

@@ -32,7 +32,8 @@ REASONS = {
 def judges(connection: Connection, campaign: Campaign) -> dict[str, Any]:
     """Return the table of judges, each with her card where there is one."""
     found = judges_found(campaign.folder)
-    return {"judges": judge_rows(connection), "cards": found.cards, "drift": found.drift}
+    told = {"drift": found.drift, "reliability": found.reliability}
+    return {"judges": judge_rows(connection), "cards": found.cards, **told}
 
 
 def judge(connection: Connection, campaign: Campaign, person: int) -> dict[str, Any]:
