@@ -68,7 +68,7 @@ def test_gold_of_items_that_are_in_several_topics(tmp_path):
     gold.write_csv(tmp_path / "gold.csv")
     blocks = quiet(shelve, Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
     found = quiet(fit_blocks, blocks, gold=tmp_path / "gold.csv", out=tmp_path / "fit")
-    same_answer(found, quiet(adjudge.fit, tmp_path / "labels.csv", gold=tmp_path / "gold.csv"))
+    same_answer(found, quiet(adjudge.fit, tmp_path / "labels.csv", "dawid-skene", gold=tmp_path / "gold.csv"))
 
 
 def test_the_file_itself_gives_the_same_labels(shelf, tmp_path):
@@ -105,7 +105,7 @@ def test_the_number_of_threads_changes_nothing(shelf, tmp_path, workers):
 def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
     """From which new items are judged, and whose judges can be shown."""
     fit_blocks(shelf.blocks, out=tmp_path)
-    saved, memory = adjudge.load(tmp_path), adjudge.fit(shelf.judgments)
+    saved, memory = adjudge.load(tmp_path), adjudge.fit(shelf.judgments, "dawid-skene")
     assert_frame_equal(saved.judges, memory.judges, rel_tol=1e-9)
     assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
     new = pl.DataFrame({"item": ["n1", "n1", "n2"], "judge": ["w1", "w2", "w3"], "label": [0, 1, 2]})

@@ -164,7 +164,7 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     assert saved.calibration == fit.calibration
     assert (saved.posterior == fit.posterior).all()
     new, _ = misled(4, items=100)
-    plain = adjudge.fit(judgments).predict(new)
+    plain = adjudge.fit(judgments, calibrate="none").predict(new)
     told = saved.predict(new)
     vote = smoothed_votes(new.block())
     assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, vote, np.full(100, -1)))
@@ -197,3 +197,44 @@ def test_words_say_what_was_done():
     assert "the model's own" in Calibration("judgments", 0.3).words
     assert "the vote has a share of 50%" in Calibration("judgments", 12.0, 0.5).words
     assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
+
+
+def test_what_no_model_is_named_for_is_calibrated():
+    """And so is ``auto``; a model that is named is left as its paper has it, unless asked."""
+    judgments, _ = misled(5, items=300)
+    usual, own = adjudge.fit(judgments), adjudge.fit(judgments, "dawid-skene")
+    assert own.calibration is None
+    assert usual.model == "dawid-skene"
+    assert usual.calibration.hedge > 0.4
+    assert (usual.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="judgments").posterior).all()
+    assert (adjudge.fit(judgments, calibrate="none").posterior == own.posterior).all()
+    assert adjudge.fit(judgments, "auto").calibration is not None
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_an_update_is_calibrated_as_the_fit_was(online):
+    """Anew where all is looked at again; online, by the share the fit has."""
+    judgments, truth = misled(6)
+    half = len(judgments) // 2
+    first, rest = judgments.take(np.arange(half)), judgments.take(np.arange(half, len(judgments)))
+    fit = adjudge.fit(first)
+    new = adjudge.update(fit, rest, first, online=online)
+    whole = adjudge.fit(judgments)
+    assert new.calibration is not None
+    assert new.options["calibrate"] == "judgments"
+    reached = loss(new.posterior[np.argsort(new.items.to_list())], truth)
+    if online:
+        assert new.calibration == fit.calibration
+        assert reached < loss(adjudge.fit(judgments, "dawid-skene").posterior, truth)
+    else:
+        assert new.calibration.hedge == pytest.approx(whole.calibration.hedge, abs=0.05)
+        assert reached == pytest.approx(loss(whole.posterior, truth), abs=0.02)
+    again = adjudge.update(new, judgments.take(np.arange(5)), judgments, online=online)
+    assert again.calibration is not None
+
+
+def test_ties_of_votes_stay_ties():
+    """The vote that is mixed in leans to no label."""
+    vote = smoothed_votes(table(np.array([[0, 1], [0, 0], [1, 1], [1, 1]]), np.array([[0, 1]] * 4)).block())
+    assert (vote[0] == 0.5).all()
+    np.testing.assert_allclose(vote[1], [2.5 / 3, 0.5 / 3])

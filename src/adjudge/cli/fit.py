@@ -32,14 +32,15 @@ def fit(
         ),
     ],
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--model",
             "-m",
             metavar="NAME",
-            help="A model's name (`adjudge models` lists them), or auto: the one that foretells judgments best.",
+            help="A model's name (`adjudge models` lists them), or auto: the one that foretells judgments best. "
+            "Without it, dawid-skene, calibrated.",
         ),
-    ] = "dawid-skene",
+    ] = None,
     gold: o.Gold = None,
     gold_format: o.GoldFormat = None,
     out: o.Out = None,
@@ -75,7 +76,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Calibrate probabilities by: judgments (hedged where judges err together; usual of auto), gold, none.",
+            help="Calibrate probabilities by: judgments (hedged where judges err together; usual of auto, and where no "
+            "model is named), gold, none (usual of a model that is named, and of --blocks).",
         ),
     ] = None,
     sampling: o.Sampling = o.USUAL_RUN,
@@ -102,7 +104,7 @@ def fit(
     $ adjudge fit labels.csv --model dawid-skene --out fit/
     $ adjudge fit labels.csv --model majority --format csv
     $ adjudge fit labels.csv --model auto
-    $ adjudge fit labels.csv --calibrate judgments
+    $ adjudge fit labels.csv --model glad --calibrate judgments
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
@@ -110,15 +112,15 @@ def fit(
     from adjudge.cli.show import ChainProgress, ClimbProgress
     from adjudge.judgments.gold import read_gold
     from adjudge.models.choose import fit_chosen
-    from adjudge.models.fit import AUTO
+    from adjudge.models.fit import AUTO, asked
     from adjudge.models.fit import fit as infer
     from adjudge.models.options import Options
     from adjudge.models.registry import model_named
 
+    model, by = asked(model, calibrate or ("none" if large.blocks is not None else None))
     if model != AUTO:
         model_named(model)
     run = sampling.run()
-    by = calibrate or ("judgments" if model == AUTO else "none")
     options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), by)
     refuse_late_surprises(out, format, (*judgments, gold))
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"

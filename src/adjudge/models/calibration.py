@@ -56,11 +56,9 @@ def told(calibration: Calibration) -> dict[str, Any]:
 
 
 def smoothed_votes(block: Block) -> Floats:
-    """Return each label's share of an item's votes, with one vote more that is shared as all votes are (I, K)."""
+    """Return each label's share of an item's votes, with one vote more that all labels share: ties stay (I, K)."""
     counts = label_counts(block)
-    total = counts.sum(axis=1, keepdims=True)
-    common = counts.sum(axis=0) / max(total.sum(), np.finfo(float).tiny)
-    shares: Floats = (counts + common) / (total + 1)
+    shares: Floats = (counts + 1 / block.labels) / (counts.sum(axis=1, keepdims=True) + 1)
     return shares
 
 

@@ -35,6 +35,7 @@ BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
 ACCURATE = "accurate"
 AUTO = "auto"
+USUAL = "dawid-skene"  # where no model is named
 OF_CLIMBS = ("tolerance", "iterations", "accelerate")
 CLIMB = Options()  # as it usually is
 
@@ -43,7 +44,7 @@ Total: TypeAlias = Callable[[Assign, Params], Tally]  # all judgments, assigned 
 
 def fit(
     data: Any,
-    model: str = "dawid-skene",
+    model: str | None = None,
     gold: Any = None,
     *,
     seed: int = 0,
@@ -62,21 +63,22 @@ def fit(
     """Infer the truth of every item, and how every judge errs, from judgments.
 
     ``data`` is a ``Judgments``, a frame, or a path; ``model`` is a name of ``MODELS``, or ``"auto"`` for the one that
-    ``choose`` takes; ``gold`` (a frame, a path, a mapping from item to truth, or the codes that ``read_gold`` gives)
-    fixes truths that are known. ``ties`` says which of several equally likely labels is given: a random one by
-    ``seed``, the first of the scale, or all of them. It begins where ``start`` says: at the votes (``"vote"``), at
-    accurate judges (``"accurate"``), where else the model may begin, or, given an earlier fit of the same model, at
-    what that has learned of the judges (matched by name), which saves passes when judgments have been added. It ends
-    when a step of EM raises the log likelihood by less than ``tolerance`` a judgment (with ``accelerate``, when a whole
-    cycle of two steps and a leap raises it by less than a tenth of that), or after ``iterations`` passes over the
-    judgments.
+    ``choose`` takes, and where none is named it is ``"dawid-skene"``, calibrated; ``gold`` (a frame, a path, a mapping
+    from item to truth, or the codes that ``read_gold`` gives) fixes truths that are known. ``ties`` says which of
+    several equally likely labels is given: a random one by ``seed``, the first of the scale, or all of them. It begins
+    where ``start`` says: at the votes (``"vote"``), at accurate judges (``"accurate"``), where else the model may
+    begin, or, given an earlier fit of the same model, at what that has learned of the judges (matched by name), which
+    saves passes when judgments have been added. It ends when a step of EM raises the log likelihood by less than
+    ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of two steps and a leap raises it by less than a
+    tenth of that), or after ``iterations`` passes over the judgments.
 
     Some models are drawn from by Markov chains (``inference="gibbs"``), as long as ``run`` says, and their fits have
     ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
 
     A posterior takes judges to err independently, which they do not: with ``calibrate="judgments"`` it is hedged where
     judges are seen to err together, and with ``"gold"`` learned from items whose truth is known; ``"none"`` leaves it
-    as the model has it. A model that is named is left alone unless asked; ``"auto"`` is calibrated by judgments.
+    as the model has it. A model that is named is left alone unless asked, as its paper has it; ``"auto"``, and the
+    usual model where none is named, are calibrated by judgments.
 
     ``progress`` is told the passes so far, and the log evidence or, of chains, the worst R-hat. Results do not depend
     on ``workers``, the number of threads.
@@ -86,7 +88,7 @@ def fit(
     ['1', '4', '2']
     """
     earlier, named = (start, None) if isinstance(start, Fit) else (None, start)
-    calibrate = calibrate or ("judgments" if model == AUTO else "none")
+    model, calibrate = asked(model, calibrate)
     options = Options(seed, ties, named, tolerance, iterations, accelerate, inference, run, prior, calibrate)
     if model == AUTO:
         if earlier is not None:
@@ -111,6 +113,11 @@ def fit(
         return calibrated(found, judgments, known, calibrate)
     except KeyboardInterrupt:
         return replace(found, stopped="interrupted")  # as the model has it, and not calibrated
+
+
+def asked(model: str | None, calibrate: str | None) -> tuple[str, str]:
+    """Return which model is meant, and how it is calibrated; one that is named is left as its paper has it."""
+    return model or USUAL, calibrate or ("judgments" if model in (None, AUTO) else "none")
 
 
 class _Task(NamedTuple):

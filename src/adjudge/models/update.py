@@ -26,6 +26,8 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import FLOOR, count, truth_posterior
 from adjudge.models.assign import winners
 from adjudge.models.base import Model, Params, accurate, likely_truths
+from adjudge.models.calibrate import calibrated
+from adjudge.models.calibration import mixed, smoothed_votes
 from adjudge.models.drive import Climb, Progress, Rules, climb
 from adjudge.models.fit import blocks_of, cores, posterior_of, record, summed
 from adjudge.models.fit import fit as infer
@@ -62,7 +64,8 @@ def update(
     """Return a fit of the judgments that a fit was made from and of new ones.
 
     ``new`` (a ``Judgments``, a frame, or a path) may bring new judges, items and topics, and more on old ones, which
-    are matched by name. ``judgments`` are those that the fit was made from, where they are not saved with it.
+    are matched by name. ``judgments`` are those that the fit was made from, where they are not saved with it. A fit
+    that was calibrated is calibrated anew; ``online``, as it was.
     ``gold`` tells truths in addition to those the fit was told.
 
     It ends where less than the fit's tolerance is left to climb. On tables so small that it takes no time, where much
@@ -121,17 +124,20 @@ def _exact(task: _Task) -> Fit:
     fit, model, options, new, old, gold, workers, progress = task
     assert old is not None  # refused before
     judgments, tally = grown(old, new), None
+    plain: dict[str, Any] = {**vars(options), "calibrate": "none", "workers": workers, "progress": progress}
     if model.hard:  # it ends at labels that hang on where it began: from there, or it would not be the same fit
-        found = infer(judgments, fit.model, gold, **vars(options), workers=workers, progress=progress)
+        found = infer(judgments, fit.model, gold, **plain)
     else:
         found, tally = _climbed(task, judgments)
         if _doubtful(judgments, new) and found.stopped != "interrupted":
-            other = infer(judgments, fit.model, gold, **vars(options), workers=workers, progress=progress)
+            other = infer(judgments, fit.model, gold, **plain)
             if other.evidence[-1] > found.evidence[-1]:
                 found, tally = replace(other, passes=found.passes + other.passes), None
             elif other.stopped == "interrupted":  # it might have ended higher
                 found = replace(found, stopped=other.stopped)
-    return replace(found, reason=fit.reason, kind=fit.kind, judgments=judgments, tally=tally)
+    if options.calibrate != "none" and found.stopped != "interrupted":
+        found = calibrated(found, judgments, gold, options.calibrate)
+    return replace(found, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
 
 
 def _doubtful(judgments: Judgments, new: Joined) -> bool:
@@ -304,7 +310,10 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     params = model.estimate(now, begin)
     told = model.posterior(few, params)[0]
     right = _right(model, few, told[:, : few.labels])
-    right[: before.judges] -= _right(model, before, fit.posterior[was])
+    own = fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
+    right[: before.judges] -= _right(model, before, own)
+    if fit.calibration is not None:
+        told[:, : few.labels] = mixed(fit.calibration, told[:, : few.labels], smoothed_votes(few), few.gold)
     return _Seen(params, now, told, right)
 
 

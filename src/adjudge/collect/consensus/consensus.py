@@ -42,6 +42,7 @@ __all__ = ["Beliefs", "Consensus", "consensus", "main", "refresh"]
 
 LABELS = ("irrelevant", "relevant")
 VOTES = "majority"
+HONEST = "judgments"  # probabilities are hedged where judges are seen to err together
 KEPT = "fit"  # the folder of the last fit
 TOLERANCE = 1e-6  # rise of the log likelihood a judgment: for a desk that is drawn anew in seconds
 AFRESH = 1.5  # a fit begins anew when there are so many times the judgments of the last that did
@@ -139,8 +140,11 @@ def _fitted(judgments: Judgments, gold: Codes, model: str, earlier: Fit | None) 
 
     def infer(name: str, start: Fit | None = None) -> Fit:
         quickest = model_named(name).inferences[-1]
-        climbs: dict[str, Any] = {"tolerance": TOLERANCE} if quickest == "map" else {}
-        return fit(judgments, name, gold, start=start, inference=quickest, workers=1, ties="first", **climbs)
+        usual: dict[str, Any] = {"inference": quickest, "workers": 1, "ties": "first"}
+        usual["calibrate"] = "none" if name == VOTES else HONEST
+        if quickest == "map":
+            usual["tolerance"] = TOLERANCE
+        return fit(judgments, name, gold, start=start, **usual)
 
     if not _comparable(judgments, gold) and model != VOTES:
         said = f"votes are counted: before {model} can tell judges apart, two of them, or one and gold, must meet"
