@@ -36,12 +36,13 @@ not, the model is left alone. With gold (`--calibrate gold`), the logarithms of 
 gold items are as likely as can be.
 
 ## What is measured
-All sets of the shared data that have labels and gold, every model but the one that is sampled only (`hierarchical`; the
-others by their mode). Accuracy gives ties their shares; log loss has probabilities kept within .001 and .999; Brier is
-summed over labels; ECE is of ten bins. No gold is used for a model's own probabilities nor for those calibrated by
-judgments. By gold, every item is answered in five folds by a fit and a map that were not told its truth. `emotion` is
-left out, since its labels are numbers, and so are sets without gold. `trec2011_task2_mini` is a part of
-`trec2011_task2`. Every set counts as much as another, however many items it has.
+All sets of the shared data that have labels and gold; every model, by its mode where it has one (`hierarchical`, which
+is sampled only, by two chains of 200 draws), and `auto`, whatever model it takes. Accuracy gives ties their shares; log
+loss has probabilities kept within .001 and .999; Brier is summed over labels; ECE is of ten bins. No gold is used for a
+model's own probabilities nor for those calibrated by judgments. By gold, every item is answered in five folds by a fit
+and a map that were not told its truth. `emotion` is left out, since its labels are numbers, and so are sets without
+gold. `trec2011_task2_mini` is a part of `trec2011_task2`. Every set counts as much as another, however many items it
+has; the 90 % interval of the gain is that of sets drawn anew.
 
 ![What models say of their likeliest labels beside how often these are right](calibration.svg)
 
@@ -82,7 +83,7 @@ def found_by_study() -> Found:
 def by_model(found: Found) -> Claim:
     """Return every model before and after."""
     models = found.by_model()
-    head = ["model", "sets", "accuracy", "by judgments", "log loss", "by judgments", "the vote's", "Brier"]
+    head = ["model", "sets", "accuracy", "by judgments", "log loss", "by judgments", "gain", "the vote's", "Brier"]
     head += ["by judgments", "ECE", "by judgments", f"sets worse than the vote by more than {WORSE:g}"]
     return Claim("By model", " ".join(sentences(found, models)), head, [_model(one) for one in models])
 
@@ -164,7 +165,8 @@ def _model(one: ByModel) -> tuple[str, ...]:
     """Return a model's row."""
     pairs = [[f"{way[m]:.3f}" for way in (one.own, one.judgments)] for m in ("accuracy", "log_loss", "brier", "ece")]
     worse = ", ".join([str(len(one.worse)), *(f"`{name}`" for name in one.worse)])
-    return (f"`{one.model}`", str(one.sets), *pairs[0], *pairs[1], _number(one.vote), *pairs[2], *pairs[3], worse)
+    gain = "{:.3f} ({:.3f} to {:.3f})".format(*one.gain)
+    return (f"`{one.model}`", str(one.sets), *pairs[0], *pairs[1], gain, _number(one.vote), *pairs[2], *pairs[3], worse)
 
 
 def _set(cell: Cell, losses: Sequence[float | None]) -> tuple[str, ...]:

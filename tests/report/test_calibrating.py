@@ -7,8 +7,8 @@ import pytest
 from adjudge.errors import InputError, UsageError
 from adjudge.models.registry import MODELS
 from adjudge.report import calibrating, calibrating_cells
-from adjudge.report.calibrating import Found, _climbed, progress
-from adjudge.report.calibrating_cells import Job
+from adjudge.report.calibrating import Found, progress
+from adjudge.report.calibrating_cells import METHODS, Job, made
 from adjudge.report.outcome import Asked
 
 study = calibrating.calibrating
@@ -18,7 +18,7 @@ FEW = ("majority", "wawa", "dawid-skene", "hybrid-confusion", "mean")
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Let there be few models, of which one needs an order."""
-    monkeypatch.setattr(calibrating, "_climbed", lambda: list(FEW))
+    monkeypatch.setattr(calibrating, "METHODS", FEW)
 
 
 @pytest.fixture
@@ -36,9 +36,23 @@ def counted(monkeypatch):
     return calls
 
 
-def test_every_model_that_can_be_climbed_takes_part():
-    """The one that is sampled only is left out."""
-    assert set(MODELS) - set(_climbed()) == {"hierarchical"}
+def test_every_model_takes_part(crowds, tmp_path):
+    """Those that are sampled only by short chains, and ``auto`` by what it takes."""
+    assert set(METHODS) == {*MODELS, "auto"}
+    for model in ("hierarchical", "auto"):
+        cell = made(Job(str(crowds), str(tmp_path), "a", model, 0, "", 1))
+        assert cell.ways["own"].log_loss > 0
+        assert cell.ways["judgments"].accuracy > 0.5
+
+
+def test_gains_have_intervals(crowds):
+    """Of sets drawn anew: that of one set is a point, and the mean lies within."""
+    found = study(Asked(str(crowds), ["a", "b"])).by_model()
+    for one in found:
+        assert one.gain[0] == pytest.approx(one.own["log_loss"] - one.judgments["log_loss"])
+        assert one.gain[1] <= one.gain[0] <= one.gain[2]
+    assert any(one.gain[1] < one.gain[2] for one in found)
+    assert all(one.gain[1] == one.gain[2] for one in study(Asked(str(crowds), ["a"])).by_model())
 
 
 def test_models_and_sets_are_told(crowds):
@@ -109,7 +123,7 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
     """A changed set, and a changed package."""
     shutil.copytree(crowds / "a", tmp_path / "data" / "a")
     asked = Asked(str(tmp_path / "data"), ["a"], keep=str(tmp_path))
-    monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority"])
+    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
 
     def cells():
         """Return how many are kept, and how many items the study has."""
@@ -126,14 +140,14 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
 
 def test_processes_do_not_change_the_result(crowds, monkeypatch):
     """Two give what one gives, but for the time it took."""
-    monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority"])
+    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
     one, two = (study(Asked(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
 def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, monkeypatch):
     """With a word; a set that was named is refused."""
-    monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority"])
+    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
     shutil.copytree(crowds / "a", tmp_path / "a")
     shutil.copytree(crowds / "a", tmp_path / "b")
     (tmp_path / "b" / "gold.csv").write_text("item,label\n")
@@ -141,7 +155,6 @@ def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, m
     assert found.sets == ["a"]
     said = f"left out: b: {tmp_path}/b/gold.csv: the file holds a header and no rows"
     assert said in found.warnings()
-    assert "left out: hierarchical: it is sampled only" in found.warnings()
     with pytest.raises(InputError, match="holds a header and no rows"):
         study(Asked(str(tmp_path), ["b"]))
     shutil.rmtree(tmp_path / "a")
@@ -181,7 +194,7 @@ def test_the_bar_tells_how_long():
 
 def test_a_real_set(shared, monkeypatch):
     """Dawid-Skene is far too sure of the bluebirds: calibration takes it below the vote's loss, gold further."""
-    monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority", "dawid-skene"])
+    monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
     found = study(Asked(str(shared("data/bluebirds").parent), ["bluebirds"]))
     row = found.tables()[1].rows[0]
     vote, own, judgments, gold = row[2:6]

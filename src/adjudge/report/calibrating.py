@@ -3,8 +3,8 @@
 Each model is measured three ways: by its own probabilities, by those that are hedged where judges are seen to err
 together (``calibrate="judgments"``; no gold is used), and, of three models, by those that are learned from gold
 (``calibrate="gold"``) in five folds: no item is scored by a fit or a map that was told its truth. Every set counts as
-much as another. Models that take two labels or an order alone are measured on fewer sets, and their means are not to be
-held against those of the others.
+much as another. ``auto`` is whatever model it takes for a set. Models that take two labels or an order alone are
+measured on fewer sets, and their means are not to be held against those of the others.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from adjudge.errors import AdjudgeError, InputError, UsageError
 from adjudge.models.choose import takes
+from adjudge.models.fit import AUTO
 from adjudge.models.record import UNSETTLED
-from adjudge.models.registry import MODELS
 from adjudge.report.calibrating_cells import (
     BY_GOLD,
     JUDGMENTS,
     LEARNED,
+    METHODS,
     OWN,
     Cell,
     Job,
@@ -41,11 +44,12 @@ from adjudge.report.side_by_side import side_by_side
 
 TITLE = "calibration: whether probabilities mean what they say"
 PAPER = "Naeini et al. 2015, Guo et al. 2017 (its measures)"
-ON = "every set with gold, every model that is not sampled only"
+ON = "every set with gold, every model"
 VOTE = "majority"
 WORSE = 0.05  # log loss above that of the vote's shares which is counted
 MEASURES = ("accuracy", "log_loss", "brier", "ece")
 CELLS = "cells"
+DRAWS = 10_000  # of sets, for intervals of means
 
 
 class ByModel(NamedTuple):
@@ -55,6 +59,7 @@ class ByModel(NamedTuple):
     sets: int
     own: dict[str, float]  # means by measure
     judgments: dict[str, float]
+    gain: tuple[float, float, float]  # of log loss by calibration, with the 90 % interval of sets drawn anew
     vote: float | None  # mean log loss of the vote's shares on the same sets
     worse: list[str]  # sets where calibrated log loss is above the vote's by more than WORSE
 
@@ -77,9 +82,9 @@ class Found:
 
     @property
     def models(self) -> list[str]:
-        """The models, as the registry orders them."""
+        """The models, as the registry orders them, and ``auto``."""
         there = {cell.job.model for cell in self.cells if cell.ways}
-        return [name for name in MODELS if name in there]
+        return [name for name in METHODS if name in there]
 
     def of(self, model: str) -> list[Cell]:
         """Return a model's cells, by set."""
@@ -100,7 +105,8 @@ class Found:
             loss = {cell.job.set: cell.ways[JUDGMENTS].log_loss for cell in cells}
             worse = [name for name, vote in votes.items() if loss[name] > vote + WORSE]
             vote = fmean(votes.values()) if len(votes) == len(cells) else None
-            found.append(ByModel(model, len(cells), _means(own), _means(judgments), vote, worse))
+            gain = _mean_interval([one.log_loss - two.log_loss for one, two in zip(own, judgments, strict=True)])
+            found.append(ByModel(model, len(cells), _means(own), _means(judgments), gain, vote, worse))
         return found
 
     def columns(self) -> dict[str, list[Any]]:
@@ -120,7 +126,7 @@ class Found:
                 "stopped": cell.stopped,
                 "seconds": round(cell.seconds, 3),
             }
-            for cell in sorted(self.cells, key=lambda cell: (cell.job.set, list(MODELS).index(cell.job.model)))
+            for cell in sorted(self.cells, key=lambda cell: (cell.job.set, METHODS.index(cell.job.model)))
             for name, way in cell.ways.items()
         ]
         return {name: [row[name] for row in rows] for name in rows[0]}
@@ -148,12 +154,23 @@ class Found:
 
     def _models(self) -> Shown:
         """Return a row for each model."""
-        head = ["model", "sets", "accuracy", "log loss", "vote", "Brier", "ECE", f"worse than the vote by > {WORSE:g}"]
+        head = [
+            "model",
+            "sets",
+            "accuracy",
+            "log loss",
+            "gain",
+            "vote",
+            "Brier",
+            "ECE",
+            f"worse than the vote by > {WORSE:g}",
+        ]
         rows = [
             [
                 one.model,
                 one.sets,
                 *(_pair(one, measure) for measure in MEASURES[:2]),
+                "{:.3f} ({:.3f} to {:.3f})".format(*one.gain),
                 one.vote,
                 *(_pair(one, measure) for measure in MEASURES[2:]),
                 ", ".join([str(len(one.worse)), *one.worse]),
@@ -200,7 +217,7 @@ def progress(done: int, all_: int, seconds: float, job: Job) -> str:
 
 def _run(folder: Path, keep: Path, asked: Asked) -> Found:
     """Make what is not there, and gather all."""
-    left_out = {name: "it is sampled only" for name in MODELS if name not in _climbed()}
+    left_out: dict[str, str] = {}
     code = code_mark()
     every = [job for crowd in _crowds(folder, asked, left_out) for job in _jobs(folder, keep, crowd, asked.seed, code)]
     have = {job: cell for job in every if (cell := kept(job)) is not None}
@@ -246,18 +263,20 @@ def _crowds(folder: Path, asked: Asked, left_out: dict[str, str]) -> list[Crowd]
 def _jobs(folder: Path, keep: Path, crowd: Crowd, seed: int, code: str) -> list[Job]:
     """Return the cells of a set."""
     mark, size = mark_of(folder / crowd.name, code), len(crowd.judgments)
-    able = [name for name in _climbed() if takes(name, crowd.judgments.scale)]
+    able = [name for name in METHODS if name == AUTO or takes(name, crowd.judgments.scale)]
     return [Job(str(folder), str(keep), crowd.name, model, seed, mark, size) for model in able]
-
-
-def _climbed() -> list[str]:
-    """Return the models that are climbed, or vote."""
-    return [name for name, model in MODELS.items() if "map" in model.inferences]
 
 
 def _means(ways: Sequence[Way]) -> dict[str, float]:
     """Return the mean of every measure over sets."""
     return {measure: fmean(getattr(way, measure) for way in ways) for measure in MEASURES}
+
+
+def _mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return a mean over sets, and the 90 % interval of the means of sets drawn anew."""
+    drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
+    low, high = np.quantile(drawn, (0.05, 0.95))
+    return fmean(values), float(low), float(high)
 
 
 def _pair(one: ByModel, measure: str) -> str:

@@ -28,9 +28,10 @@ from adjudge.judgments.read import read
 from adjudge.judgments.write import write_file
 from adjudge.models.assign import winners
 from adjudge.models.calibrate import FEWEST, calibrated
-from adjudge.models.fit import fit
+from adjudge.models.chains import Run
+from adjudge.models.fit import AUTO, fit
 from adjudge.models.record import Fit
-from adjudge.models.registry import model_named
+from adjudge.models.registry import MODELS, model_named
 from adjudge.report.crowds import GOLD, LABELS, META, Crowd, read_crowd, told_of
 from adjudge.report.folds import told_in_folds
 from adjudge.score.calibration import by_width, calibration
@@ -39,6 +40,8 @@ from adjudge.score.probabilities import brier, log_loss
 FORMAT = 1  # of a cell; one of another format is made anew
 OWN, JUDGMENTS, BY_GOLD = "own", "judgments", "gold"  # the three ways
 LEARNED = ("dawid-skene", "hybrid-confusion", "minimax-entropy")  # models that are calibrated by gold, too
+METHODS = (*MODELS, AUTO)
+SHORT = Run(2, 200, 200)  # of a model that is sampled only: enough for probabilities, not for tails
 FOLDS = 5
 BINS = 20
 MOST = 20  # labels; more are numbers
@@ -216,8 +219,11 @@ def _learned(job: Job, crowd: Crowd) -> Floats:
 
 def _fitted(job: Job, crowd: Crowd, **options: Any) -> Fit:
     """Return the fit of a model by its quickest inference, one thread each: cells are what runs side by side."""
-    quick = model_named(job.model).inferences[-1]
-    return fit(crowd.judgments, job.model, seed=job.seed, inference=quick, workers=1, **options)
+    options = {"calibrate": "none", "seed": job.seed, "workers": 1, **options}
+    if job.model != AUTO:
+        options["inference"] = quick = model_named(job.model).inferences[-1]
+        options["run"] = SHORT if quick == "gibbs" else None
+    return fit(crowd.judgments, job.model, **options)
 
 
 def _plain(cell: Cell) -> dict[str, Any]:
