@@ -1,7 +1,9 @@
 """What was tried for calibration without gold, and dropped: mean log loss over the sets that are quickly fitted.
 
 Seven models and the smoothed vote are fitted to five folds of the judgments; each model's posterior is tempered by the
-power that foretells the judgments held back best. Gold is looked at only to score what each idea comes to.
+power that foretells the judgments held back best. Gold is looked at only to score what each idea comes to; and, in
+``settings``, to ask how much of the hedge's gain hangs on its constants having been chosen on these same sets: they are
+chosen anew on all sets but one, and scored on that one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.centre import label_counts
 from adjudge.kernels.predictive import counted_chances
+from adjudge.models.calibrate import dependence
+from adjudge.models.calibration import smoothed_votes
 from adjudge.models.holdout import dealt, even_weights
 from choosing import judged
 
@@ -29,6 +33,9 @@ VOTES = (0.5, 1, 2, 4, 8)  # pseudo-votes that are tried
 FOLDS = 5
 VOTE, PLAIN = "vote", "dawid-skene"
 FOUR = (VOTE, PLAIN, "single-confusion", "minimax-entropy")
+LEVELS = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of judgments of an item that are judged, and not guessed
+ROUNDS = 200
+DOUBTS, SURES, SHARES = (0.0, 0.75, 1.5, 3.0, 5.0), (1.0, 3.0, 10.0), (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 class Source(NamedTuple):
@@ -45,7 +52,9 @@ def measure() -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for name in SETS:
         judgments, gold = judged(name)
-        for idea, posterior in ideas(sources(judgments), even_weights(judgments)).items():
+        tried = ideas(sources(judgments), even_weights(judgments))
+        tried["difficulty"] = easy_and_hard(judgments)
+        for idea, posterior in tried.items():
             found.setdefault(idea, []).append(loss(posterior, gold))
         print(f"{name}: tried", file=sys.stderr)
     return {idea: float(np.mean(losses)) for idea, losses in found.items()}
@@ -68,6 +77,54 @@ def ideas(by: Mapping[str, Source], weight: Floats) -> dict[str, Floats]:
         "equal": np.mean([one.posterior for one in by.values()], axis=0),
         "four": np.mean([by[name].posterior for name in FOUR], axis=0),
     }
+
+
+def easy_and_hard(judgments: adjudge.Judgments) -> Floats:
+    """Return the truths (I, K) of Dawid-Skene with difficulty as a random effect of items, by EM over its levels.
+
+    At level a, a judge looks with probability a and then says what her matrix has, and else guesses as all labels are
+    common. Levels and truths are summed over together; looks are latent, so that every step is exact.
+    """
+    item, judge, label = judgments.item(), judgments.judge, judgments.label
+    (J, K), level = (len(judgments.judges), len(judgments.scale)), np.array(LEVELS)
+    guess = np.bincount(label, minlength=K) / label.size
+    truth = adjudge.fit(judgments, PLAIN, tolerance=1e-6).posterior
+    state = truth[:, :, None] * np.full(level.size, 1 / level.size)  # (I, K, G)
+    looked = np.ones((label.size, K, level.size))  # chance that she looked, by truth and level
+    for _ in range(ROUNDS):
+        held = state[item] * looked
+        tally = np.full((J, K, K), 0.1 / K)
+        np.add.at(tally, (judge, slice(None), label), held.sum(axis=2))
+        matrix = tally / tally.sum(axis=2, keepdims=True)
+        common = state.sum(axis=0) / len(state)  # (K, G)
+        own = matrix[judge, :, label][:, :, None] * level  # (N, K, G)
+        chance = own + (guess[label][:, None, None] * (1 - level))
+        looked = own / np.maximum(chance, 1e-300)
+        logs = np.broadcast_to(np.log(np.maximum(common, 1e-12)), state.shape).copy()
+        np.add.at(logs, item, np.log(np.maximum(chance, 1e-12)))
+        state = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
+        state /= state.sum(axis=(1, 2), keepdims=True)
+    probabilities: Floats = state.sum(axis=2)
+    return probabilities
+
+
+def settings() -> dict[str, float]:
+    """Return the mean log loss of the hedge as it is, with constants chosen on the other sets, and on all."""
+    grid = [(doubt, sure, share) for doubt in DOUBTS for sure in SURES for share in SHARES]
+    losses, used = [], []
+    for name in SETS:
+        judgments, gold = judged(name)
+        own, vote = adjudge.fit(judgments, PLAIN).posterior, smoothed_votes(judgments.block())
+        z = dependence(judgments, None)
+        hedges = [share * -np.expm1(-(max(0.0, z - doubt) ** 2) / sure) for doubt, sure, share in grid]
+        losses.append([loss((1 - h) * own + h * vote, gold) for h in hedges])
+        used.append(loss(adjudge.fit(judgments, PLAIN, calibrate="judgments").posterior, gold))
+    each = np.array(losses)  # (S, grid)
+    others = (each.sum(axis=0) - each) / (len(SETS) - 1)
+    left_out = each[np.arange(len(SETS)), others.argmin(axis=1)]
+    found = {"used": float(np.mean(used)), "left out": float(left_out.mean()), "best": float(each.mean(axis=0).min())}
+    print("best on all:", grid[int(each.mean(axis=0).argmin())], file=sys.stderr)
+    return found
 
 
 def sources(judgments: adjudge.Judgments) -> dict[str, Source]:
@@ -122,5 +179,5 @@ def loss(posterior: Floats, gold: Codes) -> float:
 
 
 if __name__ == "__main__":
-    for idea, value in measure().items():
+    for idea, value in {**settings(), **measure()}.items():
         print(f"{idea:12s} {value:.3f}")

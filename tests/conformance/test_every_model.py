@@ -12,6 +12,7 @@ import adjudge
 from adjudge.errors import AdjudgeWarning
 from adjudge.kernels.bits import unpacked
 from adjudge.models import fit as doorway
+from adjudge.models.calibration import smoothed_votes
 from adjudge.models.convergence import mean_error
 from adjudge.models.registry import MODELS
 
@@ -257,6 +258,40 @@ def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
     judgments = table(judged, model)
     fit = fitted(judgments, model, inference="map")
     np.testing.assert_allclose(fit.predict(judgments).posterior, fit.posterior, atol=1e-12)
+
+
+@EVERY
+@given(judged=rows)
+@settings(max_examples=10, deadline=None)
+def test_calibrated_probabilities_are_probabilities(model, judged, tmp_path_factory):
+    """Whatever the table: what is learned of judges stays, the label is a likeliest one, and a fit is kept whole."""
+    judgments = table(judged, model)
+    own, fit = (fitted(judgments, model, calibrate=how) for how in ("none", "judgments"))
+    assert_sound(fit)
+    hedge = fit.calibration.hedge
+    np.testing.assert_allclose(fit.posterior, (1 - hedge) * own.posterior + hedge * smoothed_votes(judgments.block()))
+    for one, two in zip(own.params, fit.params, strict=True):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_allclose(fit.posterior[np.arange(fit.label.size), fit.label], fit.posterior.max(axis=1))
+    folder = tmp_path_factory.mktemp("fit") / "saved"
+    fit.save(folder)
+    again = adjudge.load(folder)
+    assert again.calibration == fit.calibration
+    np.testing.assert_array_equal(again.posterior, fit.posterior)
+
+
+@EVERY
+def test_calibration_leaves_gold_certain(model):
+    """Against any vote, and whether judges err together or not."""
+    rng = np.random.default_rng(4)
+    hard = rng.random(40) < 0.3
+    judged = [(i, j, int((rng.random() < (0.7 if hard[i] else 0.05)) != i % 2)) for i in range(40) for j in range(7)]
+    gold = {f"i{i}": f"l{i // 2 % 2}" for i in range(30)}
+    for how in ("judgments", "gold"):
+        fit = fitted(table(judged, model), model, gold=gold, calibrate=how)
+        assert_sound(fit)
+        told = by_name(fit)
+        assert all(told[item][label] == 1.0 for item, label in gold.items())
 
 
 @SAMPLED

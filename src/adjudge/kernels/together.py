@@ -60,23 +60,23 @@ def _together(
 def _alike(start: Codes, cell: Codes, posterior: Floats, rows: Floats) -> float:
     """Add up the pairs of equal labels, less those that are expected."""
     _, S, K = rows.shape
-    total, given, chance = 0.0, np.empty(K), np.empty(K)
+    total, given, chance, squares = 0.0, np.empty(K), np.empty((S, K)), np.empty(S)
     for i in range(start.size - 1):
         given[:] = 0.0
+        chance[:] = 0.0
+        squares[:] = 0.0
         for n in range(start[i], start[i + 1]):
-            given[cell[n] % K] += 1.0
+            j, label = divmod(cell[n], K)
+            given[label] += 1.0
+            for s in range(S):  # a judge's rows lie together
+                for k in range(K):
+                    chance[s, k] += rows[j, s, k]
+                    squares[s] += rows[j, s, k] ** 2
         for k in range(K):
             total += given[k] * (given[k] - 1) / 2
         for s in range(S):
-            chance[:] = 0.0
-            squares = 0.0
-            for n in range(start[i], start[i + 1]):
-                j = cell[n] // K
-                for k in range(K):
-                    chance[k] += rows[j, s, k]
-                    squares += rows[j, s, k] ** 2
-            expected = -squares
+            expected = -squares[s]
             for k in range(K):
-                expected += chance[k] ** 2
+                expected += chance[s, k] ** 2
             total -= posterior[i, s] * expected / 2
     return total

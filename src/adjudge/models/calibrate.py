@@ -19,8 +19,9 @@ gold that was held back, in the fit and in the weighing.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,15 +40,17 @@ from adjudge.models.registry import model_named
 from adjudge.models.ties import settled
 
 YARDSTICK = "hybrid-confusion"
-NEAR = 1e-6  # of its fit
+NEAR = 1e-5  # of its fit: its neighbourhood is enough to measure by
 REPLICATES = 16
 HALF = 0.5  # the vote's share where judges surely err together
 DOUBT, SURE = 1.5, 3.0  # deviations below which nothing is done, and the scale on which it sets in
-ENOUGH = 200_000  # judgments by which dependence is measured well
+ENOUGH = 50_000  # judgments by which dependence is measured well
 FEWEST = 20  # gold items that weights are learned from
 FOLDS = 5
 USUAL = (0.25, 0.5)  # weights of the logarithms that gold pulls away from
 PULL = 1.0
+
+Sum: TypeAlias = Callable[[Block, Floats, Floats, Codes], float]  # over pairs of judgments of an item
 
 
 def calibrated(found: Fit, judgments: Judgments, known: Codes | None, how: str) -> Fit:
@@ -82,24 +85,31 @@ def dependence(judgments: Judgments, known: Codes | None, found: Fit | None = No
     finer = None if found is None else model_named(found.model).finer
     if found is not None and finer is not None:
         block = _some(judgments, None, seed)
-        return float(_deviations(block, *finer(found.params, block), seed).max())
+        return float(_deviations(block, (together, _alike), *finer(found.params, block), seed).max())
     if found is None or found.model != YARDSTICK or found.draws is not None:
         found = _whole(fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR))
-    block = _some(judgments, known, seed)
-    return float(_deviations(block, found.params.prevalence, found.params.confusion, np.arange(block.labels), seed)[0])
+    block, side = _some(judgments, known, seed), np.arange(len(judgments.scale))
+    return float(_deviations(block, (together,), found.params.prevalence, found.params.confusion, side, seed)[0])
 
 
-def _deviations(block: Block, prevalence: Floats, confusion: Floats, side: Codes, seed: int) -> Floats:
-    """Return by how many deviations judges err together, and agree, more than in judgments that are drawn anew (2)."""
+def _deviations(
+    block: Block, sums: Sequence[Sum], prevalence: Floats, confusion: Floats, side: Codes, seed: int
+) -> Floats:
+    """Return by how many deviations sums over pairs of judgments are above those of judgments drawn anew."""
     rng = np.random.default_rng(seed)
-    sums = np.empty((1 + REPLICATES, 2))  # as seen, then as drawn
+    seen = np.empty((1 + REPLICATES, len(sums)))  # then drawn
     for n in range(1 + REPLICATES):
         each = replicate(block, prevalence, confusion, rng) if n else block
         posterior, _ = truth_posterior(each, prevalence, confusion, side)
-        sums[n] = together(each, posterior, confusion, side), alike(each, posterior, confusion)
-    spread = sums[1:].std(axis=0, ddof=1)
-    found: Floats = np.divide(sums[0] - sums[1:].mean(axis=0), spread, out=np.zeros(2), where=spread > 0)
+        seen[n] = [add_up(each, posterior, confusion, side) for add_up in sums]
+    spread = seen[1:].std(axis=0, ddof=1)
+    found: Floats = np.divide(seen[0] - seen[1:].mean(axis=0), spread, out=np.zeros(len(sums)), where=spread > 0)
     return found
+
+
+def _alike(block: Block, posterior: Floats, confusion: Floats, side: Codes) -> float:
+    """Return by how much more pairs of judgments are equal than expected, right ones and wrong ones."""
+    return alike(block, posterior, confusion)
 
 
 def by_gold(found: Fit, judgments: Judgments, known: Codes | None) -> Calibration:
