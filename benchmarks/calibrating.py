@@ -54,8 +54,8 @@ dots below it are too sure.
 ## Limits
 - The gate's constants (nothing is done below 1.5 deviations, the scale of 3 on which it sets in, the half) were chosen
   with an eye on the gold of these sets: expect less elsewhere ("What was tried and dropped" says how much).
-- Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label follows
-  the others' whether they are right or not. So no choice by held-out judgments can mend those.
+- Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label
+  follows the others' whether they are right or not. So no choice by held-out judgments can mend those.
 - Judges who copy, and items that mislead everybody in the same way, cannot be seen without gold.
 - On simulated crowds of GLAD's kind, where items are easy or hard, the hedge may cost a plain model a little. GLAD is
   held against itself, and left alone there.
