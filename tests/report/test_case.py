@@ -55,3 +55,15 @@ def test_a_fit_is_held_against_truths_that_it_was_not_told(case):
     codes, shares = case_of(told, case.judgments, truth).checked
     assert codes.size == 1
     np.testing.assert_allclose(shares, told.posterior[[2]])
+
+
+def test_reliability_is_by_judgments_alone(case):
+    """Of a truth that was told the fit is certain, of what judges say of it not; other truths count too."""
+    assert case.known[0].size == 0
+    told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
+    truth = pl.DataFrame({"item": ["c"], "label": ["yes"]})
+    codes, shares = case_of(told, case.judgments, truth).known
+    assert codes.tolist() == [1, 1]
+    assert (told.posterior[0] == [0, 1]).all()
+    assert 0 < shares[0, 1] < 1
+    np.testing.assert_allclose(shares[1], told.posterior[2])

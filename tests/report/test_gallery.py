@@ -47,7 +47,7 @@ def test_figures_of_a_sampled_fit_are_drawn(sampled, name):
     [
         ("sixteen", "the fit has no draws"),
         ("populations", "the fit has no draws"),
-        ("calibration", "no truth is known that was not told to the fit"),
+        ("calibration", "no truth is known"),
         ("prevalence", "the judgments name no topics"),
         ("control", "the judgments have no times"),
     ],

@@ -40,12 +40,12 @@ class Reliability(NamedTuple):
 def reliability(fit: Fit, evidence: Evidence, truth: Codes | None = None) -> Reliability:
     """Return the labels of every judge held against gold, and against truths (I) that the fit was not told."""
     block, J = evidence.block, evidence.block.judges
-    known = block.gold if truth is None else np.where(block.gold >= 0, block.gold, truth[evidence.place])  # (I)
+    known = truths_known(evidence, truth)
     where = np.flatnonzero(known[evidence.item] >= 0)
     if not where.size:
         return Reliability([None] * J, "")
     item, label, weight = evidence.item[where], block.label[where], evidence.weight[where]
-    chance, right = _by_judgments(fit, evidence)[item, label], known[item] == label
+    chance, right = by_judgments(fit, evidence)[item, label], known[item] == label
     total, same, said = (np.bincount(evidence.judge[where], weight * part, J) for part in (1.0, right, chance))
     count = np.bincount(evidence.judge[where], minlength=J)
     share, expected = (np.divide(part, total, out=np.zeros(J), where=total > 0) for part in (same, said))
@@ -62,7 +62,13 @@ def share_interval(same: Codes | Floats, total: Codes | Floats) -> tuple[Floats,
     return np.minimum(low, share), np.maximum(high, share)
 
 
-def _by_judgments(fit: Fit, evidence: Evidence) -> Floats:
+def truths_known(evidence: Evidence, truth: Codes | None = None) -> Codes:
+    """Return the truths of judged items (I) that gold told the fit, or that are known besides; -1 of the others."""
+    gold = evidence.block.gold
+    return gold if truth is None else np.where(gold >= 0, gold, truth[evidence.place])
+
+
+def by_judgments(fit: Fit, evidence: Evidence) -> Floats:
     """Return what the fit says of truths (I, K) as if it had been told none of them."""
     block, p = evidence.block, fit.posterior[evidence.place]
     told = block.gold >= 0

@@ -15,6 +15,7 @@ from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
 from adjudge.judges.drift import drift
 from adjudge.judges.evidence import gathered, matrices
+from adjudge.judges.held import by_judgments, truths_known
 from adjudge.judges.items import second_looks
 from adjudge.judges.monitor import new_work
 from adjudge.judges.times import untimed
@@ -103,6 +104,14 @@ class Case:
             return None
         chosen = np.flatnonzero((self.truth >= 0) & (True if self.fit.gold is None else self.fit.gold < 0))
         return self.truth[chosen], self.fit.posterior[chosen]
+
+    @cached_property
+    def known(self) -> tuple[Codes, Floats]:
+        """Truths of judged items that are known, told to the fit or not, and what judgments say of them (I', K)."""
+        evidence = gathered(self.fit, self.judgments)
+        truth = truths_known(evidence, self.truth)
+        chosen = np.flatnonzero(truth >= 0)
+        return truth[chosen], by_judgments(self.fit, evidence)[chosen]
 
     @property
     def untold(self) -> str:

@@ -51,8 +51,7 @@ def certainty(case: Case) -> Any:
 def calibrated(case: Case) -> Any:
     """Return predicted against observed shares, on items whose truth is known."""
     alt, _ = drawing()
-    truth, probability = case.checked or (np.empty(0, int), np.empty((0, 2)))
-    found, names = calibration(truth, probability), case.fit.scale.names
+    found, names = calibration(*case.known), case.fit.scale.names
     parts = (found.predicted, found.observed, found.low, found.high, found.count)
     points = [
         {"predicted": float(p), "observed": float(o), "low": float(a), "high": float(b), "items": int(n)}

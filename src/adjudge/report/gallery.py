@@ -51,9 +51,7 @@ def populations_drawn(case: Case) -> str:
 
 def truths_known(case: Case) -> str:
     """Return why calibration cannot be told."""
-    if case.checked is not None and case.checked[0].size:
-        return ""
-    return "no truth is known that was not told to the fit (give --truth)"
+    return "" if case.known[0].size else "no truth is known (give gold to the fit, or --truth)"
 
 
 def climbed_or_drawn(case: Case) -> str:
@@ -140,7 +138,8 @@ FIGURES = tuple(
         (
             "calibration",
             "Are the probabilities honest?",
-            "On the dashed line, of items said to be 80 % sure 80 % are right.",
+            "On the dashed line, of items said to be 80 % sure 80 % are right. Truths that the fit was told have no "
+            "part in what is said of their own items.",
             figure_trust.calibrated,
             truths_known,
         ),
