@@ -215,3 +215,13 @@ def test_features_that_never_differ_are_named(run, loop, tmp_path):
     assert "1 of 5 features never differ within a topic, and count for nothing: 'one'" in some.out
     assert "none of 1 features differs between rows of one group: nothing is learned" in flat.err
     assert (some.code, flat.code) == (0, 0)
+
+
+def test_a_run_into_a_folder_that_is_not_there_is_refused_before_any_work(run, loop, tmp_path):
+    """No ranker is left behind; the folder of the ranker itself is made, and may hold the run."""
+    train = ("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", tmp_path / "svm", "--run")
+    answer = run(*train, tmp_path / "none" / "a.run")
+    assert (answer.code, "there is no such folder: make it first" in answer.err) == (2, True)
+    assert not (tmp_path / "svm").exists()
+    assert run(*train, tmp_path / "svm" / "a.run").code == 0
+    assert (tmp_path / "svm" / "a.run").is_file()

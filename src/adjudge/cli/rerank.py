@@ -120,7 +120,7 @@ def train(
     _refuse_mixed(fit, learn, weights, grades, ranker, c, pair_weight, trees)
     if Path(out).is_file():
         raise UsageError(f"--out {out} is a file: name a folder")
-    refuse_target(run, _read(features, weights, grades), "--run")
+    refuse_target(run, _read(features, weights, grades), "--run", made=out)
     own: dict[str, Any] = {"c": _cost(c), "pair_weight": pair_weight} if ranker == "svm" else {"trees": trees}
     chosen = ranker_named(ranker, **own)
     table = read_features(features)

@@ -121,8 +121,8 @@ def _index(passages: str, chosen: dict[str, float | None], stem: bool, stop: boo
     return load_index(passages)
 
 
-def refuse_target(out: str | None, inputs: tuple[str, ...], option: str = "--out") -> None:
-    """Refuse a file that is a folder, or that is read here."""
+def refuse_target(out: str | None, inputs: tuple[str, ...], option: str = "--out", made: str | None = None) -> None:
+    """Refuse a file that is a folder, that is read here, or whose folder is not there nor the one that is made."""
     from adjudge.errors import UsageError
 
     if out is None:
@@ -131,6 +131,9 @@ def refuse_target(out: str | None, inputs: tuple[str, ...], option: str = "--out
         raise UsageError(f"{option} {out or 'is empty'}: name a file")
     if any(os.path.realpath(out) == os.path.realpath(path) for path in inputs):
         raise UsageError(f"{option} {out} would write over what is read here: name another file")
+    folder = os.path.dirname(os.path.realpath(out))
+    if not os.path.isdir(folder) and (made is None or folder != os.path.realpath(made)):
+        raise UsageError(f"{option} {out}: there is no such folder: make it first, or name another")
 
 
 def refuse_folder(option: str, folder: str | None) -> None:
