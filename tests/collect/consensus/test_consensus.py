@@ -20,6 +20,7 @@ from adjudge.collect.record.store import engine_of, url_of
 from adjudge.collect.records import Gold
 from adjudge.collect.settings import MODELS, Consensus, Settings
 from adjudge.errors import InputError
+from adjudge.models.fit import fit
 
 
 def crowd(items=120, judges=6, each=3, accuracy=0.85, seed=0, gold=()):
@@ -66,6 +67,28 @@ def test_gold_is_believed_and_nothing_else_is_certain():
     assert found.belief[1:4].tolist() == truth[1:4].tolist()
     assert found.belief[4:].min() > 0
     assert found.belief[4:].max() < 1
+
+
+def test_probabilities_are_hedged_where_judges_err_together():
+    """Assignment and desk are told what is left open; votes are counted as they are."""
+    rng = np.random.default_rng(5)
+    truth = (rng.random(401) < 0.5).astype(int)
+    right = np.clip(rng.beta(2, 0.7, 401), 0.05, 0.98)  # by item: some mislead most judges
+    judged = [
+        (item, person, truth[item] if rng.random() < right[item] else 1 - truth[item])
+        for item in range(1, 401)
+        for person in rng.choice(12, 7, replace=False) + 1
+    ]
+    rows = accepted_rows(judged, 400)
+    found, votes = consensus(rows, "one-coin"), consensus(rows, "majority")
+    assert found.fit.calibration.hedge > 0.4
+    assert "the vote has a share of" in found.summary["calibration"]
+    judgments, gold = encoded_judgments(rows, "one-coin")
+    own = fit(judgments, "one-coin", gold, ties="first").posterior[:, 1]
+    open_, sure = (np.abs(belief - 0.5).mean() for belief in (found.belief[1:], own))
+    assert open_ < sure - 0.05
+    assert votes.fit.calibration is None
+    assert votes.summary["calibration"] == ""
 
 
 def test_items_that_nobody_judged_are_as_likely_as_others():

@@ -15,9 +15,11 @@ def test_judges_have_their_cards_beside_them(desk, reading):
     """Where the consensus has one."""
     (desk.folder / "consensus").mkdir()
     cards = {"labels": [], "judges": [{"person": desk.ann, "sentence": "Reliable."}], "drift": "Nobody changed."}
+    cards["reliability"] = "on 3 items whose truth is known, ..."
     (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
     found = desk_shown.judges(reading, desk.campaign)
     assert found["cards"][desk.ann]["sentence"] == "Reliable."
+    assert found["reliability"].startswith("on 3 items")
     assert desk_shown.judge(reading, desk.campaign, desk.ann)["card"]["sentence"] == "Reliable."
     assert desk_shown.judge(reading, desk.campaign, desk.bob)["card"] is None
     with pytest.raises(Refused, match="no such judge"):

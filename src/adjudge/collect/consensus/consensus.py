@@ -96,6 +96,7 @@ def consensus(rows: Accepted, model: str, earlier: Fit | None = None, afresh_fro
         "passes": fit.passes,
         "warm": warm,
         "afresh": afresh_from if warm else len(judgments),
+        "calibration": "" if fit.calibration is None else fit.calibration.words,
         "prevalence": float(np.clip(fit.posterior[:, 1].mean(), 0, 1)),
         **_agreement(judgments),
     }
