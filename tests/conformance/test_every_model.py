@@ -268,8 +268,8 @@ def test_calibrated_probabilities_are_probabilities(model, judged, tmp_path_fact
     judgments = table(judged, model)
     own, fit = (fitted(judgments, model, calibrate=how) for how in ("none", "judgments"))
     assert_sound(fit)
-    hedge = fit.calibration.hedge
-    np.testing.assert_allclose(fit.posterior, (1 - hedge) * own.posterior + hedge * smoothed_votes(judgments.block()))
+    hedge, vote = fit.calibration.hedge, smoothed_votes(judgments.block(), fit.calibration.extra)
+    np.testing.assert_allclose(fit.posterior, (1 - hedge) * own.posterior + hedge * vote)
     for one, two in zip(own.params, fit.params, strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(fit.posterior[np.arange(fit.label.size), fit.label], fit.posterior.max(axis=1))

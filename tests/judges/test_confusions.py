@@ -75,7 +75,7 @@ def test_a_confusion_that_no_judge_surely_makes_is_no_ones():
 def test_expected_counts_are_those_of_the_posterior():
     """Where truths are not known, every error counts as far as it is one; shares are of all errors."""
     crowd = adjudge.simulate("dawid-skene", 4, items=200, judges=8, labels=4)
-    fit, judgments = adjudge.fit(crowd.judgments), crowd.judgments
+    fit, judgments = adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments
     found = confusions(fit, judgments, most=99)
     cost = np.zeros((4, 4))
     for i, y in zip(judgments.item(), judgments.label, strict=True):

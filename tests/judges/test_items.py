@@ -43,7 +43,7 @@ def test_information_of_certain_items_and_blind_judges_is_none():
 def test_surprise_is_that_of_a_naive_loop():
     """Bits of each label given each truth, less those expected of that judge, weighed by the posterior."""
     crowd = adjudge.simulate("dawid-skene", 2, items=40, judges=5, labels=3)
-    fit, judgments = adjudge.fit(crowd.judgments), crowd.judgments
+    fit, judgments = adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments
     evidence = gathered(fit, judgments)
     expected = np.zeros(40)
     for i, j, y in zip(judgments.item(), judgments.judge, judgments.label, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjudge.kernels.block import Block
-from adjudge.kernels.replicate import count_agreement, replicate
+from adjudge.kernels.replicate import count_agreement, replicate, replicated
 
 J, K = 5, 3
 
@@ -80,3 +80,33 @@ def test_replicates_follow_the_stream():
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
     np.testing.assert_array_equal(block.label, before)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5, 1.5])
+def test_effects_of_items_leave_judges_as_good_as_they_are(strength):
+    """However much they err together: each is right about as often as her matrix has it, and wrong in the same ways."""
+    rng = np.random.default_rng(3)
+    items, judges, K = 20_000, 4, 3
+    start = np.arange(0, items * judges + 1, judges)
+    cell = np.tile(np.arange(judges, dtype=np.uint32) * K, items)
+    block = Block(
+        start,
+        cell,
+        np.zeros(cell.size, np.int32),
+        np.zeros(items, np.int32),
+        np.full(items, -1, np.int32),
+        np.empty(0),
+        judges,
+        K,
+        np.arange(K, dtype=float),
+    )
+    confusion = np.array([np.full((K, K), (1 - a) / 2) + (a - (1 - a) / 2) * np.eye(K) for a in (0.55, 0.7, 0.8, 0.9)])
+    confusion[1] = [[0.7, 0.3, 0.0], [0.1, 0.7, 0.2], [0.0, 0.3, 0.7]]
+    drawn, truth = replicated(block, np.full((1, K), 1 / K), confusion, rng, strength)
+    label = drawn.label.reshape(items, judges)
+    for j in range(judges):
+        seen = np.array([np.bincount(label[truth == z, j], minlength=K) / (truth == z).sum() for z in range(K)])
+        np.testing.assert_allclose(seen, confusion[j], atol=0.03)
+    right = label == truth[:, None]
+    together = np.corrcoef(right[:, 0], right[:, 1])[0, 1]
+    assert together < 0.03 if strength == 0 else together > 0.02 * strength

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.errors import UsageError
+from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.kernels.together import alike, together
 from adjudge.kernels.truth import truth_posterior
 from adjudge.models.calibration import Calibration, mixed, smoothed_votes
+from adjudge.models.dependence import dependence, yardstick
 
 
 def loss(posterior, truth):
@@ -132,7 +133,7 @@ def test_what_cannot_be_done_is_refused():
     crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
     with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'judgments', 'gold'"):
         adjudge.fit(crowd.judgments, calibrate="perhaps")
-    with pytest.raises(UsageError, match="needs the truths of 20 items at least, and there are 0"):
+    with pytest.raises(UsageError, match="needs the truths of 20 judged items at least, and there are 0"):
         adjudge.fit(crowd.judgments, calibrate="gold")
 
 
@@ -166,24 +167,23 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     new, _ = misled(4, items=100)
     plain = adjudge.fit(judgments, calibrate="none").predict(new)
     told = saved.predict(new)
-    vote = smoothed_votes(new.block())
-    assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, vote, np.full(100, -1)))
+    assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, new.block()))
     assert "share of" in saved.calibration.words
 
 
 def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
     """And says so: nothing is calibrated by half a fit."""
-    from adjudge.models import calibrate
+    from adjudge.models import dependence
 
     def impatient(*given, **named):
         return replace(adjudge.fit(*given, **named), stopped="interrupted")
 
-    monkeypatch.setattr(calibrate, "fit", impatient)
+    monkeypatch.setattr(dependence, "fit", impatient)
     judgments, _ = misled(2, items=200)
     fit = adjudge.fit(judgments, calibrate="judgments")
     assert fit.stopped == "interrupted"
     assert fit.calibration is None
-    assert (fit.posterior == adjudge.fit(judgments).posterior).all()
+    assert (fit.posterior == adjudge.fit(judgments, calibrate="none").posterior).all()
 
 
 def test_shares_are_never_above_one():
@@ -195,7 +195,13 @@ def test_shares_are_never_above_one():
 def test_words_say_what_was_done():
     """For people."""
     assert "the model's own" in Calibration("judgments", 0.3).words
-    assert "the vote has a share of 50%" in Calibration("judgments", 12.0, 0.5).words
+    assert "err together more than the model knows (z 12.0): the vote has a" in Calibration("judgments", 12, 0.5).words
+    assert "surer than crowds like this one bear out" in Calibration("judgments", 0.2, 0.3, simulated=0.3).words
+    both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
+    assert "(z 12.0) and the model is surer than" in both
+    assert "60%" in both
+    assert "hardly any item has two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    assert "few judgments each, so that it cannot be seen" in Calibration("judgments", -9.0, 0.5).words
     assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
 
 
@@ -238,3 +244,95 @@ def test_ties_of_votes_stay_ties():
     vote = smoothed_votes(table(np.array([[0, 1], [0, 0], [1, 1], [1, 1]]), np.array([[0, 1]] * 4)).block())
     assert (vote[0] == 0.5).all()
     np.testing.assert_allclose(vote[1], [2.5 / 3, 0.5 / 3])
+
+
+def alone(seed, items=2_000, judges=40, many=5, prevalence=0.5, effect=0.0, right=(0.65, 0.95)):
+    """Return judges who err alone, but for an effect that items have on all of them, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(items) < prevalence).astype(int)
+    judge = np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    odds = np.log(1 / (1 / rng.uniform(*right, judges) - 1))[judge] + effect * rng.standard_normal((items, 1))
+    hit = rng.random(judge.shape) < 1 / (1 + np.exp(-odds))
+    return table(np.where(hit, truth[:, None], 1 - truth[:, None]), judge), truth
+
+
+def test_sparse_crowds_are_doubted_where_their_simulations_are():
+    """Of judges with ten judgments each little is known, which Dawid-Skene takes for certain."""
+    judgments, truth = alone(1, judges=1_000)
+    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert found.calibration.simulated > 0
+    assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
+    assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth)
+
+
+def test_where_nothing_can_be_seen_half_is_the_votes():
+    """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
+    for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
+        found = adjudge.fit(judgments)
+        assert found.calibration.hedge >= 0.5
+        assert "cannot be seen" in found.calibration.words
+        assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
+
+
+def test_a_slight_dependence_is_hedged_slightly_however_sure_it_is():
+    """By its strength, and not by its deviations, of which a large crowd has many."""
+    for effect, most in ((0.3, 0.15), (0.5, 0.45)):
+        judgments, truth = alone(3, items=8_000, effect=effect)
+        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert found.calibration.hedge < most
+        assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.05
+
+
+def test_rare_labels_stay_rare():
+    """The vote more that everyone has is shared as labels are common."""
+    judgments, truth = alone(4, items=4_000, prevalence=0.02, effect=0.7, right=(0.85, 0.99))
+    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert found.calibration.hedge > 0.1
+    assert found.calibration.extra[1] == pytest.approx(plain.posterior[:, 1].mean(), abs=1e-3)
+    assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.03
+    assert found.posterior[:, 1].mean() < 0.08
+
+
+@pytest.mark.parametrize("effect", [0.5, 1.0, 1.5])
+def test_the_strength_of_dependence_is_found(effect):
+    """As far as matrices that were learned from the same judgments let it be seen."""
+    judgments, _ = alone(5, items=6_000, many=7, effect=effect)
+    seen = dependence(judgments, None, yardstick(judgments, None))
+    assert seen.z > 3
+    assert 0.5 * effect < seen.strength < 1.3 * effect
+    assert seen.shared == 6_000
+
+
+def test_a_judge_who_repeats_herself_says_nothing_of_the_crowd():
+    """Pairs are of different judges."""
+    judgments, _ = alone(6, items=300)
+    once = yardstick(judgments, None)
+    rows = np.sort(np.r_[np.arange(len(judgments)), np.arange(0, len(judgments), 5)])
+    double = dependence(judgments.take(rows), None, once)
+    assert double.z < dependence(judgments, None, once).z + 1
+
+
+def test_gold_that_nobody_judged_teaches_nothing():
+    """It is not counted among the items that weights need."""
+    judgments, truth = alone(7, items=200)
+    gold = {str(n): str(truth[n]) for n in range(10)} | {f"unjudged {n}": "1" for n in range(30)}
+    with (
+        pytest.warns(AdjudgeWarning, match="nobody judged"),
+        pytest.raises(UsageError, match="20 judged items at least, and there are 10"),
+    ):
+        adjudge.fit(judgments, "dawid-skene", gold, calibrate="gold")
+
+
+def test_an_online_update_without_old_judgments_hedges_new_items():
+    """By the votes that it has; what was believed of old items is hedged already."""
+    (first, _), (other, _) = misled(8), misled(9, items=50)
+    rows = {"item": other.item() + 5_000, "judge": other.judges.gather(other.judge), "label": other.label}
+    rest = adjudge.read(pl.DataFrame(rows))
+    fit = replace(adjudge.fit(first), judgments=None)
+    new = adjudge.update(fit, rest, online=True)
+    plain = adjudge.update(replace(fit, calibration=None), rest, online=True)
+    fresh = np.arange(len(fit.items), len(new.items))
+    assert fresh.size == 50
+    vote = smoothed_votes(rest.block(), fit.calibration.extra)
+    h = fit.calibration.hedge
+    np.testing.assert_allclose(new.posterior[fresh], (1 - h) * plain.posterior[fresh] + h * vote)

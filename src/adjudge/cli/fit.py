@@ -96,8 +96,9 @@ def fit(
     and the fit itself, for `adjudge predict` and `adjudge score`. A model that is sampled also leaves
     matrices.csv, prevalence.csv and ranks.csv, all with 90 % intervals, and draws for `adjudge check`.
 
-    Judgments that memory does not hold are fitted with --blocks, to the same answer: labels are then Parquet files in
-    labels/, and a run that was stopped or killed goes on where it was when the same is asked again.
+    Judgments that memory does not hold are fitted with --blocks, to the same answer as with --calibrate none: labels
+    are then Parquet files in labels/, and a run that was stopped or killed goes on where it was when the same is
+    asked again.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
@@ -180,6 +181,7 @@ def _out_of_memory(
     for name, share in zip(found.fit.scale.names, shares, strict=True):
         print(f"  {name}: {share:.1%} of items")
     print(f"wrote labels/, judges.csv and the fit to {out}")
+    print("adjudge: probabilities are the model's own: they are calibrated in memory only", file=sys.stderr)
     if not found.fit.converged and found.fit.draws is None:
         print(f"adjudge: warning: the fit has not converged: {found.fit.stopped}", file=sys.stderr)
     if found.fit.stopped == "interrupted":

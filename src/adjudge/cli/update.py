@@ -90,6 +90,8 @@ def update(
         deliver(found, found.judgments, target, format, rows)
     if not found.converged:
         print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
+    if found.calibration is not None and not online:
+        print(f"adjudge: {found.calibration.words}", file=sys.stderr)
     if found.stopped == "interrupted":
         raise typer.Exit(130)
 

@@ -26,6 +26,7 @@ from adjudge.kernels.truth import count
 from adjudge.models.align import aligned_to
 from adjudge.models.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.models.assign import winners
+from adjudge.models.calibration import unmixed
 from adjudge.models.chains import Draws, Run, State, sample
 from adjudge.models.fitted import as_fitted
 from adjudge.models.gibbs import with_priors
@@ -90,7 +91,9 @@ def gathered(fit: Fit, data: Any) -> Evidence:
         )
     block, place = as_fitted(fit, judgments), places(judgments.items, fit.items)
     model, K = model_named(fit.model), block.labels
-    every = winners(fit.posterior) if model.hard or model.degrees else fit.posterior
+    every = fit.posterior.copy()  # as the model has it: how good judges are is not known better by hedged truths
+    every[place] = unmixed(fit.calibration, fit.posterior[place], block)
+    every = winners(every) if model.hard or model.degrees else every
     posterior, common = every[place], every.mean(axis=0)
     tally = count(block, posterior).label
     known = fit.params.prevalence

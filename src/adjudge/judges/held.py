@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.judges.evidence import Evidence
 from adjudge.kernels.others import softmax, votes
 from adjudge.models.answers import INTERVAL
-from adjudge.models.calibration import mixed, smoothed_votes
+from adjudge.models.calibration import mixed
 from adjudge.models.record import Fit
 
 
@@ -52,7 +52,9 @@ def reliability(fit: Fit, evidence: Evidence, truth: Codes | None = None) -> Rel
     low, high = share_interval(same, total)
     rows = zip(*(part.tolist() for part in (share, low, high, expected, count)), strict=True)
     found = [Held(*row) if t > 0 else None for row, t in zip(rows, total, strict=True)]
-    return Reliability(found, _sentence(chance, right, np.unique(item).size))
+    told = bool((block.gold >= 0).any())
+    means = [float(np.average(part, weights=weight)) for part in (chance, right)]
+    return Reliability(found, _sentence(means[0], means[1], where.size, np.unique(item).size, told))
 
 
 def share_interval(same: Codes | Floats, total: Codes | Floats) -> tuple[Floats, Floats]:
@@ -77,11 +79,12 @@ def by_judgments(fit: Fit, evidence: Evidence) -> Floats:
     bare = block._replace(gold=np.full_like(block.gold, -1))
     untold = softmax(votes(bare, evidence.prior, evidence.matrix).whole)
     if fit.calibration is not None:
-        untold = mixed(fit.calibration, untold, smoothed_votes(bare), bare.gold)
+        untold = mixed(fit.calibration, untold, bare)
     return np.where(told[:, None], untold, p)
 
 
-def _sentence(chance: Floats, right: Flags, items: int) -> str:
+def _sentence(chance: float, right: float, judgments: int, items: int, told: bool) -> str:
     """Return how probabilities of labels stand against known truths, in words."""
-    said = f"on {items:,} items whose truth is known, judges are held to be right in {chance.mean():.0%}"
-    return f"{said} of {chance.size:,} judgments, and are in {right.mean():.0%}"
+    said = f"on {items:,} items whose truth is known, judges are held to be right in {chance:.0%}"
+    seen = " (matrices have learned from gold, so that this is on the bright side)" if told else ""
+    return f"{said} of {judgments:,} judgments, and are in {right:.0%}{seen}"

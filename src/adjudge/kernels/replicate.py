@@ -7,6 +7,7 @@ the crowd.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
+
+FLATTER = 0.346  # (16 sqrt(3) / (15 pi))^2: how much flatter, a variance of the effect (Zeger, Liang & Albert 1988)
+LEAST = 1e-6  # chance of being right, and of being wrong, whose odds have a logarithm
 
 
 class Counts(NamedTuple):
@@ -26,12 +30,30 @@ class Counts(NamedTuple):
     shared: int  # items that two judges or more labelled
 
 
+class Replicate(NamedTuple):
+    """Judgments drawn anew."""
+
+    block: Block
+    truth: Codes  # (I) that they were drawn from
+
+
 def replicate(block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Block:
     """Return the same judges on the same items with labels drawn from (T, K) and (J, K, K); gold keeps its truth."""
-    label = np.empty_like(block.label)
-    judge = _judge(block)
-    _draw(block.start, judge, block.topic, block.gold, prevalence, confusion, rng, label)
-    return block._replace(cell=(judge * block.labels + label).astype(block.cell.dtype), label=label)
+    return replicated(block, prevalence, confusion, rng).block
+
+
+def replicated(
+    block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator, strength: float = 0.0
+) -> Replicate:
+    """Return judgments drawn anew of judges who err together by the ``strength`` of what items do to all of them.
+
+    The log odds of being right have an effect of the item added, normal with this deviation; they are stretched so that
+    a judge is right as often as her matrix has it (a logistic of a normal is nearly a flatter logistic).
+    """
+    label, truth = np.empty_like(block.label), np.empty(block.topic.size, np.int32)
+    judge, stretch = _judge(block), math.sqrt(1 + FLATTER * strength**2)
+    _draw(block.start, judge, block.topic, block.gold, prevalence, confusion, rng, strength, stretch, label, truth)
+    return Replicate(block._replace(cell=(judge * block.labels + label).astype(block.cell.dtype), label=label), truth)
 
 
 def count_agreement(block: Block) -> Counts:
@@ -56,14 +78,42 @@ def _draw(
     prevalence: Floats,
     confusion: Floats,
     rng: np.random.Generator,
+    strength: float,
+    stretch: float,
     label: Codes,
+    truth: Codes,
 ) -> None:
-    """Draw a truth an item, then a label a judgment."""
+    """Draw a truth an item, and what it does to all judges, then a label a judgment."""
     topics = prevalence.shape[0] > 1
     for i in range(topic.size):
         z = gold[i] if gold[i] >= 0 else _one_of(prevalence[topic[i] if topics else 0], rng)
+        truth[i] = z
+        effect = strength * rng.standard_normal() if strength > 0 else 0.0
         for n in range(start[i], start[i + 1]):
-            label[n] = _one_of(confusion[judge[n], z], rng)
+            row = confusion[judge[n], z]
+            if strength > 0:
+                right = min(max(row[z], LEAST), 1 - LEAST)
+                odds = stretch * math.log(right / (1 - right)) + effect
+                label[n] = z if rng.random() < 1 / (1 + math.exp(-odds)) else _other(row, z, rng)
+            else:
+                label[n] = _one_of(row, rng)
+
+
+@compiled
+def _other(probability: Floats, but: int, rng: np.random.Generator) -> int:
+    """Return an index drawn with these probabilities, one left out; if nothing is left, any other."""
+    rest = 0.0
+    for k in range(probability.size):
+        rest += 0.0 if k == but else probability[k]
+    place, last = rng.random(), but
+    for k in range(probability.size):
+        if k == but:
+            continue
+        place -= probability[k] / rest if rest > 0 else 1 / (probability.size - 1)
+        last = k
+        if place < 0:
+            break
+    return last
 
 
 @compiled

@@ -17,11 +17,12 @@ def together(block: Block, posterior: Floats, confusion: Floats, side: Codes) ->
     """Return the sum over pairs of the product of how far each judgment is above expectation.
 
     A judgment is above expectation by whether it is right less the chance that its judge has of that, both as expected
-    under the posterior (I, S) of its item's truth; ``confusion`` is (J, S, K).
+    under the posterior (I, S) of its item's truth; ``confusion`` is (J, S, K). Pairs are of different judges.
     """
     S = posterior.shape[1]
     right = np.ascontiguousarray(confusion[:, np.arange(S), side])  # (J, S)
-    return float(_together(block.start, block.cell, block.weight, posterior, right, side, block.labels))
+    hers = np.zeros(block.judges)
+    return float(_together(block.start, block.cell, block.weight, posterior, right, side, block.labels, hers))
 
 
 def alike(block: Block, posterior: Floats, confusion: Floats) -> float:
@@ -34,9 +35,9 @@ def alike(block: Block, posterior: Floats, confusion: Floats) -> float:
 
 @compiled
 def _together(
-    start: Codes, cell: Codes, weight: Floats, posterior: Floats, right: Floats, side: Codes, K: int
+    start: Codes, cell: Codes, weight: Floats, posterior: Floats, right: Floats, side: Codes, K: int, hers: Floats
 ) -> float:
-    """Add up the products of pairs: half of the square of the sum less the sum of squares."""
+    """Add up the products of pairs: half of the square of the sum less the squares of each judge's own sum."""
     total, hit = 0.0, np.empty(K)
     for i in range(start.size - 1):
         above, squares = 0.0, 0.0
@@ -51,7 +52,11 @@ def _together(
             if weight.size:
                 over *= weight[n]
             above += over
-            squares += over * over
+            hers[j] += over
+        for n in range(start[i], start[i + 1]):
+            j = cell[n] // K
+            squares += hers[j] * hers[j]
+            hers[j] = 0.0
         total += (above * above - squares) / 2
     return total
 

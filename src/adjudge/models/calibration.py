@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Floats
 from adjudge.kernels.block import Block
 from adjudge.kernels.centre import label_counts
 from adjudge.kernels.truth import gilded
 
 CALIBRATIONS = ("none", "judgments", "gold")
 LEAST = 1e-4  # probability that is told from none, where logarithms are weighed
+SHARED = 30  # items with two judges or more, below which it cannot be seen whether judges err together
+UNLIKE = -3.0  # deviations of a crowd that errs together so much less than the model that this has learned its chance
+NOTED = 0.005  # share of the vote that is worth a word
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class Calibration:
     gold: int = 0  # items it was learned from
     loss: float = 0.0  # log loss on gold that was held back
     error: float = 0.0  # its standard error
+    strength: float = 0.0  # deviation of what items do to the log odds of all their judges
+    shared: int = SHARED  # items with two judges or more that this was seen on
+    simulated: float = 0.0  # the vote's share that crowds drawn from the model ask for
+    extra: tuple[float, ...] = ()  # (K) how one vote more is shared in every item's votes; evenly if nothing is said
+
+    @property
+    def changes(self) -> bool:
+        """Whether probabilities are others than the model's own."""
+        return bool(self.hedge or self.weights)
 
     @property
     def words(self) -> str:
@@ -35,19 +47,31 @@ class Calibration:
         if self.by == "gold":
             held = f"log loss {self.loss:.3f} +- {self.error:.3f} on gold held back"
             return f"probabilities were learned from {self.gold:,} gold items ({held})"
-        if not self.hedge:
+        given = f"the vote has a share of {self.hedge:.0%} in every probability"
+        if blind(self.dependence, self.shared):
+            few = "judges have few judgments each" if self.shared >= SHARED else "hardly any item has two judges"
+            return f"{few}, so that it cannot be seen whether they err together: {given}"
+        if self.hedge < NOTED:
             return (
                 f"judges err alone, as far as can be seen (z {self.dependence:.1f}): probabilities are the model's own"
             )
-        return (
-            f"judges err together more than the model knows (z {self.dependence:.1f}): "
-            f"the vote has a share of {self.hedge:.0%} in every probability"
-        )
+        why = []
+        if 1 - (1 - self.hedge) / (1 - self.simulated) >= NOTED:
+            why.append(f"judges err together more than the model knows (z {self.dependence:.1f})")
+        if self.simulated >= NOTED:
+            why.append("the model is surer than crowds like this one bear out")
+        return f"{' and '.join(why)}: {given}"
+
+
+def blind(z: float, shared: int) -> bool:
+    """Return whether nothing can be seen of judges who err together, by deviations and by items with two judges."""
+    return shared < SHARED or z < UNLIKE
 
 
 def calibration_of(saved: Mapping[str, Any]) -> Calibration:
     """Return a calibration from what ``asdict`` made of it."""
-    return Calibration(**{**saved, "weights": tuple(saved["weights"])})
+    lists = {name: tuple(saved.get(name, ())) for name in ("weights", "extra")}
+    return Calibration(**{**saved, **lists})
 
 
 def told(calibration: Calibration) -> dict[str, Any]:
@@ -55,19 +79,30 @@ def told(calibration: Calibration) -> dict[str, Any]:
     return asdict(calibration)
 
 
-def smoothed_votes(block: Block) -> Floats:
-    """Return each label's share of an item's votes, with one vote more that all labels share: ties stay (I, K)."""
+def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
+    """Return each label's share of an item's votes (I, K), with one vote more that is shared as ``extra`` says (K)."""
     counts = label_counts(block)
-    shares: Floats = (counts + 1 / block.labels) / (counts.sum(axis=1, keepdims=True) + 1)
+    more = np.asarray(extra) if len(extra) else np.full(block.labels, 1 / block.labels)
+    shares: Floats = (counts + more) / (counts.sum(axis=1, keepdims=True) + 1)
     return shares
 
 
-def mixed(calibration: Calibration, posterior: Floats, vote: Floats, gold: Codes) -> Floats:
-    """Return calibrated probabilities (I, K) from the model's posterior and the smoothed vote; gold stays certain."""
+def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
+    """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
+    vote = smoothed_votes(block, calibration.extra)
     if calibration.by == "gold":
-        return gilded(weighed(np.array(calibration.weights), posterior, vote), gold)
+        return gilded(weighed(np.array(calibration.weights), posterior, vote), block.gold)
     h = calibration.hedge
-    return gilded((1 - h) * posterior + h * vote, gold)
+    return gilded((1 - h) * posterior + h * vote, block.gold)
+
+
+def unmixed(calibration: Calibration | None, posterior: Floats, block: Block) -> Floats:
+    """Return the model's own probabilities (I, K) from those that have a share of the vote; by gold, they stay."""
+    if calibration is None or not calibration.hedge:
+        return posterior
+    h, vote = calibration.hedge, smoothed_votes(block, calibration.extra)
+    own = np.maximum((posterior - h * vote) / (1 - h), 0.0)  # a hair below is rounding
+    return gilded(own / own.sum(axis=1, keepdims=True), block.gold)
 
 
 def weighed(weights: Floats, posterior: Floats, vote: Floats) -> Floats:

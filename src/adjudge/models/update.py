@@ -27,7 +27,7 @@ from adjudge.kernels.truth import FLOOR, count, truth_posterior
 from adjudge.models.assign import winners
 from adjudge.models.base import Model, Params, accurate, likely_truths
 from adjudge.models.calibrate import calibrated
-from adjudge.models.calibration import mixed, smoothed_votes
+from adjudge.models.calibration import mixed
 from adjudge.models.drive import Climb, Progress, Rules, climb
 from adjudge.models.fit import blocks_of, cores, posterior_of, record, summed
 from adjudge.models.fit import fit as infer
@@ -136,7 +136,10 @@ def _exact(task: _Task) -> Fit:
             elif other.stopped == "interrupted":  # it might have ended higher
                 found = replace(found, stopped=other.stopped)
     if options.calibrate != "none" and found.stopped != "interrupted":
-        found = calibrated(found, judgments, gold, options.calibrate)
+        try:
+            found = calibrated(found, judgments, gold, options.calibrate)
+        except KeyboardInterrupt:
+            found = replace(found, stopped="interrupted")  # as the model has it, and not calibrated
     return replace(found, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
 
 
@@ -313,7 +316,7 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     own = fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
     right[: before.judges] -= _right(model, before, own)
     if fit.calibration is not None:
-        told[:, : few.labels] = mixed(fit.calibration, told[:, : few.labels], smoothed_votes(few), few.gold)
+        told[:, : few.labels] = mixed(fit.calibration, told[:, : few.labels], few)
     return _Seen(params, now, told, right)
 
 
@@ -349,7 +352,11 @@ def _remembered(task: _Task) -> _Seen:
         told = truth_posterior(few, prior, params.confusion)[0]
         now = _with(rest, count(few._replace(topic=np.zeros_like(few.topic)), told))
         params = model.estimate(now, begin)
-    return _Seen(params, now, told, _right(model, few, told))
+    right = _right(model, few, told)
+    if fit.calibration is not None:  # what was believed of old items is calibrated already, and their votes are gone
+        new_items = concerned >= len(fit.items)
+        told = np.where(new_items[:, None], mixed(fit.calibration, told, few), told)
+    return _Seen(params, now, told, right)
 
 
 def _believed(fit: Fit) -> Tally:

@@ -138,8 +138,8 @@ FIGURES = tuple(
         (
             "calibration",
             "Are the probabilities honest?",
-            "On the dashed line, of items said to be 80 % sure 80 % are right. Truths that the fit was told have no "
-            "part in what is said of their own items.",
+            "On the dashed line, of items said to be 80 % sure 80 % are right. Gold that the fit was told has no part "
+            "in what is said of its own items, but matrices have learned from it: --truth is the better test.",
             figure_trust.calibrated,
             truths_known,
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.errors import quoted
-from adjudge.models.calibrate import dependence
+from adjudge.models.dependence import dependence, yardstick
 from adjudge.models.registry import model_named
 from adjudge.report.case import MOST_ITEMS
 from adjudge.score.agreement import agreement
@@ -59,7 +59,8 @@ def _surety(case: Case) -> list[str]:
         return [f"{fit.calibration.words[:1].upper()}{fit.calibration.words[1:]}."]
     if len(fit.scale) < 2 or not len(case.judgments) or model_named(fit.model).finer is not None:
         return []
-    z = dependence(case.judgments, case.block.gold if fit.gold is not None else None)
+    known = case.block.gold if fit.gold is not None else None
+    z = dependence(case.judgments, known, yardstick(case.judgments, known, fit)).z
     if z < TOGETHER:
         return []
     return [

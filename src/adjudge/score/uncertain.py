@@ -32,8 +32,12 @@ class Labelled(NamedTuple):
 
 
 def kept_draws(fit: Fit, draws: int) -> Codes | None:
-    """Return which of the truths that a fit kept are used, evenly spread over its chains, None where it kept none."""
-    if fit.draws is None or not fit.draws.truth.size:
+    """Return which of the truths that a fit kept are used, evenly spread over its chains, None where it kept none.
+
+    Truths that were kept are the model's own: of a fit that was calibrated, others are drawn from its probabilities.
+    """
+    calibrated = fit.calibration is not None and fit.calibration.changes
+    if fit.draws is None or not fit.draws.truth.size or calibrated:
         return None
     kept = fit.draws.truth.shape[0] * fit.draws.truth.shape[1]
     return np.linspace(0, kept - 1, min(draws, kept)).round().astype(np.int64)

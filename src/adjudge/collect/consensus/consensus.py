@@ -97,7 +97,7 @@ def consensus(rows: Accepted, model: str, earlier: Fit | None = None, afresh_fro
         "warm": warm,
         "afresh": afresh_from if warm else len(judgments),
         "calibration": "" if fit.calibration is None else fit.calibration.words,
-        "prevalence": float(np.clip(fit.posterior[:, 1].mean(), 0, 1)),
+        "prevalence": _common(fit),
         **_agreement(judgments),
     }
     return Consensus(belief, person, confusion, typical, _times(summary, began), fit, judgments)
@@ -159,6 +159,13 @@ def _fitted(judgments: Judgments, gold: Codes, model: str, earlier: Fit | None) 
         return infer(model), "", False
     except (AdjudgeError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
         return infer(VOTES), f"votes are counted, for {model} could not be fitted: {error}", False
+
+
+def _common(fit: Fit) -> float:
+    """Return how common relevance is, as the model has it: hedged probabilities would make what is rare commoner."""
+    hedged = fit.calibration is not None and fit.calibration.changes
+    common = fit.params.label_prevalence[1] if hedged else fit.posterior[:, 1].mean()
+    return float(np.clip(common, 0, 1))
 
 
 def _comparable(judgments: Judgments, gold: Codes) -> bool:

@@ -1,0 +1,120 @@
+"""How far judges err together, as judgments alone show it: whether it can be chance, and how strong it is.
+
+On the same item, one judge's error makes another's likelier than a model has it in which judges err alone
+(``kernels.together``). By how many deviations, is told by judgments drawn from the model itself. How strong it is, is
+told by judgments drawn from a model in which items have an effect on all their judges: the deviation of that effect, on
+the log odds of being right, under which judges err together as far as they are seen to.
+
+The yardstick is hybrid-confusion by its mode: it is hardly misled by judges of whom little is known. A model that knows
+what items are like, easy or hard, is held against itself as well: it may have told the judges' reasons to err together.
+Wrong labels that are alike more often than it has them tell as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.judgments.table import Judgments
+from adjudge.kernels.block import Block
+from adjudge.kernels.replicate import count_agreement, replicate, replicated
+from adjudge.kernels.together import alike, together
+from adjudge.kernels.truth import truth_posterior
+from adjudge.models.base import Params
+from adjudge.models.fit import fit
+from adjudge.models.record import Fit
+from adjudge.models.registry import model_named
+
+YARDSTICK = "hybrid-confusion"
+NEAR = 1e-5  # of its fit: its neighbourhood is enough to measure by
+ENOUGH = 100_000  # judgments by which dependence is measured well
+REPLICATES = 16  # deviations of 16 draws are known to a fifth; of small crowds, where draws cost nothing, twice as many
+SMALL = 30_000  # judgments of a small crowd
+STRONGEST, HALVINGS = 4.0, 6  # effects of items that are looked for, and how finely: to a sixteenth
+
+Sum: TypeAlias = Callable[[Block, Floats, Floats, Codes], float]  # over pairs of judgments of an item
+
+
+class Dependence(NamedTuple):
+    """How far judges are seen to err together."""
+
+    z: float  # deviations by which they do so more than judges who err alone would
+    strength: float  # deviation of the effect of items on all their judges, on the log odds of being right
+    shared: int  # items that two judges or more have labelled, of those that were looked at
+
+
+def yardstick(judgments: Judgments, known: Codes | None, found: Fit | None = None) -> Params:
+    """Return what hybrid-confusion has learned of judges who err alone; a fit of it may be at hand."""
+    if found is None or found.model != YARDSTICK or found.draws is not None:
+        found = whole(fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR))
+    return found.params
+
+
+def dependence(
+    judgments: Judgments, known: Codes | None, params: Params, found: Fit | None = None, seed: int = 0
+) -> Dependence:
+    """Return how far judges err together beside those of ``params``, or of ``found`` where that knows items better."""
+    block, side = _some(judgments, known, seed), np.arange(len(judgments.scale))
+    shared = count_agreement(block).shared
+    if not shared:
+        return Dependence(0.0, 0.0, 0)
+    z = _deviations(block, (together,), params.prevalence, params.confusion, side, seed)[0]
+    strength = _strength(block, params, side, seed) if z > 0 else 0.0
+    finer = None if found is None else model_named(found.model).finer
+    if found is not None and finer is not None:
+        own = _some(judgments, None, seed)
+        z = _deviations(own, (together, _alike), *finer(found.params, own), seed).max()
+    return Dependence(float(z), strength, shared)
+
+
+def whole(found: Fit) -> Fit:
+    """Return a fit that came to its end; half of one is none to measure by."""
+    if found.stopped == "interrupted":
+        raise KeyboardInterrupt
+    return found
+
+
+def _deviations(
+    block: Block, sums: Sequence[Sum], prevalence: Floats, confusion: Floats, side: Codes, seed: int
+) -> Floats:
+    """Return by how many deviations sums over pairs of judgments are above those of judgments drawn anew."""
+    rng, many = np.random.default_rng(seed), REPLICATES * (1 + (block.label.size < SMALL))
+    seen = np.empty((1 + many, len(sums)))  # then drawn
+    for n in range(1 + many):
+        each = replicate(block, prevalence, confusion, rng) if n else block
+        posterior, _ = truth_posterior(each, prevalence, confusion, side)
+        seen[n] = [add_up(each, posterior, confusion, side) for add_up in sums]
+    spread = seen[1:].std(axis=0, ddof=1)
+    found: Floats = np.divide(seen[0] - seen[1:].mean(axis=0), spread, out=np.zeros(len(sums)), where=spread > 0)
+    return found
+
+
+def _strength(block: Block, params: Params, side: Codes, seed: int) -> float:
+    """Return the effect of items under which judges err together as they are seen to, by halving."""
+
+    def erring(each: Block) -> float:
+        posterior, _ = truth_posterior(each, params.prevalence, params.confusion, side)
+        return together(each, posterior, params.confusion, side)
+
+    seen, low, high = erring(block), 0.0, STRONGEST
+    for _ in range(HALVINGS):
+        middle, rng = (low + high) / 2, np.random.default_rng(seed)  # the same chance, so that the sum rises steadily
+        drawn = replicated(block, params.prevalence, params.confusion, rng, middle).block
+        low, high = (middle, high) if erring(drawn) < seen else (low, middle)
+    return (low + high) / 2
+
+
+def _alike(block: Block, posterior: Floats, confusion: Floats, side: Codes) -> float:
+    """Return by how much more pairs of judgments are equal than expected, right ones and wrong ones."""
+    return alike(block, posterior, confusion)
+
+
+def _some(judgments: Judgments, known: Codes | None, seed: int) -> Block:
+    """Return all judgments or, of very many, those of enough items at random."""
+    if len(judgments) <= ENOUGH:
+        return judgments.block(known)
+    wanted = np.random.default_rng(seed).random(len(judgments.items)) < ENOUGH / len(judgments)
+    return judgments.take(np.flatnonzero(wanted[judgments.item()])).block(known)
