@@ -18,8 +18,8 @@ import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.centre import label_counts
 from adjudge.kernels.predictive import counted_chances
-from adjudge.models.calibrate import dependence
-from adjudge.models.calibration import smoothed_votes
+from adjudge.models.calibrate import SURE
+from adjudge.models.calibration import Calibration, smoothed_votes
 from adjudge.models.holdout import dealt, even_weights
 from choosing import judged
 
@@ -35,7 +35,7 @@ VOTE, PLAIN = "vote", "dawid-skene"
 FOUR = (VOTE, PLAIN, "single-confusion", "minimax-entropy")
 LEVELS = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of judgments of an item that are judged, and not guessed
 ROUNDS = 200
-DOUBTS, SURES, SHARES = (0.0, 0.75, 1.5, 3.0, 5.0), (1.0, 3.0, 10.0), (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+DOUBTS, STRONG, SHARES = (0.0, 0.75, 1.5, 3.0), (0.2, 0.4, 0.6, 0.9, 1.3), (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 class Source(NamedTuple):
@@ -52,7 +52,7 @@ def measure() -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for name in SETS:
         judgments, gold = judged(name)
-        tried = ideas(sources(judgments), even_weights(judgments))
+        tried = ideas(sources(judgments), even_weights(judgments), drawn_only(judgments))
         tried["difficulty"] = easy_and_hard(judgments)
         for idea, posterior in tried.items():
             found.setdefault(idea, []).append(loss(posterior, gold))
@@ -60,7 +60,7 @@ def measure() -> dict[str, float]:
     return {idea: float(np.mean(losses)) for idea, losses in found.items()}
 
 
-def ideas(by: Mapping[str, Source], weight: Floats) -> dict[str, Floats]:
+def ideas(by: Mapping[str, Source], weight: Floats, simulated: Floats) -> dict[str, Floats]:
     """Return what each idea makes of the sources (I, K)."""
     vote, plain = by[VOTE].posterior, by[PLAIN]
     logs = np.mean([np.log(np.clip(one.posterior, 1e-6, 1)) for one in by.values()], axis=0)
@@ -73,10 +73,20 @@ def ideas(by: Mapping[str, Source], weight: Floats) -> dict[str, Floats]:
         "log": pooled / pooled.sum(axis=1, keepdims=True),
         "stack": sum(share * one.posterior for share, one in zip(shares, by.values(), strict=True)),
         "hedge": plain.power * plain.posterior + (1 - plain.power) * vote,
-        "half": (plain.posterior + vote) / 2,
+        "half": (plain.own + vote) / 2,
+        "simulated": simulated,
         "equal": np.mean([one.posterior for one in by.values()], axis=0),
         "four": np.mean([by[name].posterior for name in FOUR], axis=0),
     }
+
+
+def drawn_only(judgments: adjudge.Judgments) -> Floats:
+    """Return Dawid-Skene (I, K) with the share of the vote that simulated crowds ask for, and no more."""
+    own, fit = (adjudge.fit(judgments, PLAIN, calibrate=how) for how in ("none", "judgments"))
+    assert fit.calibration is not None  # it was asked for
+    h = fit.calibration.simulated
+    mix: Floats = (1 - h) * own.posterior + h * smoothed_votes(judgments.block(), fit.calibration.extra)
+    return mix
 
 
 def easy_and_hard(judgments: adjudge.Judgments) -> Floats:
@@ -110,21 +120,29 @@ def easy_and_hard(judgments: adjudge.Judgments) -> Floats:
 
 def settings() -> dict[str, float]:
     """Return the mean log loss of the hedge as it is, with constants chosen on the other sets, and on all."""
-    grid = [(doubt, sure, share) for doubt in DOUBTS for sure in SURES for share in SHARES]
+    grid = [(doubt, strong, share) for doubt in DOUBTS for strong in STRONG for share in SHARES]
     losses, used = [], []
     for name in SETS:
         judgments, gold = judged(name)
-        own, vote = adjudge.fit(judgments, PLAIN).posterior, smoothed_votes(judgments.block())
-        z = dependence(judgments, None)
-        hedges = [share * -np.expm1(-(max(0.0, z - doubt) ** 2) / sure) for doubt, sure, share in grid]
-        losses.append([loss((1 - h) * own + h * vote, gold) for h in hedges])
-        used.append(loss(adjudge.fit(judgments, PLAIN, calibrate="judgments").posterior, gold))
+        own, fit = (adjudge.fit(judgments, PLAIN, calibrate=how) for how in ("none", "judgments"))
+        seen = fit.calibration
+        assert seen is not None  # it was asked for
+        vote = smoothed_votes(judgments.block(), seen.extra)
+        hedges = [1 - (1 - seen.simulated) * (1 - unseen(seen, *each)) for each in grid]
+        losses.append([loss((1 - h) * own.posterior + h * vote, gold) for h in hedges])
+        used.append(loss(fit.posterior, gold))
     each = np.array(losses)  # (S, grid)
     others = (each.sum(axis=0) - each) / (len(SETS) - 1)
     left_out = each[np.arange(len(SETS)), others.argmin(axis=1)]
     found = {"used": float(np.mean(used)), "left out": float(left_out.mean()), "best": float(each.mean(axis=0).min())}
     print("best on all:", grid[int(each.mean(axis=0).argmin())], file=sys.stderr)
     return found
+
+
+def unseen(seen: Calibration, doubt: float, strong: float, share: float) -> float:
+    """Return the share for what cannot be seen, under other constants."""
+    surely = -np.expm1(-(max(0.0, seen.dependence - doubt) ** 2) / SURE)
+    return float(share * surely * -np.expm1(-((seen.strength / strong) ** 2)))
 
 
 def sources(judgments: adjudge.Judgments) -> dict[str, Source]:
