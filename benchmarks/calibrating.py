@@ -64,9 +64,9 @@ dots below it are too sure.
   with an eye on the gold of these sets; "What was tried and dropped" says what they come to where they were not.
 - Items that mislead everybody in the same way cannot be seen without gold: where judges are otherwise independent, z is
   near 0, and nothing is done. Judges who copy are seen.
-- Where judges err together only slightly and many judge each item, doubt costs: on simulated crowds with an effect of .5
-  on the log odds up to .05 of log loss (`tests/models/test_calibrate.py` holds it there). GLAD and subtypes, which know
-  items better, are held against themselves, and left alone where they explain it.
+- Where judges err together only slightly and many judge each item, doubt costs: on simulated crowds with an effect of
+  .5 on the log odds up to .05 of log loss (`tests/models/test_calibrate.py` holds it there). GLAD and subtypes, which
+  know items better, are held against themselves, and left alone where they explain it.
 - Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label
   follows the others' whether they are right or not. So no choice by held-out judgments can mend those.
 - A share of the vote can be no better than the vote allows: where the vote is wrong and sure, so is that share.

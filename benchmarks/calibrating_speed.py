@@ -59,9 +59,9 @@ def measure() -> Claim:
     ratio, model, name = worst
     how = (
         "CPU seconds of a fit on one thread, what calibration by judgments adds, and the ratio; the least of "
-        f"{ROUNDS}. Calibration fits hybrid-confusion by its mode, draws judgments anew some twenty times, and fits the "
-        "model to one such crowd, of few items to three. A vote takes next to nothing, so that its ratio says little; of the others the largest "
-        f"is {ratio:.1f} (`{model}` on `{name}`; goal {GOAL:g})."
+        f"{ROUNDS}. Calibration fits hybrid-confusion by its mode, draws judgments anew some twenty times, and fits "
+        "the model to one such crowd, of few items to three. A vote takes next to nothing, so that its ratio says "
+        f"little; of the others the largest is {ratio:.1f} (`{model}` on `{name}`; goal {GOAL:g})."
     )
     return Claim("What calibration costs", how, ("crowd", "judgments", *(f"`{each}`" for each in MODELS)), rows)
 
