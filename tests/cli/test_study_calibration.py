@@ -15,7 +15,7 @@ STUDY = ("study", "calibration", "--data", "crowds", "--out", "results")
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
     """Leave a small crowd, and let few models take part, in this process alone."""
-    monkeypatch.setattr(calibrating, "_climbed", lambda: ["majority", "dawid-skene"])
+    monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
     monkeypatch.setattr("adjudge.cli.study._cores", lambda: 1)
     drawn = simulate("dawid-skene", 0, items=60, judges=9, labels=2, per_item=5, gold=40)
     (tmp_path / "crowds" / "a").mkdir(parents=True)
@@ -33,7 +33,6 @@ def test_tables_figure_and_cells(run, crowd, tmp_path, monkeypatch):
     )
     assert "dawid-skene: log loss, clipped at .001" in answer.out
     assert answer.out.endswith("wrote study_calibration.csv to results\nwrote study_calibration.svg to results\n")
-    assert "adjudge: warning: left out: hierarchical: it is sampled only" in answer.err
     table = pl.read_csv(tmp_path / "results" / "study_calibration.csv")
     assert table["calibrate"].to_list() == ["none", "judgments", "none", "judgments", "gold"]
     drawn = set(ElementTree.parse(tmp_path / "results" / "study_calibration.svg").getroot().itertext())
@@ -61,4 +60,4 @@ def test_ctrl_c_keeps_what_is_finished(run, crowd, tmp_path, monkeypatch):
 def test_it_is_listed(run):
     """Beside the others."""
     answer = run("study").out.replace("\n", " ")
-    assert "calibration, every set with gold, every model that is not sampled only" in answer
+    assert "calibration, every set with gold, every model" in answer

@@ -123,8 +123,7 @@ def _simulated(
         drawn, truth = replicated(block, params.prevalence, params.confusion, rng, strength)
         again = _again(found, replace(judgments, label=drawn.label), known, tolerance=COARSE)
         own, vote = (each[asked, truth[asked]] for each in (again.posterior, smoothed_votes(drawn, extra)))
-        chance = np.maximum((1 - SHARES)[:, None] * own + SHARES[:, None] * vote, CLIP)  # (shares, items)
-        losses -= np.log(chance).sum(axis=1)
+        losses -= [np.log(np.maximum((1 - share) * own + share * vote, CLIP)).sum() for share in SHARES]
     return float(SHARES[losses.argmin()])
 
 
