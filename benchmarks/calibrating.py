@@ -70,7 +70,7 @@ dots below it are too sure.
 - Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label
   follows the others' whether they are right or not. So no choice by held-out judgments can mend those.
 - A share of the vote can be no better than the vote allows: where the vote is wrong and sure, so is that share.
-- z is of 16 or 32 draws: another seed gives a slightly other share."""
+- z is of 16 or 32 draws, and crowds are simulated: another seed, or order of items, gives a slightly other share."""
 
 TRIED = (
     ("vote", "the vote, smoothed", "what calibration must not fall behind"),

@@ -136,7 +136,7 @@ def test_judgments_in_another_order_are_brought_into_that_of_the_fit():
     judgments = crowd()
     old, new = parted(judgments, some_of(judgments, 0.05))
     turned = adjudge.read(frame_of(old).reverse(), labels=[0, 1, 2])
-    fit = adjudge.fit(old)
+    fit = adjudge.fit(old, "dawid-skene")
     one, other = (adjudge.update(fit, new, each) for each in (old, turned))
     np.testing.assert_allclose(one.posterior, other.posterior, atol=1e-6)
 
