@@ -30,7 +30,7 @@ from adjudge.models.registry import model_named
 
 YARDSTICK = "hybrid-confusion"
 NEAR = 1e-5  # of its fit: its neighbourhood is enough to measure by
-ENOUGH = 100_000  # judgments by which dependence is measured well
+ENOUGH, FINER = 50_000, 100_000  # judgments by which dependence is measured well; beside a model that explains some
 REPLICATES = 16  # deviations of 16 draws are known to a fifth; of small crowds, where draws cost nothing, twice as many
 SMALL = 30_000  # judgments of a small crowd
 STRONGEST, HALVINGS = 4.0, 6  # effects of items that are looked for, and how finely: to a sixteenth
@@ -57,7 +57,7 @@ def dependence(
     judgments: Judgments, known: Codes | None, params: Params, found: Fit | None = None, seed: int = 0
 ) -> Dependence:
     """Return how far judges err together beside those of ``params``, or of ``found`` where that knows items better."""
-    block, side = _some(judgments, known, seed), np.arange(len(judgments.scale))
+    block, side = _some(judgments, known, ENOUGH, seed), np.arange(len(judgments.scale))
     shared = count_agreement(block).shared
     if not shared:
         return Dependence(0.0, 0.0, 0)
@@ -65,7 +65,7 @@ def dependence(
     strength = _strength(block, params, side, seed) if z > 0 else 0.0
     finer = None if found is None else model_named(found.model).finer
     if found is not None and finer is not None:
-        own = _some(judgments, None, seed)
+        own = _some(judgments, None, FINER, seed)
         z = _deviations(own, (together, _alike), *finer(found.params, own), seed).max()
     return Dependence(float(z), strength, shared)
 
@@ -112,9 +112,9 @@ def _alike(block: Block, posterior: Floats, confusion: Floats, side: Codes) -> f
     return alike(block, posterior, confusion)
 
 
-def _some(judgments: Judgments, known: Codes | None, seed: int) -> Block:
+def _some(judgments: Judgments, known: Codes | None, enough: int, seed: int) -> Block:
     """Return all judgments or, of very many, those of enough items at random."""
-    if len(judgments) <= ENOUGH:
+    if len(judgments) <= enough:
         return judgments.block(known)
-    wanted = np.random.default_rng(seed).random(len(judgments.items)) < ENOUGH / len(judgments)
+    wanted = np.random.default_rng(seed).random(len(judgments.items)) < enough / len(judgments)
     return judgments.take(np.flatnonzero(wanted[judgments.item()])).block(known)
