@@ -62,7 +62,7 @@ def posterior_weights(fit: Fit, kind: str = "margin", *, mean_one: bool = True) 
     """Weigh every item of a fit, by any model, by how sure its truth is; the label is the most likely one.
 
     >>> from adjudge import fit, simulate
-    >>> found = posterior_weights(fit(simulate("liu-wang", items=100).judgments), "entropy")
+    >>> found = posterior_weights(fit(simulate("liu-wang", items=100).judgments, "dawid-skene"), "entropy")
     >>> found
     Weights(entropy of dawid-skene: 100 items, from 0.469 to 1.22)
     >>> found.table.columns
@@ -93,7 +93,7 @@ def soft_labels(fit: Fit, positive: Label | Sequence[Label] | None = None) -> An
     """Return a table of items and the probability of the last of two labels, or of those that are ``positive``.
 
     >>> from adjudge import fit, simulate
-    >>> soft_labels(fit(simulate("liu-wang", items=100).judgments), positive=["A", "B"]).columns
+    >>> soft_labels(fit(simulate("liu-wang", items=100).judgments, "dawid-skene"), positive=["A", "B"]).columns
     ['item', 'probability']
     """
     names = quoted(fit.scale.names)
