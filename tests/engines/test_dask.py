@@ -152,7 +152,7 @@ def test_a_worker_killed_in_the_middle_of_a_pass(shelf, whole, tmp_path):
     assert int((tmp_path / "mark").read_text()) > 7
     whole._client.wait_for_workers(2, timeout=120)
     assert set(whole._client.run(os.getpid).values()) != before
-    same_answer(found, adjudge.fit(shelf.judgments))
+    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene"))
 
 
 def test_a_worker_killed_between_passes_of_chains(shelf, whole, tmp_path):
@@ -221,7 +221,7 @@ def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(shelf, whole, addr
         shelf.blocks, out=tmp_path / "fit", engine=whole, options=LONG, progress=lambda passes, _: seen.append(passes)
     )
     assert 9 <= seen[0] < LONG.iterations
-    fit = adjudge.fit(shelf.judgments, tolerance=0.0, iterations=LONG.iterations, accelerate=False)
+    fit = adjudge.fit(shelf.judgments, "dawid-skene", tolerance=0.0, iterations=LONG.iterations, accelerate=False)
     same_answer(again, fit)
 
 

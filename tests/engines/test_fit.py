@@ -83,7 +83,7 @@ def test_weights_count(shelf, tmp_path):
     table = pl.read_parquet(shelf.file)
     table.with_columns(weight=pl.Series(np.arange(table.height) % 3 + 0.5)).write_parquet(tmp_path / "w.parquet")
     blocks = shelve(Table([tmp_path / "w.parquet"], {}), tmp_path / "blocks", block=1_500)
-    same_answer(fit_blocks(blocks, out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet"))
+    same_answer(fit_blocks(blocks, out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet", "dawid-skene"))
 
 
 def test_gold_that_is_not_to_inform(shelf, tmp_path):

@@ -172,7 +172,7 @@ def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monke
     assert len(shelf.blocks.parts) > 4, "three levels"
     options = Options(iterations=2)
     found = [fit_blocks(shelf.blocks, out=tmp_path / n, engine=engine, options=options) for n in "ab"]
-    same_answer(found[0], adjudge.fit(shelf.judgments, iterations=2))
+    same_answer(found[0], adjudge.fit(shelf.judgments, "dawid-skene", iterations=2))
     assert found[0].fit.evidence == found[1].fit.evidence
 
 
@@ -196,7 +196,7 @@ def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
     given = {"engine": engine, "options": Options(**options), "progress": watch}
     found = fit_blocks(shelf.blocks, out=tmp_path, **given)
     assert len(doomed) == 2
-    same_answer(found, adjudge.fit(shelf.judgments, **options))
+    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene", **options))
     assert before[0] not in _executors()
 
 
@@ -217,7 +217,7 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(engine, shelf, tmp_
         shelf.blocks, out=tmp_path, engine=engine, options=Options(**options), progress=lambda n, _: seen.append(n)
     )
     assert 1 < seen[0] < found.fit.passes
-    same_answer(found, adjudge.fit(shelf.judgments, **options))
+    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene", **options))
 
 
 def test_ctrl_c_ends_a_fit_and_not_the_session(engine, shelf, tmp_path):
@@ -298,7 +298,7 @@ def test_a_folder_of_parquet_files_gives_the_answer_of_memory(engine, tmp_path):
         table[n::3].write_parquet(tmp_path / "lake" / f"{n}.parquet")
     named = {"item": "the `doc`", "judge": "who.was", "label": "said"}
     found = spark.fit(tmp_path / "lake", out=tmp_path / "out", session=engine.session, block=500, iterations=5, **named)
-    _held(found, adjudge.fit(adjudge.read(table, **named), iterations=5))
+    _held(found, adjudge.fit(adjudge.read(table, **named), "dawid-skene", iterations=5))
     assert dict(found.labels.dtypes)["item"] == "bigint"
 
 
