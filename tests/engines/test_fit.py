@@ -202,6 +202,26 @@ def kept(folder):
     return about["passes"] if "passes" in about else about["counts"][0]
 
 
+@pytest.mark.parametrize("last", [3, 12, 21, 22, 23, 30])
+def test_wherever_a_climb_ends_it_goes_on_to_the_same_bits(shelf, tmp_path, last):
+    """In the middle of leaps, too: params that were read back lie in memory as those that were not."""
+
+    class EndedError(BaseException):
+        pass
+
+    def progress(passes, _):
+        if passes >= last:
+            raise EndedError
+
+    options = Options(tolerance=0, iterations=40)
+    with pytest.raises(EndedError):
+        fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "out", options=options, every=0.0, progress=progress)
+    resumed = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "out", options=options, every=0.0).fit
+    peace = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "peace", options=options).fit
+    assert (resumed.params.confusion == peace.params.confusion).all()
+    assert resumed.evidence == peace.evidence
+
+
 @pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion"])
 @pytest.mark.filterwarnings("ignore::adjudge.errors.AdjudgeWarning")
 def test_a_run_that_is_killed_goes_on_to_the_same_answer(shelf, tmp_path, model):

@@ -76,7 +76,7 @@ def climb(
         while True:
             if keep is not None:
                 keep(Here(here, before, reach, tuple(history), walk.passes))
-            first = here
+            first = Params(*map(np.ascontiguousarray, here))  # as read back: sums hang on how numbers lie, by a bit
             second, low = walk(first)
             history.append(low)
             here = second  # kept, should the next pass be the one that is interrupted
