@@ -60,6 +60,14 @@ def test_nothing_is_said_where_nothing_is_known():
     assert cards(adjudge.fit(judgments, "dawid-skene"), judgments).reliability == UNHELD
 
 
+def test_judgments_that_do_not_count_say_nothing():
+    """A weight of nothing on every item whose truth is known is no truth known."""
+    judgments = adjudge.read(pl.DataFrame({**ROWS, "weight": [1.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0, 1.0]}))
+    found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
+    assert found.reliability == UNHELD
+    assert all(card.held is None for card in found)
+
+
 @pytest.mark.parametrize("calibrate", ["none", "judgments"])
 def test_truths_that_were_told_do_not_foretell_themselves(calibrate):
     """What is expected of gold items comes near what was expected before they were told, and is not certain."""

@@ -41,7 +41,7 @@ def reliability(fit: Fit, evidence: Evidence, truth: Codes | None = None) -> Rel
     """Return the labels of every judge held against gold, and against truths (I) that the fit was not told."""
     block, J = evidence.block, evidence.block.judges
     known = truths_known(evidence, truth)
-    where = np.flatnonzero(known[evidence.item] >= 0)
+    where = np.flatnonzero((known[evidence.item] >= 0) & (evidence.weight > 0))
     if not where.size:
         return Reliability([None] * J, "")
     item, label, weight = evidence.item[where], block.label[where], evidence.weight[where]
