@@ -26,12 +26,12 @@ def resident():  # the high-water mark of this process alone; getrusage inherits
     with open("/proc/self/status") as status:
         return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments
-adjudge.fit(small, iterations=12)  # everything is compiled and loaded
+adjudge.fit(small, "dawid-skene", iterations=12)  # everything is compiled and loaded
 judgments = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200).judgments
 with open("/proc/self/clear_refs", "w") as reset:
     reset.write("5")  # the high-water mark starts again from here
 before = resident()
-adjudge.fit(judgments, iterations=12, workers=2)
+adjudge.fit(judgments, "dawid-skene", iterations=12, workers=2)
 after = resident()
 model = MODELS["dawid-skene"]
 with ThreadPoolExecutor(1) as pool:
