@@ -45,7 +45,7 @@ def reliability(fit: Fit, evidence: Evidence, truth: Codes | None = None) -> Rel
     if not where.size:
         return Reliability([None] * J, "")
     item, label, weight = evidence.item[where], block.label[where], evidence.weight[where]
-    chance, right = by_judgments(fit, evidence)[item, label], known[item] == label
+    chance, right = without_gold(fit, evidence)[item, label], known[item] == label
     total, same, said = (np.bincount(evidence.judge[where], weight * part, J) for part in (1.0, right, chance))
     count = np.bincount(evidence.judge[where], minlength=J)
     share, expected = (np.divide(part, total, out=np.zeros(J), where=total > 0) for part in (same, said))
@@ -70,7 +70,7 @@ def truths_known(evidence: Evidence, truth: Codes | None = None) -> Codes:
     return gold if truth is None else np.where(gold >= 0, gold, truth[evidence.place])
 
 
-def by_judgments(fit: Fit, evidence: Evidence) -> Floats:
+def without_gold(fit: Fit, evidence: Evidence) -> Floats:
     """Return what the fit says of truths (I, K) as if it had been told none of them."""
     block, p = evidence.block, fit.posterior[evidence.place]
     told = block.gold >= 0

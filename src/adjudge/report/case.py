@@ -15,7 +15,7 @@ from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
 from adjudge.judges.drift import drift
 from adjudge.judges.evidence import gathered, matrices
-from adjudge.judges.held import by_judgments, truths_known
+from adjudge.judges.held import without_gold, truths_known
 from adjudge.judges.items import second_looks
 from adjudge.judges.monitor import new_work
 from adjudge.judges.times import untimed
@@ -111,7 +111,7 @@ class Case:
         evidence = gathered(self.fit, self.judgments)
         truth = truths_known(evidence, self.truth)
         chosen = np.flatnonzero(truth >= 0)
-        return truth[chosen], by_judgments(self.fit, evidence)[chosen]
+        return truth[chosen], without_gold(self.fit, evidence)[chosen]
 
     @property
     def untold(self) -> str:
