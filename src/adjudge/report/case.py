@@ -15,7 +15,7 @@ from adjudge.judges.collusion import collusion
 from adjudge.judges.confusions import confusions
 from adjudge.judges.drift import drift
 from adjudge.judges.evidence import gathered, matrices
-from adjudge.judges.held import without_gold, truths_known
+from adjudge.judges.held import truths_known, without_gold
 from adjudge.judges.items import second_looks
 from adjudge.judges.monitor import new_work
 from adjudge.judges.times import untimed
