@@ -1,5 +1,8 @@
 """Compiled kernels: cached on disk, and free of the GIL."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -8,7 +11,7 @@ import pytest
 from numba import njit
 
 from adjudge.kernels.coding import _code, code
-from adjudge.kernels.compiled import put
+from adjudge.kernels.compiled import prefetch, put
 
 
 def test_kernels_are_cached_on_disk():
@@ -48,3 +51,46 @@ def test_put_is_for_kernels():
     """In Python it says so."""
     with pytest.raises(NotImplementedError, match="put is for compiled kernels"):
         put((1.0,), 0, 2.0)
+
+
+@njit
+def _prefetched(flat, position):
+    prefetch(flat, position)
+    return flat[position]
+
+
+def test_prefetch_changes_nothing():
+    """It is a hint: the values stay, and the position may be of any integer type."""
+    assert _prefetched(np.arange(5.0), 3) == 3.0
+    assert _prefetched(np.arange(5.0), np.uint64(3)) == 3.0
+
+
+def test_prefetch_is_for_kernels():
+    """In Python it says so."""
+    with pytest.raises(NotImplementedError, match="prefetch is for compiled kernels"):
+        prefetch(np.arange(5.0), 0)
+
+
+LEAF = "from adjudge.kernels.compiled import compiled\n@compiled\ndef leaf(x):\n    return x + {0}\n"
+CALLER = """
+from adjudge.kernels.compiled import compiled
+from leaf import leaf
+@compiled
+def caller(x):
+    return leaf(x)
+if __name__ == "__main__":
+    import caller as module
+    print(module.caller(1), len(module.caller.stats.cache_hits))
+"""
+
+
+def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_changes(tmp_path):
+    """The cache of a kernel depends on the files of the kernels that it inlines, and is used while they stay."""
+    (tmp_path / "caller.py").write_text(CALLER)
+
+    def run(constant: int) -> str:
+        (tmp_path / "leaf.py").write_text(LEAF.format(constant))
+        command, environment = [sys.executable, "-B", "caller.py"], {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert [run(1), run(1), run(5)] == ["2 0\n", "2 1\n", "6 0\n"]

@@ -37,7 +37,7 @@ def features(
     ],
     names: Annotated[
         str | None,
-        typer.Option(metavar="A,B,C", help="Features, or groups of them; by default all but dense."),
+        typer.Option(metavar="A,B,C", help="Features, or groups of them; by default all."),
     ] = None,
     grades: Annotated[
         str | None,
@@ -65,7 +65,7 @@ def features(
     """Describe every pair of a query and a passage in a run by numbers, for a ranker to learn from.
 
     Overlap of words and stems, rare words, order, BM25, lengths, topics, and whether the passage has the kind
-    of answer that is asked for; dense similarity where it is named. All passages tell how common words are.
+    of answer that is asked for. All passages tell how common words are.
 
     \b
     $ adjudge search --example lambs/

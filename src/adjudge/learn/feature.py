@@ -18,4 +18,3 @@ class Feature(NamedTuple):
     function: Callable[[Encoded], Floats]
     version: int = 1  # rises where the same texts would give another number
     packages: tuple[str, ...] = ("snowballstemmer",)  # on whose version the number depends
-    usual: bool = True  # whether it is computed where no names are given

@@ -24,7 +24,7 @@ import polars as pl
 from adjudge.arrays import Floats, frozen
 from adjudge.errors import InputError, UsageError, quote
 from adjudge.judgments.write import write_file
-from adjudge.learn import answer_types, asking, dense, lengths, okapi, overlap, sequence, text, topics_model
+from adjudge.learn import answer_types, asking, lengths, okapi, overlap, sequence, text, topics_model
 from adjudge.learn.array_file import read_arrays
 from adjudge.learn.encoded import Encoded, encoded, topic_codes
 from adjudge.learn.feature import Feature
@@ -32,7 +32,7 @@ from adjudge.learn.passages import read_passages
 
 Progress: TypeAlias = Callable[[int, int, str], None]  # told how many features are done, of how many, and which
 
-ROOMS = (overlap, sequence, okapi, lengths, topics_model, answer_types, asking, dense)
+ROOMS = (overlap, sequence, okapi, lengths, topics_model, answer_types, asking)
 FEATURES: Mapping[str, Feature] = {feature.name: feature for room in ROOMS for feature in room.FEATURES}
 GROUPS = tuple(dict.fromkeys(feature.group for feature in FEATURES.values()))
 
@@ -59,9 +59,9 @@ class FeatureTable:
 
 
 def known_features(names: str | Iterable[str] | None = None) -> list[Feature]:
-    """Return the features named, by their own names or by their groups', each once; by default all but dense ones."""
+    """Return the features named, by their own names or by their groups', each once; by default all."""
     if names is None:
-        return [feature for feature in FEATURES.values() if feature.usual]
+        return list(FEATURES.values())
     asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     found: dict[str, Feature] = {}
     for name in asked:
