@@ -35,26 +35,26 @@ test: .venv/.tools .venv/.system ## run every test
 	$(BIN)/pytest -n 2
 
 check: .venv/.tools ## format, lint, types, import contracts, docs in step with the code
-	$(BIN)/ruff format --check src tests benchmarks docs
-	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests studies docs
+	$(BIN)/ruff check src tests studies docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
 format: .venv/.tools ## put the code into shape
-	$(BIN)/ruff format src tests benchmarks docs
-	$(BIN)/ruff check --fix src tests benchmarks docs
+	$(BIN)/ruff format src tests studies docs
+	$(BIN)/ruff check --fix src tests studies docs
 
 docs: .venv/.tools ## write the generated pages anew
 	$(BIN)/python docs/generate.py
 
 bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m studies.benchmarks.run
 
 studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-000.md to -004.md
-	$(BIN)/python benchmarks/studies.py
-	$(BIN)/python -m adjudge.report docs
-	$(BIN)/python benchmarks/rerank.py
+	$(BIN)/python -m studies.benchmarks.papers
+	$(BIN)/python -m studies.pages docs
+	$(BIN)/python -m studies.benchmarks.rerank
 
 clean: ## remove the environment and what the demo wrote
 	rm -rf .venv $(DEMO)

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import adjudge
 from adjudge.cli.app import app
-from adjudge.collect.settings import SETTINGS
-from adjudge.judgments.simulate import DESIGNS, SIZES
+from adjudge.data.simulate import DESIGNS, SIZES
+from adjudge.inference.registry import MODELS
 from adjudge.learn.features import FEATURES
-from adjudge.models.registry import MODELS
+from adjudge.studio.settings import SETTINGS
 
 HERE = Path(__file__).parent
 CELL, GAP, TOP = 26, 34, 30  # of the picture, in pixels

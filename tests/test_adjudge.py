@@ -49,10 +49,10 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
     "module",
     [
         "adjudge",
-        "adjudge.models.fit",
+        "adjudge.inference.fit",
         "adjudge.compat.crowdkit",
-        "adjudge.judgments.simulate",
-        "adjudge.judgments.datasets",
+        "adjudge.data.simulate",
+        "adjudge.data.datasets",
     ],
 )
 def test_examples_in_docstrings_work(module):

@@ -11,88 +11,87 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adjudge.data.datasets import dataset
+    from adjudge.data.judgments import Judgments
+    from adjudge.data.read import read
+    from adjudge.data.scale import Scale
+    from adjudge.data.simulate import simulate
+    from adjudge.diagnostics.cards import Card, Cards, cards
+    from adjudge.diagnostics.collusion import Collusion, collusion
+    from adjudge.diagnostics.confusions import Confusions, confusions
+    from adjudge.diagnostics.control_chart import ControlChart, control_chart
+    from adjudge.diagnostics.drift import Drift, drift
+    from adjudge.diagnostics.monitor import Monitored, NewWork, monitored, new_work
+    from adjudge.diagnostics.second_looks import SecondLooks, second_looks
+    from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
-    from adjudge.judges.cards import Card, Cards, cards
-    from adjudge.judges.chart import ControlChart, control_chart
-    from adjudge.judges.collusion import Collusion, collusion
-    from adjudge.judges.confusions import Confusions, confusions
-    from adjudge.judges.drift import Drift, drift
-    from adjudge.judges.items import SecondLooks, second_looks
-    from adjudge.judges.monitor import Monitored, NewWork, monitored, new_work
-    from adjudge.judges.streaks import Streaks, streaks
-    from adjudge.judgments.datasets import dataset
-    from adjudge.judgments.read import read
-    from adjudge.judgments.scale import Scale
-    from adjudge.judgments.simulate import simulate
-    from adjudge.judgments.table import Judgments
+    from adjudge.evaluation.evaluate import Evaluation, evaluate
+    from adjudge.inference.chains import Draws, Run
+    from adjudge.inference.fit import fit
+    from adjudge.inference.params import Params
+    from adjudge.inference.predict import predict
+    from adjudge.inference.prior import Prior
+    from adjudge.inference.registry import MODELS
+    from adjudge.inference.result import Fit
+    from adjudge.inference.save import load
+    from adjudge.inference.select import Choice, HeldOut, choose, held_out
+    from adjudge.inference.update import update
     from adjudge.learn.judge_again import JudgeAgain, judge_again
     from adjudge.learn.lambdamart import LambdaMART
-    from adjudge.learn.posterior import posterior_weights, soft_labels
+    from adjudge.learn.posterior_weights import posterior_weights, soft_labels
+    from adjudge.learn.ranker import load_ranker
     from adjudge.learn.ranksvm import RankSVM
-    from adjudge.learn.saved_ranker import load_ranker
     from adjudge.learn.weights import Weights, weights
-    from adjudge.models.base import Params
-    from adjudge.models.chains import Draws, Run
-    from adjudge.models.choose import Choice, choose
-    from adjudge.models.fit import fit
-    from adjudge.models.holdout import HeldOut, held_out
-    from adjudge.models.predict import predict
-    from adjudge.models.prior import Prior
-    from adjudge.models.ranking import Ranking, rank
-    from adjudge.models.record import Fit
-    from adjudge.models.registry import MODELS
-    from adjudge.models.saved import load
-    from adjudge.models.update import update
+    from adjudge.metrics.agreement import Agreement, agreement
+    from adjudge.metrics.compare import Comparison, compare
+    from adjudge.metrics.labels import Scores, scores
+    from adjudge.metrics.run_scores import RunScores, score_runs
+    from adjudge.models.ranking.rank import Ranking, rank
     from adjudge.report.case import Case, case_of
     from adjudge.report.document import document
     from adjudge.report.gallery import chart
-    from adjudge.score.agreement import Agreement, agreement
-    from adjudge.score.compare import Comparison, compare
-    from adjudge.score.labels import Scores, scores
-    from adjudge.score.runs import RunScores, score_runs
-    from adjudge.score.systems import Evaluation, evaluate
+
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
-    "adjudge.judges.cards": ("Card", "Cards", "cards"),
-    "adjudge.judges.confusions": ("Confusions", "confusions"),
-    "adjudge.judges.items": ("SecondLooks", "second_looks"),
-    "adjudge.judges.chart": ("ControlChart", "control_chart"),
-    "adjudge.judges.collusion": ("Collusion", "collusion"),
-    "adjudge.judges.drift": ("Drift", "drift"),
-    "adjudge.judges.monitor": ("Monitored", "NewWork", "monitored", "new_work"),
-    "adjudge.judges.streaks": ("Streaks", "streaks"),
-    "adjudge.judgments.datasets": ("dataset",),
-    "adjudge.judgments.read": ("read",),
-    "adjudge.judgments.scale": ("Scale",),
-    "adjudge.judgments.simulate": ("simulate",),
-    "adjudge.judgments.table": ("Judgments",),
+    "adjudge.diagnostics.cards": ("Card", "Cards", "cards"),
+    "adjudge.diagnostics.confusions": ("Confusions", "confusions"),
+    "adjudge.diagnostics.second_looks": ("SecondLooks", "second_looks"),
+    "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
+    "adjudge.diagnostics.collusion": ("Collusion", "collusion"),
+    "adjudge.diagnostics.drift": ("Drift", "drift"),
+    "adjudge.diagnostics.monitor": ("Monitored", "NewWork", "monitored", "new_work"),
+    "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
+    "adjudge.data.datasets": ("dataset",),
+    "adjudge.data.read": ("read",),
+    "adjudge.data.scale": ("Scale",),
+    "adjudge.data.simulate": ("simulate",),
+    "adjudge.data.judgments": ("Judgments",),
     "adjudge.learn.judge_again": ("JudgeAgain", "judge_again"),
     "adjudge.learn.lambdamart": ("LambdaMART",),
-    "adjudge.learn.posterior": ("posterior_weights", "soft_labels"),
+    "adjudge.learn.posterior_weights": ("posterior_weights", "soft_labels"),
     "adjudge.learn.ranksvm": ("RankSVM",),
-    "adjudge.learn.saved_ranker": ("load_ranker",),
+    "adjudge.learn.ranker": ("load_ranker",),
     "adjudge.learn.weights": ("Weights", "weights"),
-    "adjudge.models.base": ("Params",),
-    "adjudge.models.chains": ("Draws", "Run"),
-    "adjudge.models.choose": ("Choice", "choose"),
-    "adjudge.models.fit": ("fit",),
-    "adjudge.models.holdout": ("HeldOut", "held_out"),
-    "adjudge.models.predict": ("predict",),
-    "adjudge.models.prior": ("Prior",),
-    "adjudge.models.ranking": ("Ranking", "rank"),
-    "adjudge.models.record": ("Fit",),
-    "adjudge.models.registry": ("MODELS",),
-    "adjudge.models.saved": ("load",),
-    "adjudge.models.update": ("update",),
+    "adjudge.inference.params": ("Params",),
+    "adjudge.inference.chains": ("Draws", "Run"),
+    "adjudge.inference.fit": ("fit",),
+    "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
+    "adjudge.inference.predict": ("predict",),
+    "adjudge.inference.prior": ("Prior",),
+    "adjudge.models.ranking.rank": ("Ranking", "rank"),
+    "adjudge.inference.result": ("Fit",),
+    "adjudge.inference.registry": ("MODELS",),
+    "adjudge.inference.save": ("load",),
+    "adjudge.inference.update": ("update",),
     "adjudge.report.case": ("Case", "case_of"),
     "adjudge.report.document": ("document",),
     "adjudge.report.gallery": ("chart",),
-    "adjudge.score.agreement": ("Agreement", "agreement"),
-    "adjudge.score.compare": ("Comparison", "compare"),
-    "adjudge.score.labels": ("Scores", "scores"),
-    "adjudge.score.runs": ("RunScores", "score_runs"),
-    "adjudge.score.systems": ("Evaluation", "evaluate"),
+    "adjudge.metrics.agreement": ("Agreement", "agreement"),
+    "adjudge.metrics.compare": ("Comparison", "compare"),
+    "adjudge.metrics.labels": ("Scores", "scores"),
+    "adjudge.metrics.run_scores": ("RunScores", "score_runs"),
+    "adjudge.evaluation.evaluate": ("Evaluation", "evaluate"),
 }
 
 __version__ = "0.1.0"

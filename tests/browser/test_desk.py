@@ -12,13 +12,12 @@ PAGES = tuple(f"/desk{path}" for path in ("", "/judges", "/gold", "/items", "/it
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Return the address of the demo with judges at work, and a lead called Lea."""
-    from adjudge.collect.consensus.consensus import refresh
-    from adjudge.collect.demo_work import simulate_demo
-    from adjudge.collect.entry.access import hash_password
-    from adjudge.collect.files.demo import make_demo
-    from adjudge.collect.studio import open_studio
-    from adjudge.collect.web.app import create_app
-    from adjudge.collect.work.commands_people import invite, join
+    from adjudge.studio.consensus.consensus import refresh
+    from adjudge.studio.demo import make_demo, simulate_demo
+    from adjudge.studio.identity.access import hash_password
+    from adjudge.studio.studio import open_studio
+    from adjudge.studio.web.app import create_app
+    from adjudge.studio.work.people import invite, join
 
     folder = tmp_path_factory.mktemp("desk") / "demo"
     make_demo(folder)

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from adjudge.collect.web.headers import page_policy
-from adjudge.collect.web.viewer import document_headers, safe_document
+from adjudge.studio.web.headers import page_policy
+from adjudge.studio.web.viewer import document_headers, safe_document
 
 # A picture so large that wherever one clicks, one clicks it; by attributes, which no policy of styles forbids.
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="

@@ -73,8 +73,8 @@ def site(tmp_path_factory):
     """Return a studio that is being served, and what tests do with it."""
     import uvicorn
 
-    from adjudge.collect.studio import open_studio
-    from adjudge.collect.web.app import create_app
+    from adjudge.studio.studio import open_studio
+    from adjudge.studio.web.app import create_app
 
     studio = open_studio(campaign_files(tmp_path_factory.mktemp("trees")))
     config = uvicorn.Config(create_app(studio), port=0, log_level="error", ws="none", loop="asyncio")
@@ -111,7 +111,7 @@ class Judge:
 
     def sign_in(self):
         """Let the browser have a session."""
-        from adjudge.collect.web.identity import COOKIE
+        from adjudge.studio.web.sessions import COOKIE
 
         studio = self.site.studio
         epoch = studio.ledger.people[self.person].epoch
@@ -145,10 +145,10 @@ class Judge:
 
 def added(ledger, now, name, qualified, language):
     """Add a judge."""
-    from adjudge.collect.entry.access import hash_password
-    from adjudge.collect.record import schema
-    from adjudge.collect.record.store import Change
-    from adjudge.collect.work.commands_people import password_row, person_row
+    from adjudge.studio.identity.access import hash_password
+    from adjudge.studio.record import schema
+    from adjudge.studio.record.store import Change
+    from adjudge.studio.work.people import password_row, person_row
 
     row = {**person_row(ledger, now, name, "judge"), "language": language}
     rows = [(schema.people, row), (schema.passwords, password_row(ledger, now, row["id"], hash_password(PASSWORD)))]
@@ -301,7 +301,7 @@ def test_the_whole_way_by_mouse(judge):
 
 def test_a_judge_may_join_by_invitation(site, judge):
     """A short password is refused with a word on it, a good one is taken."""
-    from adjudge.collect.work.commands_people import invite
+    from adjudge.studio.work.people import invite
 
     one = judge()
     one.context.clear_cookies()
@@ -519,7 +519,7 @@ def test_a_session_that_ends_loses_nothing(judge):
 
 def test_an_assignment_that_is_over_is_told(site, judge):
     """And what is kept of it here is forgotten."""
-    from adjudge.collect.work.commands import release
+    from adjudge.studio.work.commands import release
 
     one = judge()
     page = one.at_work()
@@ -707,8 +707,8 @@ def views(one):
 
 def exclude(one):
     """End a judge's part in the campaign."""
-    from adjudge.collect.record import schema
-    from adjudge.collect.record.store import Change
+    from adjudge.studio.record import schema
+    from adjudge.studio.record.store import Change
 
     def command(ledger, now):
         number = ledger.next_id(schema.standings)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adjudge.cli import agreement as command
-from adjudge.score.agreement import DRAWS, MEASURES
+from adjudge.metrics.agreement import DRAWS, MEASURES
 
 
 @pytest.fixture

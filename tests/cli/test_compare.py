@@ -128,7 +128,7 @@ def test_draws_without_a_value_are_said_with_the_whole_table(run, labels, tmp_pa
 
 def test_an_interrupt_shows_what_is_finished(run, labels, monkeypatch):
     """And says so; the exit code is that of an interrupt."""
-    from adjudge.score import compare
+    from adjudge.metrics import compare
 
     real = compare.held_out
 
@@ -150,7 +150,7 @@ def test_a_fit_that_has_not_converged_is_said(run, labels, monkeypatch):
     """Its row is there, and a warning."""
     from dataclasses import replace
 
-    from adjudge.score import compare
+    from adjudge.metrics import compare
 
     real = compare.fit
     monkeypatch.setattr(
@@ -200,6 +200,6 @@ def test_the_draws_are_those_of_the_room():
     import inspect
 
     from adjudge.cli import compare
-    from adjudge.score.bootstrap import DRAWS
+    from adjudge.metrics.bootstrap import DRAWS
 
     assert inspect.signature(compare.compare).parameters["draws"].default == DRAWS

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from adjudge.cli.evaluate import MEASURES
-from adjudge.judgments.runs import example
-from adjudge.score.ranking import USUAL
+from adjudge.data.runs import example
+from adjudge.metrics.ranking import USUAL
 
 QUICK = ("--draws", "100", "--fit", "fit")
 

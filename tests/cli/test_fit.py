@@ -221,6 +221,6 @@ def test_an_interrupt_before_anything_is_found_is_said(run, labels, monkeypatch)
     def interrupted(*args, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adjudge.models.choose.held_out", interrupted)
+    monkeypatch.setattr("adjudge.inference.select.held_out", interrupted)
     answer = run("fit", str(labels), "--model", "auto")
     assert (answer.code, answer.out, answer.err) == (130, "", "adjudge: interrupted\n")

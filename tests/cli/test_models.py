@@ -1,6 +1,6 @@
 """``adjudge models``."""
 
-from adjudge.models.registry import MODELS
+from adjudge.inference.registry import MODELS
 
 
 def test_every_model_is_listed(run):

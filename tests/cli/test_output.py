@@ -2,9 +2,14 @@
 
 import warnings
 
+import numpy as np
+import pytest
+
 import adjudge
-from adjudge.cli.output import deliver
-from adjudge.errors import AdjudgeWarning
+from adjudge.cli import options as o
+from adjudge.cli.output import JUDGMENTS, deliver, kept_judgments
+from adjudge.data.judgments import judgment_table
+from adjudge.errors import AdjudgeWarning, UsageError
 
 
 def test_a_folder_gets_tables_and_the_fit(tmp_path, capsys):
@@ -36,3 +41,48 @@ def test_nothing_of_an_earlier_fit_stays(tmp_path, capsys):
     (tmp_path / "mine" / "prevalence.csv").write_text("not of a fit")
     deliver(adjudge.fit(judgments), None, str(tmp_path / "mine"), None, 3)
     assert (tmp_path / "mine" / "prevalence.csv").exists()
+
+
+@pytest.fixture
+def saved(tmp_path, capsys):
+    """Return a folder with a fit and what it was made from, and both."""
+    judgments = adjudge.simulate("carpenter", topics=3, items=30, judges=6, judgments=150, gold=3).judgments
+    fit = adjudge.fit(judgments, "dawid-skene")
+    deliver(fit, judgments, str(tmp_path / "fit"), None, 1)
+    capsys.readouterr()
+    return str(tmp_path / "fit"), fit, judgments
+
+
+def test_what_was_fitted_lies_beside_the_fit(saved):
+    """Items, judges, labels and topics are the same again, row by row."""
+    folder, fit, judgments = saved
+    again = kept_judgments(folder, fit, None, o.USUAL)
+    for name in ("label", "topic", "start"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
+    assert again.judges.gather(again.judge).to_list() == judgments.judges.gather(judgments.judge).to_list()
+    assert again.items.to_list() == judgments.items.to_list()
+    assert again.topics.to_list() == judgments.topics.to_list()
+
+
+def test_a_table_that_is_given_is_read_instead(saved, tmp_path):
+    """It may be in another order and have times; other judgments are refused."""
+    folder, fit, judgments = saved
+    table = judgment_table(judgments).with_row_index("time").reverse()
+    table.write_csv(tmp_path / "again.csv")
+    assert kept_judgments(folder, fit, str(tmp_path / "again.csv"), o.USUAL).time is not None
+    table.with_columns(label=1 - table["label"].cast(int)).write_csv(tmp_path / "turned.csv")
+    with pytest.raises(UsageError, match=r"turned.csv does not hold the judgments that .*fit was fitted to"):
+        kept_judgments(folder, fit, str(tmp_path / "turned.csv"), o.USUAL)
+
+
+def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
+    """A fit saved from Python has no judgments beside it."""
+    saved[1].save(tmp_path / "alone")
+    with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: give the table that it was fitted to"):
+        kept_judgments(str(tmp_path / "alone"), saved[1], None, o.USUAL)
+
+
+def test_columns_are_named_for_a_table_that_is_given(saved):
+    """What lies beside the fit has its columns already."""
+    with pytest.raises(UsageError, match=r"--time is for a table that is given: --judgments labels\.csv --time"):
+        kept_judgments(saved[0], saved[1], None, o.Reading(time="when"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adjudge.models.ranking import METHODS
+from adjudge.models.ranking.rank import METHODS
 
 HEAD = "topic,item,judge,rank\n"
 
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
 
 def test_a_climb_that_did_not_end_is_said(run, ranks, monkeypatch):
     """The result is shown, with a warning."""
-    monkeypatch.setattr("adjudge.models.worth.STEPS", 1)
+    monkeypatch.setattr("adjudge.models.ranking.worth.STEPS", 1)
     assert run("rank", ranks).err == (
         "adjudge: warning: the ranking has not converged: stopped at the cap of 1 steps\n"
     )

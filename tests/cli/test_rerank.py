@@ -1,11 +1,13 @@
 """``adjudge rerank``."""
 
+import io
 import json
 import sys
 
 import polars as pl
 import pytest
 
+from adjudge.cli.rerank import DOCUMENTS, FEATURES, JUDGES, TOPICS, example
 from adjudge.learn.ranksvm import RankSVM
 
 
@@ -225,3 +227,14 @@ def test_a_run_into_a_folder_that_is_not_there_is_refused_before_any_work(run, l
     assert not (tmp_path / "svm").exists()
     assert run(*train, tmp_path / "svm" / "a.run").code == 0
     assert (tmp_path / "svm" / "a.run").is_file()
+
+
+def test_files_are_of_one_crowd():
+    """And the same for the same seed."""
+    files = example()
+    assert files == example(0) != example(1)
+    labels, features = (pl.read_csv(io.BytesIO(files[name])) for name in ("labels.csv", "features.csv"))
+    assert features.columns == ["topic", "document", *FEATURES]
+    assert (features.height, labels["judge"].n_unique()) == (TOPICS * DOCUMENTS, JUDGES)
+    assert set(labels["item"]) == set(features["document"])
+    assert len(files["truth.qrels"].splitlines()) == features.height == len(files["bm25.run"].splitlines())

@@ -46,7 +46,7 @@ def test_a_missing_gold_file_is_said(run, tmp_path):
 def test_the_bound_is_the_one_of_the_room(run):
     """Said twice so that help needs no heavy import, and held together here."""
     from adjudge.cli import score
-    from adjudge.score import probabilities, ranking
+    from adjudge.metrics import probabilities, ranking
 
     assert score.BOUND == probabilities.BOUND
     assert ",".join(ranking.USUAL) == score.MEASURES

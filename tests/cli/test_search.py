@@ -2,7 +2,7 @@
 
 import pytest
 
-from adjudge.judgments.runs import read_run
+from adjudge.data.runs import read_run
 
 XML = (
     "q.xml: looks like XML or TREC's topics, which are not read here: give a table of queries with query_id and text, "

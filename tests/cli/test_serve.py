@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from adjudge.collect.files.demo import make_demo
+from adjudge.studio.demo import make_demo
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.cli.kept import JUDGMENTS
-from adjudge.models.saved import JUDGED
+from adjudge.cli.output import JUDGMENTS
+from adjudge.inference.save import JUDGED
 
 NEW = "item,judge,label,topic\nd1,x,yes,t0\nn1,x,yes,t0\nn1,nobody,no,t0\n"
 

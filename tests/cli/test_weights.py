@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from adjudge.learn.posterior import posterior_weights
+from adjudge.inference.save import load
+from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.weights import SCHEMES, weights
-from adjudge.models.saved import load
 
 ROWS = "item,judge,label,trust\na,x,1,1\na,y,1,0.5\na,z,0,1\nb,x,0,1\nb,y,0,0.5\nc,z,1,1\n"
 

@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
+from adjudge.inference import fit as doorway
+from adjudge.inference.calibration import smoothed_votes
+from adjudge.inference.convergence import mean_error
+from adjudge.inference.registry import MODELS
 from adjudge.kernels.bits import unpacked
-from adjudge.models import fit as doorway
-from adjudge.models.calibration import smoothed_votes
-from adjudge.models.convergence import mean_error
-from adjudge.models.registry import MODELS
 
 EVERY = pytest.mark.parametrize("model", list(MODELS))
 CLIMBED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "map" in model.inferences])

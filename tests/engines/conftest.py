@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.judgments.blocks import Blocks
-from adjudge.judgments.shelve import Table, shelve
-from adjudge.judgments.table import Judgments
+from adjudge.data.blocks import Blocks
+from adjudge.data.judgments import Judgments
+from adjudge.data.make_blocks import Table, shelve
 
 
 class Shelf(NamedTuple):
@@ -45,7 +45,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return Shelf(blocks, blocks.read(), folder / "labels.parquet", gold)
 
 
-def same_answer(found: "adjudge.engines.fit.FitOnDisk", fit: adjudge.Fit) -> None:
+def same_answer(found: "adjudge.engines.fit_blocks.FitOnDisk", fit: adjudge.Fit) -> None:
     """Hold what was written against a fit in memory: labels exactly, all numbers to 1e-9."""
     table = pl.DataFrame(fit.label_columns()).with_columns(pl.col("item").cast(str)).sort("item")
     written = found.labels.collect().with_columns(pl.col("item").cast(str)).sort("item")

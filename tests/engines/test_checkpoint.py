@@ -3,9 +3,9 @@
 import numpy as np
 
 from adjudge.engines.checkpoint import Checkpoint, question
-from adjudge.models.base import accurate
-from adjudge.models.drive import Here
-from adjudge.models.options import Options
+from adjudge.inference.em import Here
+from adjudge.inference.options import Options
+from adjudge.inference.params import accurate
 
 
 def test_a_climb_is_found_where_it_was(tmp_path):

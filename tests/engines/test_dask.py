@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 from dask import config
 from distributed import LocalCluster
-from tests.engines.conftest import same_answer
-from tests.engines.worker_steps import absent, always_dying, counted, dying_once, largest, largest_bound, taken
 
 import adjudge
-from adjudge.engines import dask, dask_client
+from adjudge.data.blocks import open_blocks
+from adjudge.data.make_blocks import Table, shelve
+from adjudge.engines import dask
+from adjudge.engines import dask as dask_client
 from adjudge.engines.dask import Dask
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
-from adjudge.judgments.blocks import open_blocks
-from adjudge.judgments.shelve import Table, shelve
-from adjudge.models.chains import Run
-from adjudge.models.options import Options
+from adjudge.inference.chains import Run
+from adjudge.inference.options import Options
+from tests.engines.conftest import same_answer
+from tests.engines.worker_steps import absent, always_dying, counted, dying_once, largest, largest_bound, taken
 
 SHORT = Run(2, 10, 20)
 LONG = Options(tolerance=0.0, iterations=60, accelerate=False)  # dawid-skene takes all of its passes

@@ -18,19 +18,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.engines.conftest import crowd, same_answer
 
 import adjudge
+from adjudge.data.blocks import block_name, open_blocks
+from adjudge.data.scale import Scale
 from adjudge.engines import spark, spark_frames, spark_session
-from adjudge.engines.fit import CHECKPOINT, FitOnDisk, fit_blocks
+from adjudge.engines.fit_blocks import CHECKPOINT, FitOnDisk, fit_blocks
 from adjudge.engines.spark import Spark
 from adjudge.engines.spark_session import java_version, refuse_java, sentence, session_of
 from adjudge.engines.steps import gold_counted
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
-from adjudge.judgments.blocks import block_name, open_blocks
-from adjudge.judgments.scale import Scale
-from adjudge.models.chains import Run
-from adjudge.models.options import Options
+from adjudge.inference.chains import Run
+from adjudge.inference.options import Options
+from tests.engines.conftest import crowd, same_answer
 
 CLUSTER = "local-cluster[2,1,1024]"
 SHORT = Run(chains=2, warmup=3, draws=6)

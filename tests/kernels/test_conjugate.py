@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta, kstest
 
-from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows
+from adjudge.kernels.block import Tally
+from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows, redraw
+from adjudge.kernels.population import Pareto, Population, draw_population
 
 
 def test_means_and_spread_are_those_of_the_distribution():
@@ -65,3 +67,22 @@ def test_mirrored_rows_keep_shape_and_seed():
     assert one.shape == (4, 3, 2)
     np.testing.assert_allclose(one.sum(axis=2), 1)
     np.testing.assert_array_equal(one, two)
+
+
+def test_it_is_what_draws_one_by_one_are():
+    """From one stream: the populations in their order, then judges' rows, then topics'."""
+    rng = np.random.default_rng(0)
+    tally = Tally(rng.integers(0, 40, (5, 3)) * 1.0, rng.integers(0, 9, (7, 3, 3)) * 1.0, 0.0)
+    phi, kappa, prior = rng.dirichlet([2, 2, 2], 4), rng.uniform(1, 9, 4), Pareto(1.5, 0.1)
+    found = redraw(tally, phi, kappa, prior, np.random.default_rng(1))
+    again = np.random.default_rng(1)
+    tables = [*tally.label.transpose(1, 0, 2), tally.truth]
+    alone = [
+        draw_population(np.ascontiguousarray(table), Population(phi[p], float(kappa[p])), prior, again)
+        for p, table in enumerate(tables)
+    ]
+    np.testing.assert_allclose(found.phi, [one.phi for one in alone])
+    np.testing.assert_allclose(found.kappa, [one.kappa for one in alone])
+    pseudo = found.kappa[:, None] * found.phi
+    np.testing.assert_allclose(found.confusion, dirichlet_rows(pseudo[:-1] + tally.label, again))
+    np.testing.assert_allclose(found.prevalence, dirichlet_rows(pseudo[-1] + tally.truth, again))

@@ -8,7 +8,7 @@ import sklearn
 from adjudge.errors import UsageError
 from adjudge.learn.crossval import MEASURES, fold_of, ranked, scorer, split
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.score.runs import score_runs
+from adjudge.metrics.run_scores import score_runs
 
 
 def test_measures_are_those_of_trec_eval():

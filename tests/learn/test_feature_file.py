@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from adjudge.data.runs import run_text
 from adjudge.errors import InputError
-from adjudge.judgments.runs import run_text
 from adjudge.learn.feature_file import matching, read_features
 
 TABLE = {"topic": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "label": [1, 0, 0], "x": [0.5, 1, 2], "y": [3, 2, 1]}

@@ -7,8 +7,8 @@ import pytest
 import adjudge
 from adjudge.errors import UsageError
 from adjudge.learn.judge_again import Again, expected_move, judge_again, turns
-from adjudge.learn.newton import solve
 from adjudge.learn.pairs import paired
+from adjudge.learn.ranksvm import solve
 
 
 def case(rng, topics=12, documents=8, features=4):
@@ -92,8 +92,8 @@ def test_documents_are_named_with_what_is_known_of_them(crowd):
 
 def test_a_campaign_takes_the_pool(crowd, tmp_path):
     """As `adjudge campaign new --pool` reads it."""
-    from adjudge.collect.files.pool import read_pool
-    from adjudge.collect.files.problems import Problems
+    from adjudge.studio.campaign.lines import Problems
+    from adjudge.studio.campaign.topics import read_pool
 
     judgments, fit, table = crowd
     found = judge_again(table, fit, judgments, budget=3)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import adjudge
-from adjudge.models.base import accurate
+from adjudge.inference.params import accurate
 from adjudge.models.confusion import coin_column
 
 
@@ -38,7 +38,7 @@ def test_a_judge_at_chance_changes_nothing():
         [[[0.8, 0.2], [0.3, 0.7]], [[0.4, 0.6], [0.4, 0.6]]]
     )  # s says 1 six times in ten, whatever is true
     block, params = judgments.block(), fit.params._replace(prevalence=np.array([[0.5, 0.5]]), confusion=chance)
-    from adjudge.models.base import likely_truths
+    from adjudge.inference.model import likely_truths
 
     posterior, _ = likely_truths(block, params)
     np.testing.assert_allclose(posterior[0], [0.8 / 1.1, 0.3 / 1.1])

@@ -7,10 +7,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import truncnorm
 
 import adjudge
+from adjudge.inference.params import accurate
 from adjudge.kernels.block import Tally
-from adjudge.kernels.degrees import chances
-from adjudge.models.base import accurate
-from adjudge.models.gaussian import DEGREE, HALF, PRIOR, VARIANCES, likeliest
+from adjudge.models.gaussian import DEGREE, HALF, PRIOR, VARIANCES, chances, likeliest
 
 
 def test_the_grid_integrates_polynomials():
@@ -88,3 +87,23 @@ def test_more_than_two_labels_are_refused():
     assert said.startswith("model 'gaussian' is for two labels, and there are 3: 'no', 'so', 'yes'; models for more")
     assert "'dawid-skene'" in said
     assert "'gaussian-biased'" not in said
+
+
+@pytest.mark.parametrize("variance", [1e-3, 0.03, 0.5, 10.0])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8])
+def test_chances_are_those_of_a_truncated_normal(variance, threshold):
+    """The printed integrals, both divided by the mass on [0, 1], to ten digits in either tail."""
+    degree = np.array([0.01, 0.3, 0.5, 0.77, 0.99])
+    said = chances(np.log([variance]), np.array([threshold]), degree)[0]
+    root = np.sqrt(variance)
+    normal = truncnorm(-degree / root, (1 - degree) / root, loc=degree, scale=root)
+    np.testing.assert_allclose(said[:, 0], normal.cdf(threshold), rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(said[:, 1], normal.sf(threshold), rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(said.sum(axis=1), 1)
+
+
+def test_half_is_symmetric():
+    """At the threshold of one half, a degree of B and one of 1 - B are mirror images."""
+    degree = np.array([0.1, 0.4])
+    one, other = (chances(np.log([0.07]), np.array([0.5]), d)[0] for d in (degree, 1 - degree))
+    np.testing.assert_allclose(one[:, 0], other[:, 1])

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from adjudge.inference import gibbs
+from adjudge.inference.chains import State
+from adjudge.inference.convergence import mean_error
 from adjudge.kernels.block import Block
 from adjudge.kernels.population import Pareto
 from adjudge.kernels.sweep import Sweep
-from adjudge.models import gibbs
-from adjudge.models.chains import State
-from adjudge.models.convergence import mean_error
 
 SURE = 1e-3  # of all functions of a setting together, fixed before anything was drawn
 CHAINS, WARMUP = 4, 50

@@ -10,7 +10,7 @@ from scipy.special import betaln
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
-from adjudge.models.convergence import mean_error
+from adjudge.inference.convergence import mean_error
 
 
 def fitted(*given, **named):

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from adjudge.arrays import Floats
-from adjudge.score.confusion import fractional, indicator, precision, recall
-from adjudge.score.labels import scores
-from adjudge.score.probabilities import mean_squared_error
+from adjudge.metrics.confusion import fractional, indicator, precision, recall
+from adjudge.metrics.labels import scores
+from adjudge.metrics.probabilities import mean_squared_error
 
 CHANCE = np.array([[0.28, 0.72]])  # of being irrelevant and relevant
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.judgments.rows import judgment_table
+from adjudge.data.judgments import judgment_table
 
 
 def four_steps(rows, labels):

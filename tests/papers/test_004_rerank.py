@@ -11,11 +11,11 @@ from sklearn.svm import LinearSVC
 from adjudge.errors import AdjudgeWarning
 from adjudge.learn.crossval import fold_of, ranked
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.study_cells import Job, made
-from adjudge.learn.study_crowds import REGIMES, drawn, full_agreement
-from adjudge.learn.study_methods import METHODS, Task, scores
-from adjudge.learn.study_sets import read_rows
 from adjudge.learn.weights import weights
+from studies.rerank.cells import Job, made
+from studies.rerank.crowds import REGIMES, drawn, full_agreement
+from studies.rerank.methods import METHODS, Task, scores
+from studies.rerank.sets import read_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "paper-004.md"
 TEXT = ("xquad_sentences", "qa_wikiqa", "trecqa_letor")

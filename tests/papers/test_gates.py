@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.collect.gate.designer import compositions, design, solve
-from adjudge.collect.gate.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
-from adjudge.collect.settings import Gate
+from adjudge.studio.gates.designer import compositions, design, solve
+from adjudge.studio.gates.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
+from adjudge.studio.settings import Gate
 
 
 def test_the_printed_example_of_ndcg():
@@ -57,6 +57,6 @@ def test_the_page_on_gates_has_these_figures():
     """The tables of docs/gates.md are those that its script writes now, and its example says what it says."""
     root = Path(__file__).parents[2]
     text = (root / "docs" / "gates.md").read_text("utf-8")
-    assert runpy.run_path(str(root / "benchmarks" / "gates.py"))["page"](text) == text
+    assert runpy.run_path(str(root / "studies" / "benchmarks" / "gates.py"))["page"](text) == text
     assert design([1] * 5, Gate()).reason in text
     assert f"# {solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate()).ndcg}" in text

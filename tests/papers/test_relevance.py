@@ -11,11 +11,11 @@ from scipy.stats import norm
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
+from adjudge.inference.chains import NOWHERE
+from adjudge.inference.convergence import mean_error
+from adjudge.inference.sampling import of_gold
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import truth_posterior
-from adjudge.models.chains import NOWHERE
-from adjudge.models.convergence import mean_error
-from adjudge.models.draw import of_gold
 
 DRAWS = 1_000  # of each of his three chains
 OURS = adjudge.Run(4, 300, 1_000)

@@ -1,7 +1,8 @@
 """Real judgments with gold, against the figures that papers and peers print for them.
 
-Every row of the file of figures is checked, or falls under an exception with a reason (``benchmarks/published.py``);
-what misses is listed there too. Errors of the mean and the median of scores are held in ``tests/models/test_average``.
+Every row of the file of figures is checked, or falls under an exception with a reason (see
+``studies/benchmarks/published.py``); what misses is listed there too.
+Errors of the mean and the median of scores are held in ``tests/models/test_average``.
 """
 
 import importlib
@@ -28,7 +29,7 @@ ROWS = {
 def published(shared, monkeypatch):
     """Return the benchmark that holds the rows and their exceptions."""
     shared("data/published_results.csv")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "studies" / "benchmarks"))
     yield importlib.import_module("published")
     for name in ("published", "claim"):
         sys.modules.pop(name, None)

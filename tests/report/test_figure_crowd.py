@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 
 import adjudge
+from adjudge.diagnostics.control_chart import control_chart
 from adjudge.report.case import case_of
-from adjudge.report.figure_crowd import MOST_ITEMS, MOST_JUDGES, average, average_confusion, ratings, voted
+from adjudge.report.figure_crowd import (
+    FIGURE_CONTROL_MOST_JUDGES,
+    MOST_ITEMS,
+    MOST_JUDGES,
+    average,
+    average_confusion,
+    controlled,
+    ratings,
+    voted,
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +63,19 @@ def test_votes_of_more_labels_are_those_for_the_answer(case):
     shown = voted(case).to_dict()
     title = shown["layer"][0]["encoding"]["x"]["title"]
     assert title == "share of votes for the answer"
+
+
+def test_judges_who_break_most_rules_come_first():
+    """A panel each, with every batch in it; the title says what was found."""
+    judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
+    fit = adjudge.fit(judgments, "dawid-skene")
+    shown = controlled(case_of(fit, judgments)).to_dict()
+    chart = control_chart(fit, judgments)
+    assert shown["title"] == chart.sentence
+    assert len(shown["concat"]) == FIGURE_CONTROL_MOST_JUDGES
+    first = fit.judge_names.to_list().index(shown["concat"][0]["title"])
+    broken = np.bincount(chart.judge, weights=[bool(flag) for flag in chart.flags])
+    assert broken[first] == broken.max()
+    batches = shown["concat"][0].get("data", shown["concat"][0]["layer"][0].get("data"))["values"]
+    assert len(batches) == int((chart.judge == first).sum())
+    assert {point["kind"] for point in batches} <= {"within limits", "breaks a rule"}

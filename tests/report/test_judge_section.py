@@ -7,6 +7,7 @@ import pytest
 import adjudge
 from adjudge.report import judge_section as section
 from adjudge.report.case import case_of
+from adjudge.report.judge_section import Markup, element, joined, sortable_head
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +42,25 @@ def test_what_is_not_defined_says_why(case):
     assert told["sensitivity"] == "not defined because it is of two labels, and there are 3"
     assert told["time for a judgment"].startswith("not defined because")
     assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", told["chance of being right"])
+
+
+def test_texts_are_escaped_and_markup_is_not():
+    """Whoever wrote a text, it stays one."""
+    inner = element("b", "<i>&")
+    assert inner == "<b>&lt;i&gt;&amp;</b>"
+    assert element("p", inner, "<", 3, None) == "<p><b>&lt;i&gt;&amp;</b>&lt;3</p>"
+    assert isinstance(joined("a", inner), Markup)
+
+
+def test_attributes_are_escaped_and_named_as_in_html():
+    """Quotes cannot end one; what is false is not there."""
+    made = element("td", class_="x", data_value=0.5, title='"><script>', hidden=False, tabindex=None)
+    assert made == '<td class="x" data-value="0.5" title="&quot;&gt;&lt;script&gt;"></td>'
+    assert element("input", disabled=True, name="n") == '<input disabled name="n">'
+
+
+def test_a_head_is_a_button():
+    """So that a keyboard can sort."""
+    assert sortable_head("bits", number=True) == (
+        '<th class="number" scope="col"><button type="button">bits</button></th>'
+    )

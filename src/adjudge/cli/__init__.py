@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 
 def run() -> None:
-    """Run the command line as a program: what is said is written, and the process ends at once.
+    """Run the command line as a program."""
+    from adjudge.cli.app import app
+
+    run_app(app, "adjudge")
+
+
+def run_app(app: Callable[..., Any], name: str) -> None:
+    """Run a typer application as a program: what is said is written, and the process ends at once.
 
     Taking the compiler apart on the way out takes longer than most commands, and nothing needs it.
     """
     code: Any = 0
     try:
-        main()
+        main(app=app, name=name)
         sys.stdout.flush()
     except SystemExit as end:
         code = end.code
@@ -31,10 +39,14 @@ def run() -> None:
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = None, name: str = "adjudge") -> None:
     """Run the command line and exit: 0 done, 1 the data are wrong, 2 the call is wrong, 130 interrupted."""
-    from adjudge.cli.app import app
     from adjudge.errors import AdjudgeError, AdjudgeWarning
+
+    if app is None:
+        from adjudge.cli.app import app as commands
+
+        app = commands
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -43,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AdjudgeWarning)
             warnings.showwarning = _say_warning
-            app(arguments, prog_name="adjudge")
+            app(arguments, prog_name=name)
     except AdjudgeError as error:
         print(f"adjudge: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

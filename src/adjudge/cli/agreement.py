@@ -12,7 +12,8 @@ from adjudge.cli import options as o
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from adjudge.score.agreement import Agreement
+    from adjudge.metrics.agreement import Agreement
+
 
 WHOLE = 400  # characters of a note: all of it
 SHOWN = ("raw_agreement", "alpha_nominal", "fleiss_kappa", "cohen_kappa")  # of each topic
@@ -48,9 +49,9 @@ def agreement(
     $ adjudge agreement labels.csv --format jsonl --pairs --rows 100
     """
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
-    from adjudge.score import agreement as room
+    from adjudge.metrics import agreement as room
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
@@ -71,7 +72,7 @@ def agreement(
 
 def _print(columns: dict[str, list[Any]], format: str) -> None:  # noqa: A002
     """Print a table for machines."""
-    from adjudge.judgments.write import frame, table_text
+    from adjudge.data.write import frame, table_text
 
     sys.stdout.buffer.write(table_text(frame(columns), format))
     sys.stdout.buffer.flush()

@@ -11,8 +11,6 @@ from adjudge.cli import (
     agreement,
     campaign,
     campaign_data,
-    campaign_gate,
-    campaign_keep,
     check,
     compare,
     datasets,
@@ -31,7 +29,6 @@ from adjudge.cli import (
     search,
     serve,
     simulate,
-    study,
     update,
     weights,
 )
@@ -62,10 +59,10 @@ COMMANDS = (
     draws.draws,
     serve.serve,
 )
-LISTERS = (study.study, simulate.simulate, models.models, datasets.datasets)
+LISTERS = (simulate.simulate, models.models, datasets.datasets)
 for command in (*COMMANDS, *LISTERS):
     app.command(no_args_is_help=command not in LISTERS)(command)
-for part in (campaign_gate.gate, campaign_keep.invite, campaign_keep.backup, campaign_keep.verify):
+for part in (campaign.gate, campaign_data.invite, campaign_data.backup, campaign_data.verify):
     campaign.campaign.command(no_args_is_help=True)(part)
 campaign.campaign.command("export", no_args_is_help=True)(campaign_data.export_)
 campaign.campaign.command("import", no_args_is_help=True)(campaign_data.import_)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adjudge.cli.campaign import Folder, warned
-from adjudge.cli.extras import studio_installed
+from adjudge.cli.output import studio_installed
 
 Judge = Annotated[str, typer.Option("--judge", metavar="NAME", help="Whose judgments they are.")]
 
@@ -42,10 +42,9 @@ def export_(
     from adjudge.errors import UsageError
 
     studio_installed()
-    from adjudge.collect.desk.deliver import deliver
-    from adjudge.collect.desk.exports import EXPORTS, Wanted, export
-    from adjudge.collect.desk.fresh import fresh_belief
-    from adjudge.collect.record.reading import reading_campaign
+    from adjudge.studio.desk.exports import EXPORTS, Wanted, deliver, export
+    from adjudge.studio.desk.transfer import fresh_belief
+    from adjudge.studio.record.backup import reading_campaign
 
     if what == "everything" and out is None and sys.stdout.isatty():
         raise UsageError("a zip file is not for a terminal: give --out, or send it to a file or a pipe")
@@ -83,9 +82,9 @@ def import_(
     from adjudge.errors import InputError
 
     studio_installed()
-    from adjudge.collect.desk.imports import told
-    from adjudge.collect.desk.taking import take_in_alone
-    from adjudge.collect.studio import open_studio
+    from adjudge.studio.desk.imports import told
+    from adjudge.studio.desk.transfer import take_in_alone
+    from adjudge.studio.studio import open_studio
 
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -129,10 +128,10 @@ def prompts(
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
     studio_installed()
-    from adjudge.collect.desk.deliver import deliver
-    from adjudge.collect.desk.taking import program_prompts
-    from adjudge.collect.entry.access import Seal, key_of
-    from adjudge.collect.record.reading import reading_campaign
+    from adjudge.studio.desk.exports import deliver
+    from adjudge.studio.desk.transfer import program_prompts
+    from adjudge.studio.identity.access import Seal, key_of
+    from adjudge.studio.record.backup import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
         seal = Seal(key_of(campaign.folder))
@@ -140,3 +139,90 @@ def prompts(
         written = deliver((line.encode() for line in lines), out)
     if out is not None:
         print(f"wrote {written:,} prompts to {out}")
+
+
+# ``adjudge campaign backup|verify|invite``: keep a campaign safe, and let people in.
+
+Url = Annotated[str, typer.Option(metavar="URL", help="The address under which judges reach the studio.")]
+LOCAL = "http://127.0.0.1:8000"
+
+
+def backup(
+    folder: Folder,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The zip file to write.")],
+) -> None:
+    """Write a campaign to one zip file: its files, and its database as it is at this moment.
+
+    It may be taken while the studio runs, from SQLite and from PostgreSQL. Unpacked, it is a campaign again. The key
+    that signs sessions and invitations is left out, so a backup that is lost lets nobody in.
+
+    \b
+    $ adjudge campaign backup my-campaign --out monday.zip
+    $ unzip -d again monday.zip && adjudge campaign verify again
+    """
+    studio_installed()
+    from pathlib import Path
+
+    from adjudge.studio.record import backup as backups
+    from adjudge.studio.record.backup import reading_campaign
+
+    with reading_campaign(folder) as (loaded, connection):
+        rows = backups.backup(connection, loaded, Path(out))
+    print(f"wrote {out}: {rows:,} rows")
+
+
+def verify(folder: Folder) -> None:
+    """Check that a campaign's record is whole: nothing lost, doubled or changed.
+
+    Looks at the database's own checksums, at the hash chain of the audit log, at the fingerprints of all accepted
+    judgments, and for items that were judged twice by one person or more often than asked for. It may run while
+    the studio runs. The exit code is 1 if anything is wrong.
+
+    \b
+    $ adjudge campaign verify my-campaign
+    """
+    studio_installed()
+    from adjudge.studio.record.audit import CHECKS
+    from adjudge.studio.record.backup import reading_campaign
+
+    faults = 0
+    with reading_campaign(folder, whole=False) as (loaded, connection):
+        warned(loaded)
+        for name, check in CHECKS.items():
+            found = list(check(connection, loaded))
+            faults += len(found)
+            print(f"{'ok   ' if not found else 'WRONG'}  {name}")
+            for sentence in found[:20]:
+                print(f"         {sentence}")
+            if len(found) > 20:
+                print(f"         and {len(found) - 20:,} more")
+    if faults:
+        raise typer.Exit(1)
+
+
+def invite(
+    folder: Folder,
+    role: Annotated[str, typer.Option(help="judge, reviewer or lead.")] = "judge",
+    name: Annotated[str, typer.Option(help="Whom it is for; they may choose another name.")] = "",
+    count: Annotated[int, typer.Option(min=1, max=1_000, help="How many links.")] = 1,
+    url: Url = LOCAL,
+) -> None:
+    """Print links by which people come in, each to be used once. While the studio runs, its desk makes them.
+
+    \b
+    $ adjudge campaign invite my-campaign --count 20 --url https://judge.example.org
+    """
+    from adjudge.errors import UsageError, quote
+
+    if role not in ("judge", "reviewer", "lead"):
+        raise UsageError(f"--role {quote(role)} is not one of judge, reviewer, lead")
+    studio_installed()
+    from adjudge.studio.studio import open_studio
+    from adjudge.studio.web.serve import invitation_link
+
+    studio = open_studio(folder)
+    try:
+        for _ in range(count):
+            print(f"{url.rstrip('/')}{invitation_link(studio, role, name)}")
+    finally:
+        studio.store.close()

@@ -37,10 +37,10 @@ def check(
     $ adjudge check fit/ labels.csv
     """
     from adjudge.cli.show import console, table
-    from adjudge.models.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
-    from adjudge.models.saved import load
-    from adjudge.score.loo import difference, loo, waic
-    from adjudge.score.replicate import predictive_check
+    from adjudge.inference.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
+    from adjudge.inference.save import load
+    from adjudge.metrics.checks import predictive_check
+    from adjudge.metrics.predictive import difference, loo, waic
 
     found, other = load(fit), None if against is None else load(against)
     given = reading.read(judgments, labels=found.scale.labels, ordinal=found.scale.ordinal)

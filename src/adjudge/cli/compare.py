@@ -11,7 +11,8 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.score.compare import Compared, Comparison
+    from adjudge.metrics.compare import Compared, Comparison
+
 
 SHOWN = ("accuracy", "macro_f1")  # measures that people see with their intervals
 TINY = 0.0005  # p below which three digits show nothing
@@ -61,8 +62,8 @@ def compare(
     """
     from rich.console import Console
 
-    from adjudge.score.compare import compare as run
-    from adjudge.score.compare import truths
+    from adjudge.metrics.compare import compare as run
+    from adjudge.metrics.compare import truths
 
     _refuse_late_surprises(out, format, (judgments, gold))
     table, known = reading.read(judgments), None
@@ -81,8 +82,8 @@ def compare(
 def _refuse_late_surprises(out: str | None, format: str | None, inputs: tuple[str, str | None]) -> None:  # noqa: A002
     """Refuse, before any work is done, what could only go wrong after it."""
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
@@ -100,7 +101,7 @@ def _suffix(path: str) -> str:
 
 def _deliver(found: Comparison, out: str | None, format: str | None) -> None:  # noqa: A002
     """Write the table to a file, print it for machines, or show it to people."""
-    from adjudge.judgments.write import frame, table_text, write_file
+    from adjudge.data.write import frame, table_text, write_file
 
     if out is not None:
         write_file(table_text(frame(found.columns()), _suffix(out)), out)

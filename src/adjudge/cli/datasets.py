@@ -22,9 +22,9 @@ def datasets(
     $ adjudge datasets anesthesia --out labels.csv
     """
     from adjudge.cli.show import console, table
-    from adjudge.judgments.datasets import DATASETS, dataset
-    from adjudge.judgments.rows import judgment_table
-    from adjudge.judgments.write import table_text, write_file
+    from adjudge.data.datasets import DATASETS, dataset
+    from adjudge.data.judgments import judgment_table
+    from adjudge.data.write import table_text, write_file
 
     if name is None:
         rows = [(known.name, known.title, known.citation) for known in DATASETS.values()]

@@ -18,9 +18,9 @@ def draws(
     $ adjudge fit labels.csv --model hybrid-confusion --out fit/
     $ adjudge draws fit/ --out posterior.nc
     """
-    from adjudge.models.export import write_netcdf
-    from adjudge.models.fitted import drawn
-    from adjudge.models.saved import load
+    from adjudge.inference.export import write_netcdf
+    from adjudge.inference.fitted import drawn
+    from adjudge.inference.save import load
 
     found = load(fit)
     write_netcdf(found, out)

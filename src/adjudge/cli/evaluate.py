@@ -11,9 +11,10 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.score.systems import Evaluation, Parts, Span
+    from adjudge.evaluation.evaluate import Evaluation, Parts, Span
 
-MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.score.ranking has it; a test holds them together
+
+MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.metrics.ranking has it; a test holds them together
 VARIANCE = "variance: labels, topics"
 TABLES = ("systems", "pairs", "documents")
 
@@ -21,8 +22,8 @@ TABLES = ("systems", "pairs", "documents")
 def _example(folder: str | None) -> None:
     """Write judgments, two runs and the truth, and stop."""
     if folder is not None:
-        from adjudge.judgments.runs import example
-        from adjudge.judgments.write import write_whole
+        from adjudge.data.runs import example
+        from adjudge.data.write import write_whole
 
         files = example()
         write_whole({name: text.encode() for name, text in files.items()}, folder)
@@ -84,9 +85,9 @@ def evaluate(
     $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit
     """
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
-    from adjudge.score.systems import evaluate as run
+    from adjudge.evaluation.evaluate import evaluate as run
 
     given = [*(runs or ()), *(more or ())]
     if format is not None and format not in FORMATS:
@@ -125,7 +126,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 
 def _deliver(found: Evaluation, out: str | None, format: str | None, table: str) -> None:  # noqa: A002
     """Write what was found to a folder, print a table for machines, or show all to people."""
-    from adjudge.judgments.write import table_text, write_whole
+    from adjudge.data.write import table_text, write_whole
 
     frames = {
         name: _frame(rows, columns)
@@ -151,7 +152,7 @@ def _deliver(found: Evaluation, out: str | None, format: str | None, table: str)
 
 def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Any:
     """Return rows as a frame, which has its columns without any row."""
-    from adjudge.judgments.write import frame
+    from adjudge.data.write import frame
 
     return frame({name: [row[name] for row in rows] for name in columns})
 

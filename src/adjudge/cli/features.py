@@ -11,7 +11,8 @@ from adjudge.cli import options as o
 from adjudge.cli.search import refuse_folder, refuse_target
 
 if TYPE_CHECKING:
-    from adjudge.learn.described import Described
+    from adjudge.learn.describe import Described
+
 
 FORMATS = ("svm", "csv", "jsonl", "parquet")
 
@@ -75,7 +76,7 @@ def features(
     from rich.console import Console
 
     from adjudge.errors import UsageError, quoted
-    from adjudge.learn.described import describe, format_of
+    from adjudge.learn.describe import describe, format_of
     from adjudge.learn.features import known_features
 
     if format is not None and format not in FORMATS:
@@ -100,8 +101,8 @@ def features(
 
 def _deliver(found: Described, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write features, print them for machines, or show people what they are like."""
-    from adjudge.judgments.write import write_file
-    from adjudge.learn.described import format_of
+    from adjudge.data.write import write_file
+    from adjudge.learn.describe import format_of
 
     if out is not None:
         write_file(found.content(format_of(out)), out)

@@ -14,7 +14,8 @@ from adjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from adjudge.cli.show import ClimbProgress
-    from adjudge.models.options import Options
+    from adjudge.inference.options import Options
+
 
 USUAL_SIZE = Large()
 
@@ -111,12 +112,12 @@ def fit(
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ChainProgress, ClimbProgress
-    from adjudge.judgments.gold import read_gold
-    from adjudge.models.choose import fit_chosen
-    from adjudge.models.fit import AUTO, asked
-    from adjudge.models.fit import fit as infer
-    from adjudge.models.options import Options
-    from adjudge.models.registry import model_named
+    from adjudge.data.gold import read_gold
+    from adjudge.inference.fit import AUTO, asked
+    from adjudge.inference.fit import fit as infer
+    from adjudge.inference.options import Options
+    from adjudge.inference.registry import model_named
+    from adjudge.inference.select import fit_chosen
 
     model, by = asked(model, calibrate or ("none" if large.blocks is not None else None))
     if model != AUTO:

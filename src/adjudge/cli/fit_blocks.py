@@ -16,8 +16,9 @@ from adjudge.errors import UsageError, quoted
 if TYPE_CHECKING:
     from adjudge.cli.options import Reading
     from adjudge.engines.engine import Engine
-    from adjudge.engines.fit import FitOnDisk
-    from adjudge.models.options import Options
+    from adjudge.engines.fit_blocks import FitOnDisk
+    from adjudge.inference.options import Options
+
 
 ENGINES = ("threads", "dask", "spark")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -104,9 +105,9 @@ def fit_on_disk(
     """Put files into blocks, fit them, and write what is found."""
     from adjudge.cli.options import label_list
     from adjudge.cli.show import Doing
-    from adjudge.engines.fit import fit_blocks, refuse_in_memory, refuse_same_folder
-    from adjudge.judgments.shelve import Table, shelve
-    from adjudge.judgments.shelve_gold import with_gold
+    from adjudge.data.blocks import with_gold
+    from adjudge.data.make_blocks import Table, shelve
+    from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
 
     room = bytes_of(large.memory)
     large.refuse_unlike()

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from adjudge.judges.cards import Agreement, Card, Cards
-    from adjudge.judges.evidence import Estimate
-    from adjudge.judges.held import Held
-    from adjudge.judges.items import SecondLooks
+    from adjudge.diagnostics.cards import Agreement, Card, Cards
+    from adjudge.diagnostics.evidence import Estimate
+    from adjudge.diagnostics.known_truths import Held
+    from adjudge.diagnostics.second_looks import SecondLooks
+
 
 WHOLE = 400  # characters of a sentence: all of it
 HEAD = ("judge", "judgments", "right", "informedness", "bits", "P(chance)", "in a sentence")
@@ -79,14 +80,13 @@ def judges(
     $ adjudge judges fit/ --judge j2 --truth crowd/truth.csv
     $ adjudge judges fit/ --format csv
     """
-    from adjudge.cli.kept import kept_judgments
-    from adjudge.cli.output import refuse_late_surprises
+    from adjudge.cli.output import kept_judgments, refuse_late_surprises
     from adjudge.cli.show import console
+    from adjudge.data.write import FORMATS
+    from adjudge.diagnostics.confusions import confusions
+    from adjudge.diagnostics.second_looks import second_looks
     from adjudge.errors import UsageError, quoted
-    from adjudge.judges.confusions import confusions
-    from adjudge.judges.items import second_looks
-    from adjudge.judgments.write import FORMATS
-    from adjudge.models.saved import load
+    from adjudge.inference.save import load
     from adjudge.report.case import case_of
 
     if sort not in SORTS:
@@ -120,7 +120,7 @@ def judges(
 
 def _print(table: Any, format: str) -> None:  # noqa: A002
     """Print a table for machines."""
-    from adjudge.judgments.write import table_text
+    from adjudge.data.write import table_text
 
     sys.stdout.buffer.write(table_text(table, format))
     sys.stdout.buffer.flush()

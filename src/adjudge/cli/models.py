@@ -10,7 +10,7 @@ def models() -> None:
     $ adjudge models
     """
     from adjudge.cli.show import console, table
-    from adjudge.models.registry import MODELS
+    from adjudge.inference.registry import MODELS
 
     rows = [(model.name, model.needs, model.summary, model.paper) for model in MODELS.values()]
     console().print(table("Models", ("name", "labels", "what it assumes", "paper"), rows, longest=999))

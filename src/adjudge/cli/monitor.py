@@ -12,9 +12,10 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.judges.times import UnreadableTimeError
-    from adjudge.judgments.table import Judgments
-    from adjudge.models.record import Fit
+    from adjudge.data.judgments import Judgments
+    from adjudge.diagnostics.times import UnreadableTimeError
+    from adjudge.inference.result import Fit
+
 
 FORMATS = ("csv", "jsonl")
 
@@ -43,49 +44,49 @@ class Section:
 
 def _untimed(asked: Asked) -> str:
     """Say that there are no times."""
-    from adjudge.judges.times import WITHOUT, untimed
+    from adjudge.diagnostics.times import WITHOUT, untimed
 
     return f"{WITHOUT} (give --judgments and --time)" if untimed(asked.judgments) == WITHOUT else ""
 
 
 def _drift(asked: Asked) -> Any:
     """Find changes."""
-    from adjudge.judges.drift import drift
+    from adjudge.diagnostics.drift import drift
 
     return drift(asked.fit, asked.judgments)
 
 
 def _chart(asked: Asked) -> Any:
     """Find batches that are out of control."""
-    from adjudge.judges.chart import control_chart
+    from adjudge.diagnostics.control_chart import control_chart
 
     return control_chart(asked.fit, asked.judgments)
 
 
 def _streaks(asked: Asked) -> Any:
     """Find streaks of one label."""
-    from adjudge.judges.streaks import streaks
+    from adjudge.diagnostics.streaks import streaks
 
     return streaks(asked.fit, asked.judgments)
 
 
 def _pairs(asked: Asked) -> Any:
     """Find pairs who agree too much."""
-    from adjudge.judges.collusion import collusion
+    from adjudge.diagnostics.collusion import collusion
 
     return collusion(asked.fit, asked.judgments)
 
 
 def _gold(asked: Asked) -> Any:
     """Hold judges against gold."""
-    from adjudge.judges.monitor import monitored
+    from adjudge.diagnostics.monitor import monitored
 
     return monitored(asked.judgments, asked.gold)
 
 
 def _new(asked: Asked) -> Any:
     """Score new work."""
-    from adjudge.judges.monitor import new_work
+    from adjudge.diagnostics.monitor import new_work
 
     scale = asked.fit.scale
     return new_work(asked.fit, asked.reading.read(str(asked.new), labels=scale.labels, ordinal=scale.ordinal))
@@ -173,10 +174,10 @@ def monitor(
     $ adjudge monitor fit/ --gold crowd/gold.csv --new crowd/labels.csv
     $ adjudge monitor fit/ --show drift --format csv
     """
-    from adjudge.cli.kept import kept_judgments
+    from adjudge.cli.output import kept_judgments
+    from adjudge.diagnostics.times import UnreadableTimeError
     from adjudge.errors import UsageError, quoted
-    from adjudge.judges.times import UnreadableTimeError
-    from adjudge.models.saved import load
+    from adjudge.inference.save import load
 
     if show is not None and show not in SECTIONS:
         raise UsageError(f"--show {show!r} is not one of {quoted(SECTIONS)}")
@@ -206,8 +207,8 @@ def _truths(fit: Fit, gold: str | None) -> Any:
 
 def _print(asked: Asked, name: str, format: str) -> None:  # noqa: A002
     """Print one section's table for machines."""
+    from adjudge.data.write import table_text
     from adjudge.errors import UsageError
-    from adjudge.judgments.write import table_text
 
     reason = SECTIONS[name].missing(asked)
     if reason:
@@ -220,7 +221,7 @@ def _show(asked: Asked, sections: Mapping[str, Section], rows: int) -> None:
     """Print sections for people."""
     from adjudge.cli.show import console, table
     from adjudge.errors import UsageError
-    from adjudge.models.fitted import as_fitted
+    from adjudge.inference.fitted import as_fitted
 
     as_fitted(asked.fit, asked.judgments)  # others are refused before anything is said
     screen = console()
@@ -245,9 +246,9 @@ def _show(asked: Asked, sections: Mapping[str, Section], rows: int) -> None:
 
 def _pointed(error: UnreadableTimeError, table: str | None, reading: o.Reading) -> UnreadableTimeError:
     """Return the error with the row of the table, where there is one that can be read again."""
-    from adjudge.judges.times import UnreadableTimeError
-    from adjudge.judgments.columns import find_columns
-    from adjudge.judgments.read import open_source
+    from adjudge.data.columns import find_columns
+    from adjudge.data.read import open_source
+    from adjudge.diagnostics.times import UnreadableTimeError
 
     if table is None or table == "-":
         return error

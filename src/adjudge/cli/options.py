@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from adjudge.judgments.table import Judgments
-    from adjudge.models.chains import Run
-    from adjudge.models.prior import Prior
+    from adjudge.data.judgments import Judgments
+    from adjudge.inference.chains import Run
+    from adjudge.inference.prior import Prior
+
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 Table: TypeAlias = Annotated[
@@ -104,7 +105,7 @@ class Reading:
 
     def read(self, path: str, **instead: Any) -> Judgments:
         """Read the table, with what is to hold instead of an option."""
-        from adjudge.judgments.read import read
+        from adjudge.data.read import read
 
         given = {**vars(self), "labels": label_list(self.labels), **instead}
         return read(path, format=given.pop("input_format"), **given)
@@ -126,7 +127,7 @@ class Sampling:
 
     def run(self) -> Run | None:
         """Return the run, None where nothing was asked for."""
-        from adjudge.models.chains import Run
+        from adjudge.inference.chains import Run
 
         return Run(**vars(self)) if self != USUAL_RUN else None
 
@@ -171,7 +172,7 @@ class Believing:
 
     def prior(self) -> Prior | None:
         """Return the prior, None where nothing was asked for."""
-        from adjudge.models.prior import Prior, read_rows
+        from adjudge.inference.prior import Prior, read_rows
 
         given = {"trust": self.trust, "decay": self.decay, "least": self.least_kappa}
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -5,22 +5,74 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.cli.kept import JUDGMENTS
+import polars as pl
+
 from adjudge.cli.show import show_fit
-from adjudge.errors import InputError, UsageError, quoted
-from adjudge.judgments.rows import judgment_table
-from adjudge.judgments.write import FORMATS, frame, table_text, write_whole
-from adjudge.models.parts import LABELS
-from adjudge.models.saved import FILES as SAVED
-from adjudge.models.saved import SOME
-from adjudge.models.trec import FILES
+from adjudge.data.judgments import judgment_table
+from adjudge.data.write import FORMATS, frame, table_text, write_whole
+from adjudge.errors import InputError, MissingExtra, UsageError, quoted
+from adjudge.inference.export import FILES
+from adjudge.inference.save import FILES as SAVED
+from adjudge.inference.save import LABELS, SOME
 
 if TYPE_CHECKING:
-    from adjudge.judgments.table import Judgments
-    from adjudge.models.record import Fit
+    from adjudge.cli.options import Reading
+    from adjudge.data.judgments import Judgments
+    from adjudge.inference.result import Fit
+
+
+# Optional parts: said in one line where they are missing.
+
+STUDIO = ("fastapi", "uvicorn", "jinja2", "multipart", "sqlalchemy", "argon2", "itsdangerous", "nh3", "pypdf")
+
+
+def studio_installed() -> None:
+    """Refuse where the studio's packages are not installed, with the line to type."""
+    if not all(find_spec(name) for name in STUDIO):
+        raise MissingExtra("'adjudge[studio]'", "the studio")
+
+
+# The judgments that a saved fit was made from: kept beside it, or given again.
+
+JUDGMENTS = "judgments.parquet"
+
+
+def kept_judgments(folder: str, fit: Fit, table: str | None, reading: Reading) -> Judgments:
+    """Return the judgments of a fit: the table that is given or, without one, what lies in the fit's folder."""
+    from adjudge.cli.options import USUAL
+    from adjudge.data.read import read
+    from adjudge.inference.fitted import as_fitted
+
+    labels, ordinal = fit.scale.labels, fit.scale.ordinal
+    kept = Path(folder) / JUDGMENTS
+    if table is not None:
+        given = reading.read(table, labels=labels, ordinal=ordinal)
+        as_fitted(fit, given)  # says what it has never met
+        if kept.is_file() and not _same(given, read(str(kept), labels=labels, ordinal=ordinal)):
+            raise UsageError(f"{table} does not hold the judgments that {folder} was fitted to, which lie in it")
+        return given
+    if not kept.is_file():
+        raise UsageError(
+            f"{folder} holds no {JUDGMENTS}: give the table that it was fitted to (--judgments labels.csv)"
+        )
+    asked = [name for name, value in vars(reading).items() if value != vars(USUAL)[name]]
+    if asked:
+        option = asked[0].replace("_", "-")
+        raise UsageError(f"--{option} is for a table that is given: --judgments labels.csv --{option} ...")
+    return read(str(kept), labels=labels, ordinal=ordinal)
+
+
+def _same(one: Judgments, other: Judgments) -> bool:
+    """Whether two tables hold the same judgments, in any order: one may have times that the other has not."""
+    from adjudge.data.judgments import judgment_table
+
+    names = ("item", "judge", "label")
+    tables = [judgment_table(each).select(pl.col(names).cast(pl.String)).sort(names) for each in (one, other)]
+    return tables[0].equals(tables[1])
 
 
 DRAWN = ("matrices.csv", "prevalence.csv", "ranks.csv")  # of a sampled fit, with intervals
@@ -37,7 +89,7 @@ def deliver(
     """Write a fit to a folder, beside what it was made from, print it for machines, or show it to people."""
     content = None if format is None else _printed(fit, format)  # before anything is written: it may be refused
     if out is not None:
-        from adjudge.models.saved import saved_files
+        from adjudge.inference.save import saved_files
 
         tables = {"labels.csv": fit.label_columns(), "judges.csv": fit.judge_columns()}
         texts = {name: table_text(frame(columns), "csv") for name, columns in tables.items()}

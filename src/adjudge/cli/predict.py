@@ -31,8 +31,8 @@ def predict(
     """
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.errors import UsageError
-    from adjudge.models.predict import predict as infer
-    from adjudge.models.saved import load
+    from adjudge.inference.predict import predict as infer
+    from adjudge.inference.save import load
 
     refuse_late_surprises(out, format, (judgments,))
     if out is not None and os.path.realpath(out) == os.path.realpath(fit):

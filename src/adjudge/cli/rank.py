@@ -11,7 +11,8 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.models.ranking import Ranking
+    from adjudge.models.ranking.rank import Ranking
+
 
 FILE = "ranking.csv"
 EXAMPLE = {"ann": "abcde", "bob": "abdce", "cy": "bacd", "dee": "abce", "eve": "dceba"}  # a judge's items, best first
@@ -20,7 +21,7 @@ EXAMPLE = {"ann": "abcde", "bob": "abdce", "cy": "bacd", "dee": "abce", "eve": "
 def _example(path: str | None) -> None:
     """Write a small table of rankings and stop."""
     if path is not None:
-        from adjudge.judgments.write import write_file
+        from adjudge.data.write import write_file
 
         rows = [f"t1,{item},{judge},{place}" for judge, order in EXAMPLE.items() for place, item in enumerate(order, 1)]
         write_file("\n".join(["topic,item,judge,rank", *rows, ""]).encode(), path)
@@ -103,9 +104,9 @@ def rank(
     $ adjudge rank ranks.csv --method borda --format csv
     """
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
-    from adjudge.models.ranking import rank as combine
+    from adjudge.models.ranking.rank import rank as combine
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
@@ -135,7 +136,7 @@ def rank(
 
 def _deliver(found: Ranking, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write a ranking to a folder, print it for machines, or show it to people."""
-    from adjudge.judgments.write import frame, table_text, write_whole
+    from adjudge.data.write import frame, table_text, write_whole
 
     tables = {FILE: frame(found.item_columns()), "judges.csv": frame(found.judge_columns())}
     if out is not None:
@@ -154,7 +155,7 @@ def _deliver(found: Ranking, out: str | None, format: str | None, rows: int) -> 
 def _show(found: Ranking, rows: int) -> None:
     """Print the ranking, the judges who agree most with it first, and how it was found."""
     from adjudge.cli.show import console, table
-    from adjudge.judgments.write import frame
+    from adjudge.data.write import frame
 
     items, judges = frame(found.item_columns()), frame(found.judge_columns())
     shown = judges.sort("tau", descending=True, nulls_last=True, maintain_order=True).head(rows)

@@ -51,10 +51,10 @@ def report(
     $ adjudge report fit/
     $ adjudge report fit/ --truth crowd/truth.csv --figures pictures/
     """
-    from adjudge.cli.kept import kept_judgments
+    from adjudge.cli.output import kept_judgments
     from adjudge.cli.show import Doing
-    from adjudge.judgments.write import write_file, write_whole
-    from adjudge.models.saved import load
+    from adjudge.data.write import write_file, write_whole
+    from adjudge.inference.save import load
     from adjudge.report.case import case_of
     from adjudge.report.document import document
     from adjudge.report.gallery import figure_files

@@ -7,14 +7,20 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import polars as pl
 import typer
 
 from adjudge.cli import options as o
 from adjudge.cli.search import refuse_target
+from adjudge.data.runs import read_run, run_text
+from adjudge.data.simulate import simulate
+from adjudge.data.write import table_text
 
 if TYPE_CHECKING:
     from adjudge.learn.judge_again import JudgeAgain
     from adjudge.learn.training import Trained
+
 
 rerank = typer.Typer(
     no_args_is_help=True,
@@ -43,8 +49,7 @@ SHOWN = 10  # features of a ranker that people see
 def _example(folder: str | None) -> None:
     """Write judgments, features, a run and the truth, and stop."""
     if folder is not None:
-        from adjudge.judgments.write import write_whole
-        from adjudge.learn.rerank_example import example
+        from adjudge.data.write import write_whole
 
         files = example()
         write_whole(files, folder)
@@ -110,9 +115,9 @@ def train(
     $ adjudge rerank train rerank/features.csv --fit rerank/fit --out rerank/svm --run rerank/svm.run
     $ adjudge evaluate --fit rerank/fit rerank/bm25.run rerank/svm.run
     """
+    from adjudge.data.runs import run_text
+    from adjudge.data.write import write_file
     from adjudge.errors import UsageError
-    from adjudge.judgments.runs import run_text
-    from adjudge.judgments.write import write_file
     from adjudge.learn.feature_file import read_features
     from adjudge.learn.training import ranker_named
     from adjudge.learn.training import train as learned
@@ -150,10 +155,10 @@ def apply(
     \b
     $ adjudge rerank apply rerank/svm rerank/features.csv --out rerank/again.run
     """
-    from adjudge.judgments.runs import run_text
-    from adjudge.judgments.write import write_file
+    from adjudge.data.runs import run_text
+    from adjudge.data.write import write_file
     from adjudge.learn.feature_file import read_features
-    from adjudge.learn.saved_ranker import load_ranker
+    from adjudge.learn.ranker import load_ranker
 
     refuse_target(out, _read(features))
     known, table = load_ranker(ranker), read_features(features)
@@ -186,10 +191,10 @@ def again(
     \b
     $ adjudge rerank again rerank/features.csv --fit rerank/fit --budget 50 --out rerank/pool.csv
     """
-    from adjudge.cli.kept import kept_judgments
-    from adjudge.judgments.write import write_file
+    from adjudge.cli.output import kept_judgments
+    from adjudge.data.write import write_file
+    from adjudge.inference.save import load
     from adjudge.learn.judge_again import judge_again
-    from adjudge.models.saved import load
 
     refuse_target(out, _read(features, judgments))
     known = load(fit)
@@ -244,8 +249,8 @@ def _cost(text: str | None) -> float | str | None:
 
 def _lesson(table: Any, fit: str | None, learn: str, weights: str | None, grades: str | None) -> Any:
     """Return what is learned from."""
-    from adjudge.learn.lessons import from_fit, from_grades, from_weights
-    from adjudge.models.saved import load
+    from adjudge.inference.save import load
+    from adjudge.learn.training import from_fit, from_grades, from_weights
 
     if fit is not None:
         return from_fit(table, load(fit), learn)
@@ -315,3 +320,34 @@ def _show_again(found: JudgeAgain) -> None:
     if found.unjudged:
         topics, these = len(found.unjudged), quoted(found.unjudged)
         print(f"topics of which nobody judged a document: {topics:,} ({these}), with {named:,} of these documents")
+
+
+# Small files to try: a crowd on documents of topics, features of these, a first run, and the truth.
+
+TOPICS, DOCUMENTS, JUDGES = 30, 12, 15
+FEATURES = {"bm25": 1.0, "overlap": 0.8, "match": 0.6, "length": 0.0}  # by how much each tells the truth
+
+
+def example(seed: int = 0) -> dict[str, bytes]:
+    """Return judgments, features, the run by the first feature, and the truth as qrels."""
+    crowd = simulate("rerank", seed, topics=TOPICS, items=TOPICS * DOCUMENTS, judges=JUDGES, noise=0.2, gold=0)
+    judgments, rng = crowd.judgments, np.random.default_rng(seed)
+    assert judgments.topics is not None  # the design has them
+    assert judgments.topic is not None
+    topic, document = judgments.topics.gather(judgments.topic).cast(str), judgments.items.cast(str)
+    head = {"topic": topic, "document": document}
+    told = {name: (good * crowd.truth + rng.normal(size=topic.len())).round(4) for name, good in FEATURES.items()}
+    said = {
+        "item": document.gather(judgments.item()),
+        "topic": topic.gather(judgments.item()),
+        "judge": judgments.judges.gather(judgments.judge),
+        "label": judgments.label.astype(np.int64),
+    }
+    first = read_run(pl.DataFrame({**head, "score": told["bm25"]}), "bm25")
+    qrels = zip(topic.to_list(), document.to_list(), crowd.truth.tolist(), strict=True)
+    return {
+        "labels.csv": table_text(pl.DataFrame(said), "csv"),
+        "features.csv": table_text(pl.DataFrame({**head, **told}), "csv"),
+        "bm25.run": run_text(first).encode(),
+        "truth.qrels": "".join(f"{t} 0 {d} {grade}\n" for t, d, grade in qrels).encode(),
+    }

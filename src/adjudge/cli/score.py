@@ -11,10 +11,11 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.score.runs import RunScores
+    from adjudge.metrics.run_scores import RunScores
 
-BOUND = 1e-3  # as adjudge.score.probabilities has it; a test holds them together
-MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.score.ranking has it
+
+BOUND = 1e-3  # as adjudge.metrics.probabilities has it; a test holds them together
+MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.metrics.ranking has it
 NOTE = 100  # characters of what is said with a value
 
 
@@ -93,9 +94,9 @@ def score(
     $ adjudge score search/bm25.run search/dense.run search/truth.qrels
     """
     from adjudge.cli.show import show_scores
+    from adjudge.data.runs import is_run
     from adjudge.errors import UsageError
-    from adjudge.judgments.runs import is_run
-    from adjudge.score.labels import scores
+    from adjudge.metrics.labels import scores
 
     if ranking.measures is not None or any(is_run(path) for path in answers):
         _score_runs(answers, gold, ranking)
@@ -120,9 +121,9 @@ def score(
 def _score_runs(runs: list[str], grades: str, ranking: Ranking) -> None:
     """Score runs, and print what is found for people or for machines."""
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS, frame, table_text
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS, frame, table_text
-    from adjudge.score.runs import score_runs
+    from adjudge.metrics.run_scores import score_runs
 
     if ranking.format is not None and ranking.format not in FORMATS:
         raise UsageError(f"format {ranking.format!r} is not one of {quoted(FORMATS)}")

@@ -11,8 +11,9 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.judgments.runs import System
+    from adjudge.data.runs import System
     from adjudge.learn.search import Index
+
 
 FORMATS = ("trec", "csv", "jsonl", "parquet")
 EXAMPLE = {
@@ -26,7 +27,7 @@ EXAMPLE = {
 def _example(folder: str | None) -> None:
     """Write a few passages and queries, and stop."""
     if folder is not None:
-        from adjudge.judgments.write import write_whole
+        from adjudge.data.write import write_whole
 
         write_whole({name: text.encode() for name, text in EXAMPLE.items()}, folder)
         print(f"wrote {', '.join(EXAMPLE)} to {folder}")
@@ -147,8 +148,8 @@ def refuse_folder(option: str, folder: str | None) -> None:
 def _deliver(found: System, queries: int, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write a run, print it for machines, or show its first rows to people."""
     from adjudge.cli.show import console, table
-    from adjudge.judgments.runs import run_text
-    from adjudge.judgments.write import table_text, write_file
+    from adjudge.data.runs import run_text
+    from adjudge.data.write import table_text, write_file
 
     if out is not None:
         write_file(run_text(found).encode(), out)

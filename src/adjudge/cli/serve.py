@@ -40,7 +40,7 @@ def serve(
     import contextlib
     import tempfile
 
-    from adjudge.cli.extras import studio_installed
+    from adjudge.cli.output import studio_installed
     from adjudge.errors import UsageError, quote
 
     if folder is None and not demo:
@@ -48,7 +48,7 @@ def serve(
     if url is not None and not url.startswith(("http://", "https://")):
         raise UsageError(f"--url {quote(url)}, expected an address that begins with http:// or https://")
     studio_installed()
-    from adjudge.collect.web import serve as serving
+    from adjudge.studio.web import serve as serving
 
     with contextlib.ExitStack() as stack:
         serving.free_port(host, port)
@@ -79,9 +79,8 @@ def _demonstrate(place: str) -> None:
     """Put the demo campaign into a folder, with judges who have been at work, unless it is there already."""
     from pathlib import Path
 
-    from adjudge.collect.demo_work import simulate_demo
-    from adjudge.collect.files.demo import is_demo, make_demo
     from adjudge.errors import UsageError, quote
+    from adjudge.studio.demo import is_demo, make_demo, simulate_demo
 
     if not (Path(place) / "campaign.toml").exists():
         make_demo(place)

@@ -12,13 +12,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.judgments.write import frame
+from adjudge.data.write import frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adjudge.models.record import Fit
-    from adjudge.score.labels import Scores
+    from adjudge.inference.result import Fit
+    from adjudge.metrics.labels import Scores
+
 
 WIDTH = 110  # where there is no screen to fit
 CELLS = 10  # labels beyond which a matrix is no longer read on a screen

@@ -32,10 +32,10 @@ def simulate(
     $ adjudge simulate liu-wang --size items=200 --size gold=50 --out crowd/
     """
     from adjudge.cli.show import console, table
+    from adjudge.data.simulate import DESIGNS
+    from adjudge.data.simulate import simulate as draw
+    from adjudge.data.write import frame, table_text, write_whole
     from adjudge.errors import UsageError
-    from adjudge.judgments.simulate import DESIGNS
-    from adjudge.judgments.simulate import simulate as draw
-    from adjudge.judgments.write import frame, table_text, write_whole
 
     if design is None:
         rows = [(known.name, known.summary, ", ".join(known.sizes)) for known in DESIGNS.values()]

@@ -14,8 +14,8 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.judgments.table import Judgments
-    from adjudge.models.record import Fit
+    from adjudge.data.judgments import Judgments
+    from adjudge.inference.result import Fit
 
 
 @o.reads_judgments("labels", "ordinal")
@@ -64,9 +64,9 @@ def update(
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ClimbProgress
     from adjudge.errors import InputError
-    from adjudge.models.saved import load
-    from adjudge.models.update import other_advice
-    from adjudge.models.update import update as go_on
+    from adjudge.inference.save import load
+    from adjudge.inference.update import other_advice
+    from adjudge.inference.update import update as go_on
 
     target = fit if out is None else out
     refuse_late_surprises(target, format, (judgments, data, gold))
@@ -98,8 +98,8 @@ def update(
 
 def _fitted(folder: str, fit: Fit, table: str | None, reading: o.Reading) -> Judgments | None:
     """Return the judgments of a fit, None where it has them in its codes or nobody knows them."""
-    from adjudge.cli.kept import JUDGMENTS, kept_judgments
-    from adjudge.judgments.read import open_source
+    from adjudge.cli.output import JUDGMENTS, kept_judgments
+    from adjudge.data.read import open_source
 
     if table is not None:
         return reading.read(table, labels=fit.scale.labels, ordinal=fit.scale.ordinal)

@@ -87,8 +87,8 @@ def weights(
     $ adjudge weights --fit fit/ --kind margin --format csv
     """
     from adjudge.cli.output import refuse_late_surprises
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
 
     given = {"scheme": scheme, "trust": trust, "trust_table": trust_table, "agreement": agreement, "positive": positive}
     _refuse_mixed(judgments, fit, kind, [name for name, value in given.items() if value is not None], reading)
@@ -141,8 +141,8 @@ def _of_judgments(path: str, given: dict[str, str | None], reading: o.Reading, m
 
 def _of_fit(folder: str, kind: str, mean_one: bool) -> Weights:
     """Return weights by what a saved fit is sure of."""
-    from adjudge.learn.posterior import posterior_weights
-    from adjudge.models.saved import load
+    from adjudge.inference.save import load
+    from adjudge.learn.posterior_weights import posterior_weights
 
     known = load(folder)
     if not known.converged:
@@ -152,8 +152,8 @@ def _of_fit(folder: str, kind: str, mean_one: bool) -> Weights:
 
 def _suffix(out: str, inputs: tuple[str | None, ...]) -> str:
     """Return the format that a file's name asks for, refusing others, and a file that is read here."""
+    from adjudge.data.write import FORMATS
     from adjudge.errors import UsageError, quoted
-    from adjudge.judgments.write import FORMATS
 
     kept = Path(out).suffix.removeprefix(".").lower()
     if kept not in FORMATS:
@@ -165,7 +165,7 @@ def _suffix(out: str, inputs: tuple[str | None, ...]) -> str:
 
 def _deliver(found: Weights, judges: bool, out: str | None, kept: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write the weights to a file, print them for machines, or show them to people."""
-    from adjudge.judgments.write import frame, table_text, write_file
+    from adjudge.data.write import frame, table_text, write_file
 
     table = _judges(found) if judges else frame(found.item_columns())
     if out is not None and kept is not None:
@@ -182,7 +182,7 @@ def _deliver(found: Weights, judges: bool, out: str | None, kept: str | None, fo
 def _show(found: Weights, judges: bool, rows: int) -> None:
     """Print the items that weigh most and least, and the judges, those who weigh most first."""
     from adjudge.cli.show import console, table
-    from adjudge.judgments.write import frame
+    from adjudge.data.write import frame
 
     screen, items = console(), frame(found.item_columns()).sort("weight", descending=True, maintain_order=True)
     lines, some = items.rows(), ""
@@ -203,7 +203,7 @@ def _show(found: Weights, judges: bool, rows: int) -> None:
 
 def _judges(found: Weights) -> Any:
     """Return the table of judges, without a column of which nothing is known."""
-    from adjudge.judgments.write import frame
+    from adjudge.data.write import frame
 
     known = frame(found.judge_columns)
     return known.select(column for column in known if not (column.dtype.is_float() and column.is_nan().all()))

@@ -21,11 +21,11 @@ from typing import Any, Self
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.data.read import read
 from adjudge.errors import InputError, MissingExtra, UsageError
-from adjudge.judgments.read import read
-from adjudge.models.fit import fit
-from adjudge.models.predict import predict
-from adjudge.models.record import Fit
+from adjudge.inference.fit import fit
+from adjudge.inference.predict import predict
+from adjudge.inference.result import Fit
 
 try:
     import pandas as pd

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from adjudge.judgments.blocks import MANIFEST, Blocks
-from adjudge.judgments.write import write_file
-from adjudge.models.base import Params
-from adjudge.models.drive import Here
-from adjudge.models.options import Options
+from adjudge.data.blocks import MANIFEST, Blocks
+from adjudge.data.write import write_file
+from adjudge.inference.em import Here
+from adjudge.inference.options import Options
+from adjudge.inference.params import Params
 
 EVERY = 20.0  # seconds between two, at least: what is lost when a run is killed
 

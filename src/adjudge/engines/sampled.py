@@ -19,23 +19,21 @@ from typing import Any
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.blocks import Blocks
+from adjudge.data.write import write_file
 from adjudge.engines.checkpoint import Checkpoint
 from adjudge.engines.engine import Engine
 from adjudge.engines.steps import Asked, Averaged, Rows, averaged, gold_counted, state_file, truths_drawn, voted
 from adjudge.errors import UsageError
-from adjudge.judgments.blocks import Blocks
-from adjudge.judgments.write import write_file
+from adjudge.inference.chains import Draws, Run, sample
+from adjudge.inference.em import Climb, Progress
+from adjudge.inference.gibbs import diffuse
+from adjudge.inference.model import Model
+from adjudge.inference.prior import Prior
+from adjudge.inference.sampling import Sizes, Watch, ended, means, named, refuse_run, warn
+from adjudge.inference.save import about_to_write
 from adjudge.kernels.block import Tally
-from adjudge.kernels.chances import new_key
-from adjudge.kernels.sweep import NOT_KEPT
-from adjudge.models.base import Model
-from adjudge.models.chains import Draws, Run, sample
-from adjudge.models.draw import Sizes, ended, means, named, refuse_run, warn
-from adjudge.models.drive import Climb, Progress
-from adjudge.models.gibbs import diffuse
-from adjudge.models.parts import about_to_write
-from adjudge.models.prior import Prior
-from adjudge.models.watch import Watch
+from adjudge.kernels.sweep import NOT_KEPT, new_key
 
 STATES = "states"
 

@@ -16,21 +16,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adjudge.data.blocks import MANIFEST, Blocks
+from adjudge.data.make_blocks import BLOCK
+from adjudge.data.scale import Label
 from adjudge.engines.checkpoint import EVERY
-from adjudge.engines.engine import Address, Step, runs, tally_of
-from adjudge.engines.fit import FitOnDisk, fit_blocks
-from adjudge.engines.sent import Sent
+from adjudge.engines.engine import Address, Sent, Step, runs, tally_of
+from adjudge.engines.fit_blocks import FitOnDisk, fit_blocks
 from adjudge.engines.spark_frames import Lake, eager_gold, shelved
 from adjudge.engines.spark_session import classic, refuse_other_master, session_of, spoken
 from adjudge.errors import AdjudgeError, InputError
-from adjudge.judgments.blocks import MANIFEST, Blocks
-from adjudge.judgments.scale import Label
-from adjudge.judgments.shelve import BLOCK
+from adjudge.inference.em import Progress
+from adjudge.inference.options import Options
+from adjudge.inference.registry import model_named
+from adjudge.inference.save import LABELS
 from adjudge.kernels.block import Tally, add
-from adjudge.models.drive import Progress
-from adjudge.models.options import Options
-from adjudge.models.parts import LABELS
-from adjudge.models.registry import model_named
 
 TASKS = 2  # a core of the cluster: more would cost more than a slow worker does
 SMALL = 1 << 19  # bytes of params that go along with every task; beyond, they are broadcast

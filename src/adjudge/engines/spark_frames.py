@@ -24,9 +24,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes
-from adjudge.engines.spark_session import spoken, without_pandas
-from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, quote
-from adjudge.judgments.blocks import (
+from adjudge.data.blocks import (
     MANIFEST,
     Blocks,
     Part,
@@ -38,12 +36,14 @@ from adjudge.judgments.blocks import (
     parquet,
     vouch,
 )
-from adjudge.judgments.columns import find_columns
-from adjudge.judgments.encode import Coded, code_columns, scale_codes, weights_of
-from adjudge.judgments.scale import Label, Scale
-from adjudge.judgments.shelve import MOST, whole_items
-from adjudge.judgments.source import Source
-from adjudge.judgments.write import write_file
+from adjudge.data.columns import find_columns
+from adjudge.data.encode import Coded, code_columns, scale_codes, weights_of
+from adjudge.data.make_blocks import MOST, whole_items
+from adjudge.data.scale import Label, Scale
+from adjudge.data.source import Source
+from adjudge.data.write import write_file
+from adjudge.engines.spark_session import spoken, without_pandas
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, quote
 
 TABLE = "table"
 NAMED = ("judge", "label", "topic")

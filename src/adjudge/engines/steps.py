@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.blocks import Blocks
+from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.engine import Step
-from adjudge.judgments.blocks import Blocks
-from adjudge.judgments.write import frame, table_text, write_file
+from adjudge.inference.components import winners
+from adjudge.inference.gibbs import voted_by_chance
+from adjudge.inference.model import Model
+from adjudge.inference.options import Options
+from adjudge.inference.params import Assign, Params
+from adjudge.inference.registry import model_named
+from adjudge.inference.result import Fit
+from adjudge.inference.sampling import of_gold
+from adjudge.inference.save import LABELS
+from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.chances import Key
-from adjudge.kernels.sweep import swept
+from adjudge.kernels.sweep import Key, swept
 from adjudge.kernels.truth import count, truth_posterior
-from adjudge.models.assign import winners
-from adjudge.models.base import Assign, Model, Params
-from adjudge.models.draw import of_gold
-from adjudge.models.gibbs import voted_by_chance
-from adjudge.models.options import Options
-from adjudge.models.parts import LABELS
-from adjudge.models.record import Fit
-from adjudge.models.registry import model_named
-from adjudge.models.ties import settled
 
 
 class Asked(NamedTuple):

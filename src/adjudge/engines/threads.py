@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from adjudge.data.blocks import Blocks
 from adjudge.engines.engine import Step
-from adjudge.judgments.blocks import Blocks
+from adjudge.inference.fit import cores
 from adjudge.kernels.block import Tally, add
-from adjudge.models.fit import cores
 
 
 class Threads:

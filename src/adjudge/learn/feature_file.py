@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
+from adjudge.data.read import content_of, open_source
+from adjudge.data.runs import System, read_run
+from adjudge.data.source import display_name, text_of
 from adjudge.errors import InputError, quote, quoted
-from adjudge.judgments.read import content_of, open_source
-from adjudge.judgments.runs import System, read_run
-from adjudge.judgments.source import display_name, text_of
 
 LETOR = (".svm", ".svmlight", ".letor")
 NAMES = {"topic": ("topic", "qid", "query_id", "question"), "document": ("document", "docno", "passage", "item")}

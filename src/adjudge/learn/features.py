@@ -22,18 +22,27 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats, frozen
+from adjudge.data.write import write_file
 from adjudge.errors import InputError, UsageError, quote
-from adjudge.judgments.write import write_file
-from adjudge.learn import answer_types, asking, lengths, okapi, overlap, sequence, text, topics_model
+from adjudge.learn import questions, similarity, text
 from adjudge.learn.array_file import read_arrays
-from adjudge.learn.encoded import Encoded, encoded, topic_codes
-from adjudge.learn.feature import Feature
 from adjudge.learn.passages import read_passages
+from adjudge.learn.text import Encoded, Feature, encoded, topic_codes
 
 Progress: TypeAlias = Callable[[int, int, str], None]  # told how many features are done, of how many, and which
 
-ROOMS = (overlap, sequence, okapi, lengths, topics_model, answer_types, asking)
-FEATURES: Mapping[str, Feature] = {feature.name: feature for room in ROOMS for feature in room.FEATURES}
+FEATURES: Mapping[str, Feature] = {
+    feature.name: feature
+    for feature in (
+        *similarity.OVERLAP_FEATURES,
+        *similarity.SEQUENCE_FEATURES,
+        *similarity.OKAPI_FEATURES,
+        *similarity.LENGTH_FEATURES,
+        *similarity.TOPICS_MODEL_FEATURES,
+        *questions.ANSWER_TYPE_FEATURES,
+        *questions.ASKING_FEATURES,
+    )
+}
 GROUPS = tuple(dict.fromkeys(feature.group for feature in FEATURES.values()))
 
 

@@ -26,14 +26,13 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
+from adjudge.diagnostics.evidence import gathered, typical_matrix
 from adjudge.errors import UsageError
-from adjudge.judges.evidence import gathered, typical_matrix
-from adjudge.kernels.pair_hinge import curve
+from adjudge.inference.result import Fit
 from adjudge.learn.feature_file import Features, read_features
-from adjudge.learn.lessons import known_rows
-from adjudge.learn.newton import solve
-from adjudge.learn.pairs import group_codes, paired
-from adjudge.models.record import Fit
+from adjudge.learn.pairs import curve, group_codes, paired
+from adjudge.learn.ranksvm import solve
+from adjudge.learn.training import known_rows
 
 BUDGET = 20
 ROUNDING = 1e-12

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from adjudge.data.read import PARQUET, SUFFIXES, content_of, open_source
+from adjudge.data.source import Source, display_name, from_frame, text_of
 from adjudge.errors import InputError, quote, quoted
-from adjudge.judgments.read import PARQUET, SUFFIXES, content_of, open_source
-from adjudge.judgments.source import Source, display_name, from_frame, text_of
 
 TABS = (".tsv", ".tab")
 BREAK = re.compile(r"\r\n|\n|\r")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import warnings
+import zlib
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.errors import AdjudgeWarning, quote
+from adjudge.data.write import write_whole
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError, quote, quoted
 from adjudge.learn.pairs import NothingToLearn, concordance
 from adjudge.learn.scikit import BaseEstimator
 
@@ -57,8 +63,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Save to a folder of open files (JSON, NPZ, text); ``load_ranker`` reads it."""
-        from adjudge.learn.saved_ranker import save
-
         save(self, folder)
 
 
@@ -72,3 +76,173 @@ def refuse_unless_flags(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, Integral | np.bool_) or value not in (0, 1):
             raise NothingToLearn(f"{name} {quote(value)} is neither True nor False")
+
+
+# A ranker on disk: ``ranker.json`` and ``ranker.npz``, of LambdaMART also ``trees.txt``. Open formats, no pickle.
+#
+# Files carry the number of their format. A later version reads all earlier ones; a newer one is refused.
+
+FORMAT = 1
+ABOUT, ARRAYS, TREES = "ranker.json", "ranker.npz", "trees.txt"
+FRACTIONS = ("intercept_", "c_", "objective_")  # numbers that need not be whole
+
+
+class Kind(NamedTuple):
+    """A ranker that can be saved: where it lives, and what of it is kept beside its parameters."""
+
+    home: str
+    arrays: tuple[str, ...]
+    numbers: tuple[str, ...]
+    trees: bool = False
+
+
+KINDS: Mapping[str, Kind] = {
+    "RankSVM": Kind(
+        "adjudge.learn.ranksvm",
+        ("coef_",),
+        ("intercept_", "c_", "objective_", "n_iter_", "pairs_", "groups_without_pairs_", "n_features_in_"),
+    ),
+    "LambdaMART": Kind(
+        "adjudge.learn.lambdamart", (), ("pairs_", "groups_without_pairs_", "n_features_in_"), trees=True
+    ),
+}
+
+
+def save(ranker: Any, folder: str | Path) -> None:
+    """Write a fitted ranker into a folder, whole or not at all."""
+    write_whole(saved_files(ranker), folder)
+
+
+def saved_files(ranker: Any) -> dict[str, bytes]:
+    """Return the files of a saved ranker by name."""
+    from adjudge.learn.scikit import check_is_fitted
+
+    check_is_fitted(ranker)
+    name = type(ranker).__name__
+    if name not in KINDS:
+        raise UsageError(f"a {name} cannot be saved: rankers that can are {quoted(KINDS)}")
+    kind = KINDS[name]
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **{array: getattr(ranker, array) for array in kind.arrays})
+    files = {ARRAYS: packed.getvalue()}
+    if kind.trees:
+        files[TREES] = ranker.trees_.encode()
+    names = getattr(ranker, "feature_names_in_", None)
+    about = {
+        "format": FORMAT,
+        "ranker": name,
+        "parameters": {name: _plain(name, value) for name, value in ranker.get_params().items()},
+        "numbers": {number: _plain(number, getattr(ranker, number)) for number in kind.numbers},
+        "features": None if names is None else [str(feature) for feature in names],
+        "checksums": {file: zlib.crc32(content) for file, content in files.items()},
+    }
+    about["checksum"] = zlib.crc32(_text(about))  # of all above
+    return {**files, ABOUT: _text(about)}  # the one that vouches for the others, last
+
+
+def _text(about: Mapping[str, Any]) -> bytes:
+    """Return what is told of a ranker, as it is written."""
+    return json.dumps(about, indent=1).encode()
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON has it: numpy's numbers as Python's."""
+    own = value.item() if isinstance(value, np.generic) else value
+    if own is not None and not isinstance(own, bool | int | float | str):
+        raise UsageError(f"{name} {quote(value)} cannot be saved: it is neither a number, a text, True nor False")
+    return own
+
+
+def load_ranker(folder: str | Path) -> Any:
+    """Read a saved ranker."""
+    place = Path(folder)
+    if not (place / ABOUT).is_file():
+        raise InputError(
+            f"is not a saved ranker: {ABOUT} is missing (adjudge rerank train --out writes one)", str(folder)
+        )
+    try:
+        return _ranker(*_described(place, str(folder)))
+    except (InputError, MissingExtra):
+        raise
+    except Exception as error:  # whatever readers of JSON, ZIP and NPY say of files that are none, and that is a lot
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
+        raise InputError(f"is a damaged saved ranker: {why}; train and save it anew", str(folder)) from error
+
+
+def _described(place: Path, where: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return what is told of a ranker, and its files by name, all as they were saved."""
+    about = json.loads((place / ABOUT).read_bytes())
+    if not isinstance(about, dict):
+        raise ValueError(f"{ABOUT} does not describe one")
+    format_, name = _whole_number(about, "format"), about["ranker"]
+    if format_ > FORMAT:
+        raise InputError(f"was saved in format {format_} by a newer adjudge; this one reads up to {FORMAT}", where)
+    if not isinstance(name, str) or name not in KINDS:
+        raise InputError(f"holds a {name}, expected one of {quoted(KINDS)}", where)
+    checksum = about.pop("checksum", None)  # not there before adjudge wrote it
+    if checksum is not None and checksum != zlib.crc32(_text(about)):
+        raise ValueError(f"{ABOUT} is not as it was saved")
+    names = (ARRAYS, TREES) if KINDS[name].trees else (ARRAYS,)
+    return about, {file: _content(place / file, about["checksums"][file]) for file in names}
+
+
+def _ranker(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
+    """Return the ranker that the files describe."""
+    kind = KINDS[about["ranker"]]
+    make: Callable[..., Any] = getattr(import_module(kind.home), about["ranker"])
+    ranker = make(**about["parameters"])
+    ranker.refuse_wrong_parameters()
+    for number in kind.numbers:
+        read = _finite_number if number in FRACTIONS else _whole_number
+        setattr(ranker, number, read(about["numbers"], number))
+    F = ranker.n_features_in_
+    with np.load(io.BytesIO(files[ARRAYS]), allow_pickle=False) as packed:
+        for array in kind.arrays:
+            setattr(ranker, array, _finite_array(packed[array], array, F))
+    names = about["features"]
+    if names is not None:
+        if not isinstance(names, list) or len(names) != F or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"features are not the names of {F:,}")
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+    if kind.trees:
+        ranker.trees_ = _trees(files[TREES].decode(), F)
+    return ranker
+
+
+def _content(path: Path, checksum: int) -> bytes:
+    """Return a file's content, refusing one that is not what was saved."""
+    content = path.read_bytes()
+    if zlib.crc32(content) != checksum:
+        raise ValueError(f"{path.name} is not the file that was saved with it")
+    return content
+
+
+def _finite_number(numbers: Mapping[str, Any], name: str) -> float:
+    """Return a number by its name."""
+    value = numbers[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(float(value)):
+        raise ValueError(f"{name} {quote(value)} is not a finite number")
+    return float(value)
+
+
+def _whole_number(numbers: Mapping[str, Any], name: str) -> int:
+    """Return a count by its name."""
+    value = numbers[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} {quote(value)} is not a whole number")
+    return value
+
+
+def _finite_array(array: Any, name: str, size: int) -> Floats:
+    """Return an array of so many numbers."""
+    if array.dtype != np.float64 or array.shape != (size,) or not np.isfinite(array).all():
+        raise ValueError(f"{name} of shape {array.shape} are not {size:,} finite numbers, one for each feature")
+    return np.asarray(array, dtype=np.float64)
+
+
+def _trees(text: str, features: int) -> str:
+    """Return LightGBM's trees, refusing such as are cut off, or of another number of features."""
+    lines = text.splitlines()
+    if lines[:1] != ["tree"] or f"max_feature_idx={features - 1}" not in lines or "end of trees" not in lines:
+        raise ValueError(f"{TREES} does not hold trees of {features:,} features")
+    return text

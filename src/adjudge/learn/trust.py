@@ -14,14 +14,13 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
+from adjudge.data.columns import find_columns
+from adjudge.data.encode import encode
+from adjudge.data.judgments import Judgments, places
+from adjudge.data.read import open_source, read
+from adjudge.data.scale import number_of
+from adjudge.data.source import Source
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.judgments.columns import find_columns
-from adjudge.judgments.encode import encode
-from adjudge.judgments.gold import places
-from adjudge.judgments.read import open_source, read
-from adjudge.judgments.scale import number_of
-from adjudge.judgments.source import Source
-from adjudge.judgments.table import Judgments
 
 COLUMN = "trust"
 ROLES = ("item", "judge", "label", "topic", "weight", "time")

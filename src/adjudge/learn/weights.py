@@ -17,18 +17,52 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
-from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
-from adjudge.judgments.scale import Label, Scale
-from adjudge.judgments.table import Judgments
-from adjudge.judgments.write import frame
-from adjudge.learn.align import aligned
+from adjudge.data.judgments import Judgments, places
+from adjudge.data.scale import Label, Scale
+from adjudge.data.write import frame
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
+from adjudge.inference.ties import lots
 from adjudge.learn.trust import with_trust
-from adjudge.models.ties import lots
 
 if TYPE_CHECKING:
-    from adjudge.judgments.table import Names
+    from adjudge.data.judgments import Names
+
+
+# Numbers of items in the order of any sequence of items: what an estimator wants beside its rows.
+
+
+def aligned(index: Any, items: pl.Series, values: Floats, fill: float | None = None) -> Floats:
+    """Return the value of each item of ``index``, as often as it is there; an unknown one is refused, or ``fill``."""
+    wanted = named(index)
+    place = places(wanted, items)
+    unknown = np.flatnonzero(place < 0)
+    if unknown.size and fill is None:
+        n = int(unknown[0])
+        raise InputError(
+            f"item {quote(wanted[n])} has no weight ({unknown.size:,} such of {place.size:,}; items are such as "
+            f"{quote(items[0])}): leave it out, or say with fill= what such items weigh",
+            "index",
+            n,
+        )
+    found: Floats = values[place] if values.size else np.zeros(place.size)
+    if unknown.size:
+        found[unknown] = fill
+    return found
+
+
+def named(index: Any) -> pl.Series:
+    """Return any sequence of items as a column of names: whole numbers stay such, everything else is text."""
+    if isinstance(index, str) or hasattr(index, "columns"):
+        what = "one text" if isinstance(index, str) else "a table"
+        raise UsageError(f"the index is {what}: give a sequence of items, such as a column or the index of a frame")
+    values = index if isinstance(index, pl.Series) else pl.Series(np.asarray(index).tolist(), strict=False)
+    if values.dtype.is_float() and values.drop_nans().round().equals(values.drop_nans()):
+        values = values.cast(pl.Int64, strict=False)
+    return values if values.dtype.is_integer() else values.cast(pl.String)
+
 
 TIED = 1e-9  # shares of votes closer than this are taken for equal, as in the package's vote
 ROUNDING = 1e-12  # of what is summed, below which a sum is 0: labels of opposite sign that cancel

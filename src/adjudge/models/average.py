@@ -11,12 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.components import mode, own
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
+from adjudge.inference.tables import expected_value
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.centre import inliers, label_counts, mean, median, shares_between
 from adjudge.kernels.truth import count
-from adjudge.models.base import Model, Params
-from adjudge.models.estimate import mode, own
-from adjudge.models.expected_columns import expected_value
 
 
 def _average(name: str, summary: str, centre: Callable[[Floats, Floats], Floats]) -> Model:

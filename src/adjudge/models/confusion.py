@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.chains import Step
+from adjudge.inference.components import coin, flat, mode, own, shared, soft, trusted
+from adjudge.inference.gibbs import Truths, with_priors
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
+from adjudge.inference.prior import Prior
+from adjudge.inference.tables import confusion_columns
 from adjudge.kernels.truth import FLOOR
-from adjudge.models.assign import soft
-from adjudge.models.base import Model, Params
-from adjudge.models.chains import Step
-from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.estimate import coin, flat, mode, own, shared, trusted
-from adjudge.models.gibbs import Truths, with_priors
-from adjudge.models.prior import Prior
 
 
 def hybrid(prior: Prior) -> Model:

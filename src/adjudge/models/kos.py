@@ -18,13 +18,133 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Codes, Floats
+from adjudge.inference.components import mode, own, winners
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.messages import in_units, pass_messages
+from adjudge.kernels.compiled import compiled
 from adjudge.kernels.truth import count
-from adjudge.models.assign import winners
-from adjudge.models.base import Model, Params
-from adjudge.models.estimate import mode, own
+
+# Messages between items and judges (Karger, Oh & Shah 2011), replayed item by item instead of stored edge by edge.
+#
+# With A_ij the judge's signed vote on an item, the messages of a round are
+#
+# x_{i->j} = sum over j' != j of A_ij' y_{j'->i}    and    y_{j->i} = sum over i' != i of A_i'j x_{i'->j}.
+#
+# The second is Y_j - A_ij x_{i->j}, with Y_j = sum_i A_ij x_{i->j}: who knows the sums of the judges in every round
+# knows all messages of an item from its votes alone. A pass therefore holds no message beyond the item at hand, sums
+# over blocks, and gives the same answer to the same judgments ever after, for t steps a judgment in round t.
+#
+# Messages grow from round to round; those of a round are measured in a common unit, which is kept beside the sums.
+#
+# An item with gold knows its truth from no judge. It says it as loudly as if all of its judges had agreed on it,
+# x_{i->j} = +-sum_j' |A_ij' Y_j'|, and as its message is no echo of theirs, nothing is taken off what they say.
+
+LOST = 1e-12  # a sum this small beside its terms is what rounding left of zero
+
+
+def pass_messages(block: Block, history: Floats, rounds: int) -> tuple[Floats, Floats]:
+    """Return (J, rounds, 2), the judges' sums Y_j and sum_i |A_ij x_{i->j}| of every round, and the items' scores.
+
+    ``history`` (J, R, 2) holds Y_j and its unit of the rounds so far: R is ``rounds``, or one less. Scores (I, 2) are
+    sum_j A_ij y_{j->i} and sum_j |A_ij y_{j->i}| under the last of them.
+    """
+    sums, score = np.zeros((block.judges, rounds, 2)), np.empty((block.gold.size, 2))
+    longest = int(np.diff(block.start).max(initial=0))
+    votes = (block.start, block.cell, block.label, block.gold, block.weight, block.labels)
+    _pass(*votes, min(longest, block.judges), history, sums, score)
+    return sums, score
+
+
+def in_units(sums: Floats) -> Floats:
+    """Return a history (J, R, 2) from sums: every round's Y_j in units of the largest, and that unit."""
+    kept = np.where(np.abs(sums[..., 0]) > LOST * sums[..., 1], sums[..., 0], 0.0)  # (J, R)
+    unit = np.abs(kept).max(axis=0)
+    unit[unit == 0] = 1.0
+    return np.stack([kept / unit, np.broadcast_to(unit, kept.shape)], axis=2)
+
+
+@compiled
+def _pass(
+    start: Codes,
+    cell: Codes,
+    label: Codes,
+    gold: Codes,
+    weight: Floats,
+    labels: int,
+    most: int,
+    history: Floats,
+    sums: Floats,
+    score: Floats,
+) -> None:
+    """Replay every item's messages, adding to the judges' sums what it tells them in each round."""
+    J, R, _ = history.shape
+    place, judge = np.full(J, -1), np.empty(most, np.int64)  # where a judge stands among the item's, and back
+    vote, message = np.empty(most), np.empty(most)  # A_ij and y_{j->i}
+    for i in range(gold.size):
+        heard = _votes(start[i], start[i + 1], cell, label, weight, labels, place, judge, vote)
+        message[:heard] = 1.0
+        for t in range(R + 1):
+            total, volume = _score(heard, vote, message)
+            if gold[i] >= 0:
+                total = volume if gold[i] == 1 else -volume
+            for e in range(heard):
+                j, x = judge[e], total
+                if gold[i] < 0:
+                    x = _less(total, vote[e] * message[e], volume)
+                told = vote[e] * x
+                if t < sums.shape[1]:
+                    sums[j, t, 0] += told
+                    sums[j, t, 1] += abs(told)
+                if t < R:
+                    Y, own = history[j, t, 0], 0.0 if gold[i] >= 0 else told / history[j, t, 1]
+                    message[e] = _less(Y, own, abs(Y) + abs(own))
+        score[i, 0], score[i, 1] = total, volume
+
+
+@compiled
+def _votes(
+    first: int,
+    last: int,
+    cell: Codes,
+    label: Codes,
+    weight: Floats,
+    labels: int,
+    place: Codes,
+    judge: Codes,
+    vote: Floats,
+) -> int:
+    """Merge an item's judgments into one vote a judge, A_ij, and return how many judges it has."""
+    heard = 0
+    for n in range(first, last):
+        j = cell[n] // labels
+        if place[j] < 0:
+            place[j], judge[heard], vote[heard] = heard, j, 0.0
+            heard += 1
+        times = weight[n] if weight.size else 1.0
+        vote[place[j]] += times if label[n] == 1 else -times
+    for e in range(heard):
+        place[judge[e]] = -1
+    return heard
+
+
+@compiled
+def _score(heard: int, vote: Floats, message: Floats) -> tuple[float, float]:
+    """Return sum_j A_ij y_{j->i}, and the sum of its terms' sizes."""
+    total, volume = 0.0, 0.0
+    for e in range(heard):
+        total += vote[e] * message[e]
+        volume += abs(vote[e] * message[e])
+    return _less(total, 0.0, volume), volume
+
+
+@compiled
+def _less(total: float, own: float, volume: float) -> float:
+    """Return a sum without one of its terms; what is lost beside the size of the terms is zero."""
+    rest = total - own
+    return rest if abs(rest) > LOST * volume else 0.0
+
 
 ROUNDS = 10  # the paper's k_max is of the order of log I; labels rarely change after the third round
 SECOND = 1  # the label that counts +1; the first counts -1

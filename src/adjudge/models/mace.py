@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.simplex import normal
+from adjudge.kernels.probability import normal
 from adjudge.kernels.truth import FLOOR, expect, truth_posterior
-from adjudge.models.base import Model, Params
 
 SMOOTHING = 0.01  # of a label, spread over all labels of each truth
 STEPS = 60

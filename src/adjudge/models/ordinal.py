@@ -13,14 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.inference.components import laplace, mode, winners
+from adjudge.inference.model import Model
+from adjudge.inference.params import Assign, Params
+from adjudge.inference.tables import confusion_columns, expected_value
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.centre import ROUNDING, inliers, label_counts, mean, median
 from adjudge.kernels.truth import count, truth_posterior
-from adjudge.models.assign import winners
-from adjudge.models.base import Assign, Model, Params
-from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.estimate import laplace, mode
-from adjudge.models.expected_columns import expected_value
 
 HALF_UP = 0.5 + ROUNDING  # added before the fraction is cut off: halves go up
 

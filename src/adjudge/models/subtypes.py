@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
+from adjudge.inference.prior import TRUST
+from adjudge.inference.tables import confusion_columns
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.simplex import normal
+from adjudge.kernels.probability import normal
 from adjudge.kernels.truth import FLOOR, count, expect, gilded, truth_posterior, vote_shares
-from adjudge.models.base import Model, Params
-from adjudge.models.confusion_columns import confusion_columns
-from adjudge.models.prior import TRUST
 
 KINDS = 2  # clear, hard
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.components import coin, mode, own, smoothed_coin, voted, winners
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import count, vote_shares
-from adjudge.models.assign import voted, winners
-from adjudge.models.base import Model, Params
-from adjudge.models.estimate import coin, mode, own, smoothed_coin
 
 
 def shares(block: Block, params: Params) -> tuple[Floats, float]:

@@ -9,32 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
-from adjudge.judges.cards import cards
-from adjudge.judges.chart import control_chart
-from adjudge.judges.collusion import collusion
-from adjudge.judges.confusions import confusions
-from adjudge.judges.drift import drift
-from adjudge.judges.evidence import gathered, matrices
-from adjudge.judges.held import truths_known, without_gold
-from adjudge.judges.items import second_looks
-from adjudge.judges.monitor import new_work
-from adjudge.judges.times import untimed
-from adjudge.judgments.gold import places, read_gold
+from adjudge.data.gold import read_gold
+from adjudge.data.judgments import places
+from adjudge.diagnostics.cards import cards
+from adjudge.diagnostics.collusion import collusion
+from adjudge.diagnostics.confusions import confusions
+from adjudge.diagnostics.control_chart import control_chart
+from adjudge.diagnostics.drift import drift
+from adjudge.diagnostics.evidence import gathered, matrices
+from adjudge.diagnostics.known_truths import truths_known, without_gold
+from adjudge.diagnostics.monitor import new_work
+from adjudge.diagnostics.second_looks import second_looks
+from adjudge.diagnostics.times import untimed
+from adjudge.inference.fitted import as_fitted
 from adjudge.kernels.truth import vote_shares
-from adjudge.models.fitted import as_fitted
 
 if TYPE_CHECKING:
-    from adjudge.judges.cards import Cards
-    from adjudge.judges.chart import ControlChart
-    from adjudge.judges.collusion import Collusion
-    from adjudge.judges.confusions import Confusions
-    from adjudge.judges.drift import Drift
-    from adjudge.judges.items import SecondLooks
-    from adjudge.judges.monitor import NewWork
-    from adjudge.judgments.table import Judgments
+    from adjudge.data.judgments import Judgments
+    from adjudge.diagnostics.cards import Cards
+    from adjudge.diagnostics.collusion import Collusion
+    from adjudge.diagnostics.confusions import Confusions
+    from adjudge.diagnostics.control_chart import ControlChart
+    from adjudge.diagnostics.drift import Drift
+    from adjudge.diagnostics.monitor import NewWork
+    from adjudge.diagnostics.second_looks import SecondLooks
+    from adjudge.inference.chains import Draws
+    from adjudge.inference.result import Fit
     from adjudge.kernels.block import Block
-    from adjudge.models.chains import Draws
-    from adjudge.models.record import Fit
+
 
 EVEN = 1e-9  # probabilities that differ by less are the same
 MOST_ITEMS = 50  # to look at, for each reason

@@ -18,16 +18,16 @@ import polars as pl
 from adjudge.report.case import MOST_ITEMS, Case
 from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, rendered
 from adjudge.report.gallery import FIGURES, Figure
-from adjudge.report.html import Markup, element, joined, sortable_head
-from adjudge.report.judge_section import judge_section
+from adjudge.report.judge_section import Markup, element, joined, judge_section, sortable_head
 from adjudge.report.summary import actions, opening
 
 if TYPE_CHECKING:
-    from adjudge.judges.collusion import Collusion
-    from adjudge.judges.drift import Drift
-    from adjudge.judges.monitor import NewWork
+    from adjudge.diagnostics.collusion import Collusion
+    from adjudge.diagnostics.drift import Drift
+    from adjudge.diagnostics.monitor import NewWork
 
     Watched: TypeAlias = Collusion | Drift | NewWork
+
 
 PAIR_COLUMNS = ("judge", "other", "shared", "agreed", "expected", "wrong", "expected_wrong", "copied", "rate")
 SPANS = ("before", "before_low", "before_high", "after", "after_low", "after_high")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.models.fit import fit
+from adjudge.inference.fit import fit
 from adjudge.report.drawing import COLOURS, drawing, plotted, svg
 
 if TYPE_CHECKING:
-    from adjudge.models.record import Fit
-    from adjudge.report.trec2011 import Relevance
+    from adjudge.inference.result import Fit
+    from studies.trec2011 import Relevance
+
 
 ITEMS = 1_000  # of which votes and estimates are drawn; the trend is that of all
 STEPS, NEARBY = 41, 0.06  # places of the trend, and how far in votes items are near

@@ -8,16 +8,17 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.errors import quote
-from adjudge.models.convergence import r_hat
+from adjudge.inference.convergence import r_hat
+from adjudge.metrics.probabilities import calibration
 from adjudge.report.drawing import COLOURS, INK, SHAPES, drawing, plotted
 from adjudge.report.figure_crowd import WIDE
 from adjudge.report.figure_relevance import SIDE
-from adjudge.score.calibration import calibration
 
 if TYPE_CHECKING:
-    from adjudge.models.chains import Draws
-    from adjudge.models.record import Fit
+    from adjudge.inference.chains import Draws
+    from adjudge.inference.result import Fit
     from adjudge.report.case import Case
+
 
 BINS, SURE = 20, 0.95
 LONGEST = 250  # draws of a chain that are drawn

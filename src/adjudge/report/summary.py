@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.errors import quoted
-from adjudge.models.dependence import dependence, yardstick
-from adjudge.models.registry import model_named
+from adjudge.inference.dependence import dependence, yardstick
+from adjudge.inference.registry import model_named
+from adjudge.metrics.agreement import agreement
 from adjudge.report.case import MOST_ITEMS
-from adjudge.score.agreement import agreement
 
 if TYPE_CHECKING:
     from adjudge.report.case import Case
+
 
 SURE = 0.95  # the chance from which an answer is sure
 LITTLE = 0.2  # informedness that a judge is worth little below, at the high end of the interval

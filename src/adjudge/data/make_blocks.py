@@ -1,0 +1,445 @@
+"""The rows of files, a batch at a time: Parquet and separated values of any size, other formats file by file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.blocks import (
+    JUDGES,
+    MANIFEST,
+    TOPICS,
+    Blocks,
+    Part,
+    Whole,
+    block_name,
+    items_name,
+    manifest,
+    open_blocks,
+    packed,
+    parquet,
+    vouch,
+)
+from adjudge.data.columns import find_columns
+from adjudge.data.encode import (
+    CODED,
+    Coded,
+    code_columns,
+    code_names,
+    refuse_no_weight,
+    refuse_swapped_columns,
+    scale_codes,
+    weights_of,
+)
+from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.read import BOM, PARQUET, SUFFIXES, open_source, whole
+from adjudge.data.scale import Label, Scale
+from adjudge.data.source import Place, Source, bytes_of, display_name, of_lines
+from adjudge.data.write import write_file
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
+
+SEPARATED = {".csv": None, ".tsv": "\t", ".tab": "\t"}  # by what values are separated, None where the header tells
+SAMPLE = 1 << 16  # bytes from which the length of a line is estimated
+MARKS = ",\t;|"
+
+
+def batches(files: Sequence[Place], rows: int, format: str | None = None) -> Iterator[tuple[Source, int]]:  # noqa: A002
+    """Yield the rows of files in their order, as sources of about ``rows`` rows, and how many each has."""
+    for file in files:
+        if _is_parquet(file, format):
+            yield from _parquet_batches(file, rows)
+        elif _is_separated(file, format):
+            yield from _separated_batches(file, rows)
+        else:
+            source = open_source(file, format)
+            yield source, len(source.column(source.columns[0]))
+
+
+def sizes(files: Sequence[Place], format: str | None = None) -> int:  # noqa: A002
+    """Return about how many rows files have: of Parquet as it says itself, of others by the length of their lines."""
+    return sum(_size(file, format) for file in files)
+
+
+def _size(file: Place, format: str | None) -> int:  # noqa: A002
+    """Return about how many rows a file has."""
+    if _is_parquet(file, format):
+        with whole(str(file)):
+            return int(pl.scan_parquet(Path(file), glob=False).select(pl.len()).collect().item())
+    sample = bytes_of(file, SAMPLE)
+    lines = max(1, sample.count(b"\n"))
+    return max(1, round(os.path.getsize(file) / max(1, len(sample)) * lines)) if str(file) != "-" else lines
+
+
+def _is_parquet(file: Place, format: str | None) -> bool:  # noqa: A002
+    """Whether a file says that it is Parquet."""
+    return format in (None, "parquet") and str(file) != "-" and bytes_of(file, len(PARQUET)) == PARQUET
+
+
+def _is_separated(file: Place, format: str | None) -> bool:  # noqa: A002
+    """Whether a file can be read line by line: plain UTF-8, and separated values by its name."""
+    suffix = Path(file).suffix.lower()
+    return suffix in SEPARATED and format in (None, SUFFIXES[suffix]) and not bytes_of(file, 3).startswith(BOM)
+
+
+def _parquet_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
+    """Yield the rows of a Parquet file; they count from 0."""
+    name, done = display_name(file), 0
+    with whole(name):
+        for batch in pl.scan_parquet(Path(file), glob=False).collect_batches(chunk_size=rows, maintain_order=True):
+            if batch.height:
+                yield _at(Source(name, tuple(batch.columns), batch.get_column), done), batch.height
+            done += batch.height
+    if not done:
+        raise InputError("holds no rows", name)
+
+
+def _separated_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
+    """Yield the rows of separated values, each as the text it is; what is broken is told as of a file read whole."""
+    name = display_name(file)
+    with open(file, "rb") as content:
+        header = content.readline()
+    separator = SEPARATED[Path(file).suffix.lower()] or max(MARKS, key=lambda mark: header.count(mark.encode()))
+    columns = [column.strip() for column in header.decode(errors="replace").split(separator)]
+    if not header.strip() or b'"' in header or b"\r" in header.rstrip(b"\r\n") or len({*columns}) < len(columns):
+        source = open_source(file)  # a header that spans lines, is missing, or names a column twice is for whole files
+        yield source, len(source.column(source.columns[0]))
+        return
+    line, found = 2, False
+    try:
+        lazy = pl.scan_csv(Path(file), separator=separator, infer_schema=False, glob=False)
+        for batch in lazy.collect_batches(chunk_size=rows, maintain_order=True):
+            breaks = batch.select(pl.all().str.count_matches("\n", literal=True).sum()).row(0)
+            batch.columns = [column.strip() or column for column in batch.columns]
+            if batch.height and not batch.select(pl.all_horizontal(pl.all().is_null()).all()).item():
+                found = True
+                yield of_lines(name, batch, line), batch.height
+            line += batch.height + int(sum(breaks))
+    except pl.exceptions.PolarsError as error:
+        open_source(file, None)
+        raise InputError("is not readable as separated values", name) from error
+    if not found:
+        raise InputError("the file holds a header and no rows", name)
+
+
+def _at(source: Source, first: int) -> Source:
+    """Return a source whose rows count from ``first``."""
+    return Source(source.name, source.columns, source.column, lambda position: first + position)
+
+
+# Tables of any size into blocks of whole items, without holding them in memory.
+#
+# One pass over the rows codes judges, labels and topics as they come, and writes every row to one of many piles by
+# the hash of its item; then each pile, which has all judgments of its items, becomes a block. What is in memory is a
+# batch of rows, or one pile, and the names of judges and topics.
+
+Say: TypeAlias = Callable[[str], None]
+
+BATCH = 1 << 20  # rows in memory at a time
+BLOCK = 2_000_000  # judgments a block, about
+MOST = 4_096  # piles
+PILES, MAKING = ".piles", ".making"  # rows set aside, and the mark of a folder that is being filled
+ROW_BYTES = 200  # that a judgment takes, at most, while its pile becomes a block
+
+
+@dataclass
+class Register:
+    """Names as they come, over all batches, and their codes."""
+
+    codes: dict[Any, int] = field(default_factory=dict)
+    text: bool = False  # whether any came as text: then 1 is '1', or it would be two names that read alike
+
+    def add(self, coded: Coded) -> Codes:
+        """Return the code of every row, the same in all batches."""
+        return self.number(coded.names)[coded.code]
+
+    def number(self, names: pl.Series) -> Codes:
+        """Return the code of every name, the same in all batches."""
+        if names.dtype == pl.String and not self.text:
+            self.codes = dict(zip(self.names().cast(pl.String).to_list(), self.codes.values(), strict=True))
+            self.text = True
+        values = (names.cast(pl.String) if self.text else names).to_list()
+        return np.fromiter((self.codes.setdefault(name, len(self.codes)) for name in values), np.int32, len(values))
+
+    def names(self) -> pl.Series:
+        """Return all names in the order of their codes: numbers where all are, else text."""
+        values = list(self.codes)
+        kinds = {type(value) for value in values}
+        if kinds == {int, float}:  # a batch of fractions that are all whole
+            return pl.Series([float(value) for value in values])
+        return pl.Series(values if len(kinds) == 1 else [str(value) for value in values])
+
+
+@dataclass(frozen=True)
+class _FirstSeen(Source):
+    """Labels as they came first, over all batches: what is wrong with one is said of that row."""
+
+    places: Sequence[tuple[str, int]] = ()  # file and row
+
+    def wrong(self, what: str, position: int | None = None) -> InputError:
+        """Return the error that says where and what."""
+        name, row = self.places[position or 0]
+        return InputError(what, name, None if position is None else row)
+
+
+class Table(NamedTuple):
+    """Where rows come from, and how they are to be read."""
+
+    files: Sequence[Place]
+    named: Mapping[str, str | None]  # columns whose names are not usual
+    labels: Sequence[Label] | None = None
+    ordinal: bool = False
+    repeats: str = "keep"
+    format: str | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return what blocks remember of their source, to know it again."""
+        stats = [(str(Path(file).resolve()), Path(file).stat()) for file in self.files]
+        return {
+            "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in stats],
+            "columns": {role: name for role, name in self.named.items() if name is not None},
+            "labels": None if self.labels is None else [str(label) for label in self.labels],
+            "ordinal": self.ordinal,
+            "repeats": self.repeats,
+            **({} if self.format is None else {"format": self.format}),
+        }
+
+
+@dataclass
+class _Piles:
+    """Rows written aside by the hash of their item."""
+
+    folder: Path
+    count: int
+    rows: Codes  # (P) in each pile
+    batch: int = 0
+    kinds: set[pl.DataType] = field(default_factory=set)  # of items
+
+    def add(self, item: Coded, columns: Mapping[str, Any]) -> None:
+        """Write the rows of a batch to their piles, in the order they had."""
+        self.kinds.add(item.names.dtype)
+        written = item.names.cast(pl.String).str.strip_suffix(".0")  # 1, 1.0 and '1' of several files are one item
+        pile = (written.hash(0) % self.count).cast(pl.Int32).to_numpy()[item.code]
+        order = np.argsort(pile, kind="stable")
+        table = pl.DataFrame({"item": item.names.gather(item.code), **columns})[order]
+        ends = np.cumsum(np.bincount(pile, minlength=self.count))
+        for number, end in enumerate(ends.tolist()):
+            begin = int(ends[number - 1]) if number else 0
+            if end > begin:
+                file = self.folder / f"{number}-{self.batch:06}.arrow"
+                try:
+                    table[begin:end].write_ipc(file, compression="lz4")
+                except OSError as error:
+                    raise InputError(f"cannot be written: {error.strerror or error}", str(file)) from error
+                self.rows[number] += end - begin
+        self.batch += 1
+
+    def take(self, number: int) -> pl.DataFrame:
+        """Return a pile, and take it away."""
+        files = sorted(self.folder.glob(f"{number}-*.arrow"))
+        pieces = [pl.read_ipc(file) for file in files]
+        for file in files:
+            file.unlink()
+        kind = self._kind()
+        return pl.concat([piece.with_columns(pl.col("item").cast(kind)) for piece in pieces])
+
+    def _kind(self) -> pl.DataType:
+        """Return what items are in all piles alike: what they are in all files, or what holds them all."""
+        if len(self.kinds) == 1:
+            return next(iter(self.kinds))
+        if pl.UInt64() not in self.kinds and all(kind.is_integer() for kind in self.kinds):
+            return pl.Int64()
+        return pl.Float64() if all(kind.is_float() or kind == pl.Int64 for kind in self.kinds) else pl.String()
+
+
+def shelve(
+    table: Table, folder: str | Path, *, memory: int | None = None, block: int = BLOCK, say: Say | None = None
+) -> Blocks:
+    """Put the judgments of files into a folder of blocks; one that has them already is opened as it is.
+
+    ``memory`` bounds, in bytes, what a pile may take while it becomes a block; ``block`` is about how many judgments
+    each has.
+    """
+    place, tell = Path(folder), say or (lambda _: None)
+    if not table.files:
+        raise UsageError("there is no file to read: name at least one")
+    if "-" in map(str, table.files):
+        raise UsageError("blocks are made of files, to be known again: write standard input to one")
+    total = sizes(table.files, table.format)
+    source = table.told()
+    if (place / MANIFEST).exists():
+        return _reopened(place, source)
+    with _alone(place):
+        if (place / MANIFEST).exists():  # another run has made them meanwhile
+            return _reopened(place, source)
+        return _made(place, table, source, total, memory, block, tell)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Fill a folder alone; what a run that was killed has left there is removed, and so is what this one leaves."""
+    mark = place / MAKING
+    try:
+        if not mark.exists() and place.exists() and any(place.iterdir()):
+            raise InputError("is not empty, and is not a folder of blocks: name another", str(place))
+        place.mkdir(parents=True, exist_ok=True)
+        file = open(mark, "wb")  # noqa: SIM115, closed below
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError("is being filled by another run: wait for it, or name another", str(place)) from error
+        except OSError:
+            pass  # a disk without locks
+        try:
+            yield
+        finally:
+            shutil.rmtree(place / PILES, ignore_errors=True)
+            if not (place / MANIFEST).exists():
+                _remove_blocks(place)
+            mark.unlink(missing_ok=True)
+
+
+def _remove_blocks(place: Path) -> None:
+    """Remove blocks that no manifest vouches for."""
+    for pattern in ("block-*.bin", "items-*.parquet", JUDGES, TOPICS):
+        for file in place.glob(pattern):
+            file.unlink()
+
+
+def _made(
+    place: Path, table: Table, source: Mapping[str, Any], total: int, memory: int | None, block: int, tell: Say
+) -> Blocks:
+    """Read the rows, and make blocks of them."""
+    least = 1 if memory is None else -(-total * ROW_BYTES // memory)
+    count = min(MOST, max(1, -(-total // block), least))
+    aside = place / PILES
+    shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
+    _remove_blocks(place)
+    aside.mkdir()
+    piles = _Piles(aside, count, np.zeros(count, np.int64))
+    seen = _pass(table, piles, total, tell)
+    return _blocks(place, table, piles, seen, source, tell)
+
+
+class _Seen(NamedTuple):
+    """What one pass over the rows has seen."""
+
+    judges: Register
+    labels: Register
+    topics: Register
+    first: list[tuple[str, int]]  # file and row of each label
+    weight: float | None
+
+
+def _reopened(place: Path, source: Mapping[str, Any]) -> Blocks:
+    """Return blocks that are there already, if they are of the same files."""
+    if manifest(place).get("source") != source:
+        raise InputError(
+            "has blocks of other files, or of the same read in another way: name another folder, or remove this one",
+            str(place),
+        )
+    return open_blocks(place)
+
+
+def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
+    """Read all rows once, and write them to their piles."""
+    judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
+    roles, first = dict[str, str](), list[tuple[str, int]]()
+    for source, rows in batches(table.files, BATCH, table.format):
+        found = find_columns(source.columns, table.named, source.name)
+        refuse_swapped_columns(source, found)
+        if roles and set(found) != set(roles):
+            raise source.wrong(f"has other columns than the files before: {', '.join(sorted(set(found) ^ set(roles)))}")
+        roles = found
+        coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
+        label = coded["label"]
+        known, place = len(labels.codes), labels.number(label.names)
+        first += [(source.name, source.row(int(at))) for at in label.first[place >= known]]
+        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": place[label.code]}
+        if "topic" in coded:
+            columns["topic"] = topics.add(coded["topic"])
+        if "weight" in roles:
+            columns["weight"] = weights_of(source, roles["weight"])
+            weight = (weight or 0.0) + float(columns["weight"].sum())
+        piles.add(coded["item"], columns)
+        done += rows
+        tell(f"read {done:,} of about {max(total, done):,} judgments")
+    if weight is not None:
+        refuse_no_weight(source, roles["weight"], weight)
+    return _Seen(judges, labels, topics, first, weight)
+
+
+def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mapping[str, Any], tell: Say) -> Blocks:
+    """Turn every pile into a block, and vouch for all of them."""
+    scale, to_scale = _scale(table, seen)
+    judges, topics = seen.judges.names().alias("judge"), seen.topics.names().alias("topic")
+    judged, parts, sums, apart = np.zeros(len(judges), np.int64), list[Part](), dict[str, int](), False
+    dropped, filled = 0, [number for number in range(piles.count) if piles.rows[number]]
+    for number, pile in enumerate(filled):
+        rows = piles.take(pile)
+        judgments, several = whole_items(rows, judges, topics, scale, to_scale)
+        judgments, repeats = judgments.without_repeats(table.repeats)
+        dropped, apart = dropped + repeats, apart or several
+        judged += np.bincount(judgments.judge, minlength=len(judges))
+        names: dict[str, Any] = {"item": judgments.items}
+        if judgments.topic is not None:
+            names["topic"] = judgments.topic
+        files = {block_name(number): packed(judgments), items_name(number): parquet(names)}
+        for name, content in files.items():
+            write_file(content, place / name)
+            sums[name] = zlib.crc32(content)
+        parts.append(Part(len(judgments.items), len(judgments)))
+        tell(f"{number + 1:,} of {len(filled):,} blocks")
+    if dropped:
+        warnings.warn(f"{dropped:,} repeats of a judge on an item were dropped", AdjudgeWarning, stacklevel=3)
+    if apart:
+        warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=3)
+    named = topics if seen.topics.codes else None
+    return vouch(place, Whole(scale, judges, judged, named, parts, seen.weight, apart, source), sums)
+
+
+def _scale(table: Table, seen: _Seen) -> tuple[Scale, Codes]:
+    """Return the scale, and the place on it of each label in the order of appearance."""
+    names = seen.labels.names()
+    place = np.arange(len(names))
+    source = _FirstSeen("labels", (), lambda _: names, places=seen.first)
+    return scale_codes(source, Coded(place, names, place), table.labels, table.ordinal)
+
+
+def whole_items(
+    rows: pl.DataFrame, judges: pl.Series, topics: pl.Series, scale: Scale, to_scale: Codes
+) -> tuple[Judgments, bool]:
+    """Return the judgments of a pile, and whether an item is in several topics: it is then an item for each."""
+    item = code_names(rows.get_column("item"))
+    topic: Codes | None = rows.get_column("topic").to_numpy() if "topic" in rows.columns else None
+    several = topic is not None and bool((topic != topic[item.first][item.code]).any())
+    if topic is not None and several:
+        pair = code_names(pl.Series(item.code.astype(np.int64) * len(topics) + topic))
+        item = pair._replace(names=item.names.gather(item.code[pair.first]))
+    weight: Floats | None = rows.get_column("weight").to_numpy() if "weight" in rows.columns else None
+    judgments = encoded(
+        item.code,
+        rows.get_column("judge").to_numpy(),
+        to_scale[rows.get_column("label").to_numpy()],
+        items=item.names.alias("item"),
+        judges=judges,
+        scale=scale,
+        topics=None if topic is None else topics,
+        topic=None if topic is None else frozen(topic[item.first]),
+        weight=weight,
+    )
+    return judgments, several

@@ -1,0 +1,245 @@
+"""Runs of search systems, and the grades they are held against: TREC's files, frames and mappings.
+
+- a run: ``topic Q0 document rank score tag``, six fields a line; rank and tag are not used, as in trec_eval;
+- grades: a qrels file, ``topic iteration document grade``, or a table with topic, item and label.
+
+Documents are ranked by score, highest first. Scores are kept as they are and compared as 32-bit floats, and equal ones
+are ordered by the document's name, the last first: both are what trec_eval does, so that its numbers come out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.columns import find_columns
+from adjudge.data.read import PACKED, PARQUET, SUFFIXES, content_of, open_source
+from adjudge.data.source import Source, bytes_of, display_name, from_frame, text_of
+from adjudge.data.trec import QRELS, document_of
+from adjudge.errors import InputError, UsageError, quote
+
+RUN = ("topic", "Q0", "document", "rank", "score", "tag")
+COLUMNS = ("topic", "document", "score")  # of a run that is given as a frame
+RUN_SUFFIXES = (".run", ".txt", ".res")  # not part of a system's name
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """What a search system returned: documents of every topic, with their scores."""
+
+    name: str
+    table: pl.DataFrame  # topic, document (text) and score, a topic's documents best first
+
+    @cached_property
+    def ranked(self) -> dict[str, list[str]]:
+        """The documents of every topic, best first."""
+        groups = self.table.group_by("topic", maintain_order=True).agg("document")
+        return dict(zip(groups["topic"].to_list(), groups["document"].to_list(), strict=True))
+
+    @cached_property
+    def ties(self) -> dict[str, Codes]:
+        """Where, among the documents of every topic, each group of equal scores ends."""
+        groups = self.table.group_by("topic", maintain_order=True).agg("score")
+        found = {}
+        for topic, scores in zip(groups["topic"].to_list(), groups["score"].to_list(), strict=True):
+            single = _single(np.array(scores))
+            found[topic] = np.r_[np.flatnonzero(single[1:] != single[:-1]) + 1, single.size]
+        return found
+
+
+def is_run(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a run: its first line has Q0 second, or six fields with a number in the fifth."""
+    if not os.path.isfile(path) or bytes_of(path, len(PARQUET)) == PARQUET:
+        return False
+    first = content_of(path).lstrip().split(b"\n", 1)[0].split()
+    if len(first) > 1 and first[1].upper() == b"Q0":  # what else is wrong with it is said by who reads it
+        return True
+    try:
+        return len(first) == len(RUN) and float(first[RUN.index("score")]) is not None
+    except ValueError:
+        return False
+
+
+def read_run(data: Any, name: str | None = None) -> System:
+    """Read a run from a file, from a frame with topic, document and score, or from {topic: {document: score}}."""
+    if isinstance(data, System):
+        return data
+    if isinstance(data, str | os.PathLike):
+        source = _lines(data, RUN)
+        name = name or _stem(Path(data))
+    else:
+        source = from_frame(_frame(data, "score") if isinstance(data, Mapping) else data, name or "run")
+    return System(name or "run", _ranked(source))
+
+
+def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
+    """Read several runs, each under a name of its own: a mapping's keys, or else what the files are called."""
+    if isinstance(data, Mapping):
+        systems = [read_run(one, name) for name, one in data.items()]
+    else:
+        systems = [read_run(one) for one in data]
+        if len({system.name for system in systems}) < len(systems):  # a/bm25.run and b/bm25.run
+            systems = [_called(system, one) for system, one in zip(systems, data, strict=True)]
+    if not systems:
+        raise UsageError("there is no run: give at least one")
+    names = [system.name for system in systems]
+    twice = [name for n, name in enumerate(names) if name in names[:n]]
+    if twice:
+        raise UsageError(f"two runs are called {quote(twice[0])}: give every run once, under a name of its own")
+    return systems
+
+
+def read_grades(data: Any) -> dict[str, dict[str, float]]:
+    """Read the grade of every judged document of every topic, from a file, a frame or {topic: {document: grade}}."""
+    if isinstance(data, Mapping):
+        source = from_frame(_frame(data, "label").rename({"document": "item"}), "qrels")
+    elif isinstance(data, str | os.PathLike) and _told(data) in (None, "qrels"):
+        source = _lines(data, QRELS)
+    else:
+        source = open_source(data)
+    item = "document" if "document" in source.columns else None
+    roles = find_columns(source.columns, {"item": item}, source.name, needed=("topic", "item", "label"))
+    table = _table(source, [roles["topic"], roles["item"], roles["label"]], "grade")
+    documents = [document_of(item, topic) for topic, item in table.select("topic", "document").iter_rows()]
+    table = table.with_columns(document=pl.Series(documents, dtype=pl.String))
+    _refuse_twice(source, table)
+    grades: dict[str, dict[str, float]] = {}
+    for topic, document, grade in table.iter_rows():
+        grades.setdefault(topic, {})[document] = grade
+    return grades
+
+
+def run_text(system: System) -> str:
+    """Return a run as the text of a TREC file."""
+    rows = [
+        f"{topic} Q0 {document} {rank} {score!r} {system.name}\n"
+        for (topic,), part in system.table.group_by("topic", maintain_order=True)
+        for rank, (document, score) in enumerate(part.select("document", "score").iter_rows(), 1)
+    ]
+    return "".join(rows)
+
+
+def example(seed: int = 0) -> dict[str, str]:
+    """Return small files to try: judgments, two runs, and the truth as qrels; ten topics of twelve documents."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((10, 12)) < 0.4
+    said = truth[:, :, None] ^ (rng.random((10, 12, 3)) < [0.1, 0.2, 0.35])  # by judges who err so often
+    named = [(str(t + 1), f"d{d + 1}", t, d) for t in range(10) for d in range(12)]
+    lines = [
+        f"{topic}_{document},{topic},{judge},{int(said[t, d, j])}\n"
+        for topic, document, t, d in named
+        for j, judge in enumerate(("ann", "bob", "cy"))
+    ]
+    files = {"labels.csv": "item,topic,judge,label\n" + "".join(lines)}
+    for name, noise in (("bm25", 1.0), ("dense", 0.8)):
+        score = (truth + rng.normal(0, noise, truth.shape)).round(4)
+        run: dict[str, dict[str, float]] = {}
+        for topic, document, t, d in named:
+            run.setdefault(topic, {})[document] = float(score[t, d])
+        files[f"{name}.run"] = run_text(read_run(run, name))
+    qrels = [f"{topic} 0 {document} {int(truth[t, d])}\n" for topic, document, t, d in named]
+    return {**files, "truth.qrels": "".join(qrels)}
+
+
+def _called(system: System, data: Any) -> System:
+    """Return a system called by its whole path, where it has one."""
+    return System(str(data), system.table) if isinstance(data, str | os.PathLike) else system
+
+
+def _stem(path: Path) -> str:
+    """Return what a run's file is called, without the endings that only say what it is."""
+    name = path.name
+    for endings in (PACKED, RUN_SUFFIXES):
+        stem, ending = os.path.splitext(name)
+        name = stem if stem and ending.lower() in endings else name
+    return "standard input" if name == "-" else name
+
+
+def _told(path: str | os.PathLike[str]) -> str | None:
+    """Return the format that a file's name tells, None where it tells none."""
+    endings = [ending for ending in Path(path).suffixes if ending.lower() not in PACKED]
+    return SUFFIXES.get(endings[-1].lower()) if endings else None
+
+
+def _lines(path: str | os.PathLike[str], fields: Sequence[str]) -> Source:
+    """Return the fields of every line of a file, set apart by blanks; a line of another width is refused."""
+    name = display_name(path)
+    lines = pl.Series("line", text_of(content_of(path), name).replace("\r", "\n").split("\n"))
+    row = (lines.str.strip_chars() != "").arg_true()
+    pattern = r"^\s*" + r"\s+".join([r"(\S+)"] * len(fields)) + r"\s*$"
+    table = lines.gather(row).str.extract_groups(pattern).struct.unnest()
+    table.columns = list(fields)
+    wrong = table[fields[0]].is_null().arg_true()
+    if len(wrong):
+        width = lines.gather(row[[wrong[0]]]).str.count_matches(r"\S+")[0]
+        what = f"{width} fields, expected {len(fields)}: {', '.join(fields)}"
+        raise InputError(what, name, int(row[wrong[0]]) + 1)
+    return Source(name, tuple(fields), table.get_column, lambda position: int(row[position]) + 1, text=True)
+
+
+def _frame(data: Mapping[Any, Any], value: str) -> pl.DataFrame:
+    """Return {topic: {document: value}} as a table."""
+    if not all(isinstance(held, Mapping) for held in data.values()):
+        raise UsageError(f"a mapping is {{topic: {{document: {value}}}}}: {quote(data)} is not of this shape")
+    rows = [(str(topic), str(document), number) for topic, held in data.items() for document, number in held.items()]
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((), (), ())
+    return pl.DataFrame(dict(zip(("topic", "document", value), map(list, columns), strict=True)), strict=False)
+
+
+def _ranked(source: Source) -> pl.DataFrame:
+    """Return the rows of a run with each topic's documents best first."""
+    missing = [column for column in COLUMNS if column not in source.columns]
+    if missing:
+        raise source.wrong(f"there is no column {quote(missing[0])}: a run has topic, document and score")
+    table = _table(source, COLUMNS, "score")
+    _refuse_twice(source, table)
+    order = table.with_columns(single=_single(table["score"].to_numpy())).sort(
+        "single", "document", descending=True, maintain_order=True
+    )
+    return order.sort("topic", maintain_order=True).drop("single")
+
+
+def _single(score: Floats) -> NDArray[np.float32]:
+    """Return scores as 32-bit floats, which are what is compared."""
+    with np.errstate(over="ignore"):  # beyond the largest 32-bit float all is infinite
+        return score.astype(np.float32) + np.float32(0)  # -0 is 0
+
+
+def _table(source: Source, columns: Sequence[str], value: str) -> pl.DataFrame:
+    """Return topic and document as text beside a number; a row without one of them is refused."""
+    topic, document, given = (source.column(column) for column in columns)
+    plain = given.str.strip_chars() if given.dtype == pl.String else given
+    number = plain.cast(pl.Float64, strict=False)
+    unusable = number.is_null() | number.is_nan()
+    wrong = (unusable if value == "score" else unusable | number.is_infinite()).arg_true()  # inf ranks well enough
+    if not len(given):
+        raise source.wrong("there are no rows")
+    if len(wrong):
+        what = "is empty" if given[wrong[0]] is None else f"{quote(given[wrong[0]])} is not a number"
+        raise source.wrong(f"{value} {what}", int(wrong[0]))
+    table = pl.DataFrame({"topic": topic.cast(pl.String), "document": document.cast(pl.String), value: number})
+    for name in ("topic", "document"):
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise source.wrong(f"{name} is empty", int(empty[0]))
+    return table
+
+
+def _refuse_twice(source: Source, table: pl.DataFrame) -> None:
+    """Refuse a document that a topic has twice."""
+    again = (~table.select(pl.struct("topic", "document").is_first_distinct()).to_series()).arg_true()
+    if len(again):
+        n = int(again[0])
+        topic, document = table["topic"][n], table["document"][n]
+        before = int(((table["topic"] == topic) & (table["document"] == document)).arg_true()[0])
+        what = f"document {quote(document)} of topic {quote(topic)} is in row {source.row(before)} already"
+        raise source.wrong(f"{what}: keep one of them", n)

@@ -1,0 +1,223 @@
+"""``simulate``: crowds whose truth is known.
+
+One entry of ``DESIGNS`` feeds the command line, the docs, the tests and the errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from adjudge.data import designs
+from adjudge.data.crowds import Simulation
+from adjudge.data.scale import Label
+from adjudge.errors import UsageError, quoted
+
+BUSY = 200  # judgments a judge, where the number of judges is not said
+KNOWN = 10  # items to one with gold, where the number of gold items is not said
+
+
+@dataclass(frozen=True)
+class Size:
+    """What may be chosen about a design: a whole number from ``least`` on, or a share from 0, or from -1, to 1."""
+
+    summary: str
+    least: int = 1
+    share: bool = False
+    signed: bool = False
+
+
+SIZES: Mapping[str, Size] = {
+    "items": Size("items to judge"),
+    "judges": Size(f"judges; if not given, one for every {BUSY} judgments"),
+    "labels": Size("labels of the scale", least=2),
+    "per_item": Size("judgments on every item, each by a different judge"),
+    "judgments": Size("judgments in all"),
+    "topics": Size("topics the items belong to"),
+    "gold": Size(f"items whose truth is in gold; if not given, one of every {KNOWN}", least=0),
+    "accuracy": Size("how often the judges are right on average", share=True),
+    "spammers": Size("share of judges whose labels do not depend on the truth", share=True),
+    "colluders": Size("share of judges who are in a pair of which one copies", share=True),
+    "copying": Size("how often she copies, on an item that both judge", share=True),
+    "drifters": Size("share of judges who become worse", share=True),
+    "guessing": Size("how often they guess blindly, once they have", share=True),
+    "noise": Size("share of wrong labels", share=True),
+    "relation": Size("correlation of a judge's activity with her skill", share=True, signed=True),
+    "trusted": Size("correlation of her prior trust with her skill", share=True, signed=True),
+}
+
+ENOUGH = (  # the product on the left must reach the size on the right
+    (("judgments",), "items", "every item is judged"),
+    (("judgments",), "judges", "every judge judges"),
+    (("items", "per_item"), "judges", "every judge judges"),
+    (("judges",), "per_item", "the judges of an item are all different"),
+    (("items",), "topics", "every topic has an item"),
+    (("items",), "gold", "gold is about the items"),
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A crowd that can be simulated: its generative model and how large it is if nothing is said."""
+
+    name: str
+    summary: str
+    paper: str
+    draw: Callable[..., Simulation]
+    sizes: Mapping[str, int | float | None]  # None follows from the others
+    least: Mapping[str, int] = field(default_factory=dict)  # where it is more than the least of all designs
+
+
+PANEL: Mapping[str, int | float | None] = {"items": 2_000, "judges": None, "labels": 4, "per_item": 5}
+
+DESIGNS: Mapping[str, Design] = {
+    design.name: design
+    for design in (
+        Design(
+            "carpenter",
+            "binary relevance in topics, judges of every sensitivity and specificity, busy spammers",
+            "Carpenter 2011 (paper 000), sections 1, 4 and 7",
+            designs.carpenter,
+            {"topics": 100, "items": 19_033, "judges": 762, "judgments": 89_624, "spammers": 0.05, "gold": 2_275},
+        ),
+        Design(
+            "liu-wang",
+            "three judges with very different confusions label every item A, B or C",
+            "Liu and Wang 2012 (paper 003), section 3",
+            designs.liu_wang,
+            {"items": 3_000, "gold": None},
+        ),
+        Design(
+            "dawid-skene",
+            "every judge has a confusion matrix of her own, every item the same number of judgments",
+            "Dawid and Skene 1979",
+            designs.dawid_skene,
+            {**PANEL, "items": 10_000, "labels": 5, "accuracy": 0.7, "gold": None},
+        ),
+        Design(
+            "ordinal",
+            "judges on an ordinal scale, who err less the larger the error, and lean up or down",
+            "after Faridani et al. 2013 (paper 001)",
+            designs.ordinal,
+            {**PANEL, "labels": 5, "gold": None},
+        ),
+        Design(
+            "gaussian",
+            "judges see an item's degree through noise and compare it with one half",
+            "Xia et al. 2011 (paper 002), section 2",
+            designs.gaussian,
+            {"items": 2_000, "judges": None, "per_item": 5, "gold": None},
+        ),
+        Design(
+            "colluding",
+            "some judges copy another's label on the items that both judge",
+            "Dawid and Skene 1979, its independence of judges given up",
+            designs.colluding,
+            {**PANEL, "colluders": 0.2, "copying": 0.8, "gold": None},
+            least={"per_item": 2},
+        ),
+        Design(
+            "drifting",
+            "some judges become worse at one point of their own series; judgments carry their time",
+            "Dawid and Skene 1979, its constant judges given up",
+            designs.drifting,
+            {**PANEL, "drifters": 0.2, "guessing": 0.6, "gold": None},
+        ),
+        Design(
+            "rerank",
+            "passages found for questions, relevant or not; judges of many skills and workloads, with prior trust",
+            "Abad and Moschitti 2016 (paper 004), section 3",
+            designs.rerank,
+            {
+                "topics": 527,
+                "items": 10_540,
+                "judges": 108,
+                "per_item": 5,
+                "noise": 0.138,
+                "relation": 0.0,
+                "trusted": 0.6,
+                "spammers": 0.05,
+                "gold": None,
+            },
+        ),
+    )
+}
+
+
+def simulate(design: str, seed: int = 0, **sizes: float | None) -> Simulation:
+    """Return judgments drawn from a design, with their truth and the parameters that made them.
+
+    The same seed and sizes give the same table. ``DESIGNS`` says which sizes a design has and what they
+    are if nothing is said, ``SIZES`` what each of them means.
+
+    >>> simulate("liu-wang", seed=1, items=50).judgments
+    Judgments(50 items, 3 judges, 3 labels, 150 judgments)
+    """
+    if design not in DESIGNS:
+        raise UsageError(f"design '{design}' is not one of {quoted(DESIGNS, most=99)}")
+    chosen = _sizes(DESIGNS[design], {name: size for name, size in sizes.items() if size is not None})
+    rng = np.random.default_rng(int(_checked("seed", seed, Size("where the draws begin", least=0))))
+    gold = int(chosen.pop("gold"))
+    simulation = DESIGNS[design].draw(rng, **chosen)
+    return replace(simulation, gold=_gold(rng, simulation, gold))
+
+
+def _sizes(design: Design, given: Mapping[str, float]) -> dict[str, int | float]:
+    """Return every size of a design, refusing those it does not have or that cannot be."""
+    for name in given:
+        if name not in design.sizes:
+            raise UsageError(
+                f"design '{design.name}' has no size '{name}'; its sizes are {quoted(design.sizes, most=99)}"
+            )
+    sizes = {**design.sizes, **{name: _checked(name, size, _size(design, name)) for name, size in given.items()}}
+    return _enough(_followed(sizes))
+
+
+def _size(design: Design, name: str) -> Size:
+    """Return what a size means in a design."""
+    return replace(SIZES[name], least=design.least.get(name, SIZES[name].least))
+
+
+def _checked(name: str, value: Any, size: Size) -> int | float:
+    """Return a number that may be this size, refusing any other."""
+    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    number = float(value) if numeric else math.nan
+    lowest = -1 if size.signed else 0
+    fits = lowest <= number <= 1 if size.share else number.is_integer() and number >= size.least
+    if not fits:
+        expected = f"a number from {lowest} to 1" if size.share else f"a whole number of at least {size.least}"
+        raise UsageError(f"{name} must be {expected}, not {value!r}")
+    return number if size.share else int(value)
+
+
+def _followed(sizes: Mapping[str, int | float | None]) -> dict[str, int | float]:
+    """Return the sizes with those filled in that follow from the others."""
+    items, each = sizes["items"] or 0, sizes.get("per_item") or 0
+    follow = {"judges": max(each, items * each // BUSY), "gold": max(1, items // KNOWN)}
+    return {name: follow[name] if size is None else size for name, size in sizes.items()}
+
+
+def _enough(sizes: dict[str, int | float]) -> dict[str, int | float]:
+    """Return the sizes if they can hold together."""
+    for product, needed, reason in ENOUGH:
+        if needed not in sizes or any(name not in sizes for name in product):
+            continue
+        there = math.prod(sizes[name] for name in product)
+        if there < sizes[needed]:
+            left = " x ".join(product)
+            raise UsageError(
+                f"{left} = {there:,} is less than {needed} = {sizes[needed]:,}, and {reason}: "
+                f"raise {' or '.join(product)}, or lower {needed}"
+            )
+    return sizes
+
+
+def _gold(rng: np.random.Generator, simulation: Simulation, count: int) -> Mapping[str, Label]:
+    """Return the truth of some items, drawn at random: item -> label."""
+    chosen = np.sort(rng.choice(simulation.truth.size, count, replace=False))
+    known = simulation.truths[chosen]
+    return dict(zip(known["item"].to_list(), known["label"].to_list(), strict=True))

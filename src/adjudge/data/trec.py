@@ -1,0 +1,166 @@
+"""TREC's files: qrels, and the files of the 2011 crowdsourcing track, read and written.
+
+- qrels: ``topic iteration document relevance``;
+- task 2 judgments: ``topic hit worker document gold label``, gold -1 where unknown, an optional header;
+- task 2 run: ``topic document rank class-label``;
+- task 1 run: eleven tab-separated fields, of which 1 is the team, 2 the worker, 4 the topic, 5 the document,
+  6 the rank, 7 the class label and 11 the type of label (0 usable, 1 rejected, 2 automated, 3 training); 3 and
+  8 to 10 are carried along as they are.
+
+The class label of a run is a probability of relevance, or ``na``; as a label, one of .5 or more is 1. A document
+may belong to several topics, so an item is called ``topic_document``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.judgments import judgment_table
+from adjudge.data.source import Source, text_of
+from adjudge.errors import InputError, UsageError, quote
+
+if TYPE_CHECKING:
+    from adjudge.data.judgments import Judgments, Names
+
+
+QRELS = ("topic", "iteration", "document", "label")
+TASK2 = ("topic", "hit", "judge", "document", "gold", "label")
+TASK2_HEADER = ("topicID", "hitID", "workerID", "docID", "gold", "label")
+TASK2_RUN = ("topic", "document", "rank", "label")
+TASK1 = ("team", "judge", "field3", "topic", "document", "rank", "label", "field8", "field9", "field10", "type")
+USABLE = "0"
+NOTHING = "na"  # what a run says where it says nothing
+
+
+def qrels_source(content: bytes, name: str) -> Source:
+    """Read relevance judgments; the label is the grade."""
+    return _source(_fields(content, name, QRELS), name, ("item", "topic", "label"))
+
+
+def task2_source(content: bytes, name: str) -> Source:
+    """Read the crowd's judgments of task 2, with the gold that the file carries in a column ``gold``."""
+    frame = _fields(content, name, TASK2)
+    if frame.height and not frame["gold"][0].lstrip("-").isdigit():
+        frame = frame.slice(1)
+    return _source(frame, name, ("item", "topic", "judge", "label", "gold", "hit"))
+
+
+def task2_run_source(content: bytes, name: str) -> Source:
+    """Read the consensus of a task 2 run: the label of every item, its probability of relevance, its rank."""
+    frame = _classed(_fields(content, name, TASK2_RUN), name)
+    return _source(frame, name, ("item", "topic", "label", "probability", "rank"))
+
+
+def task1_source(content: bytes, name: str) -> Source:
+    """Read the judgments of a task 1 run, those of type 0 (usable) only."""
+    frame = _fields(content, name, TASK1, separator="\t").filter(pl.col("type") == USABLE)
+    columns = ("item", "topic", "judge", "label", "probability", "rank", "team")
+    return _source(_classed(frame, name), name, (*columns, "field3", "field8", "field9", "field10"))
+
+
+def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
+    """Return a qrels file: the topic and the grade of every item (I)."""
+    rows = zip(topics, items, grades, strict=True)
+    return _text(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
+
+
+def task2_run_text(items: Names, topics: Names, relevance: Floats) -> str:
+    """Return a task 2 run: every item's rank in its topic by its probability of relevance (I), ties as they come."""
+    table = pl.DataFrame({"topic": topics, "relevance": relevance})
+    rank = table.select(pl.col("relevance").rank("ordinal", descending=True).over("topic")).to_series()
+    rows = zip(topics, items, rank, relevance.tolist(), strict=True)
+    return _text(" ", ((topic, document_of(item, topic), r, f"{p:.6f}") for topic, item, r, p in rows))
+
+
+def task2_text(judgments: Judgments, gold: Codes | None = None) -> str:
+    """Return task 2 judgments, with the gold of each item (I) where there is any; hits are not known and called 0."""
+    table = _with_topics(judgments)
+    names = ["-1", *judgments.scale.names]
+    known = [names[k + 1] for k in (gold[judgments.item()].tolist() if gold is not None else [-1] * len(judgments))]
+    rows = zip(table["topic"], table["judge"], table["item"], known, table["label"], strict=True)
+    lines = ((topic, "0", judge, document_of(item, topic), truth, label) for topic, judge, item, truth, label in rows)
+    return _text("\t", (TASK2_HEADER, *lines))
+
+
+def task1_run_text(judgments: Judgments, team: str) -> str:
+    """Return a task 1 run of judgments with two labels, of which the second is relevant."""
+    if len(judgments.scale) != 2:
+        raise UsageError(f"a task 1 run has two labels, relevant or not; these judgments have {len(judgments.scale)}")
+    table = _with_topics(judgments)
+    rows = zip(table["judge"], table["topic"], table["item"], judgments.label.tolist(), strict=True)
+    blank = (NOTHING, NOTHING, NOTHING)
+    return task1_run_lines(
+        [
+            (team, judge, NOTHING, topic, document_of(item, topic), NOTHING, label, *blank, USABLE)
+            for judge, topic, item, label in rows
+        ]
+    )
+
+
+def task1_run_lines(rows: Sequence[Sequence[object]]) -> str:
+    """Return a task 1 run from rows of its eleven fields."""
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(TASK1):
+            raise InputError(f"{len(row)} fields where a task 1 run has {len(TASK1)}", "task 1 run", number)
+    return _text("\t", rows)
+
+
+def document_of(item: object, topic: object) -> str:
+    """Return the document in an item's name: ``topic_document`` without the topic."""
+    return str(item).removeprefix(f"{topic}_")
+
+
+def _with_topics(judgments: Judgments) -> pl.DataFrame:
+    """Return judgments as a table, refusing those without topics."""
+    if judgments.topics is None:
+        raise UsageError("a TREC file needs the topic of every item: name its column with --topic")
+    return judgment_table(judgments)
+
+
+def _text(separator: str, rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as lines of text, refusing a name that would not be one field again."""
+    return "".join(separator.join(map(_field, row)) + "\n" for row in rows)
+
+
+def _field(value: object) -> str:
+    """Return a value as the field of a file whose fields are set apart by blanks."""
+    field = str(value)
+    if field.split() != [field]:
+        raise InputError(f"{quote(field)} is empty or holds a blank, which a TREC file cannot")
+    return field
+
+
+def _fields(content: bytes, name: str, fields: Sequence[str], separator: str | None = None) -> pl.DataFrame:
+    """Return the fields of every line as text, and a column ``row``; a line of another width is refused."""
+    lines = text_of(content, name).replace("\r", "").split("\n")
+    rows = [(number, line.split(separator)) for number, line in enumerate(lines, 1) if line.strip()]
+    for number, values in rows:
+        if len(values) != len(fields):
+            raise InputError(f"{len(values)} fields, expected {len(fields)}: {', '.join(fields)}", name, number)
+    columns = {field: [values[f] for _, values in rows] for f, field in enumerate(fields)}
+    numbers = {"row": [number for number, _ in rows]}
+    return pl.DataFrame({**numbers, **columns}, schema_overrides=dict.fromkeys(fields, pl.String))
+
+
+def _classed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of a run that say something, each with a ``probability`` and a label 0 or 1."""
+    frame = frame.filter(pl.col("label").str.to_lowercase() != NOTHING)
+    probability = frame["label"].cast(pl.Float64, strict=False)
+    bad = (~probability.is_between(0, 1)).fill_null(True).arg_true()
+    if len(bad):
+        what = f"class label {quote(frame['label'][bad[0]])} is not a probability from 0 to 1, nor {NOTHING}"
+        raise InputError(what, name, int(frame["row"][bad[0]]))
+    return frame.with_columns(probability=probability, label=(probability >= 0.5).cast(pl.Int8).cast(pl.String))
+
+
+def _source(frame: pl.DataFrame, name: str, columns: Sequence[str]) -> Source:
+    """Return fields as a source, items named by topic and document."""
+    if not frame.height:
+        raise InputError("the file holds no usable rows", name)
+    table = frame.with_columns(item=pl.format("{}_{}", "topic", "document"))
+    rows = table.get_column("row")
+    return Source(name, tuple(columns), table.get_column, lambda position: int(rows[position]), text=True)

@@ -1,0 +1,1 @@
+"""Search systems compared under uncertain labels."""

@@ -1,0 +1,96 @@
+"""Draws for other tools: ArviZ's DataTree, which is saved as NetCDF."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Codes
+from adjudge.data.trec import qrels_text, task2_run_text
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError
+from adjudge.inference.fitted import drawn
+from adjudge.kernels.bits import unpacked
+
+if TYPE_CHECKING:
+    from adjudge.data.judgments import Names
+    from adjudge.inference.result import Fit
+
+
+EXTRA = "'adjudge[bayes]'"
+
+
+def to_arviz(fit: Fit) -> Any:
+    """Return the draws of a fit as an ArviZ DataTree: posterior, with judges, topics and labels by name."""
+    try:
+        from arviz_base import from_dict
+    except ImportError as error:
+        raise MissingExtra(EXTRA, "ArviZ's format") from error
+    draws, labels = drawn(fit), list(fit.scale.names)
+    variables = {"prevalence": draws.prevalence, "confusion": draws.confusion}
+    dims = {"prevalence": ["topic", "truth"], "confusion": ["judge", "truth", "label"]}
+    coords = {"judge": fit.judge_names.cast(str).to_list(), "topic": fit.prevalence_names(), "truth": labels}
+    coords["label"] = labels
+    if draws.kappa.size:
+        variables |= {"phi": draws.phi, "kappa": draws.kappa}
+        dims |= {"phi": ["population", "label"], "kappa": ["population"]}
+        coords["population"] = [*labels, "topics"]
+    if draws.truth.size:
+        variables["truths"] = unpacked(draws.truth, len(fit.items)).astype(np.int16)
+        dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()
+    about = {"model": fit.model, "truths": "probabilities of truths are in the fit's labels"}
+    contiguous = {name: np.ascontiguousarray(values) for name, values in variables.items()}
+    return from_dict({"posterior": contiguous}, dims=dims, coords=coords, attrs={"/": about})
+
+
+def write_netcdf(fit: Fit, path: str) -> None:
+    """Write the draws of a fit to a NetCDF file, whole or not at all."""
+    folder, part = os.path.dirname(path) or ".", f"{path}.part"
+    if not os.path.isdir(folder) or os.path.isdir(path):
+        raise InputError("is not a file in a folder that is there", path)
+    tree = to_arviz(fit)
+    try:
+        tree.to_netcdf(part, engine="h5netcdf")
+        os.replace(part, path)
+    except ImportError as error:
+        raise MissingExtra(EXTRA, "NetCDF") from error
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+# A fit as TREC's files: qrels, and the run of the 2011 crowdsourcing track's task 2.
+
+
+def qrels(fit: Fit) -> str:
+    """Return the consensus as relevance judgments: the label is the grade."""
+    place, topic = _with_topics(fit)
+    grades = [fit.scale.labels[k] for k in fit.label[place].tolist()]
+    return qrels_text(fit.items.gather(place), topic, grades)
+
+
+def task2_run(fit: Fit) -> str:
+    """Return the consensus as a run: rank in the topic and probability of the second of two labels."""
+    if len(fit.scale) != 2:
+        raise UsageError(f"a task 2 run has two labels, relevant or not; this fit has {len(fit.scale)}")
+    place, topic = _with_topics(fit)
+    return task2_run_text(fit.items.gather(place), topic, fit.posterior[place, 1])
+
+
+def _with_topics(fit: Fit) -> tuple[Codes, Names]:
+    """Return the items whose topic is known, and the topics."""
+    if fit.topics is None or fit.topic is None:
+        raise UsageError("a TREC file needs the topic of every item: name its column with --topic")
+    place = np.flatnonzero(fit.topic >= 0)
+    if place.size < fit.topic.size:
+        gone = fit.topic.size - place.size
+        warnings.warn(
+            f"{gone:,} items that only gold knows have no topic and are left out", AdjudgeWarning, stacklevel=2
+        )
+    return place, fit.topics.gather(fit.topic[place])
+
+
+FILES: Mapping[str, Callable[[Fit], str]] = {"qrels": qrels, "trec-task2-run": task2_run}

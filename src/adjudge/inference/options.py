@@ -1,0 +1,55 @@
+"""What may be chosen about a fit, checked before any work is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adjudge.errors import UsageError, quoted
+from adjudge.inference.calibration import CALIBRATIONS
+from adjudge.inference.chains import Run
+from adjudge.inference.prior import Prior
+
+INFERENCES = ("gibbs", "map")
+TIES = ("random", "first", "all")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a fit begins, ends, and breaks ties."""
+
+    seed: int = 0
+    ties: str = "random"  # which of several equally likely labels is given
+    start: str | None = None  # the model's usual one
+    tolerance: float = 1e-8  # rise of the log likelihood a judgment
+    iterations: int = 5_000  # passes over the judgments at most
+    accelerate: bool = True
+    inference: str | None = None  # the model's usual one
+    run: Run | None = None  # how long chains are
+    prior: Prior | None = None  # the model's usual one
+    calibrate: str = "none"  # by what probabilities are calibrated
+
+    def __post_init__(self) -> None:
+        if self.ties not in TIES:
+            raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
+        if self.calibrate not in CALIBRATIONS:
+            raise UsageError(f"calibrate {self.calibrate!r} is not one of {quoted(CALIBRATIONS)}")
+        if self.inference not in (None, *INFERENCES):
+            raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
+        for name, kind in (("run", Run), ("prior", Prior)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise UsageError(f"{name} {getattr(self, name)!r} is not an adjudge.{kind.__name__}")
+        for name, least in (("seed", 0), ("iterations", 1)):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
+                raise UsageError(f"{name} {getattr(self, name)!r} is not a whole number of at least {least}")
+        if not 0 <= self.tolerance < math.inf:
+            raise UsageError(f"tolerance {self.tolerance!r} is not a number of at least 0")
+
+
+def options_of(saved: Mapping[str, Any]) -> Options:
+    """Return options from what ``dataclasses.asdict`` made of them."""
+    run, prior = saved.get("run"), saved.get("prior")
+    records = {"run": Run(**run) if run else None, "prior": Prior(**prior) if prior else None}
+    return Options(**{**saved, **records})

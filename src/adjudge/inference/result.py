@@ -1,0 +1,259 @@
+"""Every parameter that was drawn, by name: its mean and interval, and whether the chains agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.scale import Scale
+from adjudge.data.write import frame
+from adjudge.inference.answers import INTERVAL, cell_ends, judge_answers, ranks, topic_answers
+from adjudge.inference.calibration import Calibration
+from adjudge.inference.chains import Draws
+from adjudge.inference.components import most_likely
+from adjudge.inference.convergence import UNCONVERGED, bulk_ess, mean_error, r_hat, tail_ess
+from adjudge.inference.em import CIRCLE
+from adjudge.inference.fitted import drawn
+from adjudge.inference.params import Params
+from adjudge.inference.registry import model_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adjudge.data.judgments import Judgments, Names
+    from adjudge.kernels.block import Tally
+
+
+MEASURES = ("mean", "sd", "low", "high", "r_hat", "bulk_ess", "tail_ess", "mean_error")
+
+
+def populations(draws: Draws, labels: Sequence[str]) -> dict[str, list[object]]:
+    """Return columns about phi and kappa, of the judges under each truth and of the topics."""
+    of = [*labels, "topics"]
+    P = draws.kappa.shape[2]
+    phi = [(f"phi[{of[p]}, {label}]", draws.phi[:, :, p, k]) for p in range(P) for k, label in enumerate(labels)]
+    kappa = [(f"kappa[{of[p]}]", draws.kappa[:, :, p]) for p in range(P)]
+    return _columns([*phi, *kappa])
+
+
+def everything(
+    draws: Draws, labels: Sequence[str], judges: Sequence[str], topics: Sequence[str]
+) -> dict[str, list[object]]:
+    """Return columns about all that was drawn: populations, prevalence in topics, and judges' matrices."""
+    parts = [populations(draws, labels)] if draws.kappa.size else []
+    parts += [_columns(list(named)) for named in (_prevalence(draws, labels, topics), _cells(draws, labels, judges))]
+    return {name: [value for part in parts for value in part[name]] for name in ("parameter", *MEASURES)}
+
+
+def _prevalence(draws: Draws, labels: Sequence[str], topics: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """Yield the prevalence of truths in topics."""
+    for t, topic in enumerate(topics):
+        for k, label in enumerate(labels):
+            name = f"prevalence[{topic}, {label}]" if len(topics) > 1 else f"prevalence[{label}]"
+            yield name, draws.prevalence[:, :, t, k]
+
+
+def _cells(draws: Draws, labels: Sequence[str], judges: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """Yield the cells of judges' matrices."""
+    for j, judge in enumerate(judges):
+        for z, truth in enumerate(labels):
+            for k, label in enumerate(labels):
+                yield f"confusion[{judge}, {truth}, {label}]", draws.confusion[:, :, j, z, k]
+
+
+def _columns(named: Sequence[tuple[str, Floats]]) -> dict[str, list[object]]:
+    """Return the measures of named draws (C, D) as columns."""
+    drawn = np.stack([values for _, values in named], axis=2)
+    low, high = np.quantile(drawn, INTERVAL, axis=(0, 1))
+    found = (
+        drawn.mean(axis=(0, 1)),
+        drawn.std(axis=(0, 1), ddof=1),
+        low,
+        high,
+        *(measure(drawn) for measure in (r_hat, bulk_ess, tail_ess, mean_error)),
+    )
+    measured = {name: values.tolist() for name, values in zip(MEASURES, found, strict=True)}
+    return {"parameter": [name for name, _ in named], **measured}
+
+
+# ``Fit``: what inference leaves behind. Immutable; tables on request, in the kind of frame that came in.
+
+UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE, UNCONVERGED)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The consensus on every item, and what was learned of every judge."""
+
+    model: str
+    options: Mapping[str, Any]
+    items: Names  # (I)
+    judge_names: Names  # (J)
+    scale: Scale  # K
+    posterior: Floats  # (I, K) p(truth | labels)
+    label: Codes  # (I) the most likely truth
+    params: Params
+    judged: Codes  # (J) judgments of each judge
+    accuracy: Floats  # (J) expected share of right labels
+    more: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (I, E) what else the model says of each item
+    topics: Names | None = None  # (T)
+    topic: Codes | None = None  # (I)
+    gold: Codes | None = None  # (I), -1 where unknown
+    evidence: tuple[float, ...] = ()  # log p(labels, gold | params) along the climb, never falling
+    passes: int = 0
+    stopped: str = ""
+    draws: Draws | None = field(default=None, repr=False)  # from the posterior, where the model was sampled
+    calibration: Calibration | None = None  # what was done to the posterior, where it was calibrated
+    reason: str = ""  # why this model, where it was chosen by itself
+    kind: str = field(default="polars", repr=False)
+    judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, where they were kept
+    tally: Tally | None = field(default=None, repr=False)  # what was counted last, where that was kept
+
+    def __repr__(self) -> str:
+        end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
+        return f"Fit({self.model}: {len(self.items):,} items, {len(self.judge_names):,} judges; {self.stopped}{end})"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit came to rest: not interrupted, not stopped at the cap, not going round in a circle."""
+        return not self.stopped.startswith(UNSETTLED)
+
+    @property
+    def entropy(self) -> Floats:
+        """How uncertain each item's truth is, in bits (I): 0 is certain, log2 K is no idea."""
+        logs = np.log2(self.posterior, out=np.zeros_like(self.posterior), where=self.posterior > 0)
+        bits: Floats = np.abs((self.posterior * logs).sum(axis=1))
+        return bits
+
+    @property
+    def prevalence(self) -> Any:
+        """A table of how common each truth is taken to be: in every topic where each has its own, with intervals."""
+        labels = list(self.scale.labels)
+        if not self.params.unseen.size and self.draws is None:
+            return frame({"label": labels, "prevalence": self.params.label_prevalence}, self.kind)
+        names = self.prevalence_names()
+        columns: dict[str, Any] = {"topic": np.repeat(names, len(labels)).tolist()} if len(names) > 1 else {}
+        columns |= {"label": labels * len(names), "prevalence": self.params.prevalence.reshape(-1)}
+        return frame(columns | ({} if self.draws is None else topic_answers(self.draws)), self.kind)
+
+    @property
+    def labels(self) -> Any:
+        """A table of the consensus: item, label, its probability, that of every label, entropy in bits, topic."""
+        return frame(self.label_columns(), self.kind)
+
+    @property
+    def judges(self) -> Any:
+        """A table of the judges: judgments, accuracy, and what the model says of each."""
+        return frame(self.judge_columns(), self.kind)
+
+    @property
+    def confusion(self) -> Any:
+        """A long table of every judge's matrix: judge, truth, label, probability and, of draws, its interval."""
+        J, Z, K = self.params.confusion.shape
+        labels = list(self.scale.labels)
+        return frame(
+            {
+                "judge": self.judge_names.gather(np.repeat(np.arange(J), Z * K)),
+                "truth": [truth for truth in labels for _ in labels] * J,
+                "label": labels * (J * Z),
+                "probability": self.params.confusion.reshape(-1),
+                **({} if self.draws is None else cell_ends(self.draws)),
+            },
+            self.kind,
+        )
+
+    @property
+    def diagnostics(self) -> Any:
+        """A table of all that was drawn: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
+        judges = self.judge_names.cast(str).to_list()
+        return frame(everything(drawn(self), self.scale.names, judges, self.prevalence_names()), self.kind)
+
+    @property
+    def ranks(self) -> Any:
+        """A table of where items stand in their topics, the highest label first, and how sure that is."""
+        known = self.topic if self.topic is not None else np.zeros(len(self.items), np.int32)
+        topic = np.where(known < 0, known.max(initial=0) + 1, known)
+        found = ranks(self.posterior, topic, self.options.get("seed", 0))
+        degree = self.posterior @ np.arange(len(self.scale))
+        columns: dict[str, Any] = {"item": self.items, "degree": degree, **found._asdict()}
+        if self.topics is not None:
+            names = [*self.topics.to_list(), None]
+            columns = {"topic": [names[t] for t in topic.tolist()], **columns}
+        order = np.lexsort((-degree, topic))
+        return frame({name: list(np.asarray(column)[order]) for name, column in columns.items()}, self.kind)
+
+    def prevalence_names(self) -> list[str]:
+        """Return what each row of prevalence is of: all items or, where each has its own, the topics and no topic."""
+        if self.topics is None or self.params.prevalence.shape[0] == 1:
+            return ["all"]
+        return [*self.topics.cast(str).to_list(), "(none)"][: self.params.prevalence.shape[0]]
+
+    def label_columns(self) -> dict[str, Any]:
+        """Return the consensus as named columns."""
+        columns: dict[str, Any] = {
+            "item": self.items,
+            "label": self._given(),
+            "probability": self.posterior[np.arange(self.label.size), self.label],
+        }
+        columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
+        columns["entropy"] = self.entropy
+        model = model_named(self.model)
+        columns |= {name: self.more[:, e] for e, name in enumerate(model.item_columns)}
+        columns |= model.label_columns(self.posterior, self.scale)
+        if self.topics is not None and self.topic is not None:
+            known = self.topics.to_list()
+            columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]
+        return columns
+
+    def judge_columns(self) -> dict[str, Any]:
+        """Return the judges as named columns."""
+        own = model_named(self.model).judge_columns(self.params, self.scale.names)
+        columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
+        return columns | self._judge_answers | own
+
+    @cached_property
+    def _judge_answers(self) -> dict[str, Floats]:
+        """What draws say of judges: computed once, for it takes long."""
+        if self.draws is None:
+            return {}
+        T = self.draws.prevalence.shape[2]
+        topic = self.topic if T > 1 and self.topic is not None else np.zeros(len(self.items), np.int32)
+        items = np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
+        return judge_answers(self.draws, items, self.scale.names)
+
+    def predict(self, data: Any) -> Fit:
+        """Infer the truth of new items with the judges of this fit."""
+        from adjudge.inference.predict import predict
+
+        return predict(self, data)
+
+    def to_arviz(self) -> Any:
+        """Return the draws as an ArviZ DataTree."""
+        from adjudge.inference.export import to_arviz
+
+        return to_arviz(self)
+
+    def update(self, new: Any, **more: Any) -> Fit:
+        """Learn from new judgments: see ``adjudge.update``."""
+        from adjudge.inference.update import update
+
+        return update(self, new, **more)
+
+    def save(self, folder: str | Path, judgments: Judgments | None = None) -> None:
+        """Save to a folder of open files (JSON, Parquet, NPZ), with its judgments it can be updated from there."""
+        from adjudge.inference.save import save
+
+        save(self, folder, judgments)
+
+    def _given(self) -> list[Any]:
+        """Return the label of every item; with ties="all" as text, tied labels together."""
+        labels = self.scale.labels
+        if self.options.get("ties") != "all":
+            return [labels[k] for k in self.label.tolist()]
+        return ["|".join(compress(self.scale.names, row)) for row in most_likely(self.posterior).tolist()]

@@ -1,0 +1,281 @@
+"""Label switching: a chain that found the crowd's answer under other names is given back the crowd's own.
+
+The likelihood of a confusion model is the same when truths are renamed. Priors and a start at the vote nearly always
+keep the names; where a chain has lost them all the same, its truths are renamed such that most of what judges say is
+right (the assignment problem, on the matrix of all judges together).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from concurrent.futures import Executor
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.judgments import Judgments
+from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.inference.chains import Draws, Run, State, sample
+from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_hat
+from adjudge.inference.em import Climb, Progress
+from adjudge.inference.gibbs import diffuse, voted_by_chance
+from adjudge.inference.model import Model
+from adjudge.inference.options import Options
+from adjudge.inference.params import Params
+from adjudge.inference.prior import Prior
+from adjudge.kernels.bits import packed, unpacked
+from adjudge.kernels.block import Block
+from adjudge.kernels.sweep import Sweep
+
+TOLD = 1e-9  # names stay where others are no better
+
+
+def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
+    """Return the draws with truths named as judges name them, and the chains whose truths had to be renamed.
+
+    ``judged`` (J) is how much each judge said: the matrix of all judges together is the mean of theirs by it.
+    """
+    names = [_names(np.einsum("j,djkl->kl", judged, chain)) for chain in draws.confusion]
+    renamed = [c for c, order in enumerate(names) if (order != np.arange(order.size)).any()]
+    if not renamed:
+        return draws, []
+    prevalence, confusion, phi, kappa, probability = (np.array(field) for field in draws[:5])
+    for c in renamed:
+        order = names[c]
+        prevalence[c], probability[c] = prevalence[c][..., order], probability[c][..., order]
+        confusion[c] = confusion[c][:, :, order]
+        if kappa.shape[2]:  # a population for each truth, then that of topics
+            every = np.r_[order, order.size]
+            phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
+            phi[c][:, -1] = phi[c][:, -1][:, order]
+    truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
+    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
+
+
+def aligned_to(draws: Draws, matrices: Floats) -> Draws:
+    """Return draws under fixed priors with the truths of each named as in these matrices (J, K, K).
+
+    Of short chains that begin there, and of few judges, some swap names on their way.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    C, D, _, K, _ = draws.confusion.shape
+    likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # how like truth m is to the one called k
+    own = np.trace(likeness, axis1=2, axis2=3)
+    order = np.tile(np.arange(K), (C, D, 1))
+    for c, d in np.ndindex(C, D):
+        called, truth = linear_sum_assignment(-likeness[c, d])
+        if likeness[c, d, called, truth].sum() > own[c, d] + TOLD:
+            order[c, d, called] = truth
+    if (order == np.arange(K)).all():
+        return draws
+    confusion = np.take_along_axis(draws.confusion, order[:, :, None, :, None], axis=3)
+    prevalence = np.take_along_axis(draws.prevalence, order[:, :, None], axis=3)
+    return draws._replace(prevalence=prevalence, confusion=confusion)
+
+
+def _names(pooled: Floats) -> Codes:
+    """Return which truth (K) is to bear each label's name, from the matrix of all judges together."""
+    from scipy.optimize import linear_sum_assignment
+
+    K = pooled.shape[0]
+    rows = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    truth, label = linear_sum_assignment(-rows)
+    order = np.empty(K, np.int64)
+    order[label] = truth
+    kept = np.trace(rows) >= rows[truth, label].sum() - TOLD
+    return np.arange(K) if kept else order
+
+
+def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
+    """Return the truths that are kept as bits under other names."""
+    items, K = draws.probability.shape[1:]
+    called = [np.argsort(order)[unpacked(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
+    return np.stack([[packed(draw, K) for draw in chain] for chain in called])
+
+
+# How far chains are while they run: their sweeps, the mean of all, and the worst R-hat of what mixes worst.
+
+EVERY = 0.25  # seconds between two words
+FEWEST, MOST = 20, 500  # draws of each chain that an R-hat is computed from
+
+
+class Watch:
+    """What chains tell as they go; ``progress`` hears of it now and then."""
+
+    def __init__(self, chains: int, progress: Progress) -> None:
+        self.seen: list[list[Floats]] = [[] for _ in range(chains)]
+        self.progress, self.said, self.speaking = progress, time.monotonic(), threading.Lock()
+
+    def __call__(self, chain: int, sweep: int, state: State) -> None:
+        """Take note of a state; whoever comes when it is time says how far all are."""
+        self.seen[chain].append(_worst_of(state))
+        if time.monotonic() - self.said > EVERY and self.speaking.acquire(blocking=False):
+            try:
+                self.said = time.monotonic()
+                self.progress(sum(map(len, self.seen)) // len(self.seen), self.worst())
+            finally:
+                self.speaking.release()
+
+    def worst(self) -> float:
+        """Return the worst R-hat of the second half of what was seen, not a number while that is too little."""
+        sweeps = min(map(len, self.seen))
+        if sweeps < 2 * FEWEST:
+            return float("nan")
+        rows = np.linspace(sweeps // 2, sweeps - 1, min(MOST, sweeps // 2)).astype(int)
+        found = r_hat(np.stack([[chain[row] for row in rows] for chain in self.seen]))
+        return float(np.nanmax(found)) if np.isfinite(found).any() else float("nan")
+
+
+def _worst_of(state: State) -> Floats:
+    """Return what mixes worst of a state: the populations or, where these are fixed, the first topic's prevalence."""
+    return np.r_[state.phi.ravel(), state.kappa] if state.kappa.size else np.array(state.prevalence[0])
+
+
+# A fit by sampling: chains run, their truths named alike, and what they drew summed up as a fit.
+
+MOST_BYTES = 4e9  # that draws may take
+FEW = 10  # judges, or fewer, hardly make a population
+
+
+class Drawn(NamedTuple):
+    """What sampling leaves behind."""
+
+    block: Block
+    outcome: Climb
+    posterior: Floats  # (I, K)
+    draws: Draws
+
+
+class Sizes(NamedTuple):
+    """What there is to be drawn."""
+
+    items: int
+    judges: int
+    labels: int
+    topics: int
+    judged: Codes  # (J) judgments of each judge
+    gold: bool  # whether some truths are known
+
+
+def draw(
+    model: Model,
+    judgments: Judgments,
+    known: Codes | None,
+    options: Options,
+    pool: Executor,
+    progress: Progress | None = None,
+) -> Drawn:
+    """Sample a model, and say whether the chains have converged."""
+    block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
+    prior, run = options.prior or Prior(), options.run or Run()
+    judged = np.bincount(judgments.judge, minlength=block.judges)
+    sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
+    refuse_run(sizes, run)
+    if model.sampler is None:
+        raise UsageError(f"model '{model.name}' is not sampled")
+    counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
+    step = model.sampler(Sweep(block), counted)
+    starts = diffuse(partial(voted_by_chance, block, topics=topics), options.seed, run.chains, prior.least)
+    if not model.populations:
+        starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
+    if run.truths:
+        nothing = packed(np.zeros(block.topic.size, np.int32), block.labels)
+        starts = [start._replace(truth=nothing) for start in starts]
+    found = sample(
+        step,
+        starts,
+        block.topic.size,
+        run,
+        options.seed,
+        pool,
+        None if progress is None else Watch(run.chains, progress),
+        lambda draws: named(draws, sizes)[2].good,
+    )
+    found, renamed, told = named(found, sizes)
+    warn(told, renamed, found, sizes)
+    outcome = Climb(means(found, sizes, prior), (), found.sweeps, ended(found, told))
+    return Drawn(block, outcome, found.probability.mean(axis=0), found)
+
+
+def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
+    """Return draws with truths under the crowd's names, which gold keeps where there is some.
+
+    With them come the chains whose truths had to be renamed, and whether all have converged.
+    """
+    called, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
+    return called, renamed, convergence(_watched(called))
+
+
+def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
+    """Return the posterior means of prevalence and matrices; a judge never seen is one of her population."""
+    prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
+    if not draws.kappa.size:
+        pseudo = prior.pseudo_counts(sizes.labels)
+        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True))
+    phi = draws.phi.mean(axis=(0, 1))
+    return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+
+
+def with_topics(block: Block, model: Model, judgments: Judgments) -> tuple[Block, int]:
+    """Return the block with its items in topics, and how many these are: items without a topic make one more."""
+    if not model.populations or judgments.topics is None:
+        return block, 1
+    T = len(judgments.topics)
+    without = block.topic < 0
+    return (block._replace(topic=np.where(without, T, block.topic)), T + 1) if without.any() else (block, T)
+
+
+def of_gold(block: Block, topics: int) -> Floats:
+    """Return how many gold items of each truth each topic has (T, K)."""
+    gold = np.flatnonzero(block.gold >= 0)
+    cell = (block.topic[gold] if topics > 1 else 0) * block.labels + block.gold[gold]
+    return np.bincount(cell, minlength=topics * block.labels).reshape(topics, block.labels).astype(float)
+
+
+def refuse_run(sizes: Sizes, run: Run) -> None:
+    """Refuse, before it begins, a run whose draws would not fit in memory, or never be enough."""
+    if run.until_converged and run.chains * run.draws < ENOUGH:
+        raise UsageError(
+            f"{run.chains} x {run.draws} draws are never worth {ENOUGH}, which convergence takes: keep more draws"
+        )
+    each = 8 * (sizes.judges * sizes.labels**2 + sizes.topics * sizes.labels) + (sizes.items // 4 if run.truths else 0)
+    size = run.chains * run.draws * each
+    if size > MOST_BYTES:
+        fits = int(MOST_BYTES / (run.chains * each))
+        longer = f"fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // max(1, fits)):,}"
+        raise UsageError(
+            f"{run.chains * run.draws:,} draws of {sizes.judges:,} judges' matrices would need {size / 1e9:,.1f} GB: "
+            f"keep {longer if fits >= ENOUGH // run.chains > 0 else 'fewer chains, or fewer draws'}"
+        )
+
+
+def _watched(draws: Draws) -> dict[str, Floats]:
+    """Return the draws of what mixes worst (C, D, ...): the populations or, where these are fixed, prevalence."""
+    return {"phi": draws.phi, "kappa": draws.kappa} if draws.kappa.size else {"prevalence": draws.prevalence}
+
+
+def ended(draws: Draws, told: Convergence) -> str:
+    """Return how the run ended, for people."""
+    C, D = draws.prevalence.shape[:2]
+    if not draws.complete:
+        return "interrupted"
+    return told.words if not told.good else f"drew {C} x {D:,}, {told.words}"
+
+
+def warn(told: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
+    """Say loudly what is wrong with the draws, and what to do."""
+    if renamed:
+        chains = ", ".join(str(c + 1) for c in renamed)
+        warnings.warn(
+            f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 4
+        )
+    if draws.complete and not told.good:
+        few = draws.kappa.size and sizes.judges < FEW
+        other = f"; {sizes.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
+        warnings.warn(f"{told.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)

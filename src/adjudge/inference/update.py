@@ -1,0 +1,471 @@
+"""``update``: a fit, and judgments that came after it.
+
+What EM needs to know of judgments is their tally, and tallies of disjoint items add up (Neal & Hinton 1998). So new
+judgments concern few items at first: what these counted for is taken out of the tally, what they count for now is put
+in, a few times over. That is all of an update online. An exact one then passes over all judgments, from there, until
+no more is left to climb than where a fit from the beginning ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.encode import EXTEND
+from adjudge.data.gold import read_gold
+from adjudge.data.judgments import Joined, Judgments, Known, grown, joined, part
+from adjudge.data.read import read
+from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.inference.calibrate import calibrated
+from adjudge.inference.calibration import mixed
+from adjudge.inference.components import winners
+from adjudge.inference.em import Climb, Progress, Rules, approach, climb
+from adjudge.inference.fit import blocks_of, cores, doubted, posterior_of, record, summed
+from adjudge.inference.fit import fit as infer
+from adjudge.inference.fitted import in_codes_of
+from adjudge.inference.model import Model, likely_truths
+from adjudge.inference.options import Options, options_of
+from adjudge.inference.params import Params, accurate
+from adjudge.inference.registry import model_named
+from adjudge.inference.result import Fit
+from adjudge.inference.ties import settled
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.truth import FLOOR, count, truth_posterior
+
+ROUNDS = 10  # over the items concerned: they settle in fewer
+SMALL = 250_000  # judgments below which a climb from the beginning takes no time: the higher summit is taken
+MUCH = 0.005  # share of new judgments above which the old summit says too little: the same
+DENSE = 60  # judgments for each cell of a judge's matrix below which there are many summits: the same
+TINY, GROWING = 0.5, 1.1  # a cell of fewer judgments that grows by more than this is on its way from nothing
+ADVICE = " (a fit keeps its scale: fit all judgments anew with --labels to extend it)"
+UNKEPT = (
+    "the judgments that the fit was made from are not saved with it: give them (--data old.csv, judgments= in "
+    "Python), or update online, which does without (--online, online=True)"
+)
+
+
+def update(
+    fit: Fit,
+    new: Any,
+    judgments: Judgments | None = None,
+    gold: Any = None,
+    *,
+    online: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Return a fit of the judgments that a fit was made from and of new ones.
+
+    ``new`` (a ``Judgments``, a frame, or a path) may bring new judges, items and topics, and more on old ones, which
+    are matched by name. ``judgments`` are those that the fit was made from, where they are not saved with it. A fit
+    that was calibrated is calibrated anew; ``online``, as it was.
+    ``gold`` tells truths in addition to those the fit was told.
+
+    It ends where less than the fit's tolerance is left to climb. On tables so small that it takes no time, where much
+    is new, and where judges have few judgments, a climb from the beginning is made as well, for EM has many summits,
+    and the higher one taken. With ``online``, only the
+    items that new judgments are on are looked at again: all others keep their posterior, and nothing is known of the
+    evidence.
+
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> first, rest = judgments.take(range(200)), judgments.take(range(200, len(judgments)))
+    >>> fit = adjudge.fit(first)
+    >>> adjudge.update(fit, rest, first)
+    Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -189.41)
+    """
+    options = options_of(fit.options)
+    _refuse_sampled(fit, options)
+    more = joined(Known(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
+    old = _own(fit, judgments)
+    if old is None and not online:
+        raise UsageError(UNKEPT)
+    known, told = _gold(fit, more.known, gold)
+    more = more._replace(known=known)
+    if not more.item.size and (told[: len(fit.items)] == _told(fit, len(fit.items))).all():
+        return fit
+    model = model_named(fit.model)
+    model = model if options.prior is None or model.under is None else model.under(options.prior)
+    task = _Task(fit, model, options, more, old, told, workers, progress)
+    return _online(task) if online else _exact(task)
+
+
+class _Task(NamedTuple):
+    """What is to be updated, and how."""
+
+    fit: Fit
+    model: Model
+    options: Options
+    new: Joined
+    old: Judgments | None
+    gold: Codes  # (I) old and new, -1 where unknown
+    workers: int | None
+    progress: Progress | None
+
+    @property
+    def concerned(self) -> Codes:
+        """The items that have something new (C), ascending."""
+        news = np.zeros(len(self.new.known.items), bool)
+        news[self.new.item] = True
+        news[len(self.fit.items) :] = True
+        news |= self.gold != _told(self.fit, news.size)
+        return np.flatnonzero(news)
+
+
+def _exact(task: _Task) -> Fit:
+    """Return the fit where a climb over all judgments ends that begins at what is known."""
+    fit, model, options, new, old, gold, workers, progress = task
+    assert old is not None  # refused before
+    judgments, tally = grown(old, new), None
+    plain: dict[str, Any] = {**vars(options), "calibrate": "none", "workers": workers, "progress": progress}
+    if model.hard:  # it ends at labels that hang on where it began: from there, or it would not be the same fit
+        found = infer(judgments, fit.model, gold, **plain)
+    else:
+        found, tally = _climbed(task, judgments)
+        if _doubtful(judgments, new) and found.stopped != "interrupted":
+            other = infer(judgments, fit.model, gold, **plain)
+            if other.evidence[-1] > found.evidence[-1]:
+                found, tally = replace(other, passes=found.passes + other.passes), None
+            elif other.stopped == "interrupted":  # it might have ended higher
+                found = replace(found, stopped=other.stopped)
+    if options.calibrate != "none" and found.stopped != "interrupted":
+        try:
+            found = calibrated(found, judgments, gold, options.calibrate)
+        except KeyboardInterrupt:
+            found = replace(found, stopped="interrupted")  # as the model has it, and not calibrated
+    return replace(found, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
+
+
+def _doubtful(judgments: Judgments, new: Joined) -> bool:
+    """Whether a climb from the beginning may well end higher than one from an earlier fit."""
+    size, cells = len(judgments), len(judgments.judges) * len(judgments.scale) ** 2
+    return size < max(SMALL, DENSE * cells) or new.item.size > MUCH * size
+
+
+def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
+    """Return the fit that a climb from an earlier one ends with, and what it counted last, where that is known."""
+    fit, model, options, _, _, gold, workers, progress = task
+    block = judgments.block(gold)
+    blocks = blocks_of(block)
+    size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
+    rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
+    begin = _extended(fit.params, block.judges)
+
+    def estimate(tally: Tally) -> Params:
+        return model.estimate(tally, begin)
+
+    with ThreadPoolExecutor(workers or cores()) as pool:
+        total = summed(blocks, pool)
+
+        def look(params: Params) -> Tally:
+            tally = total(model.assign, params)
+            return tally._replace(evidence=tally.evidence + model.log_prior(params))
+
+        def step(params: Params) -> tuple[Params, float]:
+            tally = look(params)
+            return estimate(tally), tally.evidence
+
+        counted = _lifted(model, look(begin), begin, 0.0 if _doubtful(judgments, task.new) else GROWING)
+        first = _settled(model, part(judgments, gold, task.concerned), begin, counted)
+        near = approach(look, estimate, first, rules, progress)
+        outcome = Climb(estimate(near.tally), near.evidence, near.passes + 1, near.stopped)
+        if not near.stopped:
+            outcome = climb(step, outcome.params, rules, progress)
+            outcome = outcome._replace(passes=outcome.passes + near.passes + 1)
+        posterior, evidence = posterior_of(model, blocks, outcome.params, pool)
+    outcome = outcome._replace(evidence=(*outcome.evidence, evidence))
+    return record(model, judgments, block, outcome, posterior, options), near.tally if near.stopped else None
+
+
+def _settled(model: Model, few: Block, begin: Params, tally: Tally) -> Tally:
+    """Return the tally of all items when those concerned have settled and the others have stayed as they were.
+
+    ``tally`` is of all items, those concerned with all that is new, under the params to begin with.
+    """
+    rest = _without(tally, model.assign(few, begin))
+    params = _doubting(begin, np.unique(few.cell // few.labels))
+    for _ in range(ROUNDS):
+        now = _with(rest, model.assign(few, params))
+        params = model.estimate(now, begin)
+    return now
+
+
+def _lifted(model: Model, tally: Tally, params: Params, growing: float = GROWING) -> Tally:
+    """Return the tally with cells of next to nothing that grow set to half a judgment.
+
+    EM multiplies: a cell that was nothing before, and no longer is, would take many passes to grow.
+    """
+    if model.posterior is not likely_truths:
+        return tally
+    label = tally.label
+    expected = label.sum(axis=2, keepdims=True) * np.maximum(params.confusion, FLOOR)
+    grows = (label < TINY) & (label >= growing * expected)
+    return tally._replace(label=np.where(grows, TINY, label))
+
+
+def _doubting(params: Params, judges: Codes) -> Params:
+    """Return params that take nothing for impossible of these judges."""
+    confusion = params.confusion.copy()
+    confusion[judges] = doubted(confusion[judges], accurate(1, confusion.shape[2]).population)
+    return params._replace(confusion=confusion)
+
+
+def _with(one: Tally, other: Tally) -> Tally:
+    """Return the sum of two tallies."""
+    return Tally(one.truth + other.truth, one.label + other.label, one.evidence + other.evidence)
+
+
+def _without(one: Tally, other: Tally) -> Tally:
+    """Return the difference of two tallies; where there was something, rounding leaves no less than nothing."""
+    truth, label = one.truth - other.truth, one.label - other.label
+    return Tally(
+        np.where(one.truth >= 0, np.maximum(truth, 0), truth),
+        np.where(one.label >= 0, np.maximum(label, 0), label),
+        one.evidence - other.evidence,
+    )
+
+
+def _extended(params: Params, judges: int) -> Params:
+    """Return params with judges never seen after those that were."""
+    more = judges - params.confusion.shape[0]
+    if not more:
+        return params
+    confusion = np.concatenate([params.confusion, np.broadcast_to(params.population, (more, *params.population.shape))])
+    if not params.skill.size:
+        return params._replace(confusion=confusion)
+    skill = np.concatenate([params.skill, np.broadcast_to(params.typical, (more, params.typical.size))])
+    return params._replace(confusion=confusion, skill=skill)
+
+
+class _Seen(NamedTuple):
+    """What an update online has found."""
+
+    params: Params
+    tally: Tally
+    told: Floats  # (C, K + E) of the items concerned
+    right: Floats  # (J) by how much more each judge is right
+
+
+def _online(task: _Task) -> Fit:
+    """Return the fit with the items concerned looked at again, and no others."""
+    fit, options, new = task.fit, task.options, task.new
+    judgments = None if task.old is None else grown(task.old, new)
+    items, judges = len(new.known.items), len(new.known.judges)
+    concerned = task.concerned
+    seen = _remembered(task) if judgments is None else _looked_at(task, judgments)
+    K = len(fit.scale)
+    posterior, more = (
+        _filled(before, items, concerned, found)
+        for before, found in ((fit.posterior, seen.told[:, :K]), (fit.more, seen.told[:, K:]))
+    )
+    label = np.r_[fit.label, np.zeros(items - fit.label.size, np.int32)]
+    label[concerned] = settled(posterior[concerned], new.known.items.gather(concerned), options)
+    weight = np.ones(new.item.size) if new.weight is None else new.weight
+    before = np.r_[fit.judged, np.zeros(judges - fit.judged.size, np.int64)]
+    was = before.astype(float) if task.old is None or task.old.weight is None else _said(task.old, judges)
+    said = was + np.bincount(new.judge, weight, judges)
+    right = np.r_[fit.accuracy, np.zeros(judges - fit.accuracy.size)] * was + seen.right
+    expected = np.einsum("k,jkk->j", seen.params.label_prevalence, seen.params.confusion)
+    return replace(
+        fit,
+        items=new.known.items,
+        judge_names=new.known.judges,
+        topics=new.known.topics,
+        topic=new.known.topic,
+        posterior=frozen(posterior),
+        more=frozen(more),
+        label=frozen(label),
+        gold=frozen(task.gold) if (task.gold >= 0).any() else None,
+        params=Params(*map(frozen, seen.params)),
+        judged=frozen(before + np.bincount(new.judge, minlength=judges)),
+        accuracy=frozen(np.clip(np.divide(right, said, out=expected, where=said > 0), 0, 1)),
+        evidence=(),
+        passes=0,
+        stopped=f"updated online with {new.item.size:,} judgments",
+        judgments=judgments,
+        tally=seen.tally,
+    )
+
+
+def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
+    """Return what the items concerned say, with all judgments on them."""
+    fit, model, concerned = task.fit, task.model, task.concerned
+    assert task.old is not None  # or there would be no judgments
+    if model.hard:
+        raise UsageError(f"model '{model.name}' is not updated online: it has no tally to go on from")
+    was = concerned[concerned < len(fit.items)]
+    before = part(task.old, fit.gold, was)
+    few = part(judgments, task.gold, concerned)
+    begin = _extended(fit.params, few.judges)
+    tally = fit.tally
+    if tally is None:
+        with ThreadPoolExecutor(task.workers or cores()) as pool:
+            tally = summed(blocks_of(task.old.block(fit.gold)), pool)(model.assign, fit.params)
+    rest = _widened(_without(tally, model.assign(before, fit.params)), few.judges)
+    now = _settled(model, few, begin, _lifted(model, _with(rest, model.assign(few, begin)), begin))
+    params = model.estimate(now, begin)
+    told = model.posterior(few, params)[0]
+    right = _right(model, few, told[:, : few.labels])
+    own = fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
+    right[: before.judges] -= _right(model, before, own)
+    if fit.calibration is not None:
+        told[:, : few.labels] = mixed(fit.calibration, told[:, : few.labels], few)
+    return _Seen(params, now, told, right)
+
+
+def _remembered(task: _Task) -> _Seen:
+    """Return what the new judgments say of the items concerned, with what was believed of these before.
+
+    What was counted for old judgments on them is left as it was: who gave them is not known any more.
+    """
+    fit, model, new, concerned = task.fit, task.model, task.new, task.concerned
+    if model.posterior is not likely_truths:
+        raise UsageError(f"model '{model.name}' is updated only with its judgments: {UNKEPT.split(': ')[1]}")
+    J, K = len(new.known.judges), len(fit.scale)
+    size = np.bincount(np.searchsorted(concerned, new.item), minlength=concerned.size)
+    few = Block(
+        np.r_[0, np.cumsum(size)],
+        new.judge.astype(np.uint32) * np.uint32(K) + new.label.astype(np.uint32),
+        new.label,
+        np.arange(concerned.size, dtype=np.int32),  # every item a topic of its own
+        task.gold[concerned],
+        np.empty(0) if new.weight is None else new.weight,
+        J,
+        K,
+        np.array(fit.scale.values),
+    )
+    was = np.flatnonzero(concerned < len(fit.items))
+    begin = _extended(fit.params, J)
+    rest = _widened(_believed(fit) if fit.tally is None else fit.tally, J)
+    rest = rest._replace(truth=np.maximum(rest.truth - fit.posterior[concerned[was]].sum(axis=0), 0))
+    params = _doubting(begin, np.unique(new.judge))
+    for _ in range(ROUNDS):
+        prior = np.repeat(params.prevalence, concerned.size, axis=0)
+        prior[was] = fit.posterior[concerned[was]]
+        told = truth_posterior(few, prior, params.confusion)[0]
+        now = _with(rest, count(few._replace(topic=np.zeros_like(few.topic)), told))
+        params = model.estimate(now, begin)
+    right = _right(model, few, told)
+    if fit.calibration is not None:  # what was believed of old items is calibrated already, and their votes are gone
+        new_items = concerned >= len(fit.items)
+        told = np.where(new_items[:, None], mixed(fit.calibration, told, few), told)
+    return _Seen(params, now, told, right)
+
+
+def _believed(fit: Fit) -> Tally:
+    """Return what was counted, as far as a fit still tells: judges are taken to have seen truths as common as all."""
+    truths = fit.judged[:, None] * fit.params.label_prevalence  # (J, K)
+    return Tally(fit.posterior.sum(axis=0)[None], truths[:, :, None] * fit.params.confusion, 0.0)
+
+
+def _widened(tally: Tally, judges: int) -> Tally:
+    """Return a tally with room for new judges."""
+    J, Z, K = tally.label.shape
+    return tally._replace(label=np.concatenate([tally.label, np.zeros((judges - J, Z, K))]))
+
+
+def _filled(before: Floats, items: int, concerned: Codes, found: Floats) -> Floats:
+    """Return rows of all items: those concerned as they were found, the others as before."""
+    rows = np.zeros((items, found.shape[1]))
+    rows[: len(before)] = before if before.size else 0.0
+    rows[concerned] = found
+    return rows
+
+
+def _right(model: Model, block: Block, posterior: Floats) -> Floats:
+    """Return how many right labels each judge gave on the items of a block (J)."""
+    label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label
+    right: Floats = np.trace(label, axis1=1, axis2=2).copy()
+    return right
+
+
+def _said(judgments: Judgments, judges: int) -> Floats:
+    """Return how many judgments each judge gave, each as often as it counts (J)."""
+    weight = np.ones(len(judgments)) if judgments.weight is None else judgments.weight
+    counted: Floats = np.bincount(judgments.judge, weight, judges).astype(float)
+    return counted
+
+
+def _read(fit: Fit, new: Any) -> Judgments:
+    """Return new judgments on the scale of a fit."""
+    scale = fit.scale
+    if isinstance(new, Judgments):
+        judgments = new
+    else:
+        try:
+            judgments = read(new, labels=scale.labels, ordinal=scale.ordinal)
+        except InputError as error:
+            raise other_advice(error) from error
+    if judgments.scale.names != scale.names:
+        given = quoted(judgments.scale.names)
+        raise UsageError(f"the new judgments' labels {given} are not the fit's {quoted(scale.names)}{ADVICE}")
+    return judgments
+
+
+def other_advice(error: InputError) -> InputError:
+    """Return the error about a label that is not on the scale with what can be done about it here."""
+    return InputError(str(error).replace(EXTEND, ADVICE)) if EXTEND in str(error) else error
+
+
+def _own(fit: Fit, judgments: Judgments | None) -> Judgments | None:
+    """Return the judgments that a fit was made from in its codes: those given or, without any, those kept with it."""
+    given = fit.judgments if judgments is None else judgments
+    if given is None:
+        return None
+    return given if given is fit.judgments else in_codes_of(fit, given)
+
+
+def _gold(fit: Fit, known: Known, gold: Any) -> tuple[Known, Codes]:
+    """Return the names, with items that only gold knows, and what is known of all truths; refuse another truth."""
+    told = _told(fit, len(known.items))
+    if gold is None or (isinstance(gold, Mapping) and not gold):
+        return known, told
+    empty = np.zeros(0, np.int32)
+    bare = Judgments(
+        known.items,
+        known.judges,
+        fit.scale,
+        np.zeros(len(known.items) + 1, np.int64),
+        empty,
+        empty.astype(np.uint8),
+        known.topics,
+        known.topic,
+    )
+    if isinstance(gold, np.ndarray):
+        if gold.shape != told.shape:
+            raise UsageError(f"gold codes have the shape {gold.shape}, and there are {told.size:,} items")
+        table, more = bare, gold
+    else:
+        table, more = read_gold(gold, bare)
+        told = _told(fit, len(table.items))
+    other = np.flatnonzero((told >= 0) & (more >= 0) & (told != more))
+    if other.size:
+        i = int(other[0])
+        was, now = (fit.scale.names[int(codes[i])] for codes in (told, more))
+        raise UsageError(
+            f"gold: item {quote(table.items[i])} has the truth {quote(now)}, and the fit was told {quote(was)}"
+        )
+    return known._replace(items=table.items, topic=table.topic), np.where(more >= 0, more, told)
+
+
+def _told(fit: Fit, items: int) -> Codes:
+    """Return the truths that a fit was told, of so many items."""
+    known = np.full(items, -1, np.int32)
+    if fit.gold is not None:
+        known[: fit.gold.size] = fit.gold
+    return known
+
+
+def _refuse_sampled(fit: Fit, options: Options) -> None:
+    """Refuse a fit of draws: those of an old posterior are none of a new one."""
+    if fit.draws is not None or options.inference == "gibbs":
+        climbed = " (inference 'map' climbs, and can be updated)" if "map" in model_named(fit.model).inferences else ""
+        raise UsageError(
+            f"a fit of '{fit.model}' that was sampled is not updated, its draws are of another posterior: "
+            f"fit all judgments anew{climbed}"
+        )

@@ -1,0 +1,109 @@
+"""Weights and soft labels from a fit: an item is worth as much as its truth is sure.
+
+Beyond paper 004, whose weights know the judges by three rules of thumb: the posterior of a model knows them by their
+confusions. With two labels and p = P(truth is the second), ``margin`` is |2p - 1| and ``entropy`` is 1 - H(p) in bits;
+with more, the margin is between the two most likely labels, and entropy is in units of log2 K, so that both are 1 of
+what is certain and 0 of what is quite open. Of the model ``majority`` the posterior is the share of votes, and the
+margin is the paper's scheme L by judgment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjudge.arrays import Floats, frozen
+from adjudge.data.scale import Label
+from adjudge.data.write import frame
+from adjudge.errors import UsageError, quoted
+from adjudge.inference.result import Fit
+from adjudge.learn.weights import Weights, scaled
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How sure a truth is, as a number from 0 to 1."""
+
+    name: str
+    summary: str
+    function: Callable[[Fit], Floats]
+
+
+def margin(fit: Fit) -> Floats:
+    """Return by how much the most likely label of each item is ahead of the next (I); |2p - 1| of two."""
+    if len(fit.scale) == 1:
+        return np.ones(len(fit.items))
+    best = np.partition(fit.posterior, -2, axis=1)
+    ahead: Floats = best[:, -1] - best[:, -2]
+    return ahead
+
+
+def certainty(fit: Fit) -> Floats:
+    """Return 1 - H / log2 K of each item (I)."""
+    if len(fit.scale) == 1:
+        return np.ones(len(fit.items))
+    sure: Floats = np.clip(1 - fit.entropy / np.log2(len(fit.scale)), 0.0, 1.0)
+    return sure
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("margin", "how far the most likely label is ahead of the next: |2p - 1| of two labels", margin),
+        Kind("entropy", "1 - entropy, in bits of two labels, in parts of log2 K of more", certainty),
+    )
+}
+
+
+def posterior_weights(fit: Fit, kind: str = "margin", *, mean_one: bool = True) -> Weights:
+    """Weigh every item of a fit, by any model, by how sure its truth is; the label is the most likely one.
+
+    >>> from adjudge import fit, simulate
+    >>> found = posterior_weights(fit(simulate("liu-wang", items=100).judgments, "dawid-skene"), "entropy")
+    >>> found
+    Weights(entropy of dawid-skene: 100 items, from 0.469 to 1.22)
+    >>> found.table.columns
+    ['item', 'label', 'weight', 'probability']
+    """
+    if kind not in KINDS:
+        raise UsageError(f"kind {kind!r} is not one of {quoted(KINDS)}")
+    raw = KINDS[kind].function(fit)
+    weight = scaled(raw) if mean_one else raw
+    every = np.arange(len(fit.items))
+    topics = None if fit.topics is None or fit.topic is None else [*fit.topics.to_list(), None]
+    columns: dict[str, Any] = {"probability": fit.posterior[every, fit.label]}
+    if len(fit.scale) == 2:
+        columns["soft"] = fit.posterior[:, 1]
+    return Weights(
+        f"{kind} of {fit.model}",
+        fit.items,
+        frozen(weight),
+        tuple(fit.scale.labels[k] for k in fit.label.tolist()),
+        columns,
+        {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy},
+        None if topics is None or fit.topic is None else tuple(topics[t] for t in fit.topic.tolist()),
+        fit.kind,
+    )
+
+
+def soft_labels(fit: Fit, positive: Label | Sequence[Label] | None = None) -> Any:
+    """Return a table of items and the probability of the last of two labels, or of those that are ``positive``.
+
+    >>> from adjudge import fit, simulate
+    >>> soft_labels(fit(simulate("liu-wang", items=100).judgments, "dawid-skene"), positive=["A", "B"]).columns
+    ['item', 'probability']
+    """
+    names = quoted(fit.scale.names)
+    if positive is None:
+        if len(fit.scale) != 2:
+            raise UsageError(f"the fit has the labels {names}: say whose probability is the soft label, with positive=")
+        positive = fit.scale.labels[-1]
+    several = positive if isinstance(positive, Sequence) and not isinstance(positive, str) else [positive]
+    places = fit.scale.places(several)
+    chosen = sorted({k for k in places if k is not None})
+    if None in places or not chosen:
+        raise UsageError(f"positive {positive!r} is not of the labels {names}")
+    return frame({"item": fit.items, "probability": fit.posterior[:, chosen].sum(axis=1)}, fit.kind)

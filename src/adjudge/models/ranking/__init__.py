@@ -1,0 +1,1 @@
+"""Consensus of rankings and preferences: Borda, Plackett-Luce, Bradley-Terry."""

@@ -1,0 +1,220 @@
+"""The audit log as a chain: each entry carries the hash of the one before it, so that none can be changed alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, func, or_, select
+
+from adjudge.studio.campaign.campaign import Campaign
+from adjudge.studio.record import schema as s
+
+BEGINNING = "0" * 64
+
+
+class Link(NamedTuple):
+    """Where the chain ends now."""
+
+    id: int = 0
+    hash: str = BEGINNING
+
+
+def linked(last: Link, at: float, who: str, what: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of the next entry."""
+    row = {
+        "id": last.id + 1,
+        "at": at,
+        "who": who,
+        "what": what,
+        "detail": json.dumps(detail, sort_keys=True, ensure_ascii=False),
+        "previous": last.hash,
+    }
+    return {**row, "hash": digest(row)}
+
+
+def digest(row: Mapping[str, Any]) -> str:
+    """Return the hash of an entry: of all it says and of the entry before."""
+    told = [row[name] for name in ("id", "at", "who", "what", "detail", "previous")]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+
+
+def broken(rows: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return the number of the first entry that does not fit the chain, or nothing where all do."""
+    last = Link()
+    for row in rows:
+        if row["id"] != last.id + 1 or row["previous"] != last.hash or row["hash"] != digest(row):
+            return last.id + 1
+        last = Link(row["id"], row["hash"])
+    return None
+
+
+# Is everything as it must be: the checks of `adjudge campaign verify`, each a question to the tables.
+
+TOLD = ("item", "person", "use", "relevance", "rank", "seconds", "comment")  # of a judgment, what must not change
+OUTCOMES = ("passed", "returned", "approved", "submitted", "released", "expired")
+
+
+def verify_digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the fingerprint of judgments that were accepted together, which the audit log keeps."""
+    told = [[row[name] for name in TOLD] for row in rows]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+
+
+def wrong(connection: Connection, campaign: Campaign) -> list[str]:
+    """Return all that is not as it must be, a sentence each."""
+    return [sentence for check in CHECKS.values() for sentence in check(connection, campaign)]
+
+
+def _file(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for damage that the database itself finds."""
+    if connection.dialect.name == "sqlite":
+        for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+            if said != "ok":
+                yield f"the database is damaged: {said}"
+
+
+def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for entries of the audit log that were changed, added or taken away."""
+    rows = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings()
+    entry = broken(dict(row) for row in rows)
+    if entry is not None:
+        yield f"audit log: entry {entry} does not follow from the one before it"
+
+
+def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for judgments that are not those the audit log vouches for, of assignments and of imports."""
+    vouched, imports = dict[str, str](), list[tuple[int, int]]()
+    for _, told in _entries(connection, '"judgments"'):
+        if "first" in told:
+            imports.append((told["first"], told["first"] + told["taken"] - 1))
+            vouched[_import(imports[-1])] = told["judgments"]
+        elif "assignment" in told and "judgments" in told:
+            vouched[f"assignment {told['assignment']}"] = told["judgments"]
+    imports.sort()
+    ordered = select(s.judgments).order_by(s.judgments.c.assignment, s.judgments.c.id)
+    found = connection.execute(ordered).mappings()
+    seen = set()
+    for name, rows in groupby(found, key=lambda row: _source(imports, row["assignment"], row["id"])):
+        seen.add(name)
+        if vouched.get(name) != verify_digest(dict(row) for row in rows):
+            yield f"{name}: its judgments are not those that were accepted"
+    for name in sorted(vouched.keys() - seen):
+        yield f"{name}: the judgments that were accepted are gone"
+
+
+def _source(imports: Sequence[tuple[int, int]], assignment: int | None, number: int) -> str:
+    """Return where a judgment comes from: an assignment, one of the imports in their order, or nowhere."""
+    if assignment is not None:
+        return f"assignment {assignment}"
+    place = bisect_right(imports, number, key=lambda one: one[0]) - 1
+    return _import(imports[place]) if place >= 0 and number <= imports[place][1] else f"judgment {number}"
+
+
+def _import(numbers: tuple[int, int]) -> str:
+    """Return what an import is called: by the numbers its judgments have."""
+    return f"import of judgments {numbers[0]} to {numbers[1]}"
+
+
+def _entries(connection: Connection, word: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what was done, with its detail, of the entries of the audit log that hold a word."""
+    rows = select(s.audit.c.what, s.audit.c.detail).where(s.audit.c.detail.contains(word)).order_by(s.audit.c.id)
+    for what, detail in connection.execute(rows):
+        yield what, json.loads(detail)
+
+
+def _outcomes(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for outcomes and completion codes that the audit log does not vouch for."""
+    facts = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    for number, outcome, told in _vouched_outcomes(connection):
+        facts[number, outcome].append(told)
+    found = s.outcomes.c
+    rows = connection.execute(select(found.assignment, found.outcome, found.failed, found.code).order_by(found.id))
+    for number, outcome, failed, code in rows:
+        vouching = facts[number, outcome]
+        if not vouching:
+            yield f"assignment {number}: nobody is on record for the outcome {outcome}"
+            continue
+        told = vouching.pop(0)
+        if told.get("failed", failed) != failed:
+            yield f"assignment {number}: it did not fail what it is said to have failed"
+        if told.get("code", _coded(code)) != _coded(code) or (code and outcome != "submitted"):
+            yield f"assignment {number}: its completion code is not the one that was given"
+    for number, outcome in (key for key, vouching in facts.items() if vouching):
+        yield f"assignment {number}: the outcome {outcome} is gone"
+
+
+def _vouched_outcomes(connection: Connection) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the outcomes that the audit log names, each with what it says of it.
+
+    An entry names one by ``outcome`` and ``assignment`` in its detail, or by its own last word ("assignment passed",
+    "assignments expired"); one that ends several lists ``assignments``, and ``codes`` by number if they have any.
+    """
+    for what, told in _entries(connection, '"assignment'):
+        outcome = told.get("outcome", what.rsplit(" ", 1)[-1])
+        if outcome in OUTCOMES:
+            codes = told.get("codes", {})
+            for number in told.get("assignments", [told.get("assignment")]):
+                yield number, outcome, {**told, **({"code": codes[str(number)]} if str(number) in codes else {})}
+
+
+def _coded(code: str) -> str:
+    """Return the fingerprint of a completion code."""
+    return hashlib.sha256(code.encode()).hexdigest()
+
+
+def _twice(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for items that one person judged twice."""
+    made = s.judgments.c
+    for person, item in connection.execute(
+        select(made.person, made.item).group_by(made.person, made.item).having(func.count() > 1)
+    ):
+        yield f"person {person} judged item {item} more than once"
+
+
+def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for items with more judgments than were asked for.
+
+    Those made elsewhere do not count, nor those that a lead let count later: of assignments approved after they were
+    returned, and of judges who were excluded at some time.
+    """
+    redundancy = campaign.settings.redundancy
+    most = redundancy.most if redundancy.adaptive else redundancy.judgments
+    excluded = select(s.standings.c.person).where(s.standings.c.standing == "excluded")
+    approved = select(s.outcomes.c.assignment).where(s.outcomes.c.outcome == "approved")
+    made = s.judgments.c
+    counted = and_(
+        made.use == "work",
+        made.relevance.is_not(None),
+        made.person.not_in(excluded),
+        or_(made.assignment.is_(None), made.assignment.not_in(approved)),
+    )
+    for item, times in connection.execute(
+        select(made.item, func.count()).where(counted).group_by(made.item).having(func.count() > most)
+    ):
+        yield f"item {item} has {times} judgments, {most} were asked for"
+
+
+def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for fixed sets that a judge was given twice."""
+    who, name = s.assignments.c.person, s.sets.c.name
+    given = select(who, name).join(s.assignments, s.assignments.c.id == s.sets.c.assignment)
+    fixed = given.where(and_(name != "", s.sets.c.use != "qualification"))
+    for person, called in connection.execute(fixed.group_by(who, name).having(func.count() > 1)):
+        yield f"person {person} was given the set {called} more than once"
+
+
+CHECKS: Mapping[str, Callable[[Connection, Campaign], Iterator[str]]] = {
+    "the database's own check": _file,
+    "the chain of the audit log": _chain,
+    "judgments as they were accepted": _judgments,
+    "outcomes and completion codes as they were given": _outcomes,
+    "nobody judged an item twice": _twice,
+    "no item beyond what was asked for": _beyond,
+    "no gold or monitoring set given twice": _gold,
+}

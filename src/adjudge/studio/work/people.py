@@ -1,0 +1,103 @@
+"""How people come in, as commands: by an invitation, by registering where that is allowed, or from a crowd."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from adjudge.studio.record import schema
+from adjudge.studio.record.ledger import Ledger
+from adjudge.studio.record.store import Change, Row
+from adjudge.studio.records import Refused
+
+LONGEST = 100  # characters of a name
+RESERVED = ("prolific:", "mturk:")  # names of people whom a crowd's platform sends
+
+
+def name_of(text: str) -> str:
+    """Return a name as it is kept, or refuse it."""
+    name = _plain(text)
+    if not name or len(name) > LONGEST or not name.isprintable():
+        sentence = f"A name has 1 to {LONGEST} characters that can be printed."
+        raise Refused(422, "name_characters", sentence, most=LONGEST)
+    if name.casefold().startswith(RESERVED):
+        begins = " or ".join(RESERVED)
+        raise Refused(422, "name_reserved", f"Names that begin with {begins} are for people from elsewhere.")
+    return name
+
+
+def known_as(text: str) -> str:
+    """Return by what a person is looked up, and counted, however the name was typed."""
+    return _plain(text).casefold()
+
+
+def _plain(text: str) -> str:
+    """Return a name without blanks to spare, each character in its plain form."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def person_row(ledger: Ledger, now: float, name: str, role: str, outside: str | None = None, ahead: int = 1) -> Row:
+    """Return the row of a new person; a name is one person's, however it is written."""
+    if name.casefold() in ledger.named:
+        raise Refused(409, "name_taken", f"The name {name} is taken: choose another.", name=name)
+    row = {"id": ledger.next_id(schema.people, ahead), "at": now, "name": name, "role": role, "outside": outside}
+    return {**row, "language": ledger.campaign.settings.campaign.language}
+
+
+def open_invitation(ledger: Ledger, now: float, invitation: int | None) -> Row:
+    """Return an invitation that may be accepted, or refuse with the reason."""
+    row = None if invitation is None else ledger.invitations.get(invitation)
+    if row is None:
+        raise Refused(404, "invitation_unknown", "This is not an invitation of ours: ask for a new one.")
+    if row["id"] in ledger.accepted:
+        raise Refused(410, "invitation_used", "This invitation was used: sign in, or ask for a new one.")
+    if row["expires"] < now:
+        raise Refused(410, "invitation_over", "This invitation has run out: ask for a new one.")
+    return dict(row)
+
+
+def join(ledger: Ledger, now: float, invitation: int, name: str, hashed: str) -> Change:
+    """Take up an invitation, once."""
+    offered = open_invitation(ledger, now, invitation)
+    person = person_row(ledger, now, name, offered["role"])
+    rows = [
+        (schema.people, person),
+        (schema.passwords, password_row(ledger, now, person["id"], hashed)),
+        (schema.acceptances, {"invitation": invitation, "at": now, "person": person["id"]}),
+    ]
+    return Change(rows, person["id"], (name, "joined", {"invitation": invitation, "role": offered["role"]}))
+
+
+def register(ledger: Ledger, now: float, name: str, hashed: str) -> Change:
+    """Make somebody a judge who was not invited, where the campaign allows it."""
+    if not ledger.campaign.settings.access.registration:
+        raise Refused(403, "registration_closed", "This campaign is by invitation only.")
+    person = person_row(ledger, now, name, "judge")
+    rows = [(schema.people, person), (schema.passwords, password_row(ledger, now, person["id"], hashed))]
+    return Change(rows, person["id"], (name, "registered", {}))
+
+
+def arrive(ledger: Ledger, now: float, outside: str) -> Change:
+    """Know somebody whom a crowd's platform sends, again or for the first time."""
+    if outside in ledger.outsiders:
+        return Change(answer=ledger.outsiders[outside])
+    person = person_row(ledger, now, outside, "judge", outside)
+    return Change([(schema.people, person)], person["id"], (outside, "arrived", {}))
+
+
+def password_row(ledger: Ledger, now: float, person: int, hashed: str) -> Row:
+    """Return the row of a new password."""
+    return {"id": ledger.next_id(schema.passwords), "at": now, "person": person, "hash": hashed}
+
+
+def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Change:
+    """Set another password; sessions begun with the old one end."""
+    rows = [(schema.passwords, password_row(ledger, now, person, hashed))]
+    return Change(rows, None, (ledger.people[person].name, "password changed", {}))
+
+
+def invite(ledger: Ledger, now: float, role: str, name: str = "", days: float = 14, by: int | None = None) -> Change:
+    """Offer somebody a role; the answer is the invitation's number, whose seal makes the link."""
+    number = ledger.next_id(schema.invitations)
+    row = {"id": number, "at": now, "by": by, "role": role, "name": name, "expires": now + 86_400 * days}
+    who = "studio" if by is None else ledger.people[by].name
+    return Change([(schema.invitations, row)], number, (who, "invited", {"invitation": number, "role": role}))

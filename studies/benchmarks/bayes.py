@@ -1,0 +1,217 @@
+"""Claim: Carpenter's run takes a hundred-and-fiftieth of JAGS's CPU time, and its draws are worth more.
+
+The paper's run, 3 chains of 1,000 sweeps of warm-up and 1,000 that are kept, on `trec2011_task2` (89,624 judgments,
+762 judges, 100 topics), kappa at least 0.1. Each side in a process of its own, from start to end, ours once compiled
+(the median of five); of the truths both keep means, or both all that are drawn. JAGS has its probabilities cut off a
+millionth from 0 and 1, without which it ends with an error.
+Effective draws are bulk ESS by `adjudge`'s measure for all, a CPU second one of sampling, warm-up included; of JAGS,
+one of the whole process. NumPyro and nutpie have the truths summed out and run one chain of 500 and 500.
+The hybrid model at the size of paper 003, 6,008 ratings of 48 items by 148 judges on five labels, and at its length: 3
+chains, 1,000 of warm-up, 100 draws of every tenth. JAGS draws the same.
+A sweep of the hybrid model beside a pass of Dawid-Skene's EM, one thread each, minima of several, warm; 5 judgments an
+item, five labels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import adjudge
+from adjudge.inference.chains import NOWHERE, Draws, Run, State, sample
+from adjudge.inference.convergence import bulk_ess, r_hat
+from adjudge.inference.fit import cores
+from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
+from adjudge.kernels.bits import packed
+from adjudge.kernels.population import Pareto
+from adjudge.kernels.sweep import Sweep
+from adjudge.kernels.truth import expect
+from studies.benchmarks import bayes_peers as peers
+from studies.benchmarks.claim import Claim
+
+SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared"))
+HOW = [" ".join(part.split()) for part in re.split(r"\n(?=Effective|The hybrid|A sweep)", __doc__.split("\n\n")[1])]
+RUN, HYBRID_RUN, LEAST = Run(3, 1_000, 1_000), Run(3, 1_000, 100, 10), 0.1
+GOALS = {"JAGS": 700, "NumPyro": 150, "nutpie": 80}  # times the effective draws a CPU second of the slowest
+SIZE, CROWDS = 1_000_000, (500, 5_000)
+
+
+def relevance() -> adjudge.Judgments:
+    """Return the data of paper 000."""
+    return adjudge.read(str(SHARED / "data/trec2011_task2/labels.csv"), topic="topic")
+
+
+def ratings() -> adjudge.Judgments:
+    """Return ratings of paper 003's size."""
+    labels = [str(k) for k in range(5)]
+    return adjudge.read(str(SHARED / "reference/jags_hybrid/labels.csv"), label="rating", labels=labels)
+
+
+def paper_run(run: Run, workers: int) -> tuple[Draws, float, float]:
+    """Return the draws of the paper's run, and the CPU and wall seconds that sampling took."""
+    judgments = relevance()
+    block = judgments.block(by_topic=True)
+    step, topics = with_populations(Sweep(block), Pareto(1.5, LEAST)), int(block.topic.max()) + 1
+    with ThreadPoolExecutor(workers) as pool:
+        began = time.process_time(), time.perf_counter()
+        starts = diffuse(partial(voted_by_chance, block, topics=topics), 0, run.chains)
+        if run.truths:
+            room = packed(np.zeros(block.topic.size, np.int32), block.labels)
+            starts = [start._replace(truth=room) for start in starts]
+        draws = sample(step, starts, len(judgments.items), run, 0, pool)
+        return draws, time.process_time() - began[0], time.perf_counter() - began[1]
+
+
+def told(began: float, truths: bool) -> None:
+    """Run it and print what is to be known of it; for a process of its own that began at a time."""
+    draws, cpu, wall = paper_run(replace(RUN, truths=truths), min(cores(), RUN.chains))  # as fit does
+    usage, whole = resource.getrusage(resource.RUSAGE_SELF), time.time() - began  # before anything is diagnosed
+    spent = (usage.ru_utime + usage.ru_stime, whole, usage.ru_maxrss / 1024)
+    chains = dict(zip(("phi_0", "phi_1", "phi_pi"), np.moveaxis(draws.phi[..., 1], 2, 0), strict=True))
+    chains |= dict(zip(("kappa_0", "kappa_1", "kappa_pi"), np.moveaxis(draws.kappa, 2, 0), strict=True))
+    worst = max(float(r_hat(part[..., 1]).max()) for part in (draws.prevalence, draws.confusion))
+    effective = {name: float(bulk_ess(chain)) for name, chain in chains.items()}
+    print(json.dumps({"spent": spent, "cpu": cpu, "wall": wall, "effective": effective, "r_hat": worst}))
+
+
+def ours(truths: bool = False) -> tuple[peers.Took, dict[str, Any]]:
+    """Return what our run takes as a process, and what it tells: the median of five, after one that compiles."""
+    program = "import sys; import bayes; bayes.told(float(sys.argv[1]), bool(int(sys.argv[2])))"
+    outcomes = []
+    for _ in range(6):
+        command = [sys.executable, "-c", program, str(time.time()), str(int(truths))]
+        outcomes.append(json.loads(peers.took(command, Path(__file__).parent)[1].splitlines()[-1]))
+    found = sorted(outcomes[1:], key=lambda outcome: outcome["spent"][0])[2]
+    return peers.Took(*found["spent"]), found
+
+
+def missing(peer: str) -> str:
+    """Return what to say of a peer that is not there."""
+    return f"not installed: {peers.INSTALL[peer]}"
+
+
+def whole_runs(sides: dict[str, tuple[tuple[peers.Took, dict[str, Any]], peers.Outcome | None]]) -> Claim:
+    """Compare the paper's run with that of JAGS, by what is kept of the truths."""
+    rows = []
+    for kept, ((spent, found), jags) in sides.items():
+        figures = (f"{value:,.1f}" for value in (spent.cpu, found["cpu"], spent.wall))
+        rows.append([f"adjudge, {kept}", *figures, f"{spent.mebibytes:,.0f}", "1x", "1x"])
+        if jags is None:
+            rows.append([f"JAGS, {kept}", missing("JAGS"), *[""] * 5])
+        else:
+            ratios = (f"{jags.cpu / ours:,.0f}x (goal 150x)" for ours in (spent.cpu, found["cpu"]))
+            figures = (f"{value:,.0f}" for value in (jags.cpu, jags.wall, jags.mebibytes))
+            cpu, *others = figures
+            rows.append([f"JAGS, {kept}", cpu, "", *others, *ratios])
+    worst = max(found["r_hat"] for (_, found), _ in sides.values())
+    how = f"{HOW[0]} The largest R-hat of ours, of all judges' and topics' parameters, is {worst:.4f}."
+    head = ("", "CPU, s", "of it sampling", "wall, s", "resident, MiB", "of our process", "of our sampling")
+    return Claim("Carpenter's run", how, head, rows)
+
+
+def effective_draws(found: dict[str, Any], others: dict[str, peers.Outcome | None]) -> Claim:
+    """Compare effective draws a CPU second, of every hyperparameter."""
+    rates = {"adjudge": {name: n / found["cpu"] for name, n in found["effective"].items()}}
+    rows = []
+    for peer, outcome in others.items():
+        if outcome is not None:
+            draws = {name: np.asarray(outcome.draws[name]) for name in peers.HYPER}
+            rates[peer] = {name: float(bulk_ess(chains)) / outcome.cpu for name, chains in draws.items()}
+    slowest = {side: min(rate.values()) for side, rate in rates.items()}
+    for side, rate in rates.items():
+        ratio = f"{slowest['adjudge'] / slowest[side]:,.0f}x" + (f" (goal {GOALS[side]}x)" if side in GOALS else "")
+        rows.append([side, *(f"{rate[name]:,.2f}" for name in peers.HYPER), ratio])
+    rows += [[peer, missing(peer), *[""] * 6] for peer, outcome in others.items() if outcome is None]
+    head = ("effective draws a CPU second", *peers.HYPER, "slowest of ours over theirs")
+    return Claim("What draws are worth", HOW[1], head, rows)
+
+
+def hybrid_run(jags: peers.Outcome | None) -> Claim:
+    """Time the run of paper 003 beside our fit by EM, and beside JAGS."""
+    judgments = ratings()
+    block, K = judgments.block(), len(judgments.scale)
+    step = with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K))
+
+    def run() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            sample(step, diffuse(partial(voted_by_chance, block), 0, 3), len(judgments.items), HYBRID_RUN, 0, pool)
+
+    took, em = least(run, 3), least(lambda: adjudge.fit(judgments, "dawid-skene", workers=1), 5)
+    theirs = missing("JAGS") if jags is None else f"{jags.cpu:,.1f} ({jags.cpu / took:,.0f}x)"
+    row = [f"{took:.2f}", f"{em:.3f}", f"{took / em:,.0f}x", theirs]
+    head = ("adjudge, s", "Dawid-Skene's fit, s", "of it", "JAGS, s")
+    return Claim("The run of paper 003", HOW[2], head, [row])
+
+
+def sweeps() -> Claim:
+    """Time a sweep of the hybrid model and a pass of EM over a million judgments."""
+    rows, rng, K = [], np.random.default_rng(0), 5
+    for judges in CROWDS:
+        judgments = adjudge.simulate("dawid-skene", items=SIZE // 5, judges=judges, labels=K).judgments
+        block = judgments.block()
+        step, here = (
+            with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K)),
+            diffuse(partial(voted_by_chance, block), 0, 1)[0],
+        )
+        for _ in range(5):
+            here = step(here, rng, NOWHERE)
+        probability = np.zeros((len(judgments.items), K))
+        sides = stepping(step, here, rng, probability), passing(block, here)
+        sweep, em = (least(side, 15) for side in sides)
+        rows.append([f"{judges:,}", f"{1e3 * sweep:.1f}", f"{1e3 * em:.1f}", f"{sweep / em:.2f} (goal 2)"])
+    head = ("judges", "sweep, ms", "EM pass, ms", "sweep / pass")
+    return Claim("A sweep over a million judgments", HOW[3], head, rows)
+
+
+def stepping(
+    step: Callable[..., State], here: State, rng: np.random.Generator, probability: np.ndarray
+) -> Callable[[], object]:
+    """Return one sweep, over and over from the same state."""
+    return lambda: step(here, rng, probability)
+
+
+def passing(block: object, here: State) -> Callable[[], object]:
+    """Return one pass of EM, over and over from the same state."""
+    return lambda: expect(block, here.prevalence, here.confusion)
+
+
+def least(work: Callable[[], object], rounds: int) -> float:
+    """Return the least CPU time of several rounds of some work, after a first."""
+    work()
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def measure() -> list[Claim]:
+    """Run ours, and the peers or what is kept of them."""
+    judgments = relevance()
+    others = {
+        "JAGS": peers.jags_relevance(judgments, RUN, LEAST),
+        "NumPyro": peers.nuts("NumPyro", judgments, 500, 500, LEAST),
+        "nutpie": peers.nuts("nutpie", judgments, 500, 500, LEAST),
+    }
+    means, draws = ours(), ours(truths=True)
+    every = peers.jags_relevance(judgments, replace(RUN, truths=True), LEAST)
+    whole = whole_runs({"means of truths": (means, others["JAGS"]), "every truth drawn": (draws, every)})
+    hybrid = hybrid_run(peers.jags_hybrid(ratings(), HYBRID_RUN))
+    return [whole, effective_draws(means[1], others), hybrid, sweeps()]
+
+
+if __name__ == "__main__":
+    print("\n".join(claim.markdown() for claim in measure()))

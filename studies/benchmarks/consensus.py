@@ -1,0 +1,48 @@
+"""Claim: the model that the studio's desk uses by itself is honest about few judgments by few judges.
+
+The demo's campaign, worked on by its simulated judges, ten times: log loss and accuracy of what the live consensus
+believes of the ordinary items that were judged, by model, against the grades that the simulated judges tried to tell.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from adjudge.studio.consensus.consensus import accepted, consensus
+from adjudge.studio.demo import demo_truth, make_demo, simulate_demo
+from adjudge.studio.record.backup import reading_campaign
+from studies.benchmarks.claim import Claim
+
+MODELS = ("majority", "one-coin", "single-confusion", "dawid-skene", "hybrid-confusion")
+SEEDS = 10
+
+
+def measure() -> Claim:
+    """Compare the models on ten demos."""
+    truth = demo_truth()
+    losses: dict[str, list[tuple[float, float]]] = {model: [] for model in MODELS}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(SEEDS):
+            place = Path(folder) / str(seed)
+            make_demo(place)
+            simulate_demo(place, seed)
+            with reading_campaign(place) as (campaign, connection):
+                rows = accepted(connection, campaign.gold)
+            items = np.array([i for i in np.unique(rows.item) if i not in rows.gold])
+            right = np.array([truth[rows.pairs[int(item)]] > 0 for item in items])
+            for model in MODELS:
+                belief = np.clip(consensus(rows, model).belief[items], 1e-4, 1 - 1e-4)
+                loss = -np.log(np.where(right, belief, 1 - belief)).mean()
+                losses[model].append((float(loss), float(((belief > 0.5) == right).mean())))
+    means = {model: np.mean(found, axis=0) for model, found in losses.items()}
+    table = [[f"`{model}`", f"{loss:.3f}", f"{share:.3f}"] for model, (loss, share) in means.items()]
+    how = " ".join(str(__doc__).split("\n\n")[1].split())
+    return Claim("What the desk believes", how, ("model", "log loss", "accuracy"), table)
+
+
+if __name__ == "__main__":
+    print(measure(), file=sys.stdout)

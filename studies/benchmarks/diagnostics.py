@@ -1,0 +1,369 @@
+"""Claim: changes are found where they are, copying where a pair shares many items, and few are named who did nothing.
+
+Crowds are simulated, so it is known who changed and who copied; every crowd is fitted anew (`dawid-skene`), and nothing
+that was simulated is shown to the diagnostics. All settings are in the tables; a line is the sum of its crowds. What
+can be chosen in the diagnostics (what is believed of changes beforehand, the level at which they are named, the share
+of copying the test is best against) was chosen on crowds of the same kinds, with other seeds than these.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+import adjudge
+from adjudge.arrays import Codes, Floats
+from adjudge.data import crowds
+from adjudge.diagnostics.collusion import COPYING, LEAST, LEVEL
+from adjudge.diagnostics.discoveries import adjusted
+from adjudge.diagnostics.others import votes
+from adjudge.diagnostics.pairs import agreement, met
+from studies.benchmarks.choosing import SHARED
+from studies.benchmarks.claim import Claim
+
+MODEL = "dawid-skene"
+SERIES, PER_ITEM, CHANGING, JUDGES = 200, 5, 8, 40
+DRIFTS = 20  # crowds a line
+COPIES = 20
+SURE = 1e9  # judgments that a matrix which is told is worth
+FRESH = 20_000  # the first seed: those below were used to make choices
+NEAR = 0.1  # of a series: a change that is found so near is found where it is
+
+
+class Switch(NamedTuple):
+    """How judges change: specificity and sensitivity before and after, and how good everybody else is."""
+
+    before: tuple[float, float]
+    after: tuple[float, float]
+    crowd: float = 0.9
+
+    def __str__(self) -> str:
+        sides = (f"{a:g}" if a == b else f"specificity {a:g}, sensitivity {b:g}" for a, b in (self.before, self.after))
+        return " to ".join(sides)
+
+
+SWITCHES = (
+    Switch((0.9, 0.9), (0.6, 0.6)),
+    Switch((0.9, 0.9), (0.6, 0.6), crowd=0.8),
+    Switch((0.9, 0.9), (0.65, 0.65)),
+    Switch((0.9, 0.9), (0.7, 0.7)),
+    Switch((0.85, 0.85), (0.7, 0.7)),
+    Switch((0.6, 0.6), (0.9, 0.9)),
+    Switch((0.95, 0.65), (0.65, 0.95)),
+    Switch((0.9, 0.9), (0.9, 0.9)),
+)
+
+
+def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
+    """Return a crowd of 40 judges, the first 8 of whom change half-way, and the middle of each one's series (J)."""
+    rng, items = np.random.default_rng(seed), JUDGES * SERIES // PER_ITEM
+    truth, panel = rng.integers(2, size=items), crowds.panels(rng, items, JUDGES, PER_ITEM)
+    when = np.repeat(rng.permutation(items)[:, None], PER_ITEM, axis=1)
+    judge, moment, item = panel.ravel(), when.ravel(), np.repeat(np.arange(items, dtype=np.int32), PER_ITEM)
+    count = np.bincount(judge, minlength=JUDGES)
+    order, place = np.lexsort((moment, judge)), np.empty(judge.size, np.int64)
+    place[order] = np.arange(judge.size) - (np.cumsum(count) - count)[judge[order]]
+    late = place >= (count // 2)[judge]
+    steady = np.full((2, 2), switch.crowd)
+    side = np.where((judge < CHANGING)[:, None], np.stack([switch.before, switch.after])[late.astype(int)], steady[0])
+    right = rng.random(judge.size) < side[np.arange(judge.size), truth[item]]
+    label = np.where(right, truth[item], 1 - truth[item])
+    shape = np.broadcast_to(np.eye(2), (JUDGES, 2, 2))
+    return crowds.named(item, judge, label, shape, time=pl.Series("time", moment)), count // 2
+
+
+def drifted(switch: Switch) -> tuple[str, ...]:
+    """Return a line of the table of changes."""
+    found, near, covered, wrongly, out, out_steady = [], [], [], [], [], []
+    for seed in range(FRESH, FRESH + DRIFTS):
+        judgments, middle = changing(seed, switch)
+        fit = adjudge.fit(judgments, MODEL)
+        result, chart = adjudge.drift(fit, judgments), adjudge.control_chart(fit, judgments)
+        flags = np.array([bool(flag) for flag in chart.flags])
+        changes = [change for change in result.changes[:CHANGING] if change is not None]
+        found += result.flagged[:CHANGING].tolist()
+        apart = [abs(change.place - at) / SERIES for change, at in zip(changes, middle, strict=False)]
+        near += [named and far <= NEAR for named, far in zip(result.flagged, apart, strict=False)]
+        covered += [
+            c.low <= at <= c.high for c, at, named in zip(changes, middle, result.flagged, strict=False) if named
+        ]
+        wrongly += result.flagged[CHANGING:].tolist()
+        out += flags[chart.judge < CHANGING].tolist()
+        out_steady += flags[chart.judge >= CHANGING].tolist()
+    if switch.before == switch.after:
+        wrongly, out_steady = found + wrongly, out + out_steady
+        return (str(switch), f"{switch.crowd:g}", "-", "-", "-", share(wrongly), "-", "-", share(out_steady))
+    discoveries = [False] * sum(found) + [True] * sum(wrongly)
+    numbers = (found, near, covered, wrongly, discoveries, out, out_steady)
+    return (str(switch), f"{switch.crowd:g}", *map(share, numbers))
+
+
+def share(hits: list[Any]) -> str:
+    """Return the share of hits in percent, - of none."""
+    return f"{100 * np.mean(hits):.1f} %" if hits else "-"
+
+
+def drifts() -> Claim:
+    """Find changes of every kind."""
+    rows = [said(drifted(switch)) for switch in SWITCHES]
+    how = (
+        f"{DRIFTS} crowds a line of {JUDGES} judges with {SERIES} judgments each, two labels, {PER_ITEM} judges an "
+        f"item; {CHANGING} judges change half-way, the others are right as often as the second column says. Named are "
+        "as many judges as keep the expected share of those named wrongly at 10 %. Goals: found within 10 % of the "
+        "series in 90 % of cases when .9 becomes .6, and under 5 % of judges named who did not change. The last two "
+        "columns are batches of 25 judgments that a control chart finds out of a judge's own limits."
+    )
+    head = (
+        "accuracy changes",
+        "crowd",
+        "named",
+        "named and found within 10 % of the series",
+        "90 % interval of the place holds it",
+        "named of those who do not change",
+        "wrong of all who are named",
+        "batches out, who change",
+        "batches out, who do not",
+    )
+    return Claim("Who changed, and when", how, head, rows)
+
+
+class Crowd(NamedTuple):
+    """Judgments, the pairs who copy, smaller code first, and what the judges' own labels were drawn from."""
+
+    judgments: adjudge.Judgments
+    there: set[tuple[int, ...]]
+    prevalence: Floats
+    confusion: Floats
+
+    def told(self, least: int = LEAST) -> set[tuple[int, ...]]:
+        """Return the pairs that are named by one who is told prevalence and matrices, and need not estimate them."""
+        block = self.judgments.block()
+        pairs, seen = met(block, least), votes(block, self.prevalence, self.confusion)
+        result = agreement(block, seen, pairs, SURE * self.confusion, COPYING)
+        named = adjusted(result.p) <= LEVEL
+        return set(zip(pairs.one[named].tolist(), pairs.other[named].tolist(), strict=True))
+
+
+class Copying(NamedTuple):
+    """A crowd in which some copy."""
+
+    items: int
+    judges: int
+    labels: int
+    colluders: float  # share of judges in pairs
+    copying: float
+
+    def crowd(self, seed: int) -> Crowd:
+        """Return judgments, and the pairs of whom one copies."""
+        drawn = adjudge.simulate("colluding", seed, **self._asdict(), per_item=PER_ITEM)
+        there = {tuple(sorted(pair)) for pair in np.asarray(drawn.colluders).tolist()}
+        return Crowd(drawn.judgments, there, drawn.prevalence, drawn.confusion)
+
+    def __str__(self) -> str:
+        pairs = max(round(self.colluders * (self.judges // 2)), 1)
+        return f"{pairs} pairs, one copies {self.copying:.0%} from the other"
+
+
+class Ring(NamedTuple):
+    """A crowd in which several judges copy from whoever of them was there first."""
+
+    items: int
+    judges: int
+    labels: int
+    size: int
+    copying: float
+
+    def crowd(self, seed: int) -> Crowd:
+        """Return judgments, and all pairs of the ring."""
+        rng = np.random.default_rng(seed)
+        truth, prevalence = crowds.drawn_truth(rng, self.items, self.labels)
+        matrix = crowds.leaning(rng, self.judges, self.labels, 0.8)
+        judge = crowds.panels(rng, self.items, self.judges, PER_ITEM)
+        label = crowds.said(rng, matrix, judge, truth[:, None])
+        inside = judge < self.size
+        first = inside.argmax(axis=1)
+        copies = inside & (rng.random(judge.shape) < self.copying)
+        label = np.where(copies, np.take_along_axis(label, first[:, None], axis=1), label)
+        item = np.repeat(np.arange(self.items, dtype=np.int32), PER_ITEM)
+        judgments = crowds.named(item, judge.ravel(), label.ravel(), matrix)
+        return Crowd(judgments, set(combinations(range(self.size), 2)), prevalence, matrix)
+
+    def __str__(self) -> str:
+        pairs = self.size * (self.size - 1) // 2
+        part = pairs / (self.judges * (self.judges - 1) / 2)
+        return f"a ring of {self.size} ({part:.0%} of all pairs) who copy {self.copying:.0%}"
+
+
+CROWDS = (
+    Copying(2_000, 60, 2, 0.05, 0.8),
+    Copying(2_000, 60, 4, 0.05, 0.8),
+    Copying(2_000, 60, 2, 0.2, 0.8),
+    Copying(2_000, 60, 4, 0.2, 0.8),
+    Copying(2_000, 60, 2, 0.5, 0.8),
+    Copying(1_000, 40, 2, 0.2, 0.8),
+    Copying(1_000, 40, 4, 0.2, 0.8),
+    Copying(600, 40, 2, 0.2, 0.8),
+    Copying(600, 40, 4, 0.2, 0.8),
+    Copying(2_000, 60, 2, 0.2, 0.5),
+    Copying(2_000, 60, 4, 0.2, 0.5),
+    Ring(2_000, 40, 2, 9, 0.8),
+    Ring(2_000, 40, 4, 9, 0.8),
+)
+
+
+def copied(setting: Copying | Ring) -> tuple[str, ...]:
+    """Return a line of the table of pairs."""
+    found, told, rates, shared, estimates = [], [], [], [], []
+    for seed in range(FRESH, FRESH + COPIES):
+        crowd = setting.crowd(seed)
+        result = adjudge.collusion(adjudge.fit(crowd.judgments, MODEL), crowd.judgments)
+        pair = list(zip(result.one.tolist(), result.other.tolist(), strict=True))
+        named, best = {one for one, flag in zip(pair, result.flagged, strict=True) if flag}, crowd.told()
+        found += [one in named for one in crowd.there]
+        told += [one in best for one in crowd.there]
+        rates.append(len(named - crowd.there) / max(len(named), 1))
+        shared += [n for one, n in zip(pair, result.shared.tolist(), strict=True) if one in crowd.there]
+        estimates += [c for one, c in zip(pair, result.found.copied, strict=True) if one in crowd.there & named]
+    size = f"{setting.items:,} items, {setting.judges} judges, {setting.labels} labels"
+    estimate = f"{np.mean(estimates):.2f}" if estimates else "-"
+    rate = f"{100 * np.mean(rates):.1f} %"
+    return (size, str(setting), f"{np.mean(shared):.0f}", share(found), share(told), rate, estimate)
+
+
+def copies() -> Claim:
+    """Find those who copy."""
+    how = (
+        f"{COPIES} crowds a line, {PER_ITEM} judges an item, right 80 % on average. Pairs are seated together at about "
+        "half of one's items (`adjudge simulate colluding`); rings are seated by chance, and all copy from the first "
+        "of them at an item. Pairs are named at a false discovery rate of 5 % (Benjamini and Hochberg). Goals: power "
+        "above 90 % at a realised false discovery rate (its mean over crowds) below 10 %. What limits power is how "
+        "many items a pair shares: beside it is the power of the same test when it is told the true matrices."
+    )
+    head = ("crowd", "who copies", "items a pair shares", "power", "power if told", "false discoveries", "share copied")
+    return Claim("Who copied", how, head, [said(copied(setting)) for setting in CROWDS])
+
+
+HONEST: tuple[tuple[str, dict[str, float], int], ...] = (
+    ("dawid-skene", {"items": 2_000, "judges": 60, "labels": 2, "accuracy": 0.8}, 100),
+    ("dawid-skene", {"items": 2_000, "judges": 60, "labels": 4, "accuracy": 0.8}, 40),
+    ("dawid-skene", {"items": 600, "judges": 40, "labels": 2, "accuracy": 0.8}, 60),
+    ("carpenter", {"items": 4_000, "judges": 160, "judgments": 20_000, "topics": 20, "gold": 0}, 20),
+    ("carpenter", {}, 3),
+)
+
+
+def honest() -> Claim:
+    """Look for pairs where nobody copies."""
+    rows = []
+    for design, sizes, number in HONEST:
+        small, smaller, any_at_all, pairs = [], [], [], 0
+        for seed in range(number):
+            judgments = adjudge.simulate(design, FRESH + seed, **sizes).judgments
+            result = adjudge.collusion(adjudge.fit(judgments, MODEL), judgments)
+            small.append((result.found.p < 0.05).mean())
+            smaller.append((result.found.p < 0.001).mean())
+            any_at_all.append(bool(result.flagged.any()))
+            pairs = result.p.size
+        size = ", ".join(f"{name} {value:g}" for name, value in sizes.items()) or "762 judges, 89,624 judgments"
+        chances = (f"{100 * np.mean(small):.1f} %", f"{100 * np.mean(smaller):.2f} %")
+        rows.append(said((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
+    how = (
+        "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named. p "
+        "counts all of the value that was reached, so where sums of few labels take few values, fewer than 5 % are "
+        "below .05; how much of what is missing that explains was not measured."
+    )
+    head = (
+        "crowd",
+        "crowds",
+        "pairs",
+        "p below .05 (should be 5 %)",
+        "p below .001 (.1 %)",
+        "crowds with a pair named",
+    )
+    return Claim("Where nobody copies", how, head, rows)
+
+
+def new_work() -> Claim:
+    """Score new work in which some judges guess."""
+    rows = []
+    for labels in (2, 4):
+        for guessing in (1.0, 0.5, 0.0):
+            named, wrongly = [], []
+            for seed in range(FRESH, FRESH + COPIES):
+                early, late = halves(seed, labels, guessing)
+                result = adjudge.new_work(adjudge.fit(early, MODEL), late)
+                worse = np.isin(result.judges.to_list(), [f"j{j + 1}" for j in range(CHANGING if guessing else 0)])
+                named += result.flagged[worse].tolist()
+                wrongly += result.flagged[~worse].tolist()
+            rows.append(said((str(labels), f"{guessing:.0%}", share(named), share(wrongly))))
+    how = (
+        f"{COPIES} crowds a line of {JUDGES} judges with 100 judgments in a fit and 100 in new work, right 80 % on "
+        f"average; in the new work {CHANGING} of them guess blindly on a share of the items."
+    )
+    return Claim("Whose new work is worse", how, ("labels", "guess", "named", "named of those who do not"), rows)
+
+
+def halves(seed: int, labels: int, guessing: float) -> Iterator[adjudge.Judgments]:
+    """Return judgments of the first items and of the last, where the first judges guess so often."""
+    sizes = {"items": 1_600, "judges": JUDGES, "labels": labels, "accuracy": 0.8, "per_item": PER_ITEM}
+    drawn, rng = adjudge.simulate("dawid-skene", seed, **sizes), np.random.default_rng(seed)
+    judgments, item = drawn.judgments, drawn.judgments.item()
+    guess = (item >= 800) & (judgments.judge < CHANGING) & (rng.random(item.size) < guessing)
+    label: Floats | Codes = np.where(guess, rng.integers(labels, size=item.size), judgments.label)
+    columns = {"item": judgments.items.gather(item), "judge": judgments.judges.gather(judgments.judge), "label": label}
+    table = pl.DataFrame(columns)
+    for part in (item < 800, item >= 800):
+        yield adjudge.read(table.filter(pl.Series(part)), labels=list(range(labels)))
+
+
+def real() -> Claim:
+    """Look for pairs in the data of paper 000."""
+    judgments = adjudge.read(str(Path(SHARED) / "trec2011_task2" / "labels.csv"))
+    fit = adjudge.fit(judgments, MODEL)
+    began = time.perf_counter()
+    result = adjudge.collusion(fit, judgments)
+    seconds = time.perf_counter() - began
+    how = (
+        f"`trec2011_task2`, {len(judgments):,} judgments of {len(judgments.judges):,} judges: {result.p.size:,} pairs "
+        f"share 8 items or more, looked at in {seconds:.2f} s. By themselves pairs lie around {result.centre:.2f} with "
+        f"a spread of {result.spread:.2f} standard deviations (0 and 1 if the model were right). Nobody is said to "
+        "have cheated: two who agree too much may as well share a habit that the model does not know of."
+    )
+    rows = []
+    for row in result.table().head(8).iter_rows(named=True):
+        counts = (f"{row['agreed']:.0f} ({row['expected']:.0f})", f"{row['wrong']:.0f} ({row['expected_wrong']:.0f})")
+        last = (f"{row['copied']:.2f}", f"{row['rate']:.1g}", "yes" if row["flagged"] else "no")
+        rows.append((row["judge"], row["other"], str(row["shared"]), *counts, *last))
+    head = (
+        "judge",
+        "other",
+        "shared",
+        "agreed (expected)",
+        "on a wrong label (expected)",
+        "share copied",
+        "rate",
+        "named",
+    )
+    return Claim("On real judgments", how, head, rows)
+
+
+def said(row: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a line, having said it."""
+    print(" | ".join(row), file=sys.stderr)
+    return row
+
+
+def measure() -> list[Claim]:
+    """Measure all diagnostics."""
+    return [drifts(), copies(), honest(), new_work(), real()]
+
+
+if __name__ == "__main__":
+    print("\n".join(claim.markdown() for claim in measure()))

@@ -1,0 +1,87 @@
+"""Writes the tables of docs/gates.md: what the gates of paper 002 do on every composition of five documents.
+
+``--check`` writes nothing and fails where the page is out of step.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge.studio.gates.designer import compositions, design, solve
+from adjudge.studio.settings import Gate
+
+PAGE = Path(__file__).parents[2] / "docs" / "gates.md"
+HEAD = (
+    "grades",
+    "worst",
+    "best",
+    "random",
+    "all relevant",
+    "all irrelevant",
+    "85 % right",
+    "95 % right",
+    "can be passed",
+)
+SOLVED = ("grades", "binary", "NDCG", "refused", "random", "all relevant", "all irrelevant")
+
+
+def tables() -> dict[str, str]:
+    """Return every table of the page by its name."""
+    found = {name: "\n".join(_table(HEAD, _designs(Gate(ndcg_of=name)))) for name in ("printed", "attainable")}
+    return found | {"solved": "\n".join(_table(SOLVED, _solved()))}
+
+
+def _designs(gate: Gate) -> Iterator[list[str]]:
+    """Yield what a gate does on each composition."""
+    for grades in compositions(5):
+        found = design(grades, gate)
+        scores = [f"{score:.3f}" if score == score else "0/0" for score in (found.worst, found.best)]
+        rates = [f"{rate:.1%}" for rate in (*found.false_accept.values(), *found.false_refuse.values())]
+        void = any("even the worst" in warning for warning in found.warnings)
+        verdict = "by nobody" if not found.feasible else "by any ranking" if void else "yes"
+        yield [_shown(grades), *scores, *rates, verdict]
+
+
+def _solved() -> Iterator[list[str]]:
+    """Yield the thresholds that refuse at most one in twenty of the judges who are right 95 % of the time."""
+    for grades in compositions(5):
+        if design(grades, Gate()).feasible:
+            found = solve(grades, 0.05, 0.95, Gate())
+            rates = [f"{rate:.1%}" for rate in (found.false_refuse, *found.false_accept.values())]
+            yield [_shown(grades), f"{found.binary:g}", f"{found.ndcg:g}", *rates]
+
+
+def _shown(grades: tuple[int, ...]) -> str:
+    """Return a composition as one reads it."""
+    return " ".join(map(str, grades))
+
+
+def _table(head: tuple[str, ...], rows: Iterator[list[str]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def page(text: str) -> str:
+    """Return the page with its tables as they are now."""
+    for name, table in tables().items():
+        first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, _, rest = text.partition(first)
+        text = before + first + table + "\n" + last + rest.partition(last)[2]
+    return text
+
+
+def main() -> None:
+    """Write the page, or check it."""
+    text = PAGE.read_text("utf-8")
+    if "--check" not in sys.argv:
+        PAGE.write_text(page(text), "utf-8")
+    elif page(text) != text:
+        sys.exit("docs/gates.md is out of step: python -m studies.benchmarks.gates")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Claim: every model is linear in judgments up to a million.
+
+CPU time of a pass (E-step and M-step, all threads counted, median of several, warm) and of a whole fit. 5 judgments an
+item; five labels in an order, or two where a model takes no more. Exponents are the slope of a pass's time between
+100,000 and 1,000,000 judgments in logarithms, 1 is linear: once with 200 judgments a judge, as everywhere else in the
+table, and once with 500 judges at both sizes. Where judges become more, their tables leave the cache, and the first
+exponent is a little above 1. m-msr compares every two judges: its work is their pairs, whatever the judgments are. A
+vote or an average counts once and has no passes; one is timed all the same. A fit marked with "about" was not run: it
+is the passes of the smaller one at this size.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import adjudge
+from adjudge.inference.fit import blocks_of, summed
+from adjudge.inference.params import accurate
+from adjudge.inference.registry import MODELS
+from studies.benchmarks.claim import Claim, cpu_seconds
+
+SIZES = (10_000, 100_000, 1_000_000)
+FIXED = 500  # judges of the second exponent
+LONG = 10.0  # seconds beyond which a fit is not run
+
+
+def crowd(size: int, labels: int, judges: int) -> adjudge.Judgments:
+    """Return judgments in an order of labels, or of two."""
+    design, sizes = ("ordinal", {"labels": labels}) if labels > 2 else ("dawid-skene", {"labels": 2})
+    return adjudge.simulate(design, items=size // 5, judges=judges, **sizes).judgments
+
+
+def stepping(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) -> Callable[[], object]:
+    """Return one pass of a model, over and over from where the last one ended."""
+    model = MODELS[name]
+    total = summed(blocks_of(judgments.block()), pool)
+    prior = accurate(len(judgments.judges), len(judgments.scale))
+    begin = model.estimate(total(next(iter(model.begins.values())), prior), prior)
+    at = [begin]
+
+    def step() -> None:
+        model.log_prior(at[0])
+        at[0] = model.estimate(total(model.assign, at[0]), begin)
+
+    return step
+
+
+def pass_seconds(step: Callable[[], object]) -> float:
+    """Return the median time of a pass after a first one; of fewer where they are long."""
+    first = cpu_seconds(step, 1)
+    return cpu_seconds(step, 9 if first < 1 else 2)
+
+
+def fit_seconds(judgments: adjudge.Judgments, name: str, expected: float) -> tuple[str, int]:
+    """Return the time of a whole fit, for people, and its passes; what is expected to be long is not run."""
+    if expected > LONG:
+        return f"about {expected:,.0f}", 0
+    began = time.process_time()
+    passes = adjudge.fit(judgments, name, workers=1, inference="map").passes
+    return f"{time.process_time() - began:.2f}", passes
+
+
+def row(name: str, crowds: list[adjudge.Judgments], few: adjudge.Judgments, pool: ThreadPoolExecutor) -> list[str]:
+    """Time a model at every size, and at the last with few judges."""
+    passes, each, fits = 0, [], []
+    for judgments in crowds:
+        each.append(pass_seconds(stepping(judgments, name, pool)))
+        fit, n = fit_seconds(judgments, name, passes * each[-1])
+        passes = n or passes
+        fits.append(fit)
+    last = (each[-1], pass_seconds(stepping(few, name, pool)))
+    nanoseconds = [f"{1e9 * one / len(crowd):,.0f}" for one, crowd in zip(each, crowds, strict=True)]
+    return [f"`{name}`", *nanoseconds, *(f"{np.log10(one / each[-2]):.2f}" for one in last), str(passes), *fits]
+
+
+def measure() -> Claim:
+    """Time every model at every size."""
+    crowds = {labels: [crowd(size, labels, size // 200) for size in SIZES] for labels in (2, 5)}
+    few = {labels: crowd(SIZES[-1], labels, FIXED) for labels in (2, 5)}
+    rows = []
+    with ThreadPoolExecutor(1) as pool:
+        for name, model in MODELS.items():
+            if "map" not in model.inferences:
+                continue  # sampled only: bayes.py
+            labels = 2 if model.binary else 5
+            rows.append(row(name, crowds[labels], few[labels], pool))
+            print(" ".join(rows[-1]), file=sys.stderr)
+    sizes = [f"{size:,}" for size in SIZES]
+    passes = [f"ns a judgment and pass, {size}" for size in sizes]
+    exponents = ("exponent, 200 a judge", f"exponent, {FIXED} judges")
+    head = ("model", *passes, *exponents, "passes", *(f"fit of {size}, s" for size in sizes))
+    return Claim("Every model", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+
+
+if __name__ == "__main__":
+    print(measure().markdown())

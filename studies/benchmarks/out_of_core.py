@@ -1,0 +1,139 @@
+"""Claim: judgments beyond memory are fitted on one machine, at little more than the cost of those in memory.
+
+A table of judgments (five labels, 1,000 judges, 5 judgments an item on average, rows in no order) is written to Parquet
+files, put into blocks, and fitted by Dawid and Skene's model for a few passes; each in a process of its own, whose
+largest resident size is told. Blocks are mapped files: what is resident of them is let go of after each. Beside it, the
+same pass over as many judgments in memory (10 million at most), as `adjudge fit` takes it. Wall time, two threads.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from studies.benchmarks.claim import Claim, in_new_process
+
+SIZES = (1_000_000, 10_000_000, 100_000_000)
+IN_MEMORY = 10_000_000  # beyond which memory is not tried
+PASSES = 6
+
+RESIDENT = """
+def resident():  # the high-water mark of this process alone; getrusage inherits that of the parent
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+"""
+WRITE = """
+import json, sys
+from pathlib import Path
+import numpy as np
+import polars as pl
+size, folder = int(sys.argv[1]), Path(sys.argv[2])
+items, judges, K, piece = size // 5, 1_000, 5, 5_000_000
+rng = np.random.default_rng(0)
+skill = rng.uniform(0.4, 0.95, judges)
+truth = rng.integers(0, K, items, np.int8)
+for number, first in enumerate(range(0, size, piece)):
+    many = min(piece, size - first)
+    item, judge = rng.integers(0, items, many), rng.integers(0, judges, many)
+    right = rng.random(many) < skill[judge]
+    label = np.where(right, truth[item], (truth[item] + rng.integers(1, K, many)) % K)
+    pl.DataFrame({"item": item, "judge": judge.astype(np.int32), "label": label.astype(np.int8)}).write_parquet(
+        folder / f"{number:03}.parquet"
+    )
+print(json.dumps({}))
+"""
+SHELVE = (
+    RESIDENT
+    + """
+import json, sys, time
+from pathlib import Path
+from adjudge.judgments.shelve import Table, shelve
+files = sorted(Path(sys.argv[1]).glob("*.parquet"))
+began, cpu = time.perf_counter(), time.process_time()
+blocks = shelve(Table(files, {}), sys.argv[2])
+print(json.dumps({"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu, "resident": resident(),
+                  "blocks": len(blocks.parts),
+                  "bytes": sum(file.stat().st_size for file in Path(sys.argv[2]).glob("block*"))}))
+"""
+)
+FIT = (
+    RESIDENT
+    + """
+import json, sys, time
+import numpy as np
+from adjudge.engines.fit import fit_blocks
+from adjudge.engines.threads import Threads
+from adjudge.judgments.blocks import open_blocks
+from adjudge.models.options import Options
+blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])
+times = []
+engine = Threads(2)
+began = time.perf_counter()
+found = fit_blocks(blocks, out=sys.argv[2], engine=engine, options=Options(iterations=passes),
+                   progress=lambda n, e: times.append(time.perf_counter()))
+whole = time.perf_counter() - began
+print(json.dumps({"pass": float(np.median(np.diff(times))), "whole": whole, "resident": resident()}))
+"""
+)
+MEMORY = """
+import json, sys, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from adjudge.judgments.blocks import open_blocks
+from adjudge.models.assign import soft
+from adjudge.models.base import accurate
+from adjudge.models.fit import blocks_of, summed
+from adjudge.inference.registry import MODELS
+judgments = open_blocks(sys.argv[1]).read()
+model, begin = MODELS["dawid-skene"], accurate(len(judgments.judges), 5)
+with ThreadPoolExecutor(2) as pool:
+    total = summed(blocks_of(judgments.block()), pool)
+    params, times = model.estimate(total(soft, begin), begin), []
+    for _ in range(9):
+        began = time.perf_counter()
+        params = model.estimate(total(soft, params), begin)
+        times.append(time.perf_counter() - began)
+print(json.dumps({"pass": float(np.median(times))}))
+"""
+
+
+def measure() -> list[Claim]:
+    """Measure each size in processes of their own."""
+    rows = []
+    best = 0.0  # judgments a second in memory
+    for size in SIZES:
+        folder = Path(tempfile.mkdtemp(prefix="adjudge-blocks-"))
+        try:
+            rows.append(_row(size, folder, best))
+            best = max(best, rows[-1][1])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        print(" ".join(rows[-1][0]), file=sys.stderr)
+    head = (
+        "judgments", "blocks", "bytes a judgment", "into blocks, s", "resident, MiB", "pass in memory, s",
+        "pass out of core, s", "throughput against memory (goal .5)", "resident, MiB (goal 2,048)",
+    )  # fmt: skip
+    return [Claim("Out of core", " ".join(__doc__.split("\n\n")[1].split()), head, [row for row, _ in rows])]
+
+
+def _row(size: int, folder: Path, best: float) -> tuple[tuple[str, ...], float]:
+    """Return what one size takes, and how many judgments a second pass in memory."""
+    table, blocks, out = folder / "table", folder / "blocks", folder / "fit"
+    table.mkdir()
+    in_new_process(WRITE, str(size), str(table))
+    shelved = in_new_process(SHELVE, str(table), str(blocks))
+    shutil.rmtree(table)
+    fitted = in_new_process(FIT, str(blocks), str(out), str(PASSES))
+    small = size <= IN_MEMORY
+    memory = in_new_process(MEMORY, str(blocks))["pass"] if small else size / best
+    told = (f"{size:,}", str(shelved["blocks"]), f"{shelved['bytes'] / size:.1f}", f"{shelved['wall']:.1f}")
+    told += (f"{shelved['resident'] / 2**20:,.0f}", f"{memory:.3f}" if small else f"({memory:.3f})")
+    share = memory / fitted["pass"]
+    return (*told, f"{fitted['pass']:.3f}", f"{share:.2f}", f"{fitted['resident'] / 2**20:,.0f}"), size / memory
+
+
+if __name__ == "__main__":
+    for claim in measure():
+        print(claim.markdown())

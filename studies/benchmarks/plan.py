@@ -1,0 +1,163 @@
+"""Claim: what a pass costs from 10^8 to 10^10 judgments, on 10 to 200 executors, by a model of what is measured here.
+
+A pass takes: the kernel's time a judgment, which grows with the judges, whose rows no longer fit the caches; the fixed
+cost of an engine and that of a task, as measured beside it; params to every executor and tallies back, K * K numbers a
+judge each, through a network of 10 Gbit/s (assumed: there is none here), tallies by a tree; adding them up, and the
+M-step, at the driver; and waiting for the slowest executor, with blocks as even as hashing leaves them (measured).
+An executor has four cores, and a task costs 10 ms (both assumed); a judgment takes 6.6 bytes of its memory, and a judge
+16 K * K bytes a thread.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from adjudge.engines.engine import FEWEST_TASKS, MOST_BYTES, MOST_TASKS, Sent
+from adjudge.engines.spark import TASKS
+from adjudge.inference.components import mode, own, soft
+from adjudge.inference.params import accurate
+from adjudge.kernels.block import Block, Tally, add
+from studies.benchmarks.claim import Claim
+
+K, AN_ITEM, CORES, NETWORK, BYTES = 5, 5, 4, 1.25e9, 6.6
+JUDGES = (1_000, 10_000, 100_000, 1_000_000)
+PIECE = 4_000_000  # judgments of a measurement
+SIZES, EXECUTORS, CROWDS = (10**8, 10**9, 10**10), (10, 50, 200), (10_000, 1_000_000)
+BLOCK = 2_000_000
+TREE = 8
+
+
+class Cost(NamedTuple):
+    """What was measured here."""
+
+    kernel: dict[int, float]  # seconds a judgment and thread, by judges
+    adding: float  # seconds a byte of tallies that are added
+    estimating: float  # seconds a byte of tallies in the M-step
+    uneven: float  # spread of the blocks' sizes, relative
+    fixed: float  # seconds a pass, of the engine
+    task: float  # seconds a task, of the engine
+
+
+def measured(fixed: float, task: float) -> Cost:
+    """Measure what one machine can tell."""
+    kernel = {}
+    for judges in JUDGES:
+        block, params = _block(judges), accurate(judges, K)
+        soft(block, params)
+        kernel[judges] = _least(lambda block=block, params=params: soft(block, params)) / PIECE
+        print(f"{judges:,} judges: {1e9 * kernel[judges]:.1f} ns a judgment", file=sys.stderr)
+    tally = Tally(np.ones((1, K)), np.random.default_rng(0).random((10**6, K, K)), 0.0)
+    start, estimate = accurate(10**6, K), mode(own)
+    adding = _least(lambda: add([tally, tally, tally])) / (2 * tally.label.nbytes)
+    estimating = _least(lambda: estimate(tally, start)) / tally.label.nbytes
+    items = np.bincount(np.random.default_rng(1).integers(0, 500, 10**6 // AN_ITEM), minlength=500)
+    uneven = float(items.std() / items.mean()) * math.sqrt(10**6 / AN_ITEM / 500 / (BLOCK / AN_ITEM))
+    return Cost(kernel, adding, estimating, uneven, fixed, task)
+
+
+def predicted(cost: Cost, size: int, executors: int, judges: int) -> dict[str, float]:
+    """Return the seconds of a pass, part by part."""
+    blocks = -(-size // BLOCK)
+    tally = 8.0 * judges * K**2
+    tasks = min(blocks, max(FEWEST_TASKS, min(MOST_TASKS, int(MOST_BYTES / tally))))  # tallies that are sent
+    a_task = size / tasks * _interpolated(cost.kernel, judges)
+    rounds = math.ceil(tasks / (executors * CORES))
+    slowest = 1 + cost.uneven * math.sqrt(BLOCK * tasks / size) * math.sqrt(2 * math.log(max(2, executors * CORES)))
+    levels = math.ceil(math.log(max(2, tasks), TREE))
+    return {
+        "kernel": rounds * a_task * slowest,
+        "engine": cost.fixed + min(tasks, TASKS * executors * CORES) * cost.task,
+        "network": 2 * tally / NETWORK + levels * TREE * tally / NETWORK,
+        "adding": levels * TREE * tally * cost.adding + tally * cost.estimating,
+    }
+
+
+def measure(fixed: float = 0.3, task: float = 0.01) -> list[Claim]:
+    """Return the table of the plan, and what it rests on."""
+    cost = measured(fixed, task)
+    rows = []
+    for judges in CROWDS:
+        for size in SIZES:
+            for executors in EXECUTORS:
+                parts = predicted(cost, size, executors, judges)
+                memory = (size * BYTES / executors + CORES * 16 * judges * K**2 + 8 * judges * K**2) / 1e9
+                most = max(parts, key=lambda name: parts[name])
+                told = [f"{parts[name]:.2f}" for name in ("kernel", "engine", "network", "adding")]
+                rows.append((f"{judges:,}", f"1e{math.log10(size):.0f}", str(executors), *told,
+                             f"{sum(parts.values()):.1f}", f"{memory:.1f}", most))  # fmt: skip
+    head = ("judges", "judgments", "executors", "kernel, s", "engine, s", "network, s", "adding and M-step, s")
+    head = (*head, "a pass, s", "GB an executor", "what costs most")
+    basis = [
+        (f"kernel, {judges:,} judges", f"{1e9 * value:.1f} ns a judgment") for judges, value in cost.kernel.items()
+    ]
+    basis += [
+        ("adding tallies", f"{cost.adding * 1e9:.2f} s a GB"),
+        ("the M-step", f"{cost.estimating * 1e9:.2f} s a GB"),
+    ]
+    basis += [
+        ("blocks' sizes", f"{cost.uneven:.2%} spread"),
+        ("engine", f"{cost.fixed:.2f} s a pass, {1e3 * cost.task:.1f} ms a task"),
+    ]
+    return [
+        Claim("What a pass to 10^10 costs", " ".join(__doc__.split("\n\n")[1].split()), head, rows),
+        Claim("What that rests on", "Measured on this machine; the engine is Spark on two local workers.",
+              ("what", "figure"), basis),
+        _travelling(),
+    ]  # fmt: skip
+
+
+def _travelling() -> Claim:
+    """Return how much of a tally is sent, where judges' work is uneven."""
+    rows, rng = [], np.random.default_rng(0)
+    for judges in (10_000, 100_000, 1_000_000):
+        for spread in (0.0, 2.0):
+            share = rng.lognormal(0, spread, judges)
+            counts = rng.multinomial(BLOCK, share / share.sum())
+            label = np.zeros((judges, K, K))
+            label[counts > 0] = 1.0
+            sent = Sent(np.ones((1, K)), label, 0.0).__reduce__()
+            size = label.nbytes if sent[0] is Tally else sent[1][2].nbytes + sent[1][1].nbytes
+            how = "all alike" if not spread else f"log-normal, deviation {spread:g}"
+            rows.append((f"{judges:,}", how, f"{(counts > 0).mean():.0%}", f"{size / label.nbytes:.0%}"))
+    how = (
+        f"Of a block of {BLOCK:,} judgments: the share of judges who spoke in it, and the bytes of its tally that "
+        "travel (rows of silent judges are left out where they are the most). K = 5."
+    )
+    return Claim("Tallies that travel", how, ("judges", "their work", "spoke", "sent"), rows)
+
+
+def _interpolated(kernel: dict[int, float], judges: int) -> float:
+    """Return the time a judgment takes with so many judges, between those that were measured."""
+    return float(np.exp(np.interp(math.log(judges), np.log([*kernel]), np.log([*kernel.values()]))))
+
+
+def _block(judges: int) -> Block:
+    """Return random judgments of so many judges."""
+    rng = np.random.default_rng(0)
+    items = PIECE // AN_ITEM
+    label = rng.integers(0, K, PIECE, np.uint8)
+    cell = (rng.integers(0, judges, PIECE) * K + label).astype(np.uint32)
+    start, nothing = np.arange(items + 1) * AN_ITEM, np.zeros(items, np.int32)
+    return Block(start, cell, label, nothing, nothing - 1, np.empty(0), judges, K, np.arange(float(K)))
+
+
+def _least(work: object, rounds: int = 5) -> float:
+    """Return the least CPU time of several rounds, on one thread."""
+    times = []
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(rounds):
+            began = time.perf_counter()
+            pool.submit(work).result()  # type: ignore[arg-type]
+            times.append(time.perf_counter() - began)
+    return min(times)
+
+
+if __name__ == "__main__":
+    for claim in measure():
+        print(claim.markdown())

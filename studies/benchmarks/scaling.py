@@ -1,0 +1,63 @@
+"""Claim: a step's cost is linear in judgments, and a fit of 10 million stays small.
+
+CPU time of one EM step a judgment (one thread, five labels, 5 judgments an item, 200 a judge), the memory a fit
+needs beyond its judgments, and the largest resident size of a new process that draws and fits them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from studies.benchmarks.claim import Claim, in_new_process
+
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+PROGRAM = """
+import json, sys, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import adjudge
+from adjudge.models.assign import soft
+from adjudge.models.base import accurate
+from adjudge.models.fit import blocks_of, summed
+from adjudge.inference.registry import MODELS
+
+size = int(sys.argv[1])
+def resident():  # the high-water mark of this process alone; getrusage inherits that of the parent
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments
+adjudge.fit(small, "dawid-skene", iterations=12)  # everything is compiled and loaded
+judgments = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200).judgments
+with open("/proc/self/clear_refs", "w") as reset:
+    reset.write("5")  # the high-water mark starts again from here
+before = resident()
+adjudge.fit(judgments, "dawid-skene", iterations=12, workers=2)
+after = resident()
+model = MODELS["dawid-skene"]
+with ThreadPoolExecutor(1) as pool:
+    total = summed(blocks_of(judgments.block()), pool)
+    begin = accurate(len(judgments.judges), 5)
+    params = model.estimate(total(soft, begin), begin)
+    times = []
+    for _ in range(9):
+        began = time.process_time()
+        params = model.estimate(total(soft, params), begin)
+        times.append(time.process_time() - began)
+print(json.dumps({"step": float(np.median(times)), "extra": after - before, "resident": after}))
+"""
+
+
+def measure() -> Claim:
+    """Measure each size in a process of its own."""
+    rows = []
+    for size in SIZES:
+        found = in_new_process(PROGRAM, str(size))
+        extra = f"{max(0, found['extra']) / size:.0f}" if size >= 1_000_000 else "-"
+        rows.append((f"{size:,}", f"{1e9 * found['step'] / size:.1f}", extra, f"{found['resident'] / 2**20:,.0f}"))
+        print(" ".join(rows[-1]), file=sys.stderr)
+    head = ("judgments", "ns a judgment and step", "extra bytes a judgment (goal 40)", "resident, MiB (goal 2,048)")
+    return Claim("Linear, and small", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+
+
+if __name__ == "__main__":
+    print(measure().markdown())

@@ -1,0 +1,231 @@
+"""Claim: on two cores the studio serves hundreds of judges, twenty times Potato's rate, and loses nothing when killed.
+
+Judging: `adjudge serve` as a process on a campaign of 100,000 pairs (1,000 topics with 100 documents of 100 words), 3
+judgments each, SQLite with synchronous=FULL. 50 judges in another process, who do not think: each judgment is a request
+that is answered after its commit, each set of five is finished by another that gives the next set, assignments of six
+sets are reviewed, submitted and followed by a new one. Nothing is left out but the browser and the gate's six seconds.
+Thinking: 500 judges on the same server who take 6 s (3 to 9) a judgment and load every document. Times are counted from
+the moment a judgment was due, so that waiting for a slow answer makes no later answer look fast.
+Memory: the most that the server has held by then (VmHWM), and the processes that come and go below it. Then it is
+killed and started anew on all that it has collected; the time counts until a judge is answered.
+Beside Potato: 20 judges who do not think, one after the other in this run. Potato runs as its Docker image does
+(gunicorn, one worker, eight threads), two labels, passwordless sign-in, and each judge does as its page does: save the
+answer, move on, load the next page, without the page's scripts and further requests. Ours load every document, as
+Potato's page carries its text. Both write to the same disk with fsync.
+Killed: SIGKILL at a random moment while 12 judges send and send again what was not acknowledged; started anew on the
+same folder, the time counts until a judge is answered. Every acknowledged answer, set, assignment and code must be
+there once, no item may have more judgments and leases than it should, nobody may judge twice, the audit log must hold.
+Hindered: the studio cannot write for some seconds. It must answer 503, acknowledge nothing false, and go on by itself.
+Races: judges in one event loop ask for the next set; some are right, some wrong, some give up, some leave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from studies.benchmarks import consensus, studio_potato
+from studies.benchmarks.claim import Claim
+from studies.benchmarks.studio_campaign import (
+    SETTINGS,
+    Server,
+    Size,
+    add_judges,
+    cpu_seconds,
+    family,
+    peak_mb,
+    write_campaign,
+)
+from studies.benchmarks.studio_kill import Told, faults, hindrances, lines
+from studies.benchmarks.studio_load import Elsewhere, Load
+from studies.benchmarks.studio_races import row as raced
+
+HOW = [" ".join(part.split()) for part in re.split(r"\n(?=\w+(?: Potato)?: )", __doc__.split("\n\n")[1])]
+GOAL, GOAL_MS, GOAL_MB, GOAL_TIMES = 300, 100, 300, 20
+SMALL = 2_000  # items of the campaign on which Potato is at its best
+
+
+def say(text: str) -> None:
+    """Tell whoever waits."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Stage:
+    """A campaign that is being served, and judges for it."""
+
+    def __init__(self, folder: Path, size: Size, judgments: int = 3) -> None:
+        self.folder, self.judgments = folder, judgments
+        write_campaign(folder, size, {**SETTINGS, "redundancy": {"judgments": judgments}})
+        self.crowds: dict[str, list[str]] = {}
+        self.server = Server(folder, log=folder / "log")
+        self.kept: set[str] = set()
+        self.peaks: dict[str, float] = {}  # MB by process
+
+    def invite(self, prefix: str, judges: int) -> None:
+        """Add judges, before the server runs."""
+        self.crowds[prefix] = add_judges(self.folder, judges, prefix)
+
+    def start(self) -> float:
+        """Start the server; return the seconds it took."""
+        return self.server.start(next(iter(self.crowds.values()))[0])
+
+    def work(self, prefix: str, **how: Any) -> dict[str, Any]:
+        """Let the judges of one name work; return what was measured, the server's share of a core with it."""
+        load = Load(self.server.port, self.crowds[prefix], prefix=f"{prefix}-", **how)
+        judges = Elsewhere(load)
+        self.watch(load.warm + 1.0)
+        before, began = cpu_seconds(self.server.pid), time.perf_counter()
+        self.watch(load.seconds - 2.0)
+        share = (cpu_seconds(self.server.pid) - before) / (time.perf_counter() - began)
+        told = judges.found()
+        self.kept |= set(told.pop("kept"))
+        say(f"{prefix}: {told} server {share:.2f}")
+        if told["problems"]:
+            raise RuntimeError(f"judges met problems: {told['problems']}")
+        return {**told, "server": share}
+
+    def watch(self, seconds: float) -> None:
+        """Wait, and note how much memory the server and the processes that come and go below it hold."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            for pid in family(self.server.pid):
+                with contextlib.suppress(OSError):
+                    name = "server" if pid == self.server.pid else _called(pid)
+                    self.peaks[name] = max(self.peaks.get(name, 0.0), peak_mb(pid))
+            time.sleep(0.5)
+
+    def faults(self) -> list[str]:
+        """Return what is wrong in the database."""
+        return faults(self.folder, Told(self.kept, set(), set(), set()), self.judgments)
+
+
+def times(kind: dict[str, float]) -> list[str]:
+    """Return the quantiles of one kind of request."""
+    return [f"{kind[q]:.0f}" for q in ("p50", "p95", "p99")]
+
+
+def whole_campaign(folder: Path) -> Iterator[Claim]:
+    """Measure judges who do not think, judges who do, and the server's memory."""
+    stage = Stage(folder, Size())
+    for prefix, judges in (("plain", 50), ("reading", 50), ("thinking", 500)):
+        stage.invite(prefix, judges)
+    say(f"started in {stage.start():.1f} s")
+    with stage.server as server:
+        rows = []
+        for prefix, documents in (("plain", False), ("reading", True)):
+            told = stage.work(prefix, warm=10.0, seconds=40.0, documents=documents)
+            kinds = told["kinds"]
+            requests = sum(kind["per_second"] for kind in kinds.values())
+            rate = f"{kinds['submit']['per_second']:,.0f} (goal {GOAL})"
+            cores = f"{told['server']:.2f}, {told['client']:.2f}"
+            what = "yes" if documents else "no"
+            rows.append([what, rate, f"{requests:,.0f}", *times(kinds["submit"]), *times(kinds["next"]), cores])
+        head = ("documents loaded", "judgments/s", "requests/s", "submit p50, ms", "p95", "p99", "next p50, ms", "p95")
+        yield Claim("Judgments a second", HOW[0], (*head, "p99", "cores: server, judges"), rows)
+        told = stage.work("thinking", warm=30.0, seconds=90.0, think=6.0, documents=True)
+        kinds = told["kinds"]
+        p50, p95, p99 = times(kinds["submit"])
+        row = ["500", f"{kinds['submit']['per_second']:,.0f}", p50, p95, f"{p99} (goal {GOAL_MS})"]
+        row += [times(kinds["next"])[2], f"{told['server']:.2f}, {told['client']:.2f}"]
+        head = ("judges", "judgments/s", "submit p50, ms", "p95", "p99", "next p99, ms", "cores: server, judges")
+        yield Claim("Judges who think", HOW[1], head, [row])
+        parts = [[name, f"{held:.0f}"] for name, held in stage.peaks.items()]
+        parts[0][1] += f" (goal {GOAL_MB})"
+        server.kill()
+        parts.append(["started anew after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
+        wrong = stage.faults()
+        yield Claim("Memory and restart", HOW[2], ("process", "most held, MB"), parts)
+        if wrong:
+            raise RuntimeError(f"the database is not as it should be: {wrong}")
+
+
+def _called(pid: int) -> str:
+    """Return what a process below the server is, by its command."""
+    command = Path(f"/proc/{pid}/cmdline").read_text()
+    return "consensus, while it is fitted" if "consensus" in command else "other"
+
+
+def beside_potato(folder: Path) -> Claim:
+    """Measure both with 20 judges, on a small campaign and on a large one."""
+    rows = []
+    for items in (SMALL, 100_000):
+        judgments = 20 if items == SMALL else 3
+        stage = Stage(folder / str(items), Size(items // 100), judgments)
+        stage.invite("judge", 20)
+        stage.start()
+        with stage.server:
+            told = stage.work("judge", warm=10.0, seconds=30.0, documents=True)
+            ours, memory = told["kinds"], sum(stage.peaks.values())
+            wrong = stage.faults()
+        say("Potato")
+        theirs = studio_potato.measure(20, items, judgments=judgments)
+        rate = ours["submit"]["per_second"]
+        rows.append(
+            [f"{items:,}", "adjudge", f"{rate:,.0f}", *_submit_next(ours), f"{memory:.0f}", str(len(wrong)), "1x"]
+        )
+        if theirs is None:
+            rows.append([f"{items:,}", "Potato", "cannot be installed here", "", "", "", "", "", "", ""])
+            continue
+        say(f"{theirs}")
+        kinds = theirs["kinds"]
+        slow = kinds["submit"]["per_second"]
+        times_ = f"1/{rate / slow:.0f} (goal 1/{GOAL_TIMES})"
+        rows.append([f"{items:,}", "Potato", f"{slow:,.1f}", *_submit_next(kinds), f"{theirs['memory']:.0f}"])
+        rows[-1] += [str(theirs["lost"]), times_]
+    head = ("pairs", "", "judgments/s", "submit p50, ms", "p99", "next p50, ms", "p99", "memory, MB", "lost", "of ours")
+    return Claim("Beside Potato", HOW[3], head, rows)
+
+
+def _submit_next(kinds: dict[str, dict[str, float]]) -> list[str]:
+    """Return the times of both."""
+    return [f"{kinds[kind][q]:,.0f}" for kind in ("submit", "next") for q in ("p50", "p99")]
+
+
+def hindered() -> Claim:
+    """Measure what happens while nothing can be written."""
+    rows = []
+    for what, told in hindrances():
+        if told is None:
+            rows.append([what, "not tried: only root can mount a small disk", "", "", ""])
+            continue
+        say(f"{what}: {told}")
+        wrong = "; ".join(told["faults"]) or "none"
+        rows.append([what, str(told["during"]), str(told["refused"]), str(told["after"]), wrong])
+    head = (
+        "",
+        "acknowledged meanwhile",
+        "answered 503",
+        "acknowledged afterwards, without a restart",
+        "false, lost or doubled",
+    )
+    return Claim("Hindered", HOW[5], head, rows)
+
+
+def races() -> Claim:
+    """Let 64 judges ask 10,000 times in all, then 10,000 times each."""
+    rows = [raced(64, 160, 3), raced(64, 10_000, 20)]
+    head = ("judges", "asked for the next", "a second", "twice, repeated or beyond k", "leases left")
+    return Claim("Races", HOW[6], head, rows)
+
+
+def measure() -> Iterator[Claim]:
+    """Measure all of it."""
+    with tempfile.TemporaryDirectory() as place:
+        yield from whole_campaign(Path(place) / "whole")
+        yield beside_potato(Path(place))
+    head, row = lines(100)
+    yield Claim("Killed", HOW[4], head, [row])
+    yield hindered()
+    yield consensus.measure()
+    yield races()
+
+
+if __name__ == "__main__":
+    for claim in measure():
+        print(claim.markdown(), flush=True)

@@ -1,0 +1,221 @@
+"""Claim: an update ends where a fit of all judgments does, in less time; online it takes almost none, and is near.
+
+A million judgments (200,000 items, 500 judges, 5 labels) and 1,000 more, drawn from all, in three crowds whose judges
+are right more or less often. CPU seconds, the median of five, from coded judgments to a fit in memory; an update
+matches names and joins tables as well. "Below" is how much lower the log evidence ends than that of a fit of all
+judgments, in tolerances (one is 1e-8 a judgment, 0.01 here): up to 1 is the same, less than 0 is higher. An update
+online is timed with the judgments at hand, and with the saved fit alone. The goal was to be 20 times as fast. The exact
+update is not: a fit of all takes so few passes, of some milliseconds each, that the few an update cannot do without
+(what to go on from, two or more to see that nothing is left to climb, the posterior of all items), the labels of all
+items and the joining of tables weigh too much beside them.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean, median
+
+import numpy as np
+
+import adjudge
+from adjudge.arrays import Codes
+from adjudge.data.judgments import judgment_table
+from adjudge.errors import AdjudgeWarning
+from studies.benchmarks.choosing import judged
+from studies.benchmarks.claim import Claim, cpu_seconds
+
+SIZES = {"items": 200_200, "judges": 500, "labels": 5, "per_item": 5}
+NEW = 1_000
+MODEL = "dawid-skene"  # named, and so not calibrated: what is timed is the fit and its update
+CROWDS = (0.85, 0.7, 0.5)
+TOLERANCE = 1e-8
+REAL = ("product", "web_search")
+FORMS = ("{:.2%}", "{:.4f}", "{:.4f}")  # of errors
+STEPS = 10  # of a stream: its first half is fitted, the rest comes in as many parts
+
+
+def measure() -> Iterator[Claim]:
+    """Time updates, and follow streams."""
+    warnings.simplefilter("ignore", AdjudgeWarning)
+    yield timed()
+    yield processes()
+    yield streams()
+
+
+def parted(accuracy: float) -> tuple[adjudge.Judgments, adjudge.Judgments]:
+    """Return the judgments of a crowd and some more, each with the names that are in it."""
+    every = adjudge.simulate("dawid-skene", **SIZES, accuracy=accuracy, seed=1).judgments
+    more = np.random.default_rng(0).choice(len(every), NEW, replace=False)
+    return of_rows(every, np.setdiff1d(np.arange(len(every)), more)), of_rows(every, more)
+
+
+def of_rows(judgments: adjudge.Judgments, rows: Codes) -> adjudge.Judgments:
+    """Return some judgments as they are read from a table of these alone."""
+    table = judgment_table(judgments.take(rows)).select("item", "judge", "label")
+    scale = judgments.scale
+    return adjudge.read(table, item="item", judge="judge", labels=scale.labels, ordinal=scale.ordinal)
+
+
+def timed() -> Claim:
+    """Time a fit of all, an update, and updates online."""
+    rows = []
+    for accuracy in CROWDS:
+        old, new = parted(accuracy)
+        fit = adjudge.fit(old, MODEL)
+        updated = adjudge.update(fit, new, old)
+        every = updated.judgments
+        assert every is not None
+        cold = adjudge.fit(every, MODEL)
+        saved = adjudge.update(fit, new, old, online=True)
+        seconds = [
+            cpu_seconds(work, 5)
+            for work in (
+                lambda every=every: adjudge.fit(every, MODEL),
+                lambda fit=fit, new=new, old=old: adjudge.update(fit, new, old),
+                lambda fit=fit, new=new, old=old: adjudge.update(fit, new, old, online=True),
+                lambda fit=fit, new=new: adjudge.update(fit, new, online=True),
+            )
+        ]
+        below = (cold.evidence[-1] - updated.evidence[-1]) / (TOLERANCE * len(every))
+        differ = [int((each.label != cold.label).sum()) for each in (updated, saved)]
+        rows.append(
+            (
+                f"{accuracy:g}",
+                f"{seconds[0]:.3f} ({cold.passes})",
+                f"{seconds[1]:.3f} ({updated.passes})",
+                f"{seconds[0] / seconds[1]:.1f}",
+                f"{below:.2f}",
+                f"{differ[0]:,}",
+                f"{seconds[2]:.3f}, {seconds[3]:.3f}",
+                f"{seconds[0] / seconds[2]:.0f}, {seconds[0] / seconds[3]:.0f}",
+                f"{differ[1]:,}",
+            )
+        )
+        print(" ".join(rows[-1]), file=sys.stderr)
+    head = ("right", "fit of all, s (passes)", "update, s (passes)", "times as fast", "below, tolerances")
+    more = ("labels that differ", "online, s", "times as fast", "labels that differ")
+    return Claim(
+        "A million judgments and a thousand more", " ".join(__doc__.split("\n\n")[1].split()), (*head, *more), rows
+    )
+
+
+def processes() -> Claim:
+    """Time the same as commands, from files to files."""
+    old, new = parted(0.7)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        tables = {"old": judgment_table(old), "new": judgment_table(new)}
+        for name, table in tables.items():
+            table.write_csv(place / f"{name}.csv")
+        tables["old"].vstack(tables["new"]).write_csv(place / "all.csv")
+        _spent(place, "fit", "old.csv", "--model", MODEL, "--out", "fit")
+        cold = _spent(place, "fit", "all.csv", "--model", MODEL, "--out", "all")
+        exact = _spent(place, "update", "fit", "new.csv", "--out", "grown")
+        online = _spent(place, "update", "fit", "new.csv", "--online", "--out", "online")
+    rows = [
+        ("`adjudge fit all.csv --model dawid-skene --out all`", f"{cold:.2f}", "1"),
+        ("`adjudge update fit new.csv --out grown`", f"{exact:.2f}", f"{cold / exact:.1f}"),
+        ("`adjudge update fit new.csv --online --out online`", f"{online:.2f}", f"{cold / online:.1f}"),
+    ]
+    for row in rows:
+        print(" ".join(row), file=sys.stderr)
+    how = (
+        "CPU seconds of new processes, the median of five, for the second crowd: from CSV to a folder with the tables "
+        "of 200,200 items. Most of the time goes into starting, reading names and writing tables, which all three do."
+    )
+    return Claim("The same as commands", how, ("command", "s", "times as fast"), rows)
+
+
+def _spent(folder: Path, *arguments: str) -> float:
+    """Return the median CPU time of a command in a folder: others may be at work on the machine."""
+    times = []
+    for _ in range(5):
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "adjudge", *arguments], cwd=folder, check=True, capture_output=True)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime)
+    return median(times)
+
+
+def streams() -> Claim:
+    """Follow streams of updates online, with and without the judgments that were fitted."""
+    crowds = {f"simulated, {a:g} right": _simulated(a) for a in (0.85, 0.7)} | {
+        f"`{name}`": judged(name) for name in REAL
+    }
+    rows = [
+        _followed(name, judgments, gold, kept) for name, (judgments, gold) in crowds.items() for kept in (True, False)
+    ]
+    how = (
+        f"Half of a set is fitted; the rest comes in {STEPS} updates, in random order, so that nearly every item and "
+        "judge is concerned again and again. After each update, what online has come to is held against a fit of all "
+        "judgments so far; means over the updates, and the last one. Simulated are 4,000 items with 5 judgments each "
+        "by 40 judges on 4 labels. "
+        "Accuracy is on gold, at the end, of online and of the fit of all."
+    )
+    head = ("stream", "judgments kept", "labels that differ", "at the end", "off, probabilities of items concerned")
+    more = ("at the end", "off, judges' accuracy", "at the end", "accuracy, online and exact")
+    return Claim("Streams online", how, (*head, *more), rows)
+
+
+def _simulated(accuracy: float) -> tuple[adjudge.Judgments, Codes]:
+    """Return a crowd and the truths of all its items."""
+    drawn = adjudge.simulate(
+        "dawid-skene", items=4_000, judges=40, labels=4, per_item=5, accuracy=accuracy, gold=4_000, seed=2
+    )
+    truth = np.asarray(drawn.truth)
+    return drawn.judgments, truth
+
+
+def _followed(name: str, judgments: adjudge.Judgments, gold: Codes, kept: bool) -> tuple[str, ...]:
+    """Return how far off a stream is."""
+    order = np.random.default_rng(0).permutation(len(judgments))
+    first, *later = np.split(
+        order, [order.size // 2 + n * (order.size - order.size // 2) // STEPS for n in range(STEPS)]
+    )
+    whole = of_rows(judgments, first)
+    online, sofar, errors = adjudge.fit(whole, MODEL), first, []
+    for rows in later:
+        new = of_rows(judgments, rows)
+        online = adjudge.update(online, new, whole if kept and online.judgments is None else None, online=True)
+        sofar = np.r_[sofar, rows]
+        exact = adjudge.fit(of_rows(judgments, sofar), MODEL)
+        errors.append(_errors(online, exact, new))
+    truth = dict(zip(judgments.items.to_list(), gold.tolist(), strict=True))
+    right = [_accuracy(each, truth) for each in (online, exact)]
+    columns = zip(FORMS, zip(*errors, strict=True), strict=True)
+    cells = [form.format(value) for form, column in columns for value in (fmean(column), column[-1])]
+    row = (name, "yes" if kept else "no", *cells, f"{right[0]:.3f}, {right[1]:.3f}")
+    print(" ".join(row), file=sys.stderr)
+    return row
+
+
+def _errors(online: adjudge.Fit, exact: adjudge.Fit, new: adjudge.Judgments) -> tuple[float, float, float]:
+    """Return the share of labels that differ, and mean differences of probabilities and of judges' accuracy."""
+    place = {name: i for i, name in enumerate(online.items.to_list())}
+    item = np.array([place[name] for name in exact.items.to_list()])
+    seat = {name: j for j, name in enumerate(online.judge_names.to_list())}
+    judge = np.array([seat[name] for name in exact.judge_names.to_list()])
+    concerned = np.isin(exact.items.to_list(), new.items.to_list())
+    gap = np.abs(online.posterior[item] - exact.posterior)[concerned]
+    return (
+        float(np.mean(online.label[item] != exact.label)),
+        float(gap.mean()),
+        float(np.abs(online.accuracy[judge] - exact.accuracy).mean()),
+    )
+
+
+def _accuracy(fit: adjudge.Fit, truth: dict[object, int]) -> float:
+    """Return the share of items with gold that are right."""
+    gold = np.array([truth[name] for name in fit.items.to_list()])
+    return float(np.mean(fit.label[gold >= 0] == gold[gold >= 0]))
+
+
+if __name__ == "__main__":
+    for claim in measure():
+        print(claim.markdown())

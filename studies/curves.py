@@ -1,0 +1,225 @@
+"""Curves: what methods reach as one number grows, such as that of items, each point a mean over many runs.
+
+A run is a function of its seed, so runs can be made anywhere and in any order. Ctrl-C keeps the points whose runs are
+all finished. Intervals are of 95 % for the mean, by the spread of the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.report.drawing import COLOURS, SHAPES, drawing, rendered
+from studies.outcome import RUNS, Asked, Shown
+from studies.side_by_side import side_by_side
+
+Once: TypeAlias = Callable[[int], Mapping[str, Mapping[str, float]]]  # from a seed to measures by method
+
+WIDE = 1.96  # standard errors on either side of a mean
+
+
+class Stop(NamedTuple):
+    """One place on the axis of one panel, and the run that is repeated there."""
+
+    panel: str
+    x: int
+    once: Once
+
+
+class Axes(NamedTuple):
+    """What curves are of: their axis, the measures that are shown by their titles, and how they are drawn."""
+
+    name: str
+    title: str
+    x: str  # name of the axis' column
+    axis: str  # what it says below a figure
+    measures: Mapping[str, str]
+    log: bool = False  # whether the axis is one of ratios
+    alike: bool = False  # whether the measures share an axis
+
+
+class Point(NamedTuple):
+    """What one method reached at one place, in each run."""
+
+    panel: str
+    x: int
+    method: str
+    values: Mapping[str, Floats]  # (R) by measure
+
+    def mean(self, measure: str) -> float | None:
+        """Return the mean of a measure over the runs, None where the method has none."""
+        return float(self.values[measure].mean()) if measure in self.values else None
+
+    def span(self, measure: str) -> tuple[float, float] | None:
+        """Return the interval of the mean."""
+        if measure not in self.values:
+            return None
+        value, runs = self.values[measure], self.values[measure].size
+        error = WIDE * float(value.std(ddof=1)) / runs**0.5 if runs > 1 else 0.0
+        return float(value.mean()) - error, float(value.mean()) + error
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What methods reached along an axis."""
+
+    axes: Axes
+    points: tuple[Point, ...]
+    runs: int
+    notes: tuple[Shown, ...] = ()  # tables that say what was done
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        places = f"{len(self.places())} places x {self.runs} runs"
+        return f"Curves({self.axes.name}: {len(self.methods)} methods at {places})"
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods, as the study orders them."""
+        return tuple(dict.fromkeys(point.method for point in self.points))
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """The panels, as the study orders them."""
+        return tuple(dict.fromkeys(point.panel for point in self.points))
+
+    def places(self, panel: str | None = None) -> list[tuple[str, int]]:
+        """Return where points are, panel by panel."""
+        return list(dict.fromkeys((p.panel, p.x) for p in self.points if panel in (None, p.panel)))
+
+    def at(self, x: int, method: str, panel: str | None = None) -> Point:
+        """Return a point."""
+        return next(p for p in self.points if (p.x, p.method) == (x, method) and panel in (None, p.panel))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the means and intervals as named columns, a row for each point."""
+        points = self.points
+        columns: dict[str, list[Any]] = {"set": [p.panel for p in points]} if any(self.panels) else {}
+        columns |= {self.axes.x: [p.x for p in points], "method": [p.method for p in points]}
+        columns["runs"] = [self.runs for _ in points]
+        for measure in dict.fromkeys(name for p in points for name in p.values):
+            spans = [p.span(measure) for p in points]
+            columns[measure] = [p.mean(measure) for p in points]
+            columns[f"{measure}_low"] = [span and span[0] for span in spans]
+            columns[f"{measure}_high"] = [span and span[1] for span in spans]
+        return columns
+
+    def tables(self) -> list[Shown]:
+        """Return a table of each measure, in each panel: a row a place, a column a method."""
+        found = list(self.notes)
+        for panel in self.panels:
+            for measure, title in self.axes.measures.items():
+                where = f"{panel}: " if panel else ""
+                found.append(self._pivot(panel, measure, f"{where}{title}, mean of {self.runs:,} runs"))
+        return found
+
+    def warnings(self) -> list[str]:
+        """Return what the reader must know."""
+        done = ", ".join(f"{panel} {x:,}".strip() for panel, x in self.places())
+        return [f"interrupted; finished: {self.axes.x} {done}"] if self.interrupted else []
+
+    def files(self) -> Mapping[str, Callable[[], bytes]]:
+        """Return the figure."""
+        return {".svg": lambda: svg(self).encode()}
+
+    def _pivot(self, panel: str, measure: str, title: str) -> Shown:
+        """Return a measure by place and method."""
+        able = [m for m in self.methods if any(p.method == m and measure in p.values for p in self.points)]
+        rows = [[x, *(self.at(x, method, panel).mean(measure) for method in able)] for _, x in self.places(panel)]
+        return Shown(title, [self.axes.x, *able], rows)
+
+
+def trace(axes: Axes, stops: Sequence[Stop], asked: Asked, notes: Iterable[Shown] = ()) -> Curves:
+    """Repeat the run of every place, and return the curves. Ctrl-C ends it with the places that are finished."""
+    points, interrupted, runs = list[Point](), False, asked.runs or RUNS
+    try:
+        with side_by_side(asked.workers) as each:
+            for n, stop in enumerate(stops, 1):
+                where = f"{n} of {len(stops)}: {f'{stop.panel}, ' * bool(stop.panel)}{stop.x:,} {axes.x}"
+                found = []
+                for values in each(stop.once, seeds(asked.seed, stop.x, runs)):
+                    found.append(values)
+                    asked.say(f"{where}, run {len(found):,} of {runs:,}")
+                points += _points(stop, found)
+    except KeyboardInterrupt:
+        if not points:
+            raise
+        interrupted = True
+    return Curves(axes, tuple(points), runs, tuple(notes), interrupted)
+
+
+def seeds(seed: int, x: int, runs: int) -> list[int]:
+    """Return a seed for each run at a place, which depends on nothing else."""
+    return [int(np.random.SeedSequence([seed, x, run]).generate_state(1)[0]) for run in range(runs)]
+
+
+def _points(stop: Stop, found: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Point]:
+    """Return the points of one place, from the values of its runs."""
+    return [
+        Point(
+            stop.panel,
+            stop.x,
+            method,
+            {measure: np.array([run[method][measure] for run in found]) for measure in found[0][method]},
+        )
+        for method in found[0]
+    ]
+
+
+# The figure of curves: a line for every method with the intervals of its means, a panel for every measure.
+
+MORE_COLOURS, MORE_SHAPES = (*COLOURS, "#CC79A7", "#E69F00"), (*SHAPES, "cross", "triangle-down")
+WIDTH, HEIGHT = 300, 210  # pixels of a panel
+MARGIN = 0.05  # of a measure's range, on either side
+NOTE = "Points: means over {runs} runs. Lines through them: 95 % intervals of the means."
+
+
+def svg(curves: Curves) -> str:
+    """Return the figure, as an SVG."""
+    altair, convert = drawing()
+    rows = [
+        altair.hconcat(*(_panel(altair, curves, panel, measure) for measure in curves.axes.measures), spacing=30)
+        for panel in curves.panels
+    ]
+    return rendered(altair.vconcat(*rows, title=NOTE.format(runs=curves.runs)), convert)
+
+
+def marks(curves: Curves, panel: str, measure: str) -> list[dict[str, Any]]:
+    """Return the points of one panel."""
+    found = []
+    for point in curves.points:
+        span = point.span(measure)
+        if point.panel == panel and span is not None:
+            low, high = span
+            found.append({"x": point.x, "method": point.method, "value": point.mean(measure), "low": low, "high": high})
+    return found
+
+
+def _panel(alt: Any, curves: Curves, panel: str, measure: str) -> Any:
+    """Return the curves of one measure."""
+    drawn, axes, methods = marks(curves, panel, measure), curves.axes, list(curves.methods)
+    both = [mark for each in axes.measures if axes.alike for mark in marks(curves, panel, each)] or drawn
+    low, high = min(mark["low"] for mark in both), max(mark["high"] for mark in both)
+    margin = MARGIN * (high - low)
+    places = [x for _, x in curves.places(panel)]
+    base = alt.Chart(alt.Data(values=drawn)).encode(
+        x=alt.X(
+            "x:Q",
+            scale=alt.Scale(type="log" if axes.log else "linear", nice=False),
+            axis=alt.Axis(values=places, labelOverlap=False, grid=False),
+            title=axes.axis,
+        ),
+        color=alt.Color("method:N", sort=methods, scale=alt.Scale(domain=methods, range=list(MORE_COLOURS))),
+    )
+    y = alt.Y(
+        "value:Q", scale=alt.Scale(domain=[low - margin, high + margin], nice=False), title=axes.measures[measure]
+    )
+    line = base.mark_line(strokeWidth=1.3).encode(y=y)
+    bar = base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2="high:Q")
+    shape = alt.Shape("method:N", sort=methods, scale=alt.Scale(domain=methods, range=list(MORE_SHAPES)))
+    dot = base.mark_point(filled=True, size=34, opacity=1).encode(y=y, shape=shape)
+    return alt.layer(line, bar, dot).properties(width=WIDTH, height=HEIGHT, title=panel)

@@ -1,0 +1,290 @@
+"""The page of paper 000: its model on its own data, ours beside its words, and its four figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.inference.fit import fit
+from adjudge.inference.result import Fit
+from adjudge.report.figure_relevance import ITEMS, OF_EACH, figures, populations, trend
+from studies.figures import svg
+from studies.page import Held, Page, against_the_paper, section, table, verdict, where
+from studies.set_tables import TINY
+from studies.studies import Result
+from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance
+
+SURE = 0.95  # of the draws
+BUSY, TOP = 10, 5  # judges
+ALMOST = 0.01  # of labels that may be others where a judge passes for one who gave all the same
+WIDE = 0.25  # of the way to chance within which a busy judge passes for one who says nothing
+SLIGHT = 0.02  # a fall of the trend that a reader of the figure would not see
+ALL_DRAWS = 10**9
+
+OPENING = """# Paper 000: a hierarchical Bayesian model of relevance coding
+
+Carpenter, *A Hierarchical Bayesian Model of Crowdsourced Relevance Coding* (2011).
+
+## What the paper does
+Workers say whether a document is relevant to a topic. The truth of a pair is drawn by its topic's prevalence; a worker
+has a sensitivity and a specificity; and topics, sensitivities and specificities come from populations whose mean (phi)
+and precision (kappa) are learned as well. All is sampled, and a pair's estimate is E[z], with the released gold fixed
+or without it. The data are those of task 2 of TREC's 2011 crowdsourcing track.
+
+## What was decided
+- kappa is Pareto(1.5) from c = 0.1 on; the paper gives no bound, this is the author's own setting.
+- An option says whether gold informs how common relevance is in its topic. *gold informs* is the printed model; *gold
+  apart* is what the author submitted, since the gold was not drawn at random.
+- (phi, kappa) are drawn with theta and pi integrated out, which mixes better than plain Gibbs sampling; E[z] is the
+  mean of p(z | rest), which has less noise than the mean of z. The chains are the paper's: 3, of 2,000 sweeps,
+  half of them warm-up.
+- The 1,000 labels that the track kept for its evaluation are not in the set. Scores here are on the released gold, by
+  folds: a model is told four fifths of it, and answers the last.
+"""
+PLACES = (
+    ("the model", "models/relevance.py", "tests/models/test_gibbs.py"),
+    ("drawing populations", "kernels/population.py", "tests/kernels/test_population.py"),
+    ("task 2's run", "models/trec.py", "tests/models/test_trec.py"),
+    ("the study", "report/trec2011.py", "tests/report/test_trec2011.py"),
+    ("figures 1 to 4", "report/figure_relevance.py", "tests/report/test_figure_relevance.py"),
+    ("probabilistic scoring (section 9)", "score/probabilities.py", "tests/papers/test_000_scoring.py"),
+)
+CAPTIONS: Mapping[int, str] = {
+    1: f"Figure 1: votes and estimates, with the trend (*gold apart*; {ITEMS:,} pairs are drawn, the trend is of all)",
+    2: "Figure 2: every judge's sensitivity and specificity; on the line a judge says nothing of the truth",
+    3: f"Figure 3: what is known of 16 judges, by how much they judged ({OF_EACH} draws each, unsupervised)",
+    4: "Figure 4: 200 draws of the mean and the precision of the three populations (unsupervised)",
+}
+
+
+class Judged(NamedTuple):
+    """Judges against chance: sensitivity + specificity - 1 is 0 for one who says nothing of the truth."""
+
+    informed: Floats  # (J) its mean
+    worse: Floats  # (J) share of the draws in which it is below 0
+
+
+def page(found: Relevance) -> Page:
+    """Return the page and its figures."""
+    drawn = {f"paper-000-figure{n}.svg": make() for n, make in figures(found).items()}
+    pictures = [f"![{caption}](paper-000-figure{n}.svg)\n\n{caption}.\n" for n, caption in CAPTIONS.items()]
+    parts = [OPENING, where(PLACES), *_study(found), "## Figures\n", *pictures]
+    return {"paper-000.md": "\n".join(parts), "paper-000-scores.svg": svg(found.found), **drawn}
+
+
+def held(found: Relevance) -> list[Held]:
+    """Return the paper's sentences about its data, beside ours."""
+    return [_mixed(found), _trend(found), *_judges(found), *_populations(found)]
+
+
+def against_chance(known: Fit) -> Judged:
+    """Return how every judge stands to chance, by the draws."""
+    if known.draws is None:
+        return Judged(np.empty(0), np.empty(0))
+    rate = known.draws.confusion  # (C, D, J, 2, 2)
+    informed = rate[..., 0, 0] + rate[..., 1, 1] - 1  # (C, D, J)
+    return Judged(informed.mean(axis=(0, 1)), (informed < 0).mean(axis=(0, 1)))
+
+
+def _mixed(found: Relevance) -> Held:
+    """Whether the chains mixed."""
+    words = "; ".join(f"*{name}*: {known.stopped}" for name, known in found.fits.items())
+    return Held(
+        "the second 1,000 of 2,000 samples of each chain mixed well, R-hat all near 1",
+        words,
+        verdict(all(known.converged for known in found.fits.values())),
+    )
+
+
+def _trend(found: Relevance) -> Held:
+    """Whether estimates rise with votes, and are further from one half."""
+    share = fit(found.crowd.judgments, "majority").posterior[:, 1]
+    estimate = found.fits["gold apart"].posterior[:, 1]
+    rises = np.diff(trend(share, estimate).estimate)
+    further = float((np.abs(estimate - 0.5) > np.abs(share - 0.5)).mean())
+    fallen = -float(rises[rises < 0].sum())
+    falls = f"falls by {fallen:.3f} in all and rises elsewhere" if fallen else "rises everywhere"
+    split = (share > 0) & (share < 1)
+    among = float((np.abs(estimate - 0.5) > np.abs(share - 0.5))[split].mean()) if split.any() else 0.0
+    return Held(
+        "the trend from votes to estimates is monotonic and non-linear, estimates being more extreme",
+        f"the trend {falls}; estimates are further from .5 than votes on {further:.0%} of pairs, "
+        f"and on {among:.0%} of those whose votes are split",
+        verdict(fallen < SLIGHT and among > 0.5, "partly" if among > 0.5 else "no"),
+    )
+
+
+def _judges(found: Relevance) -> list[Held]:
+    """Return what the paper says of judges."""
+    known, judgments = found.fits["unsupervised"], found.crowd.judgments
+    rate = known.params.confusion
+    specific, sensitive = float(rate[:, 0, 0].std()), float(rate[:, 1, 1].std())
+    chance = against_chance(known)
+    order = np.argsort(-known.judged, kind="stable")
+    says = np.bincount(judgments.judge, judgments.label, len(judgments.judges)) / np.maximum(known.judged, 1)
+    two = "; ".join(f"{known.judged[j]:,} judgments, {says[j]:.1%} relevant" for j in order[:TOP])
+    busy = order[:BUSY]
+    near = int((np.abs(chance.informed[busy]) < WIDE).sum())
+    extreme = sorted(says[order[:2]].tolist())
+    return [
+        Held(
+            "specificity is particularly variable",
+            f"standard deviation over judges: specificity {specific:.3f}, sensitivity {sensitive:.3f}",
+            verdict(specific > sensitive),
+        ),
+        Held(
+            "a number of judges are no better than chance; those below are likely due to sampling error",
+            f"{int((chance.informed < 0).sum())} of {rate.shape[0]:,} judges are below chance in the mean, "
+            f"{int((chance.worse > SURE).sum())} of them in more than {SURE:.0%} of the draws",
+            verdict((chance.informed < 0).any() and (chance.worse > SURE).sum() <= (1 - SURE) * rate.shape[0]),
+        ),
+        Held(
+            "judges with very many labels are at chance; the two busiest gave all zeros and all ones",
+            f"of the {busy.size} busiest, {near} are within {WIDE:g} of chance (sensitivity + specificity - 1); "
+            f"the {TOP} busiest: {two}",
+            verdict(extreme[0] < ALMOST and extreme[-1] > 1 - ALMOST and near > busy.size / 2, "partly"),
+        ),
+    ]
+
+
+def _populations(found: Relevance) -> list[Held]:
+    """Return what the paper says of populations."""
+    drawn = populations(found.fits["unsupervised"], ALL_DRAWS)
+    kappa = {name: of for name, (_, of) in drawn.items()}
+    least = (kappa["specificity"] < np.minimum(kappa["sensitivity"], kappa["prevalence"])).mean()
+    phi = drawn["prevalence"][0]
+    return [
+        Held(
+            "the precision of specificity is much lower than those of sensitivity and prevalence",
+            ", ".join(f"{name} {of.mean():.2f}" for name, of in kappa.items())
+            + f"; lowest in {least:.1%} of the draws",
+            verdict(least > SURE),
+        ),
+        Held(
+            "prevalence is high, since the pairs were judged relevant by search systems",
+            f"its mean over topics is {phi.mean():.3f} ({_ends(phi)}), without gold",
+            verdict(np.quantile(phi, 0.025) > 0.5, "not told apart from one half"),
+        ),
+    ]
+
+
+def _study(found: Relevance) -> list[str]:
+    """Return the sections of the study."""
+    name = found.crowd.name
+    run = (
+        f"Written by `make studies`; `adjudge study trec2011 --out results` does the same, and writes the run files of "
+        f"task 2. The set is `{name}`: {_sizes(found)}."
+    )
+    return [
+        section("The study", run),
+        section("What holds", against_the_paper(held(found))),
+        section("The author's own run", *_nearness(found)),
+        section("The populations", *_population_table(found)),
+        section("What gold tells", *_scores(found)),
+    ]
+
+
+def _sizes(found: Relevance) -> str:
+    """Return how large the set is."""
+    table_, gold = found.crowd.judgments, found.crowd.truth
+    topics = 0 if table_.topics is None else len(table_.topics)
+    return (
+        f"{len(table_.items):,} pairs in {topics:,} topics, {len(table_.judges):,} judges, {len(table_):,} judgments, "
+        f"gold for {gold.size:,} pairs, {float(gold.mean()):.1%} of them relevant (the paper: 19,033 pairs, 100 "
+        "topics, 762 workers, 89,624 labels, 2,275 gold)"
+    )
+
+
+def _nearness(found: Relevance) -> list[str]:
+    """Return how near E[z] is to what the author submitted."""
+    if not found.nearness:
+        return [f"The set has no {REFERENCE}."]
+    text = """The author's posterior means came with his files. His are shares of 3,000 draws of z, so that they would
+differ from the exact ones by what stands under *by his draws alone* even were all else alike and his draws independent.
+*gold apart* is held against his semi-supervised run, on the pairs whose truth was not told."""
+    head = ("reading", "pairs", "rms difference", "by his draws alone", "largest", "correlation")
+    rows = [(*row[:2], *(f"{value:.4f}" for value in row[2:])) for row in found.nearness]
+    return [" ".join(text.split()), table(head, rows)]
+
+
+def _population_table(found: Relevance) -> list[str]:
+    """Return the means and precisions of the populations, in every reading."""
+    rows = [
+        (name, population, *(f"{of.mean():.3f} ({_ends(of)})" for of in drawn))
+        for name in READINGS
+        for population, drawn in populations(found.fits[name], ALL_DRAWS).items()
+    ]
+    gold = found.crowd.place
+    alone = found.fits["unsupervised"].posterior[:, 1]
+    rest = np.ones(alone.size, dtype=bool)
+    rest[gold] = False
+    other = f"{float(alone[rest].mean()):.1%} of all others" if rest.any() else "there are no others"
+    note = (
+        f"Means of draws, with the ends of 95 % of them. Without being told, the model takes "
+        f"{float(alone[gold].mean()):.1%} of the gold pairs for relevant ({float(found.crowd.truth.mean()):.1%} are) "
+        f"and {other}."
+    )
+    return [note, table(("reading", "population", "mean phi", "precision kappa"), rows)]
+
+
+def _scores(found: Relevance) -> list[str]:
+    """Return the scores on gold held back."""
+    measures = ("accuracy", "f1", "log_loss", "auc")
+    rows = [
+        (r.method, *(_spanned(r, m) for m in measures), _p(r, "accuracy"), _p(r, "log_loss"))
+        for r in found.found.results
+    ]
+    text = f"""Scores on the released gold. Methods with gold are told four of {FOLDS} folds and answer the fifth; no
+method is told the truth of a pair that it is scored on. Intervals hold 95 % of bootstrap draws of pairs; p is of the
+exact McNemar test (accuracy) and of random signs (log loss) against the best, with Holm's correction."""
+    caveat = """The folds favour *gold informs*: what is held back was chosen in the same way as what is told, so that
+the told gold of a topic speaks for it. Of the pairs that nobody at NIST judged it need not, which is why the author
+kept gold apart; this study cannot settle that."""
+    head = ("method", *measures, "accuracy against the best", "log loss against the best")
+    picture = "![scores on gold held back](paper-000-scores.svg)"
+    return [" ".join(text.split()), picture, table(head, rows), _seen(found), " ".join(caveat.split())]
+
+
+def _seen(found: Relevance) -> str:
+    """Return what the scores show, in sentences."""
+    by = {result.method: result for result in found.found.results}
+    best = max(by.values(), key=lambda r: r.values["accuracy"] or 0)
+    sure = min(by.values(), key=lambda r: r.values["log_loss"] or np.inf)
+    gain = {
+        measure: (by["hierarchical, gold informs"].values[measure] or 0)
+        - (by["hierarchical, unsupervised"].values[measure] or 0)
+        for measure in ("accuracy", "log_loss")
+    }
+    lines = [
+        f"- Most accurate is {best.method} with {_spanned(best, 'accuracy')}; the smallest log loss has {sure.method} "
+        f"with {_spanned(sure, 'log_loss')}. The vote has {_spanned(by['majority'], 'accuracy')}.",
+        f"- Gold that informs changes the hierarchical model's accuracy by {gain['accuracy']:+.3f} and its log loss by "
+        f"{gain['log_loss']:+.3f}.",
+    ]
+    if (sure.values["log_loss"] or 0) > np.log(2):
+        lines.append(
+            f"- A log loss above {np.log(2):.3f} is worse than answering one half to everything: all of these methods "
+            "are too sure of themselves on this gold."
+        )
+    return "\n".join(lines)
+
+
+def _spanned(result: Result, measure: str) -> str:
+    """Return a value with its interval."""
+    value, span = result.values[measure], result.span(measure)
+    return "-" if value is None or span is None else f"{value:.3f} ({span.low:.3f}-{span.high:.3f})"
+
+
+def _p(result: Result, measure: str) -> str:
+    """Return a corrected p as a reader wants it."""
+    p = result.p.get(measure)
+    return "the best" if p is None else ("p < .001" if p < TINY else f"p = {p:.3f}")
+
+
+def _ends(draws: Any) -> str:
+    """Return the ends of 95 % of some draws."""
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{low:.3f}-{high:.3f}"

@@ -1,0 +1,217 @@
+"""The cells of the study of paper 004: one crowd on one set, learned from by every method, and kept on disk when done.
+
+A cell is a function of its name and its mark, which tells data, methods and code, so that cells can be made anywhere
+and in any order, and what is there need not be made again. It also tells how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Flags, Floats
+from adjudge.data.write import write_file
+from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, ranked
+from adjudge.learn.scikit import threadpool_limits
+from studies.rerank import sets as study_sets
+from studies.rerank.crowds import REGIMES, Crowd, drawn, full_agreement, regime_named, table
+from studies.rerank.methods import METHODS, Method, Scored, Task, able, scored
+from studies.rerank.sets import Rows, read_rows
+
+FORMAT = 2  # of a cell; one of another format is made anew
+TARGETS = ("truth", "vote")  # what rankings are held against
+GRID = tuple(2.0**e for e in range(-24, 5, 4))  # values of c where it is given, as in figure 1
+TRACED = ("RE", "CA", "L", "LPTC", "DS pairs")  # methods that are tried with them
+SLOW = tuple((name, crowd) for name in ("xquad_sentences", "qa_wikiqa", "trecqa_letor") for crowd in ("paper", "noisy"))
+# crowds on which trees learn, too
+UNASKED = ("RE", "gold", "LM gold")  # methods that learn from no crowd
+
+
+class Job(NamedTuple):
+    """A cell to be made."""
+
+    data: str  # folder of the sets
+    keep: str  # folder of the cells
+    set: str
+    crowd: str  # a regime, or a real one
+    run: int
+    seed: int
+    c: float | None = None  # None: every method chooses its own
+    mark: str = ""  # of data, methods and code
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        c = "" if self.c is None else f"-c{self.c:g}"
+        name = f"{self.set}-{self.crowd}-{self.seed}-{self.run}{c}-{self.mark}".replace(" ", "_")
+        return Path(self.keep) / f"{name}.json"
+
+
+class Cell(NamedTuple):
+    """What every method reached."""
+
+    job: Job
+    facts: Mapping[str, float]
+    questions: Sequence[str]  # (Q) with a relevant candidate
+    values: Mapping[str, Mapping[str, Floats]]  # (Q) by method and measure, held against the truth
+    voted: Mapping[str, Mapping[str, float]]  # by method and measure, held against the vote: means over questions
+    folds: Mapping[str, Mapping[str, Mapping[str, Floats]]]  # (5) by method, target and measure
+    c: Mapping[str, Floats]  # (5) by method, none where it has none
+
+
+def kept(job: Job) -> Cell | None:
+    """Return a cell that is there, None where there is none of this mark that can be read."""
+    try:
+        found = json.loads(job.path.read_bytes())
+        if (found["format"], found["mark"]) != (FORMAT, job.mark) or set(found["values"]) - set(METHODS):
+            return None
+        values = {m: {name: np.array(v) for name, v in of.items()} for m, of in found["values"].items()}
+        folds = {
+            m: {t: {name: np.array(v) for name, v in of.items()} for t, of in targets.items()}
+            for m, targets in found["folds"].items()
+        }
+        c = {m: np.array(v) for m, v in found["c"].items()}
+        return Cell(job, found["facts"], found["questions"], values, found["voted"], folds, c)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def made(job: Job) -> Cell:
+    """Make a cell, and keep it; one that is there is read."""
+    before = kept(job)
+    if before is not None:
+        return before
+    with threadpool_limits(1):  # cells are what runs side by side
+        rows, wall, cpu = _rows(job.data, job.keep, job.set), time.perf_counter(), time.process_time()
+        cell = _cell(job, rows)
+        spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        cell = cell._replace(facts={**cell.facts, **spent})
+    job.path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(json.dumps(_plain(cell)).encode(), job.path)
+    return cell
+
+
+def crowds_of(name: str) -> list[str]:
+    """Return the crowds that judge a set: its own where it has some, and simulated ones where truth is known."""
+    own = {"xquad_sentences": ["shipped"], "cast_snippets": ["real"], "nyt_passages": ["real"]}.get(name, [])
+    return own + ([] if own == ["real"] else list(REGIMES))
+
+
+def _cell(job: Job, rows: Rows) -> Cell:
+    """Let every method learn, and rank what it did not see."""
+    rng = np.random.default_rng([job.seed, job.run, zlib.crc32(f"{job.set} {job.crowd}".encode())])
+    crowd, truth = _crowd(rows, job.crowd, rng)
+    fold = _fold(job, rows)
+    task = Task(rows, crowd, truth, job.c)
+    targets = dict(zip(TARGETS, (truth, task.majority), strict=True))
+    values, voted, folds, cs, questions = {}, {}, {}, {}, list[str]()
+    names = list(dict.fromkeys(rows.question.tolist()))
+    for method in able(task, boosted=(job.set, job.crowd) in SLOW):
+        if job.c is not None and method.name not in TRACED:
+            continue
+        score, cs[method.name] = _scored(job, task, method, fold)
+        whole, by_vote = (ranked(score, target, rows.question, rows.document) for target in targets.values())
+        questions = [names[g] for g in whole.group.tolist()]
+        values[method.name] = {name: whole.values[name].round(6) for name in MEASURES}
+        voted[method.name] = {name: round(mean, 6) for name, mean in by_vote.means().items()}
+        folds[method.name] = {name: _by_fold(score, target, rows, fold) for name, target in targets.items()}
+    return Cell(job, _facts(task, fold), questions, values, voted, folds, cs)
+
+
+def _scored(job: Job, task: Task, method: Method, fold: Codes) -> Scored:
+    """Return the scores of a method; those that ask no crowd are the same of all crowds of a run."""
+    if method.name not in UNASKED or task.rows.truth is None:
+        return scored(task, method, fold)
+    return _unasked(job._replace(crowd=""), method.name)
+
+
+@lru_cache(maxsize=8)
+def _unasked(job: Job, name: str) -> Scored:
+    """Return the scores of a method that asks no crowd."""
+    rows = _rows(job.data, job.keep, job.set)
+    assert rows.truth is not None
+    nobody = Crowd(table(np.zeros((0, 1), np.int64), np.zeros((0, 1), np.uint8), []), {})
+    return scored(Task(rows, nobody, rows.truth, job.c), METHODS[name], _fold(job, rows))
+
+
+def _fold(job: Job, rows: Rows) -> Codes:
+    """Return the folds of a run (N)."""
+    return fold_of(rows.question, FOLDS, job.seed + job.run)
+
+
+def _crowd(rows: Rows, name: str, rng: np.random.Generator) -> tuple[Crowd, Flags]:
+    """Return the crowd of a cell, and which rows are relevant."""
+    if rows.crowd is not None and name == rows.crowd_name:
+        return rows.crowd(rng)
+    assert rows.truth is not None  # crowds are drawn where truth is known
+    return drawn(rows.truth, regime_named(name), rng, rows.bm25), rows.truth
+
+
+def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Codes) -> dict[str, Floats]:
+    """Return the mean of every measure in each fold (5)."""
+    parts = [np.flatnonzero(fold == k) for k in range(FOLDS)]
+    means = [ranked(score[p], target[p], rows.question[p], rows.document[p]).means() for p in parts]
+    return {name: np.array([mean[name] for mean in means]).round(6) for name in MEASURES}
+
+
+def _facts(task: Task, fold: Codes) -> dict[str, float]:
+    """Return what describes a crowd."""
+    judgments = task.crowd.judgments
+    judged = np.bincount(judgments.judge, minlength=len(judgments.judges))
+    right = (judgments.label == task.truth[judgments.item()]).astype(float)
+    accuracy = np.bincount(judgments.judge, right, judged.size)[judged > 0] / judged[judged > 0]
+    busy = judged[judged > 0]
+    alike = accuracy.std() == 0 or busy.std() == 0
+    return {
+        "rows": float(fold.size),
+        "judges": float(busy.size),
+        "judgments": float(len(judgments)),
+        "least": float(busy.min()),
+        "most": float(busy.max()),
+        "full": full_agreement(judgments),
+        "judge_accuracy": float(right.mean()),
+        "relation": 0.0 if alike else float(np.corrcoef(np.log(busy), accuracy)[0, 1]),
+        "vote_accuracy": float((task.majority == task.truth).mean()),
+        "relevant": float(task.truth.mean()),
+    }
+
+
+def _plain(cell: Cell) -> dict[str, Any]:
+    """Return a cell as JSON has it."""
+    return {
+        "format": FORMAT,
+        "mark": cell.job.mark,
+        "set": cell.job.set,
+        "crowd": cell.job.crowd,
+        "run": cell.job.run,
+        "seed": cell.job.seed,
+        "given_c": cell.job.c,
+        "c": {m: v.tolist() for m, v in cell.c.items()},
+        "voted": {m: dict(of) for m, of in cell.voted.items()},
+        "facts": dict(cell.facts),
+        "questions": list(cell.questions),
+        "values": {m: {name: v.tolist() for name, v in of.items()} for m, of in cell.values.items()},
+        "folds": {
+            m: {t: {name: v.tolist() for name, v in of.items()} for t, of in targets.items()}
+            for m, targets in cell.folds.items()
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def _rows(data: str, keep: str, name: str) -> Rows:
+    """Return a set, read once by each process."""
+    return read_rows(Path(data), name, lambda _: None, Path(keep), 1)
+
+
+def prepared(data: Path, keep: Path, names: Sequence[str], say: study_sets.Say, workers: int) -> None:
+    """Read every set once, so that what is missing is said at once, and features are there for all."""
+    for name in names:
+        read_rows(data, name, say, keep, workers)

@@ -1,0 +1,235 @@
+"""Rankings: encoded best first, ties and parts of a topic allowed, everything else refused with its row."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from adjudge.data.rankings import NUMBERING, WORDS, Rankings, holds_pairs, read_pairs, read_rankings
+from adjudge.data.read import open_source
+from adjudge.errors import AdjudgeWarning, InputError
+
+HEAD = "topic,item,judge,rank\n"
+
+
+def ranked(rows: str, items: Any = None, **named: str) -> Rankings:
+    """Return the rankings of rows such as ``t a x 1``, one a topic, item, judge and rank."""
+    columns = zip(*(row.split() for row in rows.split(",")), strict=True)
+    table = dict(zip(("topic", "item", "judge", "rank"), columns, strict=True))
+    return read_rankings(open_source(pl.DataFrame(table)), named, items)
+
+
+def orders(rankings: Rankings) -> dict[tuple[Any, Any], str]:
+    """Return what each judge said of each topic, such as ``a > b = c``."""
+    found = {}
+    for r, (first, last) in enumerate(zip(rankings.start[:-1], rankings.start[1:], strict=True)):
+        names, level = rankings.items.gather(rankings.item[first:last]), rankings.level[first:last]
+        marks = ["", *(" = " if same else " > " for same in np.diff(level) == 0)]
+        topic = rankings.topic[rankings.item[first]]
+        key = (
+            rankings.judges[int(rankings.judge[r])],
+            None if rankings.topics is None else rankings.topics[int(topic)],
+        )
+        found[key] = "".join(mark + str(name) for mark, name in zip(marks, names, strict=True))
+    return found
+
+
+def refusal(rows: str, **options: Any) -> str:
+    """Return what is said against rows."""
+    with pytest.raises(InputError) as caught:
+        ranked(rows, **options)
+    return str(caught.value)
+
+
+def test_rankings_stand_best_first() -> None:
+    """Rows in any order become one ranking a judge and topic; an item of two topics is two items."""
+    found = ranked("t b x 2,u a x 1,t a x 1,t c y 2,t a y 1,u b x 2,t c x 3")
+    assert orders(found) == {("x", "t"): "a > b > c", ("y", "t"): "a > c", ("x", "u"): "a > b"}
+    assert found.items.to_list() == ["b", "a", "c", "b", "a"]
+    assert found.topic.tolist() == [0, 0, 0, 1, 1]
+    assert repr(found) == "Rankings(5 items, 2 judges, 3 rankings)"
+
+
+@pytest.mark.parametrize("ranks", ["1223", "1224"])
+def test_ties_may_be_numbered_in_two_ways(ranks: str) -> None:
+    """Dense and competition numbering say the same."""
+    found = ranked(",".join(f"t {item} x {rank}" for item, rank in zip("abcd", ranks, strict=True)))
+    assert orders(found) == {("x", "t"): "a > b = c > d"}
+    assert found.level.tolist() == [0, 1, 1, 2]
+
+
+def test_a_table_without_topics_is_one_topic() -> None:
+    """Usual and chosen names of columns, numbers as items, whole numbers written as fractions."""
+    table = pl.DataFrame({"doc": [7, 8], "worker": ["x", "x"], "place": [2.0, 1.0]})
+    found = read_rankings(open_source(table), {"rank": "place"})
+    assert orders(found) == {("x", None): "8 > 7"}
+
+
+def test_a_record_cannot_be_changed() -> None:
+    """Arrays that cross rooms are read-only."""
+    found = ranked("t a x 1")
+    for array in (found.topic, found.start, found.judge, found.item, found.level):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize("rank", ["0", "-1", "2.5", "two", "inf", "nan", "1e300"])
+def test_a_rank_is_a_whole_number(rank: str) -> None:
+    """Anything else is refused with its row."""
+    assert refusal(f"t a x 1,t b x {rank}") == (
+        f"table, row 1: rank '{rank}' is not a whole number of at least 1: {NUMBERING}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "row", "rank", "missing"),
+    [("124", 2, 4, 3), ("23", 0, 2, 1), ("114", 2, 4, 2), ("11225", 4, 5, 3), ("11335", 4, 5, None), ("133", 1, 3, 2)],
+)
+def test_a_gap_names_what_is_missing(ranks: str, row: int, rank: int, missing: int | None) -> None:
+    """The first tie tells the numbering, and what does not follow it is a gap."""
+    rows = ",".join(f"t {item} x {value}" for item, value in zip("abcde", ranks, strict=False))
+    if missing is None:
+        assert len(ranked(rows).item) == len(ranks)
+    else:
+        what = f"judge 'x' of topic 't' gives rank {rank} and no rank {missing}"
+        assert refusal(rows) == f"table, row {row}: {what}: {NUMBERING}"
+
+
+def test_the_first_gap_in_the_file_is_named() -> None:
+    """Of several judges' gaps, the one that stands first."""
+    assert refusal("t a x 1,t a y 3,t b x 3").startswith("table, row 1: judge 'y' of topic 't' gives rank 3")
+
+
+def test_an_item_ranked_twice_is_refused() -> None:
+    """By one judge in one topic; elsewhere it may be ranked again."""
+    assert refusal("t a x 1,u a x 1,t a y 1,t b x 2,t a x 2") == (
+        "table, row 4: judge 'x' ranks item 'a' here and in row 0: keep one of them"
+    )
+
+
+def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
+    """Lines of CSV count the header and empty lines, those of JSON empty lines, those of Parquet from 0."""
+    (tmp_path / "r.csv").write_text(HEAD + "t,a,x,1\n\nt,b,x,3\n")
+    (tmp_path / "r.jsonl").write_text('{"item":"a","judge":"x","rank":1}\n\n{"item":"b","judge":"x","rank":3}\n')
+    pl.DataFrame({"item": ["a", "b"], "judge": ["x", "x"], "rank": [1, 3]}).write_parquet(tmp_path / "r.parquet")
+    for name, row in (("r.csv", 4), ("r.jsonl", 3), ("r.parquet", 1)):
+        with pytest.raises(InputError, match=f"{name}, row {row}: judge 'x'.* gives rank 3 and no rank 2"):
+            read_rankings(open_source(tmp_path / name), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,judge,rank\na,,1\n", "r.csv, row 2: the judge (column 'judge') is empty"),
+        ("item,judge,rank\n,x,1\n", "r.csv, row 2: the item (column 'item') is empty"),
+        ("item,judge,rank\na,x,1\nb,x,\n", "r.csv, row 3: the rank (column 'rank') is empty"),
+        (
+            "item,judge\na,x\n",
+            "r.csv: no column for the rank (columns: 'item', 'judge'): call it rank, or name it with --rank; "
+            "preferences need left, right and winner",
+        ),
+        ("item,judge,rank,Rank\na,x,1,1\n", "r.csv: 'rank', 'Rank' could each be the rank: choose one with --rank"),
+        (
+            "judge,rank\nx,1\n",
+            "r.csv: no column for the item (columns: 'judge', 'rank'); "
+            "usual names are item, task, doc, document, question, unit, or name it with --item",
+        ),
+    ],
+)
+def test_what_is_missing_is_said(text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns and values that are not there, in one line."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_rankings(open_source("r.csv"), {})
+    assert str(caught.value) == message
+
+
+def test_unknown_items_are_refused() -> None:
+    """Items given as a list, as a table, and by topic."""
+    rows, said = "t a x 1,t b x 2", "is not among the 2 items of table: correct it here, or add it there"
+    assert refusal(rows, items=["a", "z"]) == f"table, row 1: item 'b' of topic 't' {said}"
+    by_topic = pd.DataFrame({"topic": ["t", "u"], "doc": ["a", "b"]})
+    assert refusal(rows, items=by_topic) == f"table, row 1: item 'b' of topic 't' {said}"
+    assert len(ranked(rows, items=by_topic.assign(topic="t")).items) == 2
+    assert len(ranked("t 1 x 1,t 2 x 2", items=[1, 2]).items) == 2
+
+
+def test_items_nobody_ranked_are_counted() -> None:
+    """A word about items that will have no place."""
+    with pytest.warns(AdjudgeWarning, match=r"^table: nobody ranked 2 of these items, which get no place$"):
+        ranked("t a x 1,t b x 2", items=["a", "b", "c", "d"])
+
+
+def preferred(rows: list[tuple[Any, ...]], items: Any = None) -> Rankings:
+    """Return the preferences of rows of left, right, winner and, where there is one, judge."""
+    columns = ["left", "right", "winner", "judge"][: len(rows[0])]
+    return read_pairs(open_source(pl.DataFrame(rows, columns, orient="row", strict=False)), {}, items)
+
+
+def _pairs_refusal(rows: list[tuple[Any, ...]], **options: Any) -> str:
+    """Return what is said against rows."""
+    with pytest.raises(InputError) as caught:
+        preferred(rows, **options)
+    return str(caught.value)
+
+
+def test_the_better_stands_first() -> None:
+    """A winner named as an item or by its side; tied ones stay as they stood."""
+    found = preferred([("p", "q", "q"), ("q", "s", "left"), ("s", "p", "tie")])
+    assert found.items.gather(found.item).to_list() == ["q", "p", "q", "s", "s", "p"]
+    assert found.level.tolist() == [0, 1, 0, 1, 0, 0]
+    assert found.side is not None
+    assert found.side.tolist() == [-1, 1, 1]
+    assert found.judges.to_list() == [None]
+    assert repr(found) == "Rankings(3 items, 1 judges, 3 preferences)"
+
+
+def test_judges_and_numbers() -> None:
+    """Items may be numbers; winners are found as text too."""
+    found = preferred([(1, 2, "2", "ann"), (2, 3, "Right", "bob")])
+    assert found.items.gather(found.item[::2]).to_list() == [2, 3]
+    assert found.judges.gather(found.judge).to_list() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_word_is_understood(word: str) -> None:
+    """In any case of letters."""
+    found = preferred([("p", "q", word.upper())])
+    assert found.side is not None
+    assert (found.side[0] if found.level[1] else 0) == WORDS[word]
+
+
+@pytest.mark.parametrize("winner", ["b", "B"])
+def test_the_name_of_an_item_is_no_word(winner: str) -> None:
+    """Where an item is called b, b is not the right one of two others."""
+    assert _pairs_refusal([("a", "b", "a"), ("a", "c", winner)]) == (
+        f"table, row 1: the winner '{winner}' is neither 'a' nor 'c': give one of the two, or left, right or tie"
+    )
+
+
+def test_what_is_no_preference_is_refused() -> None:
+    """An item against itself, a winner that is neither, one that is missing, an item that is not known."""
+    assert _pairs_refusal([("p", "q", "p"), ("p", "p", "p")]) == (
+        "table, row 1: left and right are both 'p': a preference is between two items"
+    )
+    assert _pairs_refusal([("p", "q", "z")]) == (
+        "table, row 0: the winner 'z' is neither 'p' nor 'q': give one of the two, or left, right or tie"
+    )
+    assert _pairs_refusal([("p", "q", "p"), ("p", "q", None)]) == "table, row 1: the winner (column 'winner') is empty"
+    assert _pairs_refusal([("p", None, "p")]) == "table, row 0: the right (column 'right') is empty"
+    assert _pairs_refusal([("p", "q", "p"), ("p", "s", "p")], items=["p", "q"]) == (
+        "table, row 1: item 's' is not among the 2 items of table: correct it here, or add it there"
+    )
+
+
+def test_tables_of_pairs_are_told_by_their_columns() -> None:
+    """By their names, or by one that the user names."""
+    columns = {name: ["x"] for name in ("Left", "right", "winner")}
+    source = open_source(pl.DataFrame(columns))
+    assert holds_pairs(source, {})
+    assert not holds_pairs(open_source(pl.DataFrame({"left": ["x"], "right": ["y"]})), {})
+    assert holds_pairs(open_source(pl.DataFrame({"a": ["x"]})), {"left": "a"})

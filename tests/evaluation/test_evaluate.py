@@ -1,0 +1,334 @@
+"""Systems under uncertain labels against every assignment of labels there is."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import adjudge
+from adjudge.data.scale import Scale
+from adjudge.errors import UsageError
+from adjudge.evaluation.evaluate import evaluate, variance_parts
+from adjudge.inference.chains import Draws
+from adjudge.kernels.bits import packed
+from adjudge.metrics.run_scores import score_runs, topic_deviations, widening
+
+# two topics of three documents, of which three in all are uncertain
+CHANCE = {"1": {"a": 0.55, "b": 0.9, "c": 0.0}, "2": {"d": 1.0, "e": 0.2, "f": 0.0}}
+RUNS = {
+    "A": {"1": {"a": 3, "b": 2, "c": 1}, "2": {"d": 2, "e": 3, "f": 1}},
+    "B": {"1": {"a": 1, "b": 2, "c": 3}, "2": {"d": 3, "e": 1, "f": 2}},
+}
+
+
+def made(chance, labels=(0, 1)):
+    """Return a fit with made up posteriors: {topic: {document: chance of 1, or of every label}}."""
+    rows = [(f"{t}_{d}", t, "x", labels[n % len(labels)]) for n, (t, d) in enumerate(_named(chance))]
+    table = pl.DataFrame(rows, schema=["item", "topic", "judge", "label"], orient="row")
+    fit = adjudge.fit(adjudge.read(table, labels=list(labels)), "majority")
+    given = [chance[t][d] for t, d in _named(chance)]
+    return replace(fit, posterior=np.array([p if isinstance(p, list) else [1 - p, p] for p in given], float))
+
+
+def _named(chance):
+    """Return all topics and documents."""
+    return [(topic, document) for topic, held in chance.items() for document in held]
+
+
+def every_label(chance):
+    """Yield every assignment of two labels, as grades, with its chance."""
+    named = _named(chance)
+    for labels in product((0, 1), repeat=len(named)):
+        p = np.prod([chance[t][d] if k else 1 - chance[t][d] for (t, d), k in zip(named, labels, strict=True)])
+        if p > 0:
+            grades = {topic: {} for topic in chance}
+            for (t, d), k in zip(named, labels, strict=True):
+                grades[t][d] = k
+            yield grades, float(p)
+
+
+def enumerated(chance, runs, measure):
+    """Return the values (R, T, assignments) of runs under every assignment, and the chances of these."""
+    both = list(every_label(chance))
+    found = [score_runs(runs, grades, measure, draws=1).value[:, 0] for grades, _ in both]
+    return np.stack(found, axis=2), np.array([p for _, p in both]), [grades for grades, _ in both]
+
+
+@pytest.mark.parametrize("measure", ["MAP", "nDCG@2", "P@1", "MRR"])
+def test_chances_are_those_of_all_assignments(measure):
+    """Three uncertain documents: eight assignments give P(A better), the means and the variances exactly."""
+    value, p, _ = enumerated(CHANCE, RUNS, measure)
+    assert p.size == 8
+    found = evaluate(RUNS, made(CHANCE), measure, draws=20_000, seed=5)
+    near = 4 * 0.5 / 20_000**0.5
+    difference = (value[0] - value[1]).mean(axis=0)
+    pair = found.pairs[0]
+    assert pair.better_labels == pytest.approx(p[difference > 1e-12].sum(), abs=near)
+    assert pair.tied_labels == pytest.approx(p[abs(difference) < 1e-12].sum(), abs=near)
+    assert pair.difference == pytest.approx(difference @ p, abs=near)
+    assert [one.value for one in found.scores] == pytest.approx(value.mean(axis=1) @ p, abs=near)
+    mean = difference @ p
+    assert pair.parts.labels == pytest.approx(p @ (difference - mean) ** 2, abs=0.01)
+    by_topic = (value[0] - value[1]) @ p
+    assert pair.parts.topics == pytest.approx(by_topic.var(), abs=0.01)
+
+
+def test_chances_over_labels_and_topics_are_those_of_all_resamples():
+    """Two topics, expected values: both once with chance 1/2, each twice with chance 1/4; and every assignment."""
+    value, p, _ = enumerated(CHANCE, RUNS, "MAP")
+    x = value[0] - value[1]  # (T, 8)
+    apart = widening(2) * np.ptp(x @ p) / 2
+    exact = sum(w * p @ (x.mean(axis=0) + far > 1e-12) for far, w in ((0, 0.5), (apart, 0.25), (-apart, 0.25)))
+    found = evaluate(RUNS, made(CHANCE), "MAP", draws=20_000).pairs[0]
+    assert found.better == pytest.approx(exact, abs=4 * 0.5 / 20_000**0.5)
+
+
+@pytest.mark.parametrize("measure", ["MAP", "nDCG", "P@1"])
+def test_the_document_named_first_is_the_one_that_decides(measure):
+    """Of all documents it moves P(A better) most when its label is known, by every assignment there is."""
+    value, p, grades = enumerated(CHANCE, RUNS, measure)
+    better = (value[0] - value[1]).mean(axis=0) > 1e-12
+    before, moves = p @ better, {}
+    for topic, document in _named(CHANCE):
+        label = np.array([held[topic][document] for held in grades])
+        share = [p[label == k].sum() for k in (0, 1)]
+        after = [p[label == k] @ better[label == k] / share[k] if share[k] else before for k in (0, 1)]
+        moves[topic, document] = sum(s * abs(a - before) for s, a in zip(share, after, strict=True))
+    found = evaluate(RUNS, made(CHANCE), measure, draws=4_000, pair=("A", "B"))
+    first = found.deciding[0]
+    assert (first.topic, first.document) == max(moves, key=moves.get)
+    assert {(one.topic, one.document) for one in found.deciding} == {("1", "a"), ("1", "b"), ("2", "e")}
+    assert [one.moves for one in found.deciding] == sorted((one.moves for one in found.deciding), reverse=True)
+
+
+def test_effects_are_those_of_all_assignments():
+    """What the difference of the means would be with a label known to be 1 instead of 0."""
+    value, p, grades = enumerated(CHANCE, RUNS, "MAP")
+    difference = (value[0] - value[1]).mean(axis=0)
+    found = evaluate(RUNS, made(CHANCE), "MAP", draws=20_000, pair=("A", "B"))
+    for one in found.deciding:
+        label = np.array([held[one.topic][one.document] for held in grades])
+        means = [difference[label == k] @ p[label == k] / p[label == k].sum() for k in (0, 1)]
+        assert one.effect == pytest.approx(means[1] - means[0], abs=0.02)
+        assert one.chance == CHANCE[one.topic][one.document]
+    ranks = {one.document: (one.first_rank, one.second_rank) for one in found.deciding}
+    assert ranks == {"a": (1, 3), "b": (2, 2), "e": (1, 3)}
+
+
+def test_the_variance_falls_into_its_parts():
+    """P@1 of topics with one document each, relevant with chance p: both parts in closed form."""
+    p = np.array([0.1, 0.5, 0.7, 1.0])
+    fit = made({str(t): {"x": chance} for t, chance in enumerate(p)})
+    parts = evaluate({"A": {str(t): {"x": 1} for t in range(4)}}, fit, "P@1", draws=50_000).scores[0].parts
+    assert parts.labels == pytest.approx((p * (1 - p)).sum() / 16, rel=0.03)
+    assert parts.topics == pytest.approx(p.var(ddof=1) / 4, rel=0.05)
+    assert sum(parts.shares) == pytest.approx(1)
+
+
+def test_label_noise_is_not_counted_as_a_spread_of_topics():
+    """Fifty topics that are the same as far as is known: all there is to vary is by the labels, counted once."""
+    x = np.random.default_rng(0).random((50, 4_000)) < 0.5
+    labels, topics = variance_parts(x.astype(float))
+    assert labels == pytest.approx(0.25 / 50, rel=0.1)
+    assert topics < 0.01 * labels
+    found = evaluate({"A": {str(t): {"x": 1} for t in range(50)}}, coins(50), "P@1", draws=4_000).scores[0]
+    assert found.both == pytest.approx(found.labels, abs=0.01)
+
+
+def coins(topics):
+    """Return a fit of topics with one document each, relevant or not with the same chance."""
+    return made({str(t): {"x": 0.5} for t in range(topics)})
+
+
+def test_draws_vary_by_the_sum_of_the_parts():
+    """The interval over labels and topics of sixty topics is that of a normal variable with their variance."""
+    p = np.random.default_rng(1).random(60).round(3)
+    fit = made({str(t): {"x": float(chance)} for t, chance in enumerate(p)})
+    found = evaluate({"A": {str(t): {"x": 1} for t in range(60)}}, fit, "P@1", draws=20_000).scores[0]
+    reach = stats.t.ppf(0.95, 59) * sum(found.parts) ** 0.5
+    assert found.both == pytest.approx((found.value - reach, found.value + reach), abs=0.006)
+
+
+def test_certain_labels_leave_the_plain_bootstrap_over_topics():
+    """The interval of a difference is that of its values by topic, drawn anew and widened."""
+    rng = np.random.default_rng(2)
+    chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
+    runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
+    found = evaluate(runs, made(chance), "MAP", draws=500, seed=3)
+    x = (found.value[0, 0] - found.value[1, 0])[:, :1]  # the same in every draw
+    drawn = x.mean() + topic_deviations(x, 500, np.random.default_rng([3, 1]))[:, 0]
+    assert found.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
+    assert found.pairs[0].better == (drawn > 0).mean()
+    assert found.scores[0].both == pytest.approx(found.scores[0].topics)
+    assert found.pairs[0].parts.shares == pytest.approx((0, 1))
+
+
+def test_intervals_of_a_difference_cover():
+    """Fifty topics, ten documents a run, judged three times: two runs that are equally good over all topics.
+
+    A judge is right in 85 %, and runs differ by .2 in a topic; 90 in 100 intervals should hold 0, and some more do.
+    """
+    rng, held = np.random.default_rng(0), []
+    names = [(t, f"{r}{n}") for t in range(50) for r in "AB" for n in range(10)]
+    runs = {r: {str(t): {f"{r}{n}": -n for n in range(10)} for t in range(50)} for r in "AB"}
+    fit = made({str(t): {d: 0.5 for s, d in names if s == t} for t in range(50)})
+    assert [f"{t}_{d}" for t, d in names] == fit.items.to_list()
+    for seed in range(150):
+        gap = 0.1 * rng.standard_normal((50, 1, 1)) * np.array([1, -1])[:, None]
+        truth = rng.random((50, 2, 10)) < 0.5 + gap
+        votes = rng.binomial(3, np.where(truth, 0.85, 0.15)).ravel()
+        chance = 1 / (1 + (0.15 / 0.85) ** (2.0 * votes - 3))
+        sure = replace(fit, posterior=np.column_stack([1 - chance, chance]))
+        low, high = evaluate(runs, sure, "P@10", draws=200, seed=seed, budget=0).pairs[0].span
+        held.append(low <= 0 <= high)
+    assert 0.86 <= np.mean(held) <= 0.97
+
+
+def test_labels_that_hang_together_are_drawn_together():
+    """Two documents that are relevant in the same draws: the mean varies twice as much as of two coins."""
+    fit = made({"1": {"x": 0.5}, "2": {"y": 0.5}})
+    runs = {"A": {"1": {"x": 1}, "2": {"y": 1}}, "B": {"1": {"z": 2, "x": 1}}}
+    truth = np.repeat(np.arange(400) % 2, 2).reshape(1, 400, 2)
+    bits = np.stack([[packed(draw, 2) for draw in chain] for chain in truth])
+    nothing = np.empty(0)
+    kept = replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
+    joint, apart = evaluate(runs, kept, "P@1"), evaluate(runs, fit, "P@1", draws=4_000)
+    assert joint.joint
+    assert not apart.joint
+    assert (joint.draws, apart.draws) == (400, 4_000)
+    assert joint.scores[0].parts.labels == pytest.approx(0.25)
+    assert apart.scores[0].parts.labels == pytest.approx(0.125, abs=0.01)
+    assert joint.pairs[0].better_labels == pytest.approx(0.5)
+    assert apart.pairs[0].better_labels == pytest.approx(0.75, abs=0.03)
+    assert joint.notes == (
+        "the fit kept 400 draws, fewer than the 1,000 asked for: all are used",
+        "B: nobody judged 1 of 2 documents, which have grade 0",
+        "B returns nothing for 1 of 2 topics, which count as 0",
+        "2 of 2 topics have no relevant document in some draws (topic '1' in 50%): what is not defined there counts "
+        "as 0, as in trec_eval",
+    )
+    assert (
+        apart.notes[0] == "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
+    )
+
+
+def test_certain_labels_give_the_plain_scores():
+    """As ``score_runs`` has them, and nothing that varies by labels."""
+    chance = {"1": {"a": 1.0, "b": 0.0, "c": 1.0}, "2": {"d": 0.0, "e": 1.0, "f": 0.0}}
+    found = evaluate(RUNS, made(chance), "MAP,nDCG@2,P@1", draws=50)
+    plain = score_runs(RUNS, {t: {d: int(p) for d, p in held.items()} for t, held in chance.items()}, "MAP,nDCG@2,P@1")
+    for ours, theirs in zip(found.scores, plain.scores, strict=True):
+        assert ours.value == pytest.approx(theirs.value)
+        assert ours.labels == pytest.approx((ours.value, ours.value))
+        assert ours.parts.labels == pytest.approx(0)
+    assert found.deciding == ()
+    same = evaluate({"A": RUNS["A"], "B": RUNS["A"]}, made(chance), "MAP", draws=50)
+    assert (same.pairs[0].better, same.pairs[0].tied) == (0, 1)
+    assert same.pairs[0].parts.shares is None
+    assert same.pair_rows()[0]["share_labels"] is None
+
+
+def test_a_document_nobody_judged_may_decide():
+    """It counts as grade 0, and is named with the chance that it has not."""
+    chance = {"1": {"a": 0.5, "b": 1.0}, "2": {"a": 0.5, "b": 1.0}}
+    runs = {
+        "A": {"1": {"new": 2, "b": 1}, "2": {"b": 1}},
+        "B": {"1": {"b": 2, "a": 1}, "2": {"b": 1, "a": 0}},
+    }
+    first = evaluate(runs, made(chance), "P@1", draws=200).deciding[0]
+    assert (first.topic, first.document, first.judged, first.chance) == ("1", "new", False, 0.75)
+    assert (first.first_rank, first.second_rank) == (None, 1)  # B is best, and so the first
+    assert first.effect == pytest.approx(-0.5)
+    assert first.moves == pytest.approx(0.75)  # B is better for certain; with grade 1 they tie
+    drawn = evaluate(runs, made(chance), "P@1", draws=2_000, unjudged="prevalence")
+    assert drawn.pairs[0].tied_labels == pytest.approx(0.75, abs=0.04)
+    assert "A: nobody judged 1 of 3 documents, which have labels by their topic's prevalence" in drawn.notes
+
+
+def test_grades_are_the_numbers_of_the_labels():
+    """Three grades: expected nDCG by all assignments of the one uncertain document."""
+    fit = made({"1": {"a": [0.2, 0.3, 0.5], "b": [0, 1, 0]}}, labels=(0, 1, 2))
+    runs = {"A": {"1": {"a": 2, "b": 1}}, "B": {"1": {"b": 2, "a": 1}}}
+    found = evaluate(runs, fit, "nDCG,P@1", draws=20_000, level=2)
+    fall = 1 / np.log2(3)
+    expected = 0.2 * fall + 0.3 + 0.5
+    assert found.scores[0].value == pytest.approx(expected, abs=0.01)
+    assert found.scores[1].value == pytest.approx(0.5, abs=0.015)  # relevant from grade 2
+    assert found.deciding[0].document == "a"
+
+
+def test_text_labels_are_graded_by_their_place():
+    """no, yes are 0, 1; where every label is relevant it is said."""
+    fit = made({"1": {"a": 0.3}, "2": {"a": 0.3}})
+    words = replace(fit, scale=Scale(("no", "yes")))
+    found = evaluate({"A": {"1": {"a": 1}, "2": {"a": 1}}}, words, "P@1", draws=5_000)
+    assert found.scores[0].value == pytest.approx(0.3, abs=0.03)
+    assert "which documents decide is not defined because there is one run only" in found.notes
+    assert found.asked is None
+    high = evaluate({"A": {"1": {"a": 1}}}, replace(fit, scale=Scale((1, 2))), "P@1", draws=10)
+    assert high.scores[0].value == 1
+    assert "every label is relevant at level 1: only nDCG tells them apart" in high.notes
+
+
+def test_one_topic_says_nothing_of_topics():
+    """No interval over topics, and a note."""
+    found = evaluate({"A": {"1": {"a": 1}}}, made(CHANCE), "P@1", draws=100)
+    assert found.scores[0].topics is None
+    assert found.score_rows()[0]["topics_low"] is None
+    assert found.notes[-2] == "what topics add is not defined because there is one topic only"
+    assert found.scores[0].parts.topics == 0
+    assert found.scores[0].both == found.scores[0].labels
+    both = evaluate({"A": {"1": {"a": 1}, "9": {"a": 1}}}, made(CHANCE), "P@1", draws=100, complete=True)
+    assert both.topics == ("1", "2")
+    assert "A has 1 topics that the fit does not know, which are left out" in both.notes
+
+
+def test_a_seed_gives_the_same_again(tmp_path):
+    """From the fit or from its folder; another seed differs."""
+    fit = made(CHANCE)
+    fit.save(tmp_path / "fit")
+    one, again = evaluate(RUNS, fit, draws=300, seed=1), evaluate(RUNS, tmp_path / "fit", draws=300, seed=1)
+    assert one.scores == again.scores
+    assert one.deciding == again.deciding
+    assert evaluate(RUNS, fit, draws=300, seed=2).scores != one.scores
+    assert repr(one).startswith("Evaluation(2 topics, 300 draws: A MAP 0.")
+    assert len(evaluate(RUNS, fit, draws=20, budget=2).deciding) == 2
+    assert len(one.deciding_rows()) == 3
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"draws": 0}, "draws 0 is not 1 or more"),
+        ({"budget": -1}, "budget -1 is not 0 or more"),
+        ({"level": 3}, "no label is relevant at level 3: the grades of the fit are 0, 1"),
+        ({"pair": ("A", "C")}, "the pair names 'C': give two of the runs 'A', 'B'"),
+        ({"pair": ("A", "A")}, "the pair names 'A' twice: give two of the runs 'A', 'B'"),
+        ({"measures": "ERR"}, "there is no measure 'ERR': known are MAP, MRR"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(named, said):
+    """In one sentence."""
+    with pytest.raises(UsageError) as refused:
+        evaluate(RUNS, made(CHANCE), **named)
+    assert str(refused.value).startswith(said)
+
+
+def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
+    """With a part of the draws the chance is taken as normal: the same documents first, moved about as far."""
+    rng = np.random.default_rng(4)
+    chance = {str(t): {f"d{n}": float(rng.random()) for n in range(12)} for t in range(6)}
+    runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
+    fit = made(chance)
+    exact = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
+    monkeypatch.setattr("adjudge.evaluation.uncertain_labels.WORK", 2_000_000)
+    quick = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
+    moves = [{(one.topic, one.document): one.moves for one in found.deciding} for found in (exact, quick)]
+    named = list(moves[0])
+    assert set(named[:5]) <= set(list(moves[1])[:8])
+    pairs = np.array([[each[name] for name in named] for each in moves])
+    assert np.corrcoef(pairs)[0, 1] > 0.98
+    assert abs(pairs[0] - pairs[1]).max() < 0.015

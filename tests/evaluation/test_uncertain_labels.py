@@ -1,0 +1,159 @@
+"""Which documents decide; whole evaluations are held to every assignment of labels in test_systems."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.data.runs import read_runs
+from adjudge.errors import InputError, UsageError
+from adjudge.evaluation.uncertain_labels import (
+    SAME,
+    Deciding,
+    _above,
+    _moves,
+    drawn,
+    kept_draws,
+    labelled,
+    weight,
+    worth_of,
+)
+from adjudge.inference.chains import Draws
+from adjudge.kernels.bits import packed
+
+
+def test_documents_that_move_the_chance_come_first():
+    """Of those that do not, the ones that are uncertain and swing the difference."""
+    found = [
+        Deciding("t", name, True, chance, 1, 2, effect, moves)
+        for name, chance, effect, moves in (
+            ("sure", 0.99, 0.5, 0.0),
+            ("open", 0.5, 0.3, 0.0),
+            ("decides", 0.6, 0.1, 0.2),
+        )
+    ]
+    assert [one.document for one in sorted(found, key=weight)] == ["decides", "open", "sure"]
+
+
+def test_a_label_that_settles_a_coin_moves_it_by_half():
+    """The difference is 1 or -1 by a document's label alone: knowing it takes the chance from 1/2 to 0 or 1."""
+    difference = np.tile([1.0, -1.0], 50)
+    shift = np.stack([-1.0 - difference, 1.0 - difference, np.zeros(100)])[None]  # (Q, K + 1, S)
+    chance = np.array([[0.5, 0.5]])
+    assert _moves(shift, chance, np.array([False]), difference).tolist() == [0.5]
+    nothing = np.zeros((1, 3, 100))
+    assert _moves(nothing, chance, np.array([False]), difference).tolist() == [0.0]
+
+
+def test_rounding_moves_nothing():
+    """What is left of sums that should be 0 is told as 0."""
+    difference = np.full(100, 1e-3)
+    moved = _moves(np.full((1, 3, 100), SAME / 10), np.array([[0.3, 0.7]]), np.array([False]), difference)
+    assert moved.tolist() == [0.0]
+
+
+def test_the_chance_of_a_normal_difference():
+    """Above 0 by its mean and variance; without variance by its sign, and a half at 0."""
+    assert _above(np.array([0.0, 1.6448536]), np.array([1.0, 1.0])).tolist() == pytest.approx([0.5, 0.95])
+    assert _above(np.array([1.0, -1.0, 0.0]), np.array(0.0)).tolist() == [1.0, 0.0, 0.5]
+
+
+POSTERIOR = np.array([[0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1], [0.1, 0.8, 0.1], [0.5, 0.5, 0]])
+ITEMS, TOPICS = ["1_a", "1_b", "c", "2_a", "d"], [1, 1, 2, 2, 2]
+
+
+@pytest.fixture
+def fit():
+    """Return a fit of five items in two topics, with posteriors made up."""
+    rows = {"item": ITEMS, "topic": TOPICS, "judge": ["x"] * 5, "label": [0, 1, 2, 0, 1]}
+    return replace(adjudge.fit(pl.DataFrame(rows), "majority"), posterior=POSTERIOR)
+
+
+def with_truths(fit, truth):
+    """Return the fit with truths (C, D, I) kept."""
+    bits = np.stack([[packed(draw, len(fit.scale)) for draw in chain] for chain in truth])
+    nothing = np.empty(0)
+    return replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
+
+
+def topics_of(fit, runs, **named):
+    """Return topics with 20,000 draws, by name."""
+    found = labelled(fit, read_runs(runs), **{"draws": 20_000, "seed": 3, **named})
+    return {one.pool.topic: one for one in found}
+
+
+def test_labels_are_drawn_by_their_chances():
+    """Four standard errors, and never what has no chance."""
+    code = drawn(POSTERIOR, 20_000, np.random.default_rng(0))
+    share = np.stack([(code == k).mean(axis=1) for k in range(3)], axis=1)
+    np.testing.assert_allclose(share, POSTERIOR, atol=4 * 0.5 / 20_000**0.5)
+    assert (share[POSTERIOR == 0] == 0).all()
+
+
+def test_chances_that_fall_short_of_one_draw_no_label_without_any():
+    """Rounding leaves no gap at the end."""
+    assert (drawn(np.array([[0.5, 0.4999, 0.0]]), 50_000, np.random.default_rng(0)) < 2).all()
+
+
+def test_a_topic_has_its_items_and_what_runs_return(fit):
+    """Runs may name documents as the fit does, or without the topic; nobody's documents have grade 0."""
+    one = topics_of(fit, {"r": {"1": {"a": 3, "1_b": 2, "new": 1}}})["1"]
+    assert (one.pool.documents, one.pool.judged) == (["a", "b", "new"], 2)
+    assert one.pool.orders[0].tolist() == [0, 1, 2]
+    assert one.code.shape == (3, 20_000)
+    assert (one.code[2] == 3).all()
+    assert worth_of(fit).tolist() == [0, 1, 2, 0]
+    np.testing.assert_allclose(one.chance[2], POSTERIOR[:2].mean(axis=0))
+
+
+def test_what_nobody_judged_may_be_drawn_by_prevalence(fit):
+    """As common as among the topic's judged documents."""
+    one = topics_of(fit, {"r": {"1": {"a": 3, "new": 1}}}, unjudged="prevalence")["1"]
+    share = [(one.code[2] == k).mean() for k in range(3)]
+    np.testing.assert_allclose(share, POSTERIOR[:2].mean(axis=0), atol=0.015)
+
+
+def test_topics_are_those_of_a_run_or_all(fit):
+    """In the order of the fit."""
+    run = {"r": {"2": {"c": 1}}}
+    assert list(topics_of(fit, run)) == ["2"]
+    assert list(topics_of(fit, run, complete=True)) == ["1", "2"]
+
+
+def test_kept_truths_are_used_as_they_are(fit):
+    """Joint draws, in the order of the chains, without others being unpacked."""
+    truth = np.random.default_rng(1).integers(0, 3, (2, 10, 5))
+    kept = with_truths(fit, truth)
+    assert kept_draws(fit, 10) is None
+    assert kept_draws(kept, 100).tolist() == list(range(20))
+    assert kept_draws(kept, 3).tolist() == [0, 10, 19]
+    found = topics_of(kept, {"r": {"1": {"a": 1}, "2": {"c": 1}}}, draws=100)
+    codes = np.concatenate([found["1"].code, found["2"].code])
+    np.testing.assert_array_equal(codes, truth.reshape(20, 5).T)
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            {"9": {"a": 1}},
+            "r: no topic of this run is one of the fit: its topics are such as '9', the fit's such as '1'",
+        ),
+        ({"1": {"q": 1}}, "r: no document of this run was judged: its documents are such as 'q', judged items such as"),
+    ],
+)
+def test_strangers_are_refused(fit, run, said):
+    """A run of other topics, or of other documents."""
+    with pytest.raises(InputError) as refused:
+        topics_of(fit, {"r": run})
+    assert str(refused.value).startswith(said)
+
+
+def test_what_cannot_be_asked_is_refused(fit):
+    """A fit without topics, and an unknown way to take what nobody judged."""
+    with pytest.raises(UsageError, match=r"this fit has no topics: fit judgments that have a column of them"):
+        topics_of(replace(fit, topics=None, topic=None), {"r": {"1": {"a": 1}}})
+    with pytest.raises(UsageError, match="unjudged 'one' is not one of 'zero', 'prevalence'"):
+        topics_of(fit, {"r": {"1": {"a": 1}}}, unjudged="one")

@@ -1,0 +1,337 @@
+"""Probabilities that mean what they say: left alone where the model is true, hedged where judges err together."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
+from adjudge.inference.dependence import alike, dependence, together, yardstick
+from adjudge.kernels.truth import truth_posterior
+
+
+def loss(posterior, truth):
+    """Return the mean log loss, probabilities clipped at .001."""
+    return float(-np.log(np.clip(posterior[np.arange(truth.size), truth], 1e-3, 1)).mean())
+
+
+def table(label, judge):
+    """Return judgments from labels and judges by item (I, N)."""
+    items, many = label.shape
+    rows = {"item": np.repeat(np.arange(items), many), "judge": judge.ravel(), "label": label.ravel()}
+    return adjudge.read(pl.DataFrame(rows))
+
+
+def misled(seed, items=800, judges=30, many=9):
+    """Return judges who err together, since items mislead from none to most of them, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth, judge = rng.integers(0, 2, items), np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    chance = np.clip(rng.beta(2, 0.7, (items, 1)) + rng.uniform(-0.1, 0.1, judges)[judge], 0.05, 0.98)
+    return table(np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None]), judge), truth
+
+
+def easy_and_hard(seed, items=1_500, judges=40, many=7):
+    """Return judges as GLAD has them, the truth, and the posterior of who knows all abilities."""
+    rng = np.random.default_rng(seed)
+    truth, ability = rng.integers(0, 2, items), rng.normal(1, 0.7, judges)
+    judge = np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    chance = 1 / (1 + np.exp(-ability[judge] * np.exp(rng.normal(0.2, 1, (items, 1)))))
+    label = np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None])
+    place = np.linspace(-4, 4, 81)
+    weight = np.exp(-np.square(place) / 2)
+    right = 1 / (1 + np.exp(-ability[judge][:, :, None] * np.exp(0.2 + place)))  # (I, N, G)
+    one, zero = (np.where((label == k)[:, :, None], right, 1 - right).prod(axis=1) @ weight for k in (1, 0))
+    return table(label, judge), truth, np.column_stack([zero, one]) / (zero + one)[:, None]
+
+
+@pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion", "one-coin"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"items": 1_000, "judges": 50},
+        {"items": 2_000, "judges": 20, "labels": 3},
+        {"items": 1_500, "judges": 40, "labels": 2},
+    ],
+    ids=["five-labels", "three-labels", "two-labels"],
+)
+def test_where_the_plain_model_is_true_nothing_is_lost(model, sizes):
+    """No more than .005 in log loss, and mostly nothing at all."""
+    lost = []
+    for seed in range(4):
+        crowd = adjudge.simulate("dawid-skene", seed=seed, **sizes)
+        plain, found = (
+            adjudge.fit(crowd.judgments, model, inference="map", calibrate=how) for how in ("none", "judgments")
+        )
+        lost.append(loss(found.posterior, crowd.truth) - loss(plain.posterior, crowd.truth))
+    assert np.mean(lost) < 0.005
+    assert max(lost) < 0.01
+
+
+def test_where_judges_err_together_probabilities_are_hedged():
+    """A plain posterior is far too sure of items that mislead most judges."""
+    for seed in range(3):
+        judgments, truth = misled(seed)
+        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert found.calibration.dependence > 4
+        assert found.calibration.hedge > 0.4
+        assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
+        assert (found.label == truth).mean() > (plain.label == truth).mean() - 0.01
+
+
+def test_a_model_that_knows_difficulty_recovers_the_true_posterior():
+    """It explains why judges err together, and is left alone; a plain model's hedge costs little at worst."""
+    for seed in range(3):
+        judgments, truth, known = easy_and_hard(seed)
+        best = loss(known, truth)
+        found = adjudge.fit(judgments, "glad", calibrate="judgments")
+        assert found.calibration.hedge < 0.05
+        assert loss(found.posterior, truth) < best + 0.01
+        assert np.abs(found.posterior - known).mean() < 0.03
+        plain, hedged = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert best < loss(hedged.posterior, truth) < loss(plain.posterior, truth) + 0.02
+
+
+def test_pairs_are_added_up_as_they_are_defined():
+    """Pair by pair, on a small table."""
+    crowd = adjudge.simulate("dawid-skene", seed=2, items=12, judges=4, labels=3, per_item=4)
+    fit = adjudge.fit(crowd.judgments, "hybrid-confusion", inference="map")
+    block, theta = crowd.judgments.block(), fit.params.confusion
+    posterior = truth_posterior(block, fit.params.prevalence, theta)[0]
+    errors, equal = 0.0, 0.0
+    for i in range(12):
+        cells = [divmod(int(cell), 3) for cell in block.cell[block.start[i] : block.start[i + 1]]]
+        over = [posterior[i, label] - posterior[i] @ np.diag(theta[judge]) for judge, label in cells]
+        for m in range(len(cells)):
+            for n in range(m):
+                errors += over[m] * over[n]
+                expected = sum(posterior[i, k] * (theta[cells[m][0], k] @ theta[cells[n][0], k]) for k in range(3))
+                equal += (cells[m][1] == cells[n][1]) - expected
+    assert together(block, posterior, theta, np.arange(3)) == pytest.approx(errors)
+    assert alike(block, posterior, theta) == pytest.approx(equal)
+
+
+def test_gold_teaches_probabilities():
+    """Better than judgments alone can, on items whose truth was not told; the loss is told of gold held back."""
+    judgments, truth = misled(5, items=1_500)
+    gold = {int(name): int(truth[int(name)]) for name in judgments.items if int(name) < 400}
+    plain, hedged, taught = (adjudge.fit(judgments, gold=gold, calibrate=how) for how in ("none", "judgments", "gold"))
+    rest = judgments.items.to_numpy() >= 400
+    known = truth[judgments.items.to_numpy()]
+    losses = [loss(fit.posterior[rest], known[rest]) for fit in (plain, hedged, taught)]
+    assert losses[2] < losses[1] < losses[0]
+    assert taught.calibration.gold == 400
+    assert abs(taught.calibration.loss - losses[2]) < 4 * taught.calibration.error
+    assert (taught.posterior[~rest].max(axis=1) == 1).all()
+
+
+def test_what_cannot_be_done_is_refused():
+    """In words."""
+    crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
+    with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'judgments', 'gold'"):
+        adjudge.fit(crowd.judgments, calibrate="perhaps")
+    with pytest.raises(UsageError, match="needs the truths of 20 judged items at least, and there are 0"):
+        adjudge.fit(crowd.judgments, calibrate="gold")
+
+
+@pytest.mark.parametrize("model", ["majority", "wawa", "minimax-entropy", "vote-weight", "one-coin", "mace"])
+def test_probabilities_stay_probabilities(model):
+    """Of any model, and none is 0 or 1 where judges err together."""
+    judgments, _ = misled(7, items=200)
+    fit = adjudge.fit(judgments, model, calibrate="judgments")
+    assert np.abs(fit.posterior.sum(axis=1) - 1).max() < 1e-12
+    assert 0 < fit.posterior.min() < fit.posterior.max() < 1
+    assert (fit.posterior[np.arange(200), fit.label] == fit.posterior.max(axis=1)).all()
+
+
+def test_the_same_seed_gives_the_same_and_one_label_is_certain():
+    """On any number of threads."""
+    judgments, _ = misled(9, items=200)
+    one, other = (adjudge.fit(judgments, calibrate="judgments", workers=many) for many in (1, 2))
+    assert (one.posterior == other.posterior).all()
+    sure = adjudge.fit(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}), calibrate="judgments")
+    assert (sure.posterior == 1).all()
+
+
+def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
+    """New items are hedged as those it was learned from."""
+    judgments, _ = misled(3)
+    fit = adjudge.fit(judgments, calibrate="judgments")
+    fit.save(tmp_path / "fit")
+    saved = adjudge.load(tmp_path / "fit")
+    assert saved.calibration == fit.calibration
+    assert (saved.posterior == fit.posterior).all()
+    new, _ = misled(4, items=100)
+    plain = adjudge.fit(judgments, calibrate="none").predict(new)
+    told = saved.predict(new)
+    assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, new.block()))
+    assert "share of" in saved.calibration.words
+
+
+def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
+    """And says so: nothing is calibrated by half a fit."""
+    from adjudge.inference import dependence
+
+    def impatient(*given, **named):
+        return replace(adjudge.fit(*given, **named), stopped="interrupted")
+
+    monkeypatch.setattr(dependence, "fit", impatient)
+    judgments, _ = misled(2, items=200)
+    fit = adjudge.fit(judgments, calibrate="judgments")
+    assert fit.stopped == "interrupted"
+    assert fit.calibration is None
+    assert (fit.posterior == adjudge.fit(judgments, calibrate="none").posterior).all()
+
+
+def test_shares_are_never_above_one():
+    """Not even by rounding, where truths are finer than labels."""
+    crowd = adjudge.simulate("dawid-skene", seed=0, items=200, judges=30, labels=2, per_item=20)
+    assert adjudge.fit(crowd.judgments, "subtypes").posterior.max() <= 1
+
+
+def test_words_say_what_was_done():
+    """For people."""
+    assert "the model's own" in Calibration("judgments", 0.3).words
+    assert "err together more than the model knows (z 12.0): the vote has a" in Calibration("judgments", 12, 0.5).words
+    assert "surer than crowds like this one bear out" in Calibration("judgments", 0.2, 0.3, simulated=0.3).words
+    both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
+    assert "(z 12.0) and the model is surer than" in both
+    assert "60%" in both
+    assert "hardly any item has two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    assert "few judgments each, so that it cannot be seen" in Calibration("judgments", -9.0, 0.5).words
+    assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
+
+
+def test_what_no_model_is_named_for_is_calibrated():
+    """And so is ``auto``; a model that is named is left as its paper has it, unless asked."""
+    judgments, _ = misled(5, items=300)
+    usual, own = adjudge.fit(judgments), adjudge.fit(judgments, "dawid-skene")
+    assert own.calibration is None
+    assert usual.model == "dawid-skene"
+    assert usual.calibration.hedge > 0.4
+    assert (usual.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="judgments").posterior).all()
+    assert (adjudge.fit(judgments, calibrate="none").posterior == own.posterior).all()
+    assert adjudge.fit(judgments, "auto").calibration is not None
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_an_update_is_calibrated_as_the_fit_was(online):
+    """Anew where all is looked at again; online, by the share the fit has."""
+    judgments, truth = misled(6)
+    half = len(judgments) // 2
+    first, rest = judgments.take(np.arange(half)), judgments.take(np.arange(half, len(judgments)))
+    fit = adjudge.fit(first)
+    new = adjudge.update(fit, rest, first, online=online)
+    whole = adjudge.fit(judgments)
+    assert new.calibration is not None
+    assert new.options["calibrate"] == "judgments"
+    reached = loss(new.posterior[np.argsort(new.items.to_list())], truth)
+    if online:
+        assert new.calibration == fit.calibration
+        assert reached < loss(adjudge.fit(judgments, "dawid-skene").posterior, truth)
+    else:
+        assert new.calibration.hedge == pytest.approx(whole.calibration.hedge, abs=0.05)
+        assert reached == pytest.approx(loss(whole.posterior, truth), abs=0.02)
+    again = adjudge.update(new, judgments.take(np.arange(5)), judgments, online=online)
+    assert again.calibration is not None
+
+
+def test_ties_of_votes_stay_ties():
+    """The vote that is mixed in leans to no label."""
+    vote = smoothed_votes(table(np.array([[0, 1], [0, 0], [1, 1], [1, 1]]), np.array([[0, 1]] * 4)).block())
+    assert (vote[0] == 0.5).all()
+    np.testing.assert_allclose(vote[1], [2.5 / 3, 0.5 / 3])
+
+
+def alone(seed, items=2_000, judges=40, many=5, prevalence=0.5, effect=0.0, right=(0.65, 0.95)):
+    """Return judges who err alone, but for an effect that items have on all of them, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(items) < prevalence).astype(int)
+    judge = np.argsort(rng.random((items, judges)), axis=1)[:, :many]
+    odds = np.log(1 / (1 / rng.uniform(*right, judges) - 1))[judge] + effect * rng.standard_normal((items, 1))
+    hit = rng.random(judge.shape) < 1 / (1 + np.exp(-odds))
+    return table(np.where(hit, truth[:, None], 1 - truth[:, None]), judge), truth
+
+
+def test_sparse_crowds_are_doubted_where_their_simulations_are():
+    """Of judges with ten judgments each little is known, which Dawid-Skene takes for certain."""
+    judgments, truth = alone(1, judges=1_000)
+    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert found.calibration.simulated > 0
+    assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
+    assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth)
+
+
+def test_where_nothing_can_be_seen_half_is_the_votes():
+    """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
+    for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
+        found = adjudge.fit(judgments)
+        assert found.calibration.hedge >= 0.5
+        assert "cannot be seen" in found.calibration.words
+        assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
+
+
+def test_a_slight_dependence_is_hedged_slightly_however_sure_it_is():
+    """By its strength, and not by its deviations, of which a large crowd has many."""
+    for effect, most in ((0.3, 0.15), (0.5, 0.45)):
+        judgments, truth = alone(3, items=8_000, effect=effect)
+        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert found.calibration.hedge < most
+        assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.05
+
+
+def test_rare_labels_stay_rare():
+    """The vote more that everyone has is shared as labels are common."""
+    judgments, truth = alone(4, items=4_000, prevalence=0.02, effect=0.7, right=(0.85, 0.99))
+    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert found.calibration.hedge > 0.1
+    assert found.calibration.extra[1] == pytest.approx(plain.posterior[:, 1].mean(), abs=1e-3)
+    assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.03
+    assert found.posterior[:, 1].mean() < 0.08
+
+
+@pytest.mark.parametrize("effect", [0.5, 1.0, 1.5])
+def test_the_strength_of_dependence_is_found(effect):
+    """As far as matrices that were learned from the same judgments let it be seen."""
+    judgments, _ = alone(5, items=6_000, many=7, effect=effect)
+    seen = dependence(judgments, None, yardstick(judgments, None))
+    assert seen.z > 3
+    assert 0.5 * effect < seen.strength < 1.3 * effect
+    assert seen.shared == 6_000
+
+
+def test_a_judge_who_repeats_herself_says_nothing_of_the_crowd():
+    """Pairs are of different judges."""
+    judgments, _ = alone(6, items=300)
+    once = yardstick(judgments, None)
+    rows = np.sort(np.r_[np.arange(len(judgments)), np.arange(0, len(judgments), 5)])
+    double = dependence(judgments.take(rows), None, once)
+    assert double.z < dependence(judgments, None, once).z + 1
+
+
+def test_gold_that_nobody_judged_teaches_nothing():
+    """It is not counted among the items that weights need."""
+    judgments, truth = alone(7, items=200)
+    gold = {str(n): str(truth[n]) for n in range(10)} | {f"unjudged {n}": "1" for n in range(30)}
+    with (
+        pytest.warns(AdjudgeWarning, match="nobody judged"),
+        pytest.raises(UsageError, match="20 judged items at least, and there are 10"),
+    ):
+        adjudge.fit(judgments, "dawid-skene", gold, calibrate="gold")
+
+
+def test_an_online_update_without_old_judgments_hedges_new_items():
+    """By the votes that it has; what was believed of old items is hedged already."""
+    (first, _), (other, _) = misled(8), misled(9, items=50)
+    rows = {"item": other.item() + 5_000, "judge": other.judges.gather(other.judge), "label": other.label}
+    rest = adjudge.read(pl.DataFrame(rows))
+    fit = replace(adjudge.fit(first), judgments=None)
+    new = adjudge.update(fit, rest, online=True)
+    plain = adjudge.update(replace(fit, calibration=None), rest, online=True)
+    fresh = np.arange(len(fit.items), len(new.items))
+    assert fresh.size == 50
+    vote = smoothed_votes(rest.block(), fit.calibration.extra)
+    h = fit.calibration.hedge
+    np.testing.assert_allclose(new.posterior[fresh], (1 - h) * plain.posterior[fresh] + h * vote)

@@ -1,0 +1,232 @@
+"""Gibbs sweeps against enumeration of every truth, and against what JAGS drew."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import product
+
+import numpy as np
+import polars as pl
+from scipy.special import gammaln
+from scipy.stats import chisquare
+
+import adjudge
+from adjudge.inference.chains import Run, sample
+from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
+from adjudge.kernels.block import Block
+from adjudge.kernels.population import Pareto, Population, log_likelihood
+from adjudge.kernels.sweep import Sweep
+
+ROWS = [("a", "x", 0), ("a", "y", 0), ("b", "x", 1), ("b", "y", 0), ("b", "z", 1), ("c", "x", 1), ("c", "z", 0)]
+
+
+def drawn(table, step_of, run, topics=1, seed=0):
+    """Return the draws of a table's chains."""
+    block = table.block(by_topic=topics > 1)
+    with ThreadPoolExecutor(2) as pool:
+        starts = diffuse(partial(voted_by_chance, block, topics=topics), seed, run.chains)
+        return sample(step_of(block), starts, len(table.items), run, seed, pool)
+
+
+def test_hybrid_is_the_exact_posterior():
+    """E[z] and E[pi] of a tiny table by summing over all truths, theta and pi integrated out."""
+    table = adjudge.read(
+        pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row"), item="item", judge="judge"
+    )
+    block, rows, topics = table.block(), np.ones((2, 2)) + 3 * np.eye(2), np.ones(2)
+    item = table.item()
+    weight, mean, share = [], [], []
+    for truth in product(range(2), repeat=3):
+        z = np.array(truth)
+        label = np.zeros((3, 2, 2))
+        np.add.at(label, (table.judge, z[item], table.label), 1)
+        common = np.bincount(z, minlength=2)
+        a, b = rows + label, topics + common
+        logs = (gammaln(a).sum() - gammaln(a.sum(axis=2)).sum()) + gammaln(b).sum() - gammaln(b.sum())
+        weight.append(logs)
+        mean.append(z)
+        share.append(b / b.sum())
+    p = np.exp(np.array(weight) - max(weight))
+    p /= p.sum()
+    found = drawn(table, lambda _: with_priors(Sweep(block), rows, topics), Run(4, 500, 15_000))
+    np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(mean), atol=0.006)
+    np.testing.assert_allclose(found.prevalence.mean(axis=(0, 1))[0], p @ np.array(share), atol=0.006)
+
+
+def test_hierarchical_is_the_exact_posterior():
+    """E[z] of a tiny table by summing over truths and integrating phi and kappa of all three populations on grids."""
+    table = adjudge.read(
+        pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row"), item="item", judge="judge"
+    )
+    item, prior = table.item(), Pareto(1.5, 0.5)
+    phi = (np.arange(60) + 0.5) / 60
+    kappa = 0.5 * ((np.arange(60) + 0.5) / 60) ** (-1 / 1.5)  # equal steps of the Pareto's own distribution
+
+    def marginal(counts):
+        logs = [log_likelihood(counts, Population(np.array([1 - p, p]), k)) for p in phi for k in kappa]
+        return np.log(np.mean(np.exp(logs)))
+
+    weight, truths = [], []
+    for truth in product(range(2), repeat=3):
+        z = np.array(truth)
+        label = np.zeros((2, 3, 2))
+        np.add.at(label, (z[item], table.judge, table.label), 1)
+        weight.append(
+            sum(marginal(label[k]) for k in range(2)) + marginal(np.bincount(z, minlength=2)[None].astype(float))
+        )
+        truths.append(z)
+    p = np.exp(np.array(weight) - max(weight))
+    p /= p.sum()
+    found = drawn(table, lambda block: with_populations(Sweep(block), prior), Run(4, 500, 15_000))
+    np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(truths), atol=0.02)
+
+
+def batch_error(draws):
+    """Return the Monte Carlo error of the mean of chains (C, D, ...), by means of 20 batches of each."""
+    C, D = draws.shape[:2]
+    batches = draws[:, : D // 20 * 20].reshape(C * 20, D // 20, *draws.shape[2:]).mean(axis=1)
+    return batches.std(axis=0, ddof=1) / np.sqrt(C * 20)
+
+
+def test_hierarchical_agrees_with_jags(shared):
+    """On data of paper 000's size, every phi and kappa is within four Monte Carlo errors of what JAGS found."""
+    folder = shared("reference/jags_relevance")
+    table = adjudge.read(str(folder / "labels.csv"), topic="topic")
+    found = drawn(
+        table, lambda block: with_populations(Sweep(block), Pareto(1.5, 1.0)), Run(3, 1_000, 1_000), topics=100
+    )
+    told = {row["parameter"]: row for row in pl.read_csv(folder / "parameters.csv").iter_rows(named=True)}
+    phi, kappa = found.phi.copy(), found.kappa
+    phi[:, :, 0, 1] = found.phi[:, :, 0, 0]  # JAGS has specificity, we the row of truth 0
+    for p, name in enumerate(("0", "1", "pi")):
+        for draws, parameter in ((phi[:, :, p, 1], f"phi_{name}"), (kappa[:, :, p], f"kappa_{name}")):
+            error = np.hypot(batch_error(draws), told[parameter]["mcse"])
+            assert abs(draws.mean() - told[parameter]["mean"]) < 4 * error, parameter
+    items = pl.read_csv(folder / "items.csv")
+    expected = dict(zip(items["item"].cast(str), items["p_1"], strict=True))
+    ours = found.probability.mean(axis=0)[:, 1]
+    difference = ours - np.array([expected[str(name)] for name in table.items])
+    assert np.sqrt(np.square(difference).mean()) < 0.01
+    assert np.abs(difference).max() < 0.08
+
+
+REPLICATIONS, KEPT = 300, 39  # ranks run from 0 to 39, in eight bins of five
+SURE = 1e-3  # of all tests of a model together, fixed before anything was drawn
+
+
+def simulated(rng, confusion, prevalence):
+    """Return twelve items in two topics, labelled by four judges, and what gold tells of the first four."""
+    truth = (rng.random(12) < prevalence[np.arange(12) % 2, 1]).astype(int)
+    item, judge = np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
+    label = (rng.random(48) < confusion[judge, truth[item], 1]).astype(np.uint8)
+    return Block(
+        np.arange(13) * 4,
+        (judge * 2 + label).astype(np.uint32),
+        label,
+        (np.arange(12) % 2).astype(np.int32),
+        np.where(np.arange(12) < 4, truth, -1).astype(np.int32),
+        np.empty(0),
+        4,
+        2,
+        np.arange(2.0),
+    )
+
+
+def rank_of(value, draws):
+    """Return how many draws lie below the true value, of each parameter."""
+    return (draws < value).sum(axis=0)
+
+
+def assert_uniform(ranks):
+    """Assert that the ranks of every parameter (replications, parameters) are evenly spread, all tested together."""
+    for p in range(ranks.shape[1]):
+        seen = np.bincount(ranks[:, p] // 5, minlength=8)
+        assert chisquare(seen).pvalue > SURE / ranks.shape[1], (p, seen)
+
+
+def one_chain(step, block, seed):
+    """Return the draws of one chain that began anywhere."""
+    start = diffuse(partial(voted_by_chance, block, topics=2), seed, 1)
+    with ThreadPoolExecutor(1) as pool:
+        return sample(step, start, 12, Run(1, 150, KEPT, 8), seed, pool)
+
+
+def test_hybrid_is_calibrated():
+    """Params drawn from the prior rank evenly among draws from their posterior (Talts et al. 2018)."""
+    rows, topics, ranks = np.ones((2, 2)) + 3 * np.eye(2), np.ones(2), []
+    for seed in range(REPLICATIONS):
+        rng = np.random.default_rng([1, seed])
+        confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
+        prevalence = rng.dirichlet(topics, 2)
+        block = simulated(rng, confusion, prevalence)
+        found = one_chain(with_priors(Sweep(block), rows, topics), block, seed)
+        true = [confusion[0, 0, 0], confusion[0, 1, 1], confusion[3, 1, 1], prevalence[0, 1]]
+        drawn_ = np.column_stack(
+            [*(found.confusion[0][:, j, k, k] for j, k in ((0, 0), (0, 1), (3, 1))), found.prevalence[0][:, 0, 1]]
+        )
+        ranks.append(rank_of(true, drawn_))
+    assert_uniform(np.array(ranks))
+
+
+def test_hierarchical_is_calibrated():
+    """The same, with phi and kappa of all three populations drawn from their priors first."""
+    ranks = []
+    for seed in range(REPLICATIONS):
+        rng = np.random.default_rng([2, seed])
+        phi, kappa = rng.dirichlet([1, 1], 3), rng.random(3) ** (-1 / 1.5)  # Pareto(1.5), at least 1
+        pseudo = np.maximum(phi * kappa[:, None], 1e-9)
+        confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
+        prevalence = rng.dirichlet(pseudo[2], 2)
+        block = simulated(rng, confusion, prevalence)
+        found = one_chain(with_populations(Sweep(block), Pareto(1.5, 1.0)), block, seed)
+        true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1]]
+        parts = [found.phi[0][:, :, 1], found.kappa[0], found.confusion[0][:, 0, 1, 1], found.prevalence[0][:, 0, 1]]
+        ranks.append(rank_of(true, np.column_stack(parts)))
+    assert_uniform(np.array(ranks))
+
+
+def test_hybrid_agrees_with_jags(shared):
+    """On data of paper 003's size, posterior means of prevalence and of every judge's matrix are those JAGS found."""
+    folder = shared("reference/jags_hybrid")
+    table = adjudge.read(str(folder / "labels.csv"), label="rating", labels=[str(k) for k in range(5)])
+    rows, topics = np.ones((5, 5)) + 3 * np.eye(5), np.ones(5)
+    found = drawn(table, lambda block: with_priors(Sweep(block), rows, topics), Run(3, 1_000, 1_000))
+    told = {row["parameter"]: row["mean"] for row in pl.read_csv(folder / "means.csv").iter_rows(named=True)}
+    judges = {int(name): j for j, name in enumerate(table.judges)}  # counted from 0, by JAGS from 1
+    items = {int(name): i for i, name in enumerate(table.items)}
+    ours, theirs = [], []
+    for parameter, mean in told.items():
+        name, _, index = parameter.partition("[")
+        place = [int(n) - 1 for n in index.rstrip("]").split(",")]
+        if name == "p":
+            ours.append(found.prevalence[:, :, 0, place[0]].mean())
+        elif name == "t":  # the truth of an item, 1 to 5
+            ours.append(found.probability.mean(axis=0)[items[place[0]]] @ np.arange(1, 6))
+        else:
+            ours.append(found.confusion[:, :, judges[place[0]], place[1], place[2]].mean())
+        theirs.append(mean)
+    difference = np.array(ours) - np.array(theirs)
+    assert len(ours) == 5 + 48 + 148 * 25
+    assert np.sqrt(np.square(difference).mean()) < 0.008
+    assert np.abs(difference).max() < 0.05
+
+
+def test_starts_are_diffuse_and_by_the_vote():
+    """Truths begin where the vote is, gold fixed, by a coin where it ties; chains differ, and not by chance."""
+    rows = [("a", "x", 1), ("a", "y", 1), ("b", "x", 0), ("b", "y", 0), ("c", "x", 1), ("c", "y", 0), ("d", "x", 0)]
+    rows = [(f"{item}{n}", judge, label) for n in range(200) for item, judge, label in rows]
+    table = adjudge.read(
+        pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"), item="item", judge="judge"
+    )
+    gold = np.array([1 if name.startswith("d") else -1 for name in table.items], np.int32)
+    block = table.block(gold)
+    one, two = diffuse(partial(voted_by_chance, block), 3, 3), diffuse(partial(voted_by_chance, block), 3, 3)
+    for start, again in zip(one, two, strict=True):
+        for field, same in zip(start, again, strict=True):
+            np.testing.assert_array_equal(field, same)
+    assert len({float(start.kappa[0]) for start in one}) == 3
+    for start in one:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
+        assert abs(start.prevalence[0, 1] - 500 / 800) < 0.1
+        says_one = start.confusion[:, :, 1]  # x: 100 of 500, then 300 of 300; y: none of 300, then 200 of 300
+        x, y = (list(table.judges).index(name) for name in "xy")
+        assert abs(says_one[x, 1] - 300 / 500) < 0.12
+        assert abs(says_one[y, 0] - 0) < 0.12

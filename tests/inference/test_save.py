@@ -1,0 +1,151 @@
+"""Fits on disk: open files, damage is noticed, newer formats are refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjudge
+from adjudge.inference.save import FILES
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return the folder of a saved fit."""
+    adjudge.fit(adjudge.dataset("anesthesia")).save(tmp_path / "fit")
+    return tmp_path / "fit"
+
+
+def test_files_are_open_ones(folder):
+    """JSON, Parquet and NPZ; nothing pickled."""
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert json.loads((folder / "fit.json").read_text())["format"] == 4
+
+
+def test_gold_and_topics_survive(tmp_path):
+    """What only some fits have is kept too."""
+    drawn = adjudge.simulate("carpenter", topics=3, items=60, judges=10, judgments=300, gold=10)
+    fit = adjudge.fit(drawn.judgments, gold=drawn.gold)
+    fit.save(tmp_path / "fit")
+    again = adjudge.load(tmp_path / "fit")
+    assert again.labels.equals(fit.labels)
+    assert again.gold.tolist() == fit.gold.tolist()
+
+
+def test_saving_over_a_fit_replaces_it(folder):
+    """A second save wins, whole."""
+    adjudge.fit(adjudge.dataset("anesthesia"), "majority").save(folder)
+    assert adjudge.load(folder).model == "majority"
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["fit"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(folder, name):
+    """The message says which."""
+    (folder / name).unlink()
+    with pytest.raises(adjudge.InputError, match=f"is not a saved fit: {name} is missing"):
+        adjudge.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["cut off", "empty", "flipped"])
+def test_damage_is_noticed(folder, name, damage):
+    """Half a file, none of it, or a bit that flipped: damage, not a traceback."""
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    damaged = {"cut off": content[: len(content) // 2], "empty": b"", "flipped": content}
+    (folder / name).write_bytes(damaged[damage])
+    with pytest.raises(adjudge.InputError, match=f"is a damaged saved fit: {name}"):
+        adjudge.load(folder)
+
+
+def test_files_of_two_fits_are_not_mixed(folder, tmp_path):
+    """A folder that was being replaced when the machine stopped holds files of two fits."""
+    adjudge.fit(adjudge.dataset("anesthesia"), "majority").save(tmp_path / "other")
+    (folder / "params.npz").write_bytes((tmp_path / "other" / "params.npz").read_bytes())
+    with pytest.raises(adjudge.InputError, match=r"params\.npz is not the file that was saved with it"):
+        adjudge.load(folder)
+
+
+def test_a_fit_of_the_first_format_still_loads():
+    """The folder beside this file was written by version 0.1.0 and must load in every later one."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_1")
+    assert (old.model, len(old.items), len(old.judge_names)) == ("dawid-skene", 45, 5)
+    np.testing.assert_allclose(old.posterior.sum(axis=1), 1)
+    np.testing.assert_array_equal(np.round(old.params.prevalence[0], 2), [0.40, 0.42, 0.11, 0.07])
+
+
+def test_a_fit_of_the_second_format_still_loads():
+    """It had skills of judges and more of items, and no draws."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_2")
+    assert (old.model, old.params.skill.shape, old.more.shape, old.draws) == ("glad", (5, 1), (40, 1), None)
+    new = adjudge.simulate("dawid-skene", items=9, judges=3, labels=2, per_item=2)
+    assert old.predict(new.judgments).label.size == 9
+
+
+def test_a_fit_of_the_third_format_still_loads():
+    """It had draws, and no judgments."""
+    old = adjudge.load(Path(__file__).parent / "saved_format_3")
+    assert (old.model, len(old.items), old.draws.confusion.shape[:2]) == ("hybrid-confusion", 45, (2, 4))
+    assert (old.judgments, old.tally) == (None, None)
+
+
+def test_judgments_are_kept_in_small_codes(tmp_path):
+    """They come back as they were, with weights and topics, and are damaged as any other file is."""
+    drawn = adjudge.simulate("carpenter", topics=3, items=60, judges=10, judgments=300, gold=0).judgments
+    judgments = replace(drawn, weight=np.arange(300.0) / 100)
+    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
+    again = adjudge.load(tmp_path / "fit").judgments
+    for name in ("start", "judge", "label", "weight", "topic"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
+    assert (again.judge.dtype, again.label.dtype) == (judgments.judge.dtype, judgments.label.dtype)
+    assert again.items.equals(judgments.items)
+    assert again.scale == judgments.scale
+    with np.load(tmp_path / "fit" / "judgments.npz") as codes:
+        assert codes["judge"].dtype == np.uint8
+    (tmp_path / "fit" / "judgments.npz").unlink()
+    with pytest.raises(adjudge.InputError, match=r"is a damaged saved fit: judgments\.npz"):
+        adjudge.load(tmp_path / "fit")
+
+
+def test_judgments_of_an_earlier_fit_are_not_taken_for_its_own(tmp_path):
+    """A fit that is saved over another, without judgments, has none."""
+    judgments = adjudge.dataset("anesthesia")
+    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
+    adjudge.fit(judgments, "majority").save(tmp_path / "fit")
+    assert adjudge.load(tmp_path / "fit").judgments is None
+
+
+def test_other_judgments_are_not_saved_with_a_fit(tmp_path):
+    """Only those that it was made from."""
+    judgments = adjudge.dataset("anesthesia")
+    with pytest.raises(adjudge.UsageError, match="the fit was not made from these judgments"):
+        adjudge.fit(judgments).save(tmp_path / "fit", judgments.take(np.arange(100)))
+    assert not (tmp_path / "fit").exists()
+
+
+def test_items_that_only_gold_knows_are_kept_with_judgments(tmp_path):
+    """Nobody judged them, and they have a place all the same."""
+    judgments = adjudge.dataset("anesthesia")
+    with pytest.warns(adjudge.AdjudgeWarning, match="nobody judged gold item"):
+        fit = adjudge.fit(judgments, gold={judgments.items[0]: "1", "elsewhere": "2"})
+    fit.save(tmp_path / "fit", judgments)
+    again = adjudge.load(tmp_path / "fit")
+    assert len(again.judgments.items) == len(again.items) == 46
+    assert again.judgments.start[-1] == again.judgments.start[-2] == len(judgments)
+
+
+def test_a_newer_format_is_refused(folder):
+    """A file from the future is not guessed at."""
+    about = json.loads((folder / "fit.json").read_text())
+    (folder / "fit.json").write_text(json.dumps({**about, "format": 99}))
+    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 4"):
+        adjudge.load(folder)
+
+
+def test_not_a_fit_is_said(tmp_path):
+    """Any other folder is refused with what to do."""
+    with pytest.raises(adjudge.InputError, match="adjudge fit --out writes one"):
+        adjudge.load(tmp_path)

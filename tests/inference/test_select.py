@@ -1,0 +1,248 @@
+"""Choosing a model: the rule, the reason, and crowds for which the choice is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import adjudge
+from adjudge.inference import select as holdout
+from adjudge.inference.registry import MODELS
+from adjudge.inference.select import (
+    CANDIDATES,
+    MOST,
+    TRUSTED,
+    HeldOut,
+    choose,
+    chosen,
+    counted_chances,
+    even_weights,
+    held_out,
+    held_out_logs,
+    takes,
+)
+
+
+def held(**means):
+    """Return held-out likelihoods with a standard error of .01."""
+    return {name.replace("_", "-"): HeldOut(mean, 0.01, 100) for name, mean in means.items()}
+
+
+def test_the_plainest_within_a_standard_error():
+    """Not the best itself, where a plainer one is as good."""
+    choice = chosen(held(majority=-0.52, one_coin=-0.505, mace=-0.5, dawid_skene=-0.499))
+    assert (choice.model, choice.best) == ("one-coin", "dawid-skene")
+    assert choice.reason == (
+        "its held-out log likelihood -0.5050 a judgment over 5 folds is within a standard error (0.0100) of the best "
+        "of 4 models, -0.4990 of 'dawid-skene', and no model that is plainer comes as near"
+    )
+
+
+def test_the_best_where_none_is_near():
+    """Then the reason is that it is the best."""
+    choice = chosen(held(majority=-0.52, mace=-0.4))
+    assert choice.model == choice.best == "mace"
+    assert choice.reason == "its held-out log likelihood -0.4000 a judgment over 5 folds is the best of 2 models"
+
+
+def test_candidates_are_models():
+    """All of them are registered, and votes come first."""
+    assert set(CANDIDATES) <= set(MODELS)
+    assert CANDIDATES[0] == "majority"
+
+
+def test_what_can_take_which_labels():
+    """Ordered models need an order, and binary ones two labels."""
+    plain, ordered = adjudge.Scale(("a", "b", "c")), adjudge.Scale(("a", "b", "c"), ordinal=True)
+    assert [takes("ordinal", scale) for scale in (plain, ordered)] == [False, True]
+    assert [takes("gaussian", scale) for scale in (plain, adjudge.Scale(("a", "b")))] == [False, True]
+
+
+def test_biased_judges_are_not_voted_on():
+    """Where half the judges say the opposite more often than not, no vote is taken, and the truth is found."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 300)
+    item = np.repeat(np.arange(300), 8)
+    judge = np.tile(np.arange(8), 300)
+    right = rng.random(item.size) < np.array([0.95, 0.95, 0.95, 0.9, 0.9, 0.15, 0.2, 0.1])[judge]
+    label = np.where(right, truth[item], 1 - truth[item])
+    table = adjudge.read(pl.DataFrame({"item": item, "judge": judge, "label": label}), item="item", judge="judge")
+    fit = adjudge.fit(table, "auto")
+    assert fit.model not in ("majority", "wawa", "zbs")
+    assert fit.reason.startswith("its held-out log likelihood")
+    assert (fit.label == truth[[int(name) for name in fit.items]]).mean() > 0.98
+
+
+def test_alike_judges_are_voted_on():
+    """Where all judges are alike, the plainest model is as good as any."""
+    rng = np.random.default_rng(2)
+    item, judge = np.repeat(np.arange(200), 5), np.tile(np.arange(5), 200)
+    label = np.where(rng.random(1_000) < 0.85, item % 2, 1 - item % 2)
+    table = adjudge.read(pl.DataFrame({"item": item, "judge": judge, "label": label}), item="item", judge="judge")
+    assert choose(table).model in ("majority", "wawa", "zbs", "vote-weight", "vote-weight-biased")
+
+
+def test_what_is_tried_is_told():
+    """Every candidate once, with its number."""
+    told = []
+    choice = choose(adjudge.dataset("anesthesia"), trying=lambda *what: told.append(what))
+    assert [name for name, _, _ in told] == list(choice.held)
+    assert told[0] == ("majority", 1, len(told))
+
+
+def test_gold_is_respected_and_a_start_refused():
+    """Gold is told to the model taken; where it begins cannot be said of a model not known yet."""
+    fit = adjudge.fit(adjudge.dataset("anesthesia"), "auto", gold={"1": "4"})
+    assert fit.labels["label"][0] == "4"
+    with pytest.raises(adjudge.UsageError, match="start 'vote' is for a model that is named"):
+        adjudge.fit(adjudge.dataset("anesthesia"), "auto", start="vote")
+
+
+def test_the_reason_is_saved(tmp_path):
+    """What is loaded still says why."""
+    fit = adjudge.fit(adjudge.dataset("anesthesia"), "auto")
+    fit.save(tmp_path / "fit")
+    assert adjudge.load(tmp_path / "fit").reason == fit.reason != ""
+
+
+SETS = ("bluebirds", "ducks", "nyt_2p", "nyt_3p", "rte", "temp", "weather_amt", "wsd", "dog", "possent")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_auto_does_not_lose_to_the_vote(shared, name):
+    """On real sets, small ones here and all in studies/benchmarks/choosing.py, it is at most one point behind."""
+    folder = shared(f"data/{name}")
+    vote, taken = (
+        adjudge.scores(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]
+        for model in ("majority", "auto")
+    )
+    assert taken >= vote - 0.01
+
+
+def test_a_spammer_who_judges_half_of_all_does_not_settle_it():
+    """She is foretold by every model; what the others say tells the models apart."""
+    crowd = adjudge.simulate("carpenter", seed=7, topics=10, items=600, judges=40, judgments=4_000, gold=60)
+    right = {model: (adjudge.fit(crowd.judgments, model).label == crowd.truth).mean() for model in ("auto", "majority")}
+    assert right["majority"] < 0.5
+    assert right["auto"] > 0.75
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Return a crowd of judges with confusion matrices of their own."""
+    return adjudge.simulate("dawid-skene", seed=3, items=400, judges=12, labels=2, per_item=6)
+
+
+def test_it_comes_near_the_likelihood_of_the_truth(crowd):
+    """No model can foretell better than the true matrices and what the other judgments say; Dawid-Skene comes near."""
+    table, found = crowd.judgments, held_out(crowd.judgments, "dawid-skene")
+    chance = crowd.confusion[table.judge, crowd.truth[table.item()], table.label]
+    ceiling = np.log(chance).mean()  # with the truths known
+    assert ceiling - 0.12 < found.mean < ceiling
+    assert 0 < found.error < 0.02
+    assert found.judgments == len(table)
+
+
+def test_a_coin_is_foretold_as_a_coin():
+    """Judges who toss coins have log 1/2 a judgment, whatever the model believes of items."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"item": np.arange(2_000) % 400, "judge": rng.integers(0, 5, 2_000), "label": 0})
+    frame = frame.with_columns(label=pl.Series(rng.integers(0, 2, 2_000)))
+    table = adjudge.read(frame, item="item", judge="judge")
+    for model in ("majority", "dawid-skene"):
+        mean, error, _ = held_out(table, model)
+        assert np.log(0.5) - 0.1 < mean < np.log(0.5) + 3 * error
+
+
+def test_nothing_held_back_is_seen(monkeypatch, crowd):
+    """Each fit is given all judgments but its fold, and every judgment is held back once."""
+    given = []
+    monkeypatch.setattr(
+        holdout, "fit", lambda table, *args, **named: given.append(len(table)) or real(table, "majority")
+    )
+    real = adjudge.fit
+    logs = held_out_logs(crowd.judgments, "majority", folds=4)
+    assert given == [1_800] * 4
+    assert np.isfinite(logs).all()
+    assert logs.size == 2_400
+
+
+def test_weights_count():
+    """The mean is over what judgments weigh: one of weight zero is fitted and scored as if it were not there."""
+    rows = {"item": list("aabbccdd"), "judge": ["x", "y"] * 4, "label": [0, 0, 1, 1, 0, 1, 1, 1]}
+    weight = [1.0, 2.0, 1.0, 0.5, 0.0, 1.0, 3.0, 1.0]
+    table = adjudge.read(pl.DataFrame({**rows, "weight": weight}))
+    logs = held_out_logs(table, "majority")
+    assert held_out(table, "majority").mean == pytest.approx(np.average(logs, weights=table.weight))
+    assert np.average(logs, weights=table.weight) != pytest.approx(logs.mean())
+
+
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if not model.ordered])
+def test_every_model_foretells(crowd, model):
+    """Each gives finite likelihoods, the same with the same seed, and most do better than a coin."""
+    one, again = (held_out(crowd.judgments, model, seed=5) for _ in range(2))
+    assert one == again
+    assert np.log(0.5) < one.mean < 0
+
+
+def test_too_little_to_hold_back():
+    """One judgment, or one fold, cannot be foretold from others."""
+    table = pl.DataFrame({"item": ["a"], "judge": ["x"], "label": ["0"]})
+    with pytest.raises(adjudge.UsageError, match="one judgment cannot be foretold from others"):
+        held_out(table, "majority")
+    with pytest.raises(adjudge.UsageError, match="folds 1 is not a whole number of at least 2"):
+        held_out(adjudge.dataset("anesthesia"), "majority", folds=1)
+
+
+def test_ctrl_c_is_passed_on(monkeypatch, crowd):
+    """A fit that was interrupted is none to measure."""
+    real = adjudge.fit
+    monkeypatch.setattr(holdout, "fit", lambda *args, **named: replace(real(*args), stopped="interrupted"))
+    with pytest.raises(KeyboardInterrupt):
+        held_out(crowd.judgments, "majority")
+
+
+def test_no_judge_counts_for_more_than_fifteen_typical_ones():
+    """Judgments of a judge with more are worth less, those of others what they were."""
+    judge = ["busy"] * 100 + ["a", "b", "c", "c"]
+    frame = pl.DataFrame({"item": range(104), "judge": judge, "label": [n % 2 for n in range(104)]})
+    weight = even_weights(adjudge.read(frame.with_columns(weight=2.0), item="item", judge="judge", weight="weight"))
+    assert weight[:100].sum() == pytest.approx(MOST * 3)  # the median of 2, 2, 4 and 200
+    assert weight[100:].tolist() == [2, 2, 2, 2]
+
+
+ROWS = [("a", "x", 0), ("a", "y", 0), ("b", "x", 1), ("b", "y", 0), ("a", "z", 1), ("b", "x", 1), ("b", "new", 0)]
+
+
+def test_truths_as_believed_and_judges_as_counted():
+    """P = sum_z q_z (counts + 3 everybody) / (row + 3), with everybody's rows smoothed by one."""
+    frame = pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row")
+    table = adjudge.read(frame, item="item", judge="judge")
+    shown, held = table.take(np.arange(5)), table.take(np.arange(5, 7))
+    posterior = np.array([[0.9, 0.1], [0.3, 0.7]])
+    chance = counted_chances(shown.block(), posterior, held.block())
+
+    counts = np.zeros((4, 2, 2))
+    for i, j, k in zip(shown.item(), shown.judge, shown.label, strict=True):
+        counts[j, :, k] += posterior[i]
+    everybody = counts.sum(axis=0) + 1
+    everybody /= everybody.sum(axis=1, keepdims=True)
+    rows = (counts + TRUSTED * everybody) / (counts.sum(axis=2, keepdims=True) + TRUSTED)
+    expected = [
+        sum(posterior[i, z] * rows[j, z, k] for z in range(2))
+        for i, j, k in zip(held.item(), held.judge, held.label, strict=True)
+    ]
+    np.testing.assert_allclose(chance, expected)
+
+
+def test_chances_of_all_labels_sum_to_one():
+    """Whoever is asked about whichever item says something."""
+    rng = np.random.default_rng(0)
+    crowd = adjudge.simulate("dawid-skene", seed=1, items=30, judges=6, labels=3, per_item=4).judgments
+    posterior = rng.dirichlet(np.ones(3), 30)
+    total = 0
+    for k in range(3):
+        asked = replace(crowd, label=np.full(len(crowd), k, np.uint8))
+        total = total + counted_chances(crowd.block(), posterior, asked.block())
+    np.testing.assert_allclose(total, 1)

@@ -1,0 +1,40 @@
+"""Sums in log space against scipy's, and where exponentials overflow."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from adjudge.kernels.probability import log_sums, normal, normal_matrices
+
+
+def test_sums_are_those_of_scipy():
+    """Of numbers of any size, far beyond what an exponential holds."""
+    rows = np.random.default_rng(0).normal(size=(6, 40)) * np.array([[0.1], [1], [30], [900], [1], [1]])
+    rows[4] += 5_000
+    rows[5] -= 5_000
+    np.testing.assert_allclose(log_sums(rows), logsumexp(rows, axis=1), rtol=1e-13)
+
+
+def test_what_cannot_be_adds_nothing():
+    """Minus infinity is the log of zero."""
+    assert log_sums(np.array([[0.0, -np.inf, 0.0]]))[0] == np.log(2)
+
+
+@pytest.mark.parametrize("normal", [normal, normal_matrices])
+def test_rows_are_divided_by_their_sums(normal):
+    """Whatever the layout in memory."""
+    counts = np.random.default_rng(0).random((4, 3, 2)).transpose(0, 2, 1)
+    np.testing.assert_allclose(normal(counts, counts), counts / counts.sum(axis=-1, keepdims=True))
+
+
+def test_a_judge_who_never_met_a_truth_keeps_that_row():
+    """Of all matrices only the empty row is taken from elsewhere."""
+    counts, start = np.ones((2, 2, 2)), np.full((2, 2, 2), [0.9, 0.1])
+    counts[1, 0] = 0
+    np.testing.assert_allclose(normal_matrices(counts, start), [[[0.5, 0.5]] * 2, [[0.9, 0.1], [0.5, 0.5]]])
+
+
+def test_rows_nobody_met_keep_the_start():
+    """A row of zeros becomes the other row, and no warning is raised."""
+    start = np.array([[0.9, 0.1], [0.2, 0.8]])
+    np.testing.assert_allclose(normal(np.array([[0.0, 0.0], [1.0, 3.0]]), start), [[0.9, 0.1], [0.25, 0.75]])

@@ -1,0 +1,153 @@
+"""Predictive checks: they pass crowds from the model, and fail crowds that it cannot make."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+
+from adjudge.errors import UsageError
+from adjudge.inference.chains import Run, sample
+from adjudge.inference.gibbs import diffuse, voted_by_chance, with_priors
+from adjudge.kernels.block import Block
+from adjudge.kernels.replicate import count_agreement
+from adjudge.kernels.sweep import Sweep
+from adjudge.metrics.checks import mid_rank, predictive_check
+
+ITEMS, JUDGES = 150, 10
+FREE = np.ones((2, 2)) + 3 * np.eye(2)
+
+
+def crowd(rng, right):
+    """Return two labels by all judges on all items, right with these chances (I, J)."""
+    truth = rng.integers(2, size=(ITEMS, 1))
+    label = np.where(rng.random((ITEMS, JUDGES)) < right, truth, 1 - truth).reshape(-1).astype(np.uint8)
+    cell = (np.tile(np.arange(JUDGES), ITEMS) * 2 + label).astype(np.uint32)
+    topic, gold = np.zeros(ITEMS, np.int32), np.full(ITEMS, -1, np.int32)
+    return Block(np.arange(ITEMS + 1) * JUDGES, cell, label, topic, gold, np.empty(0), JUDGES, 2, np.arange(2.0))
+
+
+def fitted(block, rows=FREE, seed=0):
+    """Return draws of the hybrid model."""
+    step = with_priors(Sweep(block), rows, np.ones(2))
+    with ThreadPoolExecutor(2) as pool:
+        return sample(
+            step, diffuse(partial(voted_by_chance, block), seed, 2), block.topic.size, Run(2, 100, 150), seed, pool
+        )
+
+
+def test_crowds_from_the_model_pass():
+    """Of thirty crowds of judges who err on their own, p below .05 is no more often than one in twenty allows."""
+    small = []
+    for seed in range(30):
+        rng = np.random.default_rng([1, seed])
+        block = crowd(rng, rng.uniform(0.6, 0.95, JUDGES))
+        found = predictive_check(fitted(block, seed=seed), block, seed=seed)
+        assert found.explained
+        assert found.failed == ()
+        small.append([(part.p < 0.05).mean() for part in (found.rate, found.agreement, found.overall, found.unanimous)])
+    assert (np.mean(small, axis=0) < 0.1).all()
+    assert found.sentence.startswith("The model explains the crowd as far as was checked: ")
+
+
+def test_p_is_even_where_the_posterior_has_not_seen_the_crowd():
+    """Draws that are the very params a crowd was made from: now p is as often below any level as the level says."""
+    rng, found = np.random.default_rng(2), []
+    confusion = np.repeat(np.array([[[0.8, 0.2], [0.3, 0.7]]]), JUDGES, axis=0)
+    draws = fitted(crowd(rng, 0.7))
+    true = draws._replace(
+        prevalence=np.full_like(draws.prevalence, 0.5),
+        confusion=np.broadcast_to(confusion, draws.confusion.shape),
+    )
+    for seed in range(150):
+        truth = rng.integers(2, size=ITEMS)
+        label = (rng.random((ITEMS, JUDGES)) < confusion[0, truth, 1][:, None]).reshape(-1).astype(np.uint8)
+        block = crowd(rng, 0.7)
+        block = block._replace(label=label, cell=(block.cell // 2 * 2 + label).astype(np.uint32))
+        check = predictive_check(true, block, replications=100, seed=seed)
+        found.append([check.overall.p, check.unanimous.p, check.agreement.p[0], check.rate.p[0, 0], check.agreements])
+    for level in (0.1, 0.5):  # within four standard errors
+        below, error = (np.array(found) < level).mean(axis=0), np.sqrt(level * (1 - level) / 150)
+        assert (np.abs(below - level) < 4 * error + 0.02).all(), (level, below)
+
+
+def test_items_that_are_hard_for_everybody_fail():
+    """Half the items are easy and half a coin: all agree on more items than judges on their own could."""
+    rng = np.random.default_rng(3)
+    block = crowd(rng, np.where(rng.random((ITEMS, 1)) < 0.5, 0.97, 0.52))
+    found = predictive_check(fitted(block), block)
+    assert not found.explained
+    assert found.overall.observed > found.overall.replicated
+    assert found.overall.p < 0.05
+    assert found.unanimous.observed > 1.5 * found.unanimous.replicated
+    assert found.unanimous.p == pytest.approx(1 / 201)
+    assert found.sentence.startswith("The model does not explain the crowd: ")
+    often = f"({found.unanimous.observed:.1%}) than in crowds drawn from the model ({found.unanimous.replicated:.1%})"
+    assert f"judges are unanimous more often {often}" in found.sentence
+
+
+def test_a_prior_that_lets_no_judge_be_herself_fails():
+    """Three judges say 1 whatever they see; a prior worth 10,000 judgments insists that all are right at 90 %."""
+    rng = np.random.default_rng(4)
+    block = crowd(rng, 0.9)
+    label = np.where(block.cell // 2 < 3, 1, block.label).astype(np.uint8)
+    block = block._replace(label=label, cell=(block.cell // 2 * 2 + label).astype(np.uint32))
+    strict = predictive_check(fitted(block, np.array([[9e3, 1e3], [1e3, 9e3]])), block)
+    assert (strict.rate.p[:3] < 0.01).all()
+    assert (strict.rate.p[3:] > 0.01).all()
+    assert (strict.agreement.p[:3] < 0.01).all()
+    assert "some judges agree with the others less or more than they should" in strict.failed
+    assert "some judges give some labels less or more often than they should" in strict.failed
+    assert predictive_check(fitted(block), block).explained
+
+
+def test_tables_are_shares():
+    """Rates sum to one, agreement is that of the counts; all judges together make the overall share."""
+    rng = np.random.default_rng(5)
+    block = crowd(rng, rng.uniform(0.6, 0.9, JUDGES))
+    found, counts = predictive_check(fitted(block), block), count_agreement(block)
+    np.testing.assert_allclose(found.rate.observed.sum(axis=1), 1)
+    np.testing.assert_allclose(found.rate.replicated.sum(axis=1), 1)
+    np.testing.assert_allclose(found.agreement.observed, counts.agreed / counts.paired)
+    assert found.overall.observed == pytest.approx(found.agreement.observed.mean())  # as all have as many pairs
+    assert found.rate.p.shape == (JUDGES, 2)
+    assert found.agreement.p.shape == (JUDGES,)
+    assert found.replications == 200
+
+
+def test_who_shares_no_item_has_nothing_to_agree_on():
+    """One judgment an item: rates are checked, agreement is not a number, and that is said."""
+    rng = np.random.default_rng(6)
+    block = crowd(rng, 0.8)
+    alone = block._replace(
+        start=np.arange(ITEMS + 1), cell=block.cell[::JUDGES].copy(), label=block.label[::JUDGES].copy()
+    )
+    found = predictive_check(fitted(alone), alone)
+    assert np.isnan(found.agreement.p).all()
+    assert np.isnan(found.unanimous.observed)
+    assert np.isfinite(found.rate.p[0]).all()
+    assert np.isnan(found.rate.p[1:]).all()
+    assert found.sentence == "Whether the model explains the crowd cannot be told: no item has two judges."
+
+
+def test_the_seed_decides():
+    """The same seed gives the same p; another may not."""
+    block = crowd(np.random.default_rng(7), 0.8)
+    draws = fitted(block)
+    one, same, other = (predictive_check(draws, block, seed=s).rate.p for s in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_ranks_never_end_at_zero_or_one():
+    """What was observed counts as one of all, and half of what equals it lies below."""
+    assert mid_rank(np.array([5.0, 1, 2, 3])) == 3.5 / 4
+    assert mid_rank(np.array([5.0, 5, 5, 5])) == 0.5
+    assert mid_rank(np.array([0.0, 1, 2, 0])) == 1 / 4
+
+
+def test_too_few_replications_are_refused():
+    """With fewer than eighty not even the most extreme crowd could fail."""
+    block = crowd(np.random.default_rng(8), 0.8)
+    with pytest.raises(UsageError, match="replications 79: give 80 or more, for with fewer no check could fail"):
+        predictive_check(fitted(block), block, replications=79)

@@ -1,0 +1,424 @@
+"""The doorway: answers of every shape, what is said where nothing is defined, and every refusal."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from adjudge.data.read import read
+from adjudge.errors import UsageError
+from adjudge.inference.fit import fit
+from adjudge.metrics.confusion import counts
+from adjudge.metrics.labels import Scores, mean_absolute_error, quadratic_kappa, root_mean_squared_error, scores
+
+GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}
+ANSWERS = {"d1": "yes", "d2": "yes", "d3": "no", "d4": "no", "d9": "yes"}
+JUDGMENTS = pl.DataFrame(
+    {
+        "item": ["d1", "d1", "d1", "d2", "d2", "d2", "d3", "d3", "d3"],
+        "judge": ["ann", "bob", "cy"] * 3,
+        "label": ["no", "no", "no", "yes", "yes", "yes", "yes", "yes", "no"],
+    }
+)
+BINARY = [
+    "accuracy", "precision", "recall", "specificity", "f1", "macro_f1", "mcc", "log_loss", "brier", "ece",
+    "se", "mse", "rmse", "fractional_precision", "fractional_recall", "fractional_specificity",
+]  # fmt: skip
+SOME_LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12)
+
+
+def file(folder: Path, text: str, name: str = "answers.csv") -> Path:
+    """Return the path of a file with this text."""
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def probable(**columns: Any) -> pl.DataFrame:
+    """Return answers to d1 and d2 with columns of probabilities."""
+    return pl.DataFrame({"item": ["d1", "d2"], "label": ["yes", "no"], **columns})
+
+
+def scored(pairs: list[tuple[str, str]]) -> Scores:
+    """Return the scores of pairs of truth and answer."""
+    truth, answer = zip(*pairs, strict=True)
+    items = list(range(len(pairs)))
+    return scores(pl.DataFrame({"item": items, "label": answer}), pl.DataFrame({"item": items, "label": truth}))
+
+
+def test_binary_measures_by_hand() -> None:
+    """One item in each cell: every share is a half, and the answer without gold is ignored."""
+    found = scores(ANSWERS, GOLD)
+    assert (found.items, found.missing, found.labels, found.positive) == (4, 0, ("no", "yes"), "yes")
+    assert found.confusion.tolist() == [[1, 1], [1, 1]]
+    assert list(found.values) == BINARY
+    assert [found.values[name] for name in BINARY[:7]] == [0.5] * 6 + [0]
+
+
+def test_positive_can_be_the_other_label() -> None:
+    """Precision of 'no' and precision of 'yes' are two things, and the record says which it is."""
+    answers = {**ANSWERS, "d2": "no"}
+    of_no, of_yes = scores(answers, GOLD, positive="no"), scores(answers, GOLD)
+    assert (of_no.positive, of_yes.positive) == ("no", "yes")
+    assert of_no.values["precision"] == pytest.approx(2 / 3)
+    assert of_yes.values["precision"] == 1
+    assert (of_no.notes["precision"], of_yes.notes["precision"]) == ("of 'no'", "of 'yes'")
+
+
+def test_positive_is_found_by_its_name() -> None:
+    """A label 1 of a frame is chosen by 1 and by the text of the command line."""
+    answers, gold = {"a": 0, "b": 1}, {"a": 0, "b": 1}
+    assert scores(answers, gold, positive="0").positive == scores(answers, gold, positive=0).positive == 0
+
+
+def test_numeric_labels_stand_in_numeric_order() -> None:
+    """The last of 2 and 10 is 10, and is positive."""
+    assert scores({"a": 2, "b": 10}, {"a": 2, "b": 2}).positive == 10
+
+
+def test_probabilities_are_scored() -> None:
+    """Log loss, Brier, squared errors and fractional counts of two items, by hand."""
+    found = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), GOLD)
+    expected = {
+        "log_loss": -np.log(0.8 * 0.6) / 2,
+        "brier": 2 * (0.04 + 0.16) / 2,
+        "se": 0.04 + 0.16,
+        "mse": 0.1,
+        "rmse": 0.1**0.5,
+        "fractional_precision": 0.8 / 1.2,
+        "fractional_recall": 0.8,
+        "fractional_specificity": 0.6,
+    }
+    assert {name: found.values[name] for name in expected} == pytest.approx(expected)
+    assert found.fractional is not None
+    assert found.fractional.ravel() == pytest.approx([0.6, 0.4, 0.2, 0.8])
+
+
+def test_calibration_is_among_the_measures_of_probabilities() -> None:
+    """Said .8 of a 'yes' and .4 of a 'no': distances .2 and .4 in two bins; of 'no' they are the same."""
+    answers = probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4])
+    found = scores(answers, GOLD)
+    assert found.values["ece"] == pytest.approx(0.3)
+    assert found.notes["ece"] == "of 'yes', 10 bins of equal width"
+    assert scores(answers, GOLD, positive="no").values["ece"] == pytest.approx(0.3)
+
+
+def test_calibration_of_more_labels_is_of_the_most_likely() -> None:
+    """Said .5 and wrong, said .8 and right."""
+    answers = pl.DataFrame({"item": ["x", "y"], "label": ["a", "b"], "p_a": [0.5, 0.1], "p_b": [0.3, 0.8]})
+    found = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
+    assert found.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
+    assert found.notes["ece"] == "of the likeliest label, 10 bins of equal width"
+
+
+def graded(labels: list[int], truth: list[int]) -> Scores:
+    """Return the scores of a fit whose labels have an order; three judges agree on every item."""
+    rows = [(f"d{n}", judge, label) for n, label in enumerate(labels) for judge in "abc"]
+    table = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
+    gold = {f"d{n}": label for n, label in enumerate(truth)}
+    return scores(fit(read(table, labels=[0, 1, 2, 4], ordinal=True), "majority"), gold)
+
+
+def test_labels_in_an_order_have_distances() -> None:
+    """Off by one, by two and not at all: every error counts by what the labels are worth."""
+    found = graded([0, 1, 4], [0, 2, 2])
+    assert list(found.values)[6:9] == ["mae", "label_rmse", "quadratic_kappa"]
+    assert found.values["mae"] == pytest.approx(1)
+    assert found.values["label_rmse"] == pytest.approx((5 / 3) ** 0.5)
+    expected = 1 - 3 * 5 / sum((truth - answer) ** 2 for truth in (0, 2, 2) for answer in (0, 1, 4))
+    assert found.values["quadratic_kappa"] == pytest.approx(expected)
+    assert found.notes["mae"] == found.notes["label_rmse"] == "of the labels' values"
+    assert found.notes["quadratic_kappa"] == "1 without errors, 0 as by chance"
+
+
+def test_one_grade_has_no_quadratic_kappa() -> None:
+    """Nothing differs from anything."""
+    found = graded([2, 2], [2, 2])
+    assert (found.values["mae"], found.values["quadratic_kappa"]) == (0, None)
+    reason = "not defined because every scored item is '2' in the gold and was answered so"
+    assert found.reasons["quadratic_kappa"] == reason
+
+
+def test_bound_is_used_and_said() -> None:
+    """A certain mistake costs -log of the bound, which the record and the note both name."""
+    answers = probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0])
+    found = scores(answers, {"d1": "yes"}, bound=0.01)
+    assert found.bound == 0.01
+    assert found.values["log_loss"] == pytest.approx(np.log(100))
+    assert found.notes["log_loss"] == "probabilities kept 0.01 away from 0 and 1"
+    assert scores(answers, {"d1": "yes"}).notes["log_loss"] == "probabilities kept 0.001 away from 0 and 1"
+
+
+def test_gold_labels_without_a_column_have_no_probability() -> None:
+    """A truth that the answers do not know of was given probability 0, kept from 0 by the bound."""
+    found = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), {"d1": "maybe"})
+    assert found.labels == ("maybe", "no", "yes")
+    assert found.values["log_loss"] == pytest.approx(np.log(1000))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("K", [2, 4])
+def test_scores_equal_those_of_scikit_learn(seed: int, K: int) -> None:
+    """On random tables, through names, every measure is the peer's."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["l0", "l1", "l2", "l3"][:K])
+    p = rng.dirichlet(np.ones(K), 80)
+    truth, answer = names[np.r_[np.arange(K), rng.integers(K, size=80 - K)]], names[p.argmax(axis=1)]
+    items = [f"i{n}" for n in rng.permutation(80)]
+    columns = {f"p_{name}": p[:, k] for k, name in enumerate(names)}
+    answers = pl.DataFrame({"item": items, "label": answer, **columns})
+    gold = pl.DataFrame({"item": items, "label": truth}).sample(fraction=1, shuffle=True, seed=seed)
+    values = scores(answers, gold, bound=1e-12).values
+    of_labels = np.array(metrics.precision_recall_fscore_support(truth, answer)[:3])  # (3, K)
+    expected = {
+        "accuracy": metrics.accuracy_score(truth, answer),
+        "macro_f1": of_labels[2].mean(),
+        "mcc": metrics.matthews_corrcoef(truth, answer),
+        "log_loss": metrics.log_loss(truth, p),
+        "brier": metrics.brier_score_loss(truth, p, scale_by_half=False, labels=names),
+    }
+    if K == 2:
+        expected |= dict(zip(("precision", "recall", "f1"), of_labels[:, 1], strict=True))
+        expected["mse"] = metrics.brier_score_loss(truth, p[:, 1], pos_label="l1")
+    else:
+        expected |= dict(zip(("macro_precision", "macro_recall"), of_labels.mean(axis=1), strict=False))
+        expected["rmse"] = metrics.root_mean_squared_error((truth[:, None] == names).ravel().astype(float), p.ravel())
+        for k, name in enumerate(names):
+            measures = [f"{measure}_{name}" for measure in ("precision", "recall", "f1")]
+            expected |= dict(zip(measures, of_labels[:, k], strict=True))
+    assert {name: values[name] for name in expected} == pytest.approx(expected)
+
+
+def test_more_labels_have_measures_each() -> None:
+    """With three labels there is no positive one: means first, then each label by name."""
+    found = scores({"x": "a", "y": "b", "z": "c"}, {"x": "a", "y": "b", "z": "b"})
+    each = [f"{measure}_{label}" for label in "abc" for measure in ("precision", "recall", "specificity", "f1")]
+    means = [f"macro_{measure}" for measure in ("precision", "recall", "specificity", "f1")]
+    assert list(found.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "ece", "rmse", *each]
+    assert found.positive is None
+    assert [found.values[f"{measure}_b"] for measure in ("precision", "recall", "specificity")] == [1, 0.5, 1]
+
+
+def test_missing_answers_are_counted() -> None:
+    """Gold without an answer changes no measure and is reported."""
+    found = scores({"d1": "yes", "d2": "no"}, GOLD)
+    assert (found.items, found.missing, found.values["accuracy"]) == (2, 2, 1)
+    assert repr(found).startswith("Scores(2 items, 2 missing: accuracy 1.0000, precision 1.0000")
+
+
+def test_truths_that_are_not_known_are_no_gold() -> None:
+    """TREC writes -1 for an unknown truth, wherever it stands in the file."""
+    gold = pl.DataFrame({"item": ["a", "b", "c", "d"], "gold": [-1, 0, -1, 1]})
+    found = scores({"a": 1, "b": 0, "c": 1, "d": 1}, gold)
+    assert (found.items, found.missing, found.labels, found.values["accuracy"]) == (2, 0, (0, 1), 1)
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer", "undefined"),
+    [
+        (
+            ["yes", "no"],
+            ["no", "no"],
+            {
+                "precision": "not defined because nothing was answered 'yes'",
+                "mcc": "not defined because every scored item was answered 'no'",
+            },
+        ),
+        (
+            ["no", "no"],
+            ["no", "yes"],
+            {
+                "recall": "not defined because no scored item is 'yes' in the gold",
+                "mcc": "not defined because every scored item is 'no' in the gold",
+            },
+        ),
+        (
+            ["yes", "yes"],
+            ["yes", "yes"],
+            {
+                "specificity": "not defined because every scored item is 'yes' in the gold",
+                "mcc": "not defined because every scored item is 'yes' in the gold",
+            },
+        ),
+    ],
+)
+def test_undefined_measures_are_none_with_a_reason(truth: list[str], answer: list[str], undefined: Any) -> None:
+    """What divides by 0 has no value, says why, and nothing else does."""
+    found = scored(list(zip(truth, answer, strict=True)))
+    without = "not defined because the answers hold no probabilities (columns "
+    reasons = {name: reason for name, reason in found.reasons.items() if not reason.startswith(without)}
+    assert reasons == undefined
+    assert all(found.values[name] is None for name in found.reasons)
+    assert all(value is not None for name, value in found.values.items() if name not in found.reasons)
+
+
+def test_a_label_without_gold_leaves_the_mean_recall_open() -> None:
+    """The means over labels say which label they fail on, and leave out one that no scored item has."""
+    found = scores({"x": "a", "y": "q"}, {"x": "a", "y": "a", "z": "s"})
+    reason = "not defined because no scored item is 'q' in the gold"
+    assert found.reasons["macro_recall"] == found.reasons["recall_q"] == reason
+    assert found.reasons["f1_s"] == "not defined because 's' is neither truth nor answer of a scored item"
+    assert found.notes["macro_f1"] == "without 's', neither truth nor answer of a scored item"
+    assert found.values["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_without_probabilities_their_measures_say_what_they_need() -> None:
+    """Log loss and its kin are named, have no value, and tell the columns to add."""
+    found = scores(ANSWERS, GOLD)
+    reason = "not defined because the answers hold no probabilities (columns 'p_no', 'p_yes')"
+    assert {found.reasons[name] for name in BINARY[7:]} == {reason}
+    assert found.fractional is None
+
+
+def test_fractional_measures_are_undefined_like_the_others() -> None:
+    """No fraction of an answer is 'yes': there is no fractional precision."""
+    found = scores(probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0]), GOLD)
+    assert found.reasons["fractional_precision"] == "not defined because nothing was answered 'yes'"
+
+
+def test_table_has_a_row_for_each_measure() -> None:
+    """Rows hold name, value and note, which is the reason where there is no value."""
+    rows = scores({"d1": "no", "d2": "no"}, GOLD).table()
+    assert [row.measure for row in rows] == BINARY
+    assert rows[0] == ("accuracy", 0.5, "")
+    assert rows[1] == ("precision", None, "not defined because nothing was answered 'yes'")
+    assert rows[2] == ("recall", 0, "of 'yes'")
+
+
+def test_scores_cannot_be_changed() -> None:
+    """The record is frozen and so is its matrix."""
+    found = scores(ANSWERS, GOLD)
+    with pytest.raises(AttributeError):
+        found.items = 5  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        found.confusion[0, 0] = 5
+
+
+def test_a_fit_is_scored_by_its_posterior() -> None:
+    """The consensus and its probabilities are held against gold, whatever it says of other items."""
+    consensus = fit(JUDGMENTS, "majority")
+    found = scores(consensus, {"d1": "no", "d3": "yes", "d7": "no"})
+    assert (found.items, found.missing, found.labels) == (2, 1, ("no", "yes"))
+    p = consensus.posterior[[0, 2], [0, 1]]
+    assert found.values["log_loss"] == pytest.approx(-np.log(np.clip(p, 1e-3, 1 - 1e-3)).mean())
+
+
+def test_truths_the_fit_was_told_are_counted() -> None:
+    """Where scored gold was given to the fit, accuracy says for how many items."""
+    gold = {"d1": "no", "d3": "yes"}
+    told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
+    found = scores(told, gold)
+    assert found.known == 1
+    assert found.notes["accuracy"] == "the fit had been told 1 of the 2 truths"
+    assert scores(told, {"d1": "no"}).known == scores(fit(JUDGMENTS, "dawid-skene"), gold).known == 0
+
+
+def test_a_single_label_is_scored() -> None:
+    """Where only one label exists it is positive, and what needs another is not defined."""
+    found = scores({"a": "x"}, {"a": "x"})
+    assert (found.labels, found.positive, found.values["f1"], found.values["mcc"]) == (("x",), "x", 1, None)
+
+
+@given(SOME_LABELS, st.randoms(use_true_random=False))
+def test_order_of_items_changes_nothing(pairs: list[tuple[str, str]], random: Any) -> None:
+    """The same pairs in another order have the same scores, reasons and notes."""
+    before = scored(pairs)
+    random.shuffle(pairs)
+    after = scored(pairs)
+    assert after.table() == before.table()
+    assert after.confusion.tolist() == before.confusion.tolist()
+
+
+@given(SOME_LABELS)
+def test_renaming_labels_renames_measures(pairs: list[tuple[str, str]]) -> None:
+    """New names in the opposite order give the same values under the new names."""
+    to = {"a": "z", "b": "y", "c": "x"}
+    before, after = scored(pairs), scored([(to[truth], to[answer]) for truth, answer in pairs])
+    for measure in ("accuracy", "macro_f1", "mcc"):
+        assert after.values[measure] == pytest.approx(before.values[measure])
+    for measure, value in before.values.items():
+        name, _, label = measure.rpartition("_")
+        if label in to:
+            assert after.values[f"{name}_{to[label]}"] == value
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
+def test_perfect_answers_are_perfect(truth: list[str]) -> None:
+    """Answers equal to the gold score 1 wherever a score is defined."""
+    found = scored([(label, label) for label in truth])
+    assert all(value == pytest.approx(1) for value in found.values.values() if value is not None)
+    assert (found.values["mcc"] is None) == (len(set(truth)) == 1)
+
+
+@pytest.mark.parametrize("bound", [0, 0.5, -1, 2, float("nan")])
+def test_a_bound_is_above_zero_and_below_a_half(bound: float) -> None:
+    """Other bounds are refused before anything is read."""
+    with pytest.raises(UsageError) as refusal:
+        scores("no such file", "no such file", bound=bound)
+    assert str(refusal.value) == f"bound {bound} is not a number above 0 and below 0.5"
+
+
+def test_positive_must_be_one_of_two_labels() -> None:
+    """An unknown label is refused, and so is any where there are three."""
+    with pytest.raises(UsageError, match=r"^positive 'maybe' is not one of 'no', 'yes'$"):
+        scores(ANSWERS, GOLD, positive="maybe")
+    with pytest.raises(UsageError, match=r"^positive is for two labels; of 'a', 'b', 'c' each has measures"):
+        scores({"x": "a", "y": "b", "z": "c"}, {"x": "a"}, positive="a")
+
+
+PLACES = np.arange(4.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_measures_equal_those_of_scikit_learn(seed: int) -> None:
+    """On random answers to 60 items with four labels."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(4, size=60)
+    answer = np.clip(truth + rng.integers(-1, 2, size=60), 0, 3)
+    confusion = counts(truth, answer, 4)
+    assert mean_absolute_error(confusion, PLACES) == pytest.approx(metrics.mean_absolute_error(truth, answer))
+    rmse = metrics.root_mean_squared_error(truth, answer)
+    assert root_mean_squared_error(confusion, PLACES) == pytest.approx(rmse)
+    kappa = metrics.cohen_kappa_score(truth, answer, weights="quadratic")
+    assert quadratic_kappa(confusion, PLACES) == pytest.approx(kappa)
+
+
+def test_values_are_what_labels_are_worth() -> None:
+    """From 1 to 10 is nine steps, whatever lies between."""
+    confusion, value = counts(np.array([0, 0, 2]), np.array([0, 2, 2]), 3), np.array([1.0, 2.0, 10.0])
+    assert mean_absolute_error(confusion, value) == 3
+    assert root_mean_squared_error(confusion, value) == pytest.approx(27**0.5)
+    assert quadratic_kappa(confusion, value) == pytest.approx(1 - 81 * 3 / (2 * 2 * 81 + 1 * 1 * 81))
+
+
+def test_kappa_does_not_mind_units() -> None:
+    """Values that are moved and stretched have the same kappa; errors stretch with them."""
+    confusion = counts(np.array([0, 1, 2, 3, 3]), np.array([1, 1, 3, 3, 0]), 4)
+    assert quadratic_kappa(confusion, 5 * PLACES - 2) == pytest.approx(quadratic_kappa(confusion, PLACES))
+    assert mean_absolute_error(confusion, 5 * PLACES - 2) == pytest.approx(5 * mean_absolute_error(confusion, PLACES))
+
+
+def test_all_right_is_one_and_knowing_nothing_is_zero() -> None:
+    """The diagonal, and answers that do not depend on the truth."""
+    assert quadratic_kappa(np.diag([3, 1, 2, 4]), PLACES) == 1
+    assert quadratic_kappa(np.outer([1, 2, 3, 4], [2, 2, 1, 5]), PLACES) == pytest.approx(0)
+    assert quadratic_kappa(counts(np.array([0, 0]), np.array([2, 2]), 4), PLACES) == 0
+
+
+def test_one_label_has_no_kappa() -> None:
+    """Truths and answers are all the same: no distance by chance, and no errors either."""
+    confusion = counts(np.array([2, 2]), np.array([2, 2]), 4)
+    assert quadratic_kappa(confusion, PLACES) is None
+    assert (mean_absolute_error(confusion, PLACES), root_mean_squared_error(confusion, PLACES)) == (0, 0)
+
+
+def test_no_items_have_no_measure() -> None:
+    """Means over nothing are None."""
+    nothing = np.zeros((4, 4), int)
+    for measure in (mean_absolute_error, root_mean_squared_error, quadratic_kappa):
+        assert measure(nothing, PLACES) is None

@@ -1,0 +1,124 @@
+"""Kendall's tau, against scipy's."""
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.stats import kendalltau
+
+from adjudge.errors import UsageError
+from adjudge.models.ranking import rank as ranking
+from adjudge.models.ranking.rank import METHODS, rank, tau_b
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_ranking_as_scipy_has_it(seed: int) -> None:
+    """With ties on both sides."""
+    rng = np.random.default_rng(seed)
+    level, rank = np.sort(rng.integers(0, 5, 12)), rng.integers(0, 6, 12)
+    found = tau_b(np.array([0, 12]), np.zeros(1, int), np.arange(12), level, rank, 1)
+    assert found[0] == pytest.approx(kendalltau(level, rank).statistic)
+
+
+def test_rankings_of_a_judge_are_taken_together() -> None:
+    """Three pairs right and one wrong; a judge who tells nothing apart has none."""
+    start, judge = np.array([0, 3, 5, 7]), np.array([0, 0, 1])
+    item, level = np.array([0, 1, 2, 4, 3, 0, 1]), np.array([0, 1, 2, 0, 1, 0, 0])
+    found = tau_b(start, judge, item, level, np.array([1, 2, 3, 1, 2]), 2)
+    assert found[0] == 0.5
+    assert np.isnan(found[1])
+
+
+TABLE = {"topic": list("tttttt"), "item": list("abcabc"), "judge": list("xxxyyy"), "rank": [1, 2, 3, 1, 3, 2]}
+PAIRS = {"left": list("pqs"), "right": list("qsp"), "winner": ["left", "left", "right"], "judge": list("xyx")}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_ranks(method: str) -> None:
+    """The winner of every comparison is first, tables have their columns, and the record says how it went."""
+    found = rank(pl.DataFrame(PAIRS), method)
+    assert found.items["item"][0] == "p"
+    assert found.items.columns == ["item", "rank", "score", "se", "preferences"]
+    assert found.judges.columns[:2] == ["judge", "preferences"]
+    assert repr(found).startswith(f"Ranking({method}: 3 items, 2 judges, 3 preferences, ")
+    assert (found.log_likelihood is None) == (method == "borda")
+    assert METHODS[method].summary
+    assert METHODS[method].paper
+
+
+def test_the_method_follows_the_table() -> None:
+    """Preferences are for Bradley and Terry, rankings for Plackett and Luce."""
+    assert rank(pl.DataFrame(PAIRS)).method == "bradley-terry"
+    found = rank(pl.DataFrame(TABLE))
+    assert found.method == "plackett-luce"
+    assert found.items.columns == ["topic", "item", "rank", "score", "se", "judges"]
+    assert found.judges.columns == ["judge", "rankings", "reliability", "tau"]
+    assert found.judges["tau"].to_list() == pytest.approx([2 / np.sqrt(6)] * 2)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table])
+def test_the_kind_of_frame_stays(make: Any) -> None:
+    """What came in goes out."""
+    found = rank(make(TABLE), "borda")
+    assert type(found.items) is type(found.judges) is type(make(TABLE))
+    assert pl.DataFrame(found.items)["rank"].to_list() == [1, 2, 2]
+
+
+def test_ties_share_a_rank() -> None:
+    """Items that nothing tells apart share a rank, and the next is as many lower."""
+    more = {name: [*column, *column[:3]] for name, column in TABLE.items()} | {"judge": list("xxxyyyzzz")}
+    found = rank(pl.DataFrame({**more, "rank": [1, 1, 2] * 3})).items
+    assert found["item"].to_list() == ["a", "b", "c"]
+    assert found["rank"].to_list() == [1, 1, 3]
+
+
+def test_a_ranking_cannot_be_changed() -> None:
+    """The record is frozen and so are its arrays."""
+    found = rank(pl.DataFrame(TABLE))
+    with pytest.raises(AttributeError):
+        found.method = "x"  # type: ignore[misc]
+    for array in (found.score, found.se, found.rank, found.tau, found.reliability):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5  # type: ignore[index]
+
+
+@pytest.mark.parametrize("spread", [0.01, 1000])
+@pytest.mark.parametrize("table", [TABLE, PAIRS])
+def test_the_widest_and_narrowest_priors_work(table: dict[str, Any], spread: float) -> None:
+    """No overflow and no nan at either end."""
+    found = rank(pl.DataFrame(table), spread=spread, judge_spread=spread, reliability=True)
+    assert np.isfinite(found.score).all()
+    assert np.isfinite(found.se).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "mallows"}, "method 'mallows' is not one of 'borda', 'plackett-luce', 'bradley-terry'"),
+        ({"spread": 0}, "spread 0 is not a number from 0.01 to 1000"),
+        ({"judge_spread": float("nan")}, "judge_spread nan is not a number from 0.01 to 1000"),
+        (
+            {"position_bias": True},
+            "position bias is for preferences by bradley-terry: plackett-luce has no left and right",
+        ),
+        (
+            {"method": "borda", "reliability": True},
+            "borda knows no reliability of judges: plackett-luce does",
+        ),
+    ],
+)
+def test_calls_that_cannot_be_met(options: dict[str, Any], message: str) -> None:
+    """In one sentence."""
+    with pytest.raises(UsageError) as caught:
+        rank(pl.DataFrame(TABLE), **options)
+    assert str(caught.value) == message
+
+
+def test_the_example_works() -> None:
+    """Every >>> gives what it says."""
+    failed, tried = doctest.testmod(ranking)
+    assert (failed, tried) == (0, 3)

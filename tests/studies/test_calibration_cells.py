@@ -1,0 +1,151 @@
+"""One model on one set, measured three ways, and kept."""
+
+import json
+import shutil
+import signal
+
+import numpy as np
+import pytest
+
+from adjudge.errors import InputError, UsageError
+from adjudge.inference import calibrate
+from adjudge.inference.fit import fit
+from adjudge.metrics.probabilities import brier, calibration, log_loss
+from studies import calibration_cells as calibrating_cells
+from studies.calibration_cells import BINS, Job, Way, code_mark, kept, made, mark_of, measured, read_set
+from studies.crowds import Crowd
+from studies.folds import told_in_folds
+
+
+@pytest.fixture
+def job(crowds, tmp_path):
+    """Return a cell to be made."""
+    return Job(str(crowds), str(tmp_path), "a", "dawid-skene", 0, mark_of(crowds / "a", "code"), 300)
+
+
+def test_a_cell_has_the_scores_of_fits(job, crowds):
+    """Its own probabilities, those by judgments, and by gold in folds that no scored truth is told in."""
+    cell = made(job)
+    crowd = read_set(crowds, "a")
+    own = fit(crowd.judgments, "dawid-skene").posterior[crowd.place]
+    by = fit(crowd.judgments, "dawid-skene", calibrate="judgments")
+    way = cell.ways["own"]
+    assert way.log_loss == log_loss(crowd.truth, own)
+    assert way.brier == brier(crowd.truth, own)
+    assert way.ece == pytest.approx(calibration(crowd.truth, own).ece)
+    assert way.accuracy == np.mean(own.argmax(axis=1) == crowd.truth)
+    assert cell.ways["judgments"].log_loss == log_loss(crowd.truth, by.posterior[crowd.place])
+    assert (cell.dependence, cell.hedge) == (by.calibration.dependence, by.calibration.hedge)
+    gold = np.empty_like(own)
+    for told, asked in told_in_folds(crowd, 5, 0):
+        assert (told[crowd.place[asked]] == -1).all()
+        gold[asked] = fit(crowd.judgments, "dawid-skene", told, calibrate="gold").posterior[crowd.place[asked]]
+    assert cell.ways["gold"].log_loss == log_loss(crowd.truth, gold)
+    assert (cell.items, cell.labels, cell.left_out) == (40, 2, "")
+
+
+def test_ties_count_by_their_shares_and_bins_are_of_the_likeliest_label(crowds):
+    """Of two labels that are equally likely, half is right."""
+    crowd = Crowd("x", read_set(crowds, "a").judgments, np.array([0, 1, 1]), np.arange(3))
+    way = measured(crowd, np.array([[0.5, 0.5], [0.1, 0.9], [1 + 1e-16, 0.0]]))
+    assert way.accuracy == 0.5
+    assert way.bins.shape == (3, BINS)
+    assert way.bins[:, 10].tolist() == [1, 0.5, 0.5]
+    assert way.bins[:, 18].tolist() == [1, 0.9, 1]
+    assert way.bins[:, 19].tolist() == [1, 1, 0]
+
+
+def test_a_cell_is_read_as_it_was_made(job):
+    """Number by number."""
+    cell, again = made(job), kept(job)
+    for name, way in cell.ways.items():
+        assert again.ways[name][:4] == way[:4]
+        np.testing.assert_array_equal(again.ways[name].bins, way.bins)
+    assert again._replace(ways={}) == cell._replace(ways={})
+    assert isinstance(again.ways["own"], Way)
+
+
+@pytest.mark.parametrize("spoil", [lambda told: {**told, "format": 0}, lambda told: {**told, "mark": "x"}, list])
+def test_a_cell_of_another_kind_is_not_taken(job, spoil):
+    """Nor half a file, nor none."""
+    assert kept(job) is None
+    made(job)
+    job.path.write_text(json.dumps(spoil(json.loads(job.path.read_text()))))
+    assert kept(job) is None
+    job.path.write_text('{"format"')
+    assert kept(job) is None
+
+
+def test_a_mark_tells_data_and_code(crowds, tmp_path, monkeypatch):
+    """A set that is copied has the same, one that is changed another."""
+    shutil.copytree(crowds / "a", tmp_path / "copy")
+    mark = mark_of(crowds / "a", "code")
+    assert mark_of(tmp_path / "copy", "code") == mark
+    assert mark_of(tmp_path / "copy", "other") != mark
+    (tmp_path / "copy" / "meta.json").write_text("{}")
+    assert mark_of(tmp_path / "copy", "code") != mark
+    code = code_mark()
+    monkeypatch.setattr(calibrating_cells, "LIBRARIES", ("numpy", "no-such-library"))
+    assert code_mark() != code
+
+
+def test_labels_have_an_order_where_meta_says_so(crowds, tmp_path):
+    """And only there."""
+    shutil.copytree(crowds / "c", tmp_path / "c")
+    assert not read_set(tmp_path, "c").judgments.scale.ordinal
+    names = read_set(tmp_path, "c").judgments.scale.names[::-1]
+    (tmp_path / "c" / "meta.json").write_text(json.dumps({"ordinal": True, "label_order": names}))
+    assert read_set(tmp_path, "c").judgments.scale.ordinal
+    assert read_set(tmp_path, "c").judgments.scale.names == names
+
+
+def test_sets_that_cannot_be_measured(tmp_path):
+    """Numbers instead of labels, and no gold."""
+    (tmp_path / "n").mkdir()
+    rows = "".join(f"i{n % 7},j{n % 3},{n}\n" for n in range(21))
+    (tmp_path / "n" / "labels.csv").write_text("item,judge,label\n" + rows)
+    (tmp_path / "n" / "gold.csv").write_text("item,label\ni1,1\n")
+    with pytest.raises(UsageError, match="set 'n' has 21 labels, which are numbers: the study is of 20 labels at most"):
+        read_set(tmp_path, "n")
+    (tmp_path / "n" / "labels.csv").write_text("item,judge,label\ni1,a,0\ni1,b,1\n")
+    (tmp_path / "n" / "gold.csv").write_text("item,label\n")
+    with pytest.raises(InputError, match="holds a header and no rows"):
+        read_set(tmp_path, "n")
+
+
+def test_too_little_gold_is_no_calibration_by_gold(job, crowds, tmp_path):
+    """The other ways are there; and a model that is not among the three is not calibrated by gold."""
+    shutil.copytree(crowds / "a", tmp_path / "few")
+    lines = (crowds / "a" / "gold.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "few" / "gold.csv").write_text("".join(lines[:25]))
+    cell = made(job._replace(data=str(tmp_path), set="few"))
+    assert list(cell.ways) == ["own", "judgments"]
+    assert cell.left_out == "24 items with gold are too few: 20 are needed beside a fold"
+    assert list(made(job._replace(model="mace")).ways) == ["own", "judgments"]
+
+
+def test_a_model_that_refuses_is_left_out_with_its_words(job, monkeypatch):
+    """And the cell is kept."""
+
+    def refused(*arguments, **options):
+        raise UsageError("not these")
+
+    monkeypatch.setattr(calibrating_cells, "fit", refused)
+    assert (made(job).ways, kept(job).left_out) == ({}, "not these")
+
+
+@pytest.mark.parametrize("room", [calibrating_cells, calibrate])
+def test_half_a_fit_is_not_measured(job, monkeypatch, room):
+    """Ctrl-C within a climb ends the cell, be it the model's own or one that calibration asks for."""
+    real = room.fit
+    monkeypatch.setattr(room, "fit", lambda *a, **o: real(*a, **o, progress=press))
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        made(job)
+    assert kept(job) is None
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def press(*told):
+    """Press Ctrl-C."""
+    signal.raise_signal(signal.SIGINT)

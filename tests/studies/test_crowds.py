@@ -1,0 +1,107 @@
+"""The crowds of a study: where they are looked for, and how they are read."""
+
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import InputError
+from studies.crowds import data_folder, read_crowd, sets_in
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a set whose labels are words and that has a second scale."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "labels.csv").write_text("item,worker,label,label3\nx,ann,bad,0\nx,bob,good,2\ny,ann,fine,1\n")
+    (tmp_path / "a" / "gold.csv").write_text("item,label,label3\ny,good,2\nz,bad,0\n")
+    return tmp_path
+
+
+def test_the_folder_is_the_one_given_or_that_of_the_shared_data(tmp_path, monkeypatch):
+    """--data, ADJUDGE_SHARED, ../shared, in this order."""
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.delenv("ADJUDGE_SHARED", raising=False)
+    assert data_folder() == Path("../shared/data")
+    monkeypatch.setenv("ADJUDGE_SHARED", str(tmp_path / "shared"))
+    assert data_folder() == tmp_path / "shared" / "data"
+    assert data_folder(".") == Path(".")
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    """Is named, with what to give."""
+    with pytest.raises(InputError) as error:
+        data_folder(str(tmp_path / "none"))
+    assert str(error.value) == (
+        f"{tmp_path / 'none'}: there is no such folder: name one that holds sets (labels.csv and gold.csv in a folder "
+        "each) with --data, or set ADJUDGE_SHARED to the folder whose data/ does"
+    )
+
+
+def test_a_set_that_is_not_there(folder):
+    """Is named, with the sets there are."""
+    assert sets_in(folder) == ["a"]
+    with pytest.raises(InputError) as error:
+        read_crowd(folder, "b", ("label",), ordinal=False)
+    assert str(error.value) == (
+        f"{folder}/b/labels.csv: there is no such file; the sets of {folder} are 'a': name them with --sets"
+    )
+    (folder / "a" / "gold.csv").unlink()
+    with pytest.raises(InputError, match=r"a/gold\.csv: there is no such file; .* are none: name them with --sets"):
+        read_crowd(folder, "a", ("label",), ordinal=False)
+
+
+def test_gold_that_nobody_judged_is_left_out(folder):
+    """Of two truths, that of the item somebody judged."""
+    crowd = read_crowd(folder, "a", ("label3", "label"), ordinal=True)
+    assert crowd.judgments.items.to_list() == ["x", "y"]
+    assert (crowd.truth.tolist(), crowd.place.tolist()) == ([2], [1])
+    assert crowd.judgments.scale.ordinal
+    assert crowd.judgments.scale.names == ("0", "1", "2")
+
+
+def test_a_column_that_gold_has_not_is_not_taken(folder):
+    """Two-level truths do not become three-level ones."""
+    (folder / "a" / "gold.csv").write_text("item,label\ny,good\n")
+    crowd = read_crowd(folder, "a", ("label3", "label"), ordinal=False)
+    assert crowd.judgments.scale.names == ("bad", "fine", "good")
+
+
+def test_the_order_of_words_is_that_of_meta_json(folder):
+    """Where it names all of them; otherwise it is not known, and what to write is said."""
+    with pytest.raises(InputError) as error:
+        read_crowd(folder, "a", ("label",), ordinal=True)
+    assert str(error.value) == (
+        f"{folder}/a/labels.csv: the order of the labels 'bad', 'fine', 'good' is not known: give it, lowest first, "
+        f'as "label_order" in {folder}/a/meta.json'
+    )
+    (folder / "a" / "meta.json").write_text('{"label_order": ["good", "fine", "bad", "awful"]}')
+    crowd = read_crowd(folder, "a", ("label",), ordinal=True)
+    assert crowd.judgments.scale.names == ("good", "fine", "bad", "awful")
+    assert crowd.truth.tolist() == [0]
+
+
+def test_a_meta_json_that_is_none(folder):
+    """Is named."""
+    (folder / "a" / "meta.json").write_text("{")
+    with pytest.raises(InputError, match=r"a/meta\.json: is not JSON: "):
+        read_crowd(folder, "a", ("label",), ordinal=True)
+    (folder / "a" / "meta.json").write_text("[]")
+    with pytest.raises(InputError, match="is not known"):
+        read_crowd(folder, "a", ("label",), ordinal=True)
+
+
+def test_three_levels_of_trec(shared):
+    """Labels and gold both have them, and gold says 0 where its two-level label does."""
+    crowd = read_crowd(shared("data/trec2011_task2_mini").parent, "trec2011_task2_mini", ("label3", "label"), True)
+    assert crowd.judgments.scale.names == ("0", "1", "2")
+    assert (crowd.truth == 0).sum() == 88
+    assert crowd.truth.size == 229
+
+
+def test_the_order_and_the_gold_of_adult2(shared):
+    """From its meta.json; of 1,517 truths, 333 are of judged items."""
+    crowd = read_crowd(shared("data/adult2").parent, "adult2", ("label3", "label"), ordinal=True)
+    assert crowd.judgments.scale.names == ("G", "P", "R", "X")
+    assert crowd.truth.size == 333

@@ -1,0 +1,92 @@
+"""The experiment of paper 003 with and without memory."""
+
+import numpy as np
+import pytest
+
+from adjudge.errors import UsageError
+from adjudge.inference.chains import Run
+from adjudge.inference.fit import fit
+from studies.crowds import read_crowd
+from studies.memory import KEPT, memory, once, part, sampled, scored_only, split
+from studies.outcome import Asked
+
+
+@pytest.fixture(scope="module")
+def crowd(crowds):
+    """Return the 40 items of a crowd that have gold, with five labels each."""
+    return scored_only(read_crowd(crowds, "c", ("label",), ordinal=True))
+
+
+def test_only_items_with_gold_take_part(crowd, crowds):
+    """With all their labels, and their truths in the same order."""
+    whole = read_crowd(crowds, "c", ("label",), ordinal=True)
+    assert len(crowd.judgments.items) == crowd.truth.size == 40
+    assert len(crowd.judgments) == 200
+    assert crowd.judgments.items.to_list() == whole.judgments.items.gather(whole.place).to_list()
+
+
+def test_so_many_labels_of_every_item_are_drawn(crowd):
+    """Different ones each time; where an item has fewer, all."""
+    rng = np.random.default_rng(0)
+    item = crowd.judgments.item()
+    first, second = sampled(crowd.judgments, 2, rng), sampled(crowd.judgments, 2, rng)
+    assert np.bincount(item[first]).tolist() == [2] * 40
+    assert first.tolist() != second.tolist()
+    assert sampled(crowd.judgments, 9, rng).tolist() == list(range(200))
+
+
+def test_a_third_is_answered():
+    """At random."""
+    third = split(40, np.random.default_rng(0))
+    assert third.sum() == 13
+    assert split(40, np.random.default_rng(1)).tolist() != third.tolist()
+
+
+def test_a_part_has_its_own_items_and_judges_alone(crowd):
+    """And the same labels by the same judges as before."""
+    table = crowd.judgments
+    rows = np.array([3, 4, 5, 190])
+    found = part(table, rows)
+    told = [
+        (found.items[int(i)], found.judges[int(j)], int(k))
+        for i, j, k in zip(found.item(), found.judge, found.label, strict=True)
+    ]
+    item = table.item()
+    assert told == [(table.items[int(item[n])], table.judges[int(table.judge[n])], int(table.label[n])) for n in rows]
+    assert len(found.judges) == len(set(table.judge[rows].tolist()))
+
+
+def test_modes_are_fits_and_predictions(crowd):
+    """Memoryless: a fit of the third. With memory: a fit of the rest, and Bayes' rule with its params."""
+    found = once(crowd, 3, Run(2, 20, 20), 7)
+    rng = np.random.default_rng(7)
+    rows, third = sampled(crowd.judgments, 3, rng), split(40, rng)
+    item = crowd.judgments.item()[rows]
+    before, new = part(crowd.judgments, rows[~third[item]]), part(crowd.judgments, rows[third[item]])
+    alone, known = (fit(table, "dawid-skene", start="accurate", seed=7) for table in (new, before))
+    assert found["dawid-skene"] == {
+        "memoryless": np.mean(alone.label == crowd.truth[third]),
+        "memory": np.mean(known.predict(new).label == crowd.truth[third]),
+    }
+    assert found["majority"]["memoryless"] == np.mean(fit(new, "majority", seed=7).label == crowd.truth[third])
+
+
+def test_a_panel_for_each_set(memory_curves):
+    """With its numbers of labels, and what the sets are."""
+    assert memory_curves.places() == [("c", 1), ("c", 3), ("d", 1), ("d", 3)]
+    assert memory_curves.methods == KEPT
+    assert memory_curves.tables()[0].rows[0] == ("c", 40, 9, 4, 200)
+    assert [table.title for table in memory_curves.tables()[1:3]] == [
+        "c: accuracy, memoryless, mean of 3 runs",
+        "c: accuracy, with memory, mean of 3 runs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [({"sets": []}, "there is no set to study"), ({"sets": ["c"], "sizes": [0]}, "an item cannot have 0 labels")],
+)
+def test_what_cannot_be_meant(crowds, asked, message):
+    """Is refused."""
+    with pytest.raises(UsageError, match=message):
+        memory(Asked(str(crowds), **asked))

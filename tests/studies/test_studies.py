@@ -1,0 +1,221 @@
+"""Studies: their numbers are those of fits and scores one by one, and Ctrl-C leaves what is finished."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adjudge.data.read import read
+from adjudge.data.write import frame
+from adjudge.errors import UsageError
+from adjudge.inference.fit import fit
+from adjudge.inference.registry import MODELS
+from adjudge.metrics.compare import compare
+from adjudge.metrics.labels import scores
+from studies import studies as room
+from studies.studies import MEAN, STUDIES, run
+
+
+@pytest.fixture(scope="module")
+def ordinal(crowds):
+    """Return a study of two ordinal crowds."""
+    return run(STUDIES["ordinal"], crowds, ["c", "d"], draws=40)
+
+
+@pytest.fixture(scope="module")
+def vote(crowds):
+    """Return a study of two binary crowds."""
+    return run(STUDIES["vote"], crowds, ["a", "b"], draws=40)
+
+
+def test_methods_are_the_papers():
+    """Four starts and six others; every model that needs no order, and that can be climbed."""
+    assert [method.name for method in STUDIES["ordinal"].methods()] == [
+        "ordinal mean",
+        "ordinal median",
+        "ordinal mean-trimmed",
+        "ordinal median-trimmed",
+        "mean",
+        "median",
+        "trimmed-mean",
+        "glad",
+        "majority",
+        "dawid-skene",
+    ]
+    assert [method.name for method in STUDIES["vote"].methods()] == [
+        name for name, model in MODELS.items() if not model.ordered and name != "hierarchical"
+    ]
+
+
+def test_a_row_for_each_set_and_method(ordinal, vote):
+    """Sets in their order, and last the mean where one means something."""
+    assert list(ordinal.by_set()) == ["c", "d"]
+    assert list(vote.by_set()) == ["a", "b", MEAN]
+    assert len(ordinal.results) == 2 * 10
+    assert len(vote.results) == 3 * len(vote.methods)
+    assert repr(ordinal) == "Found(ordinal: 10 methods on c, d)"
+
+
+def test_ordinal_numbers_are_those_of_fits(ordinal, crowds):
+    """Errors of the expected values and labels that a fit tells, computed from its table."""
+    judgments = read(str(crowds / "c" / "labels.csv"), ordinal=True)
+    gold = dict(read_rows(crowds / "c" / "gold.csv"))
+    by_method = {result.method: result for result in ordinal.by_set()["c"]}
+    for name, start in {
+        "ordinal median": "median",
+        "ordinal mean-trimmed": "mean-trimmed",
+        "trimmed-mean": None,
+    }.items():
+        table = fit(judgments, name.split()[0], start=start).labels.filter(
+            frame({"i": judgments.items})["i"].is_in(gold)
+        )
+        truth = np.array([float(gold[item]) for item in table["item"]])
+        error = np.abs(table["expected"].to_numpy() - truth)
+        values = by_method[name].values
+        assert by_method[name].items == len(gold) == 40
+        assert values["mae"] == pytest.approx(error.mean())
+        assert values["rmse"] == pytest.approx(np.sqrt((error**2).mean()))
+        assert values["accuracy"] == pytest.approx(np.mean(table["label"].cast(float).to_numpy() == truth))
+        nearest = np.floor(table["expected"].to_numpy() + 0.5 + 1e-9)
+        assert values["rounded_accuracy"] == pytest.approx(np.mean(nearest == truth))
+
+
+def read_rows(path):
+    """Return the rows of a small table."""
+    return [line.split(",") for line in path.read_text().splitlines()[1:]]
+
+
+def test_shares_of_the_closest_are_one_together(ordinal):
+    """Ties are shared among all methods of a set."""
+    for results in ordinal.by_set().values():
+        for measure in ("closest", "rounded_closest"):
+            assert sum(result.values[measure] for result in results) == pytest.approx(1)
+
+
+def test_vote_numbers_are_those_of_scores_and_of_compare(vote, crowds):
+    """Accuracy, F1 and log loss with their intervals, and p against the most accurate."""
+    labels, gold = (str(crowds / "a" / file) for file in ("labels.csv", "gold.csv"))
+    judgments = read(labels)
+    told = compare(judgments, ["majority", "dawid-skene"], gold, draws=40).models
+    for result in vote.by_set()["a"]:
+        known = scores(fit(judgments, result.method, inference="map"), gold).values
+        assert {measure: result.values[measure] for measure in ("accuracy", "f1", "log_loss")} == pytest.approx(
+            {measure: known[measure] for measure in ("accuracy", "f1", "log_loss")}
+        )
+        if result.method in told:
+            assert result.span("f1") == pytest.approx(told[result.method].intervals["f1"])
+    assert set(vote.methods) >= {"gaussian", "vote-weight", "kos", "glad"}
+
+
+def test_only_the_best_is_not_tested(vote, ordinal):
+    """Every other method has a p of each test."""
+    for found, measures in ((vote, ("accuracy", "log_loss")), (ordinal, ("accuracy", "mae"))):
+        for name, results in found.by_set().items():
+            for measure in measures if name != MEAN else ():
+                (best,) = [result for result in results if measure not in result.p]
+                values = [result.values[measure] for result in results]
+                assert best.values[measure] == (max if measure == "accuracy" else min)(values)
+
+
+def test_means_are_over_sets(vote):
+    """Of values and of draws; a set counts as much as another."""
+    first, second, mean = (results[0] for results in vote.by_set().values())
+    assert mean.items == first.items + second.items == 80
+    for measure, value in mean.values.items():
+        assert value == pytest.approx((first.values[measure] + second.values[measure]) / 2)
+        assert mean.draws[measure].tolist() == pytest.approx(
+            ((first.draws[measure] + second.draws[measure]) / 2).tolist()
+        )
+    assert (mean.p, mean.scored) == ({}, None)
+
+
+def test_the_table_has_a_block_for_each_measure(vote):
+    """Value, low and high, p values, and how the fit ended."""
+    table = frame(vote.columns())
+    assert table.columns[:6] == ["set", "method", "items", "accuracy", "accuracy_low", "accuracy_high"]
+    assert table.columns[-3:] == ["accuracy_p", "log_loss_p", "stopped"]
+    assert table.height == len(vote.results)
+    assert (table["auc_low"] <= table["auc_high"]).all()
+
+
+def test_the_same_seed_gives_the_same_study(ordinal, crowds):
+    """To the last digit."""
+    again = run(STUDIES["ordinal"], crowds, ["c", "d"], draws=40)
+    assert again.columns() == ordinal.columns()
+
+
+def test_a_study_of_nothing(crowds):
+    """Is refused."""
+    with pytest.raises(UsageError, match="there is no set to study: name some with --sets"):
+        run(STUDIES["vote"], crowds, [])
+
+
+def test_more_than_two_labels_without_an_order(crowds):
+    """Are refused before the first fit."""
+    with pytest.raises(UsageError) as error:
+        run(STUDIES["vote"], crowds, ["a", "c"])
+    assert str(error.value) == "set 'c' has 4 labels, '0', '1', '2', '3', and the study 'vote' is of two"
+
+
+def test_a_method_that_refuses_is_left_out(crowds, monkeypatch):
+    """With the reason, from its set and from the means."""
+    real = room.fit
+
+    def refusing(judgments, model, **options):
+        if model == "zbs":
+            raise UsageError("model 'zbs' has a headache")
+        return real(judgments, model, **options)
+
+    monkeypatch.setattr(room, "fit", refusing)
+    found = run(STUDIES["vote"], crowds, ["a"], draws=5)
+    assert found.left_out == {"zbs on a": "model 'zbs' has a headache"}
+    assert "zbs" not in found.methods
+
+
+def test_progress_is_told_in_words(crowds):
+    """Which set, which method."""
+    told = []
+    run(STUDIES["ordinal"], crowds, ["c"], draws=2, progress=told.append)
+    assert told[:2] == ["reading c", "1 of 1: c, ordinal mean"]
+    assert told[-1] == "1 of 1: c, intervals"
+
+
+@pytest.mark.parametrize("how", ["raised", "half a fit"])
+def test_ctrl_c_leaves_the_sets_that_are_finished(crowds, monkeypatch, how):
+    """The second set is interrupted, the first is there; without a finished set there is nothing to show."""
+    real, calls = room.fit, []
+
+    def interrupted(judgments, model, **options):
+        calls.append(model)
+        if calls.count("glad") < 2:
+            return real(judgments, model, **options)
+        if how == "raised":
+            raise KeyboardInterrupt
+        return replace(real(judgments, model, **options), stopped="interrupted")
+
+    monkeypatch.setattr(room, "fit", interrupted)
+    found = run(STUDIES["ordinal"], crowds, ["c", "d"], draws=5)
+    assert found.interrupted
+    assert list(found.by_set()) == ["c"]
+    with pytest.raises(KeyboardInterrupt):
+        run(STUDIES["ordinal"], crowds, ["c"], draws=5)
+
+
+def test_real_grades(shared):
+    """nyt_3p: weighing judges beats averaging them, told apart; expected values of the vote are the mean's."""
+    found = run(STUDIES["ordinal"], shared("data/nyt_3p").parent, ["nyt_3p"], draws=200)
+    by_method = {result.method: result for result in found.results}
+    assert by_method["ordinal mean"].items == 120
+    assert by_method["mean"].p["mae"] < 0.05
+    assert by_method["ordinal mean"].p.get("mae", 1.0) >= 0.05
+    assert by_method["majority"].values["mae"] == pytest.approx(by_method["mean"].values["mae"])
+
+
+def test_real_votes(shared):
+    """bluebirds: judges who err by truth need a model that knows it, and weighted-vote without gold is the vote."""
+    found = run(STUDIES["vote"], shared("data/bluebirds").parent, ["bluebirds"], draws=200)
+    by_method = {result.method: result for result in found.by_set()["bluebirds"]}
+    assert by_method["vote-weight-biased"].values["accuracy"] > by_method["vote-weight"].values["accuracy"] + 0.1
+    assert by_method["gaussian-biased"].values["accuracy"] > by_method["gaussian"].values["accuracy"] + 0.1
+    assert by_method["weighted-vote"].values == by_method["majority"].values
+    assert by_method["majority"].values["accuracy"] == pytest.approx(0.75926, abs=1e-5)

@@ -1,0 +1,425 @@
+"""The live consensus."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine, insert
+
+from adjudge.errors import InputError
+from adjudge.inference.fit import fit
+from adjudge.studio.campaign.gold_file import gold_text
+from adjudge.studio.campaign.settings_file import settings_text
+from adjudge.studio.consensus import consensus as module
+from adjudge.studio.consensus.beliefs import Beliefs
+from adjudge.studio.consensus.consensus import Accepted, accepted, consensus, encoded_judgments, main, mark, refresh
+from adjudge.studio.record import schema
+from adjudge.studio.record.store import engine_of, url_of
+from adjudge.studio.records import Gold
+from adjudge.studio.settings import MODELS, Consensus, Settings
+
+
+def crowd(items=120, judges=6, each=3, accuracy=0.85, seed=0, gold=()):
+    """Return judgments of a crowd with one judge who is nearly always wrong about what is relevant, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(items + 1) < 0.5).astype(int)
+    rows = []
+    for item in range(1, items + 1):
+        for person in rng.choice(judges, each, replace=False) + 1:
+            right = rng.random() < (0.1 if person == judges and truth[item] else accuracy)
+            rows.append((item, person, truth[item] if right else 1 - truth[item]))
+    return accepted_rows(rows, items, {item: int(truth[item]) for item in gold}), truth
+
+
+def accepted_rows(rows, items, gold=()):
+    """Return rows of (item, person, relevance) as the tables give them."""
+    item, person, relevance = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    names = {int(number): f"judge {number}" for number in range(1, 20)}
+    pairs = {number: (f"t{number % 3}", f"d{number}") for number in range(1, items + 1)}
+    return Accepted(item, person, relevance, 1e9 + np.arange(item.size) * 60.0, items, names, dict(gold), pairs)
+
+
+def test_beliefs_find_the_truth_and_confusions_the_bad_judge():
+    """By the item's number; the judge who misses what is relevant is known for it."""
+    rows, truth = crowd(items=400)
+    found = consensus(rows, "dawid-skene")
+    assert found.belief.shape == (401,)
+    assert ((found.belief[1:] > 0.5) == truth[1:]).mean() > 0.85
+    assert found.person.tolist() == [1, 2, 3, 4, 5, 6]
+    assert found.confusion[5, 1, 1] < 0.3
+    assert found.confusion[0, 1, 1] > 0.7
+    assert found.confusion.sum(axis=2) == pytest.approx(np.ones((6, 2)))
+    assert found.summary["model"] == "dawid-skene"
+    assert found.summary["judgments"] == 1_200
+    assert found.summary["note"] == ""
+    low, high = found.summary["alpha"][1:]
+    assert low < found.summary["alpha"][0] < high
+
+
+def test_gold_is_believed_and_nothing_else_is_certain():
+    """So that further judgments can change what is believed."""
+    rows, truth = crowd(gold=(1, 2, 3))
+    found = consensus(rows, "dawid-skene")
+    assert found.belief[1:4].tolist() == truth[1:4].tolist()
+    assert found.belief[4:].min() > 0
+    assert found.belief[4:].max() < 1
+
+
+def test_probabilities_are_hedged_where_judges_err_together():
+    """Assignment and desk are told what is left open; votes are counted as they are."""
+    rng = np.random.default_rng(5)
+    truth = (rng.random(401) < 0.5).astype(int)
+    right = np.clip(rng.beta(2, 0.7, 401), 0.05, 0.98)  # by item: some mislead most judges
+    judged = [
+        (item, person, truth[item] if rng.random() < right[item] else 1 - truth[item])
+        for item in range(1, 401)
+        for person in rng.choice(12, 7, replace=False) + 1
+    ]
+    rows = accepted_rows(judged, 400)
+    found, votes = consensus(rows, "one-coin"), consensus(rows, "majority")
+    assert found.fit.calibration.hedge > 0.4
+    assert "the vote has a share of" in found.summary["calibration"]
+    judgments, gold = encoded_judgments(rows, "one-coin")
+    own = fit(judgments, "one-coin", gold, ties="first").posterior[:, 1]
+    open_, sure = (np.abs(belief - 0.5).mean() for belief in (found.belief[1:], own))
+    assert open_ < sure - 0.05
+    assert votes.fit.calibration is None
+    assert votes.summary["calibration"] == ""
+
+
+def test_items_that_nobody_judged_are_as_likely_as_others():
+    """And number 0, which no item has, is even."""
+    rows, _ = crowd()
+    found = consensus(rows._replace(items=130, pairs={**rows.pairs, 130: ("t", "d")}), "dawid-skene")
+    assert found.belief[0] == 0.5
+    assert found.belief[130] == pytest.approx(found.fit.posterior[:, 1].mean())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_of_the_settings_has_a_consensus(model):
+    """And goes on from itself, where it climbs."""
+    rows, _ = crowd()
+    first = consensus(rows, model)
+    assert first.summary["model"] == model
+    assert first.summary["note"] == ""
+    again = consensus(rows, model, first.fit, first.summary["afresh"])
+    assert again.belief == pytest.approx(first.belief, abs=0.02)
+
+
+def test_it_goes_on_from_the_last_fit_until_much_is_new():
+    """Then it begins anew; the number of judgments it began anew from is kept."""
+    rows, _ = crowd()
+    first = consensus(rows, "dawid-skene")
+    assert (first.summary["warm"], first.summary["afresh"]) == (False, 360)
+    warm = consensus(rows, "dawid-skene", first.fit, 300)
+    assert (warm.summary["warm"], warm.summary["afresh"]) == (True, 300)
+    anew = consensus(rows, "dawid-skene", first.fit, 200)
+    assert (anew.summary["warm"], anew.summary["afresh"]) == (False, 360)
+    other = consensus(rows, "one-coin", first.fit, 300)
+    assert (other.summary["warm"], other.summary["model"]) == (False, "one-coin")
+
+
+def test_without_judgments_nothing_is_known_but_gold():
+    """And it is said."""
+    found = consensus(accepted_rows([], 3, {2: 1}), "dawid-skene")
+    assert found.belief.tolist() == [0.5, 0.5, 1.0, 0.5]
+    assert found.summary["note"] == "nothing is judged yet"
+    assert found.fit is None
+
+
+def test_one_judge_alone_is_counted():
+    """One vote is three to one, no certainty; the note says why."""
+    found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0)], 3), "dawid-skene")
+    assert found.summary["model"] == "majority"
+    assert found.summary["note"].startswith("votes are counted: before dawid-skene can tell judges apart")
+    assert found.belief[1:].tolist() == pytest.approx([0.75, 0.25, 0.5])
+
+
+def test_one_judge_and_gold_are_enough():
+    """The model can tell how she errs."""
+    found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0), (3, 1, 1)], 3, {1: 1}), "dawid-skene")
+    assert found.summary["model"] == "dawid-skene"
+
+
+def test_one_label_only_is_no_trouble():
+    """All say relevant."""
+    found = consensus(accepted_rows([(item, person, 1) for item in (1, 2) for person in (1, 2)], 2), "dawid-skene")
+    assert found.belief[1:].min() > 0.9
+    assert found.summary["alpha"] is None
+    json.dumps(found.summary, allow_nan=False)
+
+
+def test_a_model_that_fails_is_replaced_by_votes(monkeypatch):
+    """Whatever the error, and it is said."""
+    import adjudge.inference.fit as fits
+
+    usual = fits.fit
+
+    def failing(judgments, model, *args, **options):
+        if model != "majority":
+            raise FloatingPointError("no way")
+        return usual(judgments, model, *args, **options)
+
+    monkeypatch.setattr(fits, "fit", failing)
+    found = consensus(crowd()[0], "dawid-skene")
+    assert found.summary["model"] == "majority"
+    assert found.summary["note"] == "votes are counted, for dawid-skene could not be fitted: no way"
+
+
+def test_the_table_has_the_labels_words_and_the_times():
+    """As reports and cards show them."""
+    judgments, gold = encoded_judgments(crowd(gold=(5,))[0], "dawid-skene")
+    assert judgments.scale.names == ("irrelevant", "relevant")
+    assert judgments.judges.to_list() == [f"judge {n}" for n in range(1, 7)]
+    assert set(judgments.topics) == {"t0", "t1", "t2"}
+    assert judgments.topics[int(judgments.topic[4])] == "t2"
+    assert gold[4] >= 0
+    assert (np.delete(gold, 4) == -1).all()
+    assert str(judgments.time.min()) == "2001-09-09 01:46:40"
+
+
+def where(folder):
+    """Return where the database of a folder is."""
+    return url_of(os.environ.get("ADJUDGE_DATABASE") or "studio.db", folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a campaign's folder with a database of a small crowd."""
+    rows, _ = crowd(items=60)
+    (tmp_path / "campaign.toml").write_text(settings_text(Settings()))
+    (tmp_path / "gold.csv").write_text(gold_text({("t1", "d1"): Gold(2, "it says so")}))
+    engine = engine_of(where(tmp_path))
+    with engine.begin() as connection:
+        schema.METADATA.create_all(connection)
+        pairs = [{"id": n, "topic": t, "document": d} for n, (t, d) in rows.pairs.items()]
+        connection.execute(insert(schema.items), pairs)
+        people = [{"id": n, "at": 0.0, "name": name, "role": "judge"} for n, name in rows.names.items()]
+        connection.execute(insert(schema.people), people)
+    add(tmp_path, zip(rows.item.tolist(), rows.person.tolist(), rows.relevance.tolist(), strict=True))
+    engine.dispose()
+    return tmp_path
+
+
+def add(folder, rows, first=1):
+    """Add judgments to the database of a folder."""
+    engine = engine_of(where(folder))
+    with engine.begin() as connection:
+        for number, (item, person, relevance) in enumerate(rows, first):
+            row = {"id": number, "at": 1e9 + number, "item": item, "person": person, "relevance": relevance}
+            connection.execute(insert(schema.judgments).values(use="work", comment="", **row))
+    engine.dispose()
+
+
+def read(folder, name):
+    """Return what a file of the consensus says."""
+    return json.loads((folder / "consensus" / name).read_text())
+
+
+def test_all_files_are_left_in_the_folder(folder):
+    """Beliefs, confusions, a summary, a card for each judge, and items to look at, which have their pairs' names."""
+    summary = refresh(folder)
+    assert summary == read(folder, "summary.json")
+    assert (summary["judgments"], summary["upto"], summary["judges"]) == (180, 180, 6)
+    found = Beliefs(folder)
+    assert found.belief(1) == 1.0
+    assert found.confusion(6)[1, 1] < found.confusion(1)[1, 1]
+    cards = read(folder, "judges.json")["judges"]
+    assert [card["judge"] for card in cards] == [f"judge {n}" for n in range(1, 7)]
+    assert cards[0]["person"] == 1
+    value, low, high = cards[0]["right"]
+    assert low <= value <= high
+    assert len(cards[0]["confusion"]) == len(cards[0]["confusion_low"]) == 2
+    assert cards[0]["sentence"]
+    assert cards[0]["lines"][0][0] == "judgments"
+    looks = read(folder, "items.json")
+    assert set(looks) == {"uncertain", "contested", "gold", "helpful"}
+    first = looks["uncertain"][0]
+    assert first["document"] == f"d{first['item']}"
+
+
+def test_either_database_is_read(database, folder):
+    """SQLite in the folder, PostgreSQL by its URL; judgments that are added are seen."""
+    assert refresh(folder)["judgments"] == 180
+    add(folder, [(1, 7, None), (2, 7, 1)], first=181)
+    summary = refresh(folder)
+    assert (summary["judgments"], summary["upto"]) == (181, 182)
+    assert (folder / "studio.db").exists() == (database == "sqlite")
+
+
+def test_nothing_new_is_nothing_done(folder, monkeypatch):
+    """Not even a fit."""
+    before = refresh(folder)
+    monkeypatch.setattr(module, "consensus", None)
+    assert refresh(folder) == before
+
+
+def test_cards_wait_while_they_are_slow_and_young_and_little_is_new(folder, monkeypatch):
+    """What assignment needs does not; and what waits is not forgotten."""
+    monkeypatch.setattr(module, "QUICK", -1.0)
+    refresh(folder)
+    drawn = []
+    monkeypatch.setattr(module, "_write_portraits", lambda found, rows, summary, target: drawn.append(1) or summary)
+    add(folder, [(1, 7, 1)], first=181)
+    assert refresh(folder)["upto"] == 181
+    assert drawn == []
+    assert refresh(folder)["mark"] == ""  # so the next one looks again
+    monkeypatch.setattr(module, "PATIENCE", -1.0)
+    refresh(folder)
+    assert drawn == [1]
+
+
+def test_quick_cards_are_drawn_every_time(folder, monkeypatch):
+    """Those of a small campaign: a single judgment is on them."""
+    monkeypatch.setattr(module, "QUICK", 1e9)
+    refresh(folder)
+    add(folder, [(1, 7, 1)], first=181)
+    assert refresh(folder)["mark"]
+    assert "judge 7" in [card["judge"] for card in read(folder, "judges.json")["judges"]]
+
+
+def test_a_second_run_goes_on_from_the_first(folder):
+    """With the fit that was saved; one that cannot be read is no trouble."""
+    refresh(folder)
+    add(folder, [(2, 7, 1), (3, 7, 1)], first=181)
+    assert refresh(folder)["warm"]
+    (folder / "consensus" / "fit" / "fit.json").write_text("{")
+    add(folder, [(4, 7, 1), (5, 7, 1)], first=183)
+    assert not refresh(folder)["warm"]
+
+
+def test_an_empty_database_has_a_summary(folder):
+    """And empty lists."""
+    (folder / "studio.db").unlink()
+    engine = engine_of(url_of("studio.db", folder))
+    with engine.begin() as connection:
+        schema.METADATA.create_all(connection)
+    engine.dispose()
+    assert refresh(folder)["note"] == "nothing is judged yet"
+    assert read(folder, "judges.json")["judges"] == []
+    assert Beliefs(folder).array.tolist() == [0.5]
+
+
+def test_a_campaign_without_database_is_refused(folder):
+    """And none is made by looking."""
+    (folder / "studio.db").unlink()
+    with pytest.raises(InputError, match="there is no database yet: `adjudge serve` makes it"):
+        refresh(folder)
+    assert not (folder / "studio.db").exists()
+
+
+def test_the_settings_choose_the_model(folder):
+    """Another model is another consensus, though no judgment is new."""
+    refresh(folder)
+    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="one-coin"))))
+    assert refresh(folder)["model"] == "one-coin"
+
+
+def test_it_runs_as_a_process_of_its_own(folder):
+    """With an exit code and a line for the server's log."""
+    command = [sys.executable, "-m", "adjudge.studio.consensus.consensus"]
+    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{Settings().consensus.model}: 180 judgments in ")
+    assert read(folder, "summary.json")["mark"]
+
+
+def test_wrong_calls_have_exit_codes(tmp_path, capsys):
+    """2 without a folder, 1 for a folder that is no campaign."""
+    assert main([]) == 2
+    assert "usage: python -m adjudge.studio.consensus.consensus FOLDER" in capsys.readouterr().err
+
+
+def test_what_is_refused_is_said(tmp_path, capsys, monkeypatch):
+    """On the error stream."""
+    monkeypatch.setattr("os.nice", lambda by: 0)
+    assert main([str(tmp_path)]) == 1
+    assert "campaign.toml: there is no such file" in capsys.readouterr().err
+
+
+ITEMS = [("t", "d1"), ("t", "d2"), ("u", "d1")]
+GOLD = {("t", "d1"): Gold(2, "it says so"), ("u", "d1"): Gold(0, "it does not"), ("u", "else"): Gold(1, "not in use")}
+
+
+@pytest.fixture
+def connection():
+    """Return a database with two people and three items, nothing judged."""
+    with create_engine("sqlite://").connect() as found:
+        schema.METADATA.create_all(found)
+        found.execute(insert(schema.items), [{"id": n, "topic": t, "document": d} for n, (t, d) in enumerate(ITEMS, 1)])
+        rows = [{"id": n, "at": 0.0, "name": name, "role": "judge"} for n, name in ((1, "ann"), (2, "bob"))]
+        found.execute(insert(schema.people), rows)
+        yield found
+
+
+def judge(connection, number, item, person, relevance, use="work"):
+    """Add a judgment."""
+    row = {"id": number, "at": 10.0 + number, "item": item, "person": person, "relevance": relevance, "use": use}
+    connection.execute(insert(schema.judgments).values(comment="", **row))
+
+
+def stand(connection, number, person, standing):
+    """Add a standing."""
+    row = {"id": number, "at": 0.0, "person": person, "standing": standing, "reason": ""}
+    connection.execute(insert(schema.standings).values(**row))
+
+
+def test_judgments_come_with_names_pairs_and_gold(connection):
+    """By their numbers in the tables; gold is of the items there are, relevant from grade 1 on."""
+    judge(connection, 1, 2, 1, 1)
+    judge(connection, 2, 2, 2, 0, "imported")
+    found = accepted(connection, GOLD)
+    assert found.item.tolist() == [2, 2]
+    assert found.person.tolist() == [1, 2]
+    assert found.relevance.tolist() == [1, 0]
+    assert found.at.tolist() == [11.0, 12.0]
+    assert found.items == 3
+    assert found.names == {1: "ann", 2: "bob"}
+    assert found.gold == {1: 1, 3: 0}
+    assert found.pairs[3] == ("u", "d1")
+
+
+def test_answers_that_cannot_tell_and_people_who_are_excluded_do_not_count(connection):
+    """By the last standing: who is let in again counts again."""
+    judge(connection, 1, 1, 1, None)
+    judge(connection, 2, 2, 1, 1)
+    judge(connection, 3, 2, 2, 1)
+    stand(connection, 1, 1, "excluded")
+    stand(connection, 2, 2, "excluded")
+    stand(connection, 3, 2, "qualified")
+    assert accepted(connection, GOLD).person.tolist() == [2]
+
+
+def test_gold_that_was_ruled_to_be_wrong_does_not_stand(connection):
+    """And gold whose contest was turned down does."""
+    connection.execute(insert(schema.assignments).values(id=1, at=0, person=1, kind="work", token="a", outside=""))
+    connection.execute(
+        insert(schema.sets).values(id=1, assignment=1, position=0, use="gold", name="g", token="s"),
+    )
+    connection.execute(insert(schema.slots), [{"set": 1, "slot": 0, "item": 1}, {"set": 1, "slot": 1, "item": 3}])
+    for number, slot, item, upheld in ((1, 0, 1, 1), (2, 1, 3, 0)):
+        told = {"id": number, "at": 0, "person": 1, "set": 1, "slot": slot, "item": item, "comment": ""}
+        connection.execute(insert(schema.contests).values(told))
+        connection.execute(insert(schema.rulings).values(id=number, at=0, contest=number, upheld=upheld, reason=""))
+    assert accepted(connection, GOLD).gold == {3: 0}
+
+
+def test_an_empty_database_has_nothing(connection):
+    """Columns of no rows, with gold."""
+    found = accepted(connection, GOLD)
+    assert [len(found.item), len(found.person), len(found.relevance), len(found.at)] == [0, 0, 0, 0]
+
+
+def test_the_mark_changes_with_whatever_the_consensus_learns_from(connection):
+    """A judgment, a standing, another grade; and with nothing else."""
+    marks = [mark(connection, GOLD)]
+    judge(connection, 1, 1, 1, 1)
+    marks.append(mark(connection, GOLD))
+    stand(connection, 1, 1, "excluded")
+    marks.append(mark(connection, GOLD))
+    marks.append(mark(connection, {**GOLD, ("t", "d1"): Gold(1, "it says so")}))
+    assert len(set(marks)) == 4
+    assert mark(connection, {**GOLD, ("t", "d1"): Gold(2, "other words")}) == marks[2]

@@ -1,0 +1,335 @@
+"""What the lead does, as commands."""
+
+import json
+
+import pytest
+from sqlalchemy import select
+
+from adjudge.studio.desk import commands as lead
+from adjudge.studio.desk.gold import past_of, work_of
+from adjudge.studio.desk.imports import Given
+from adjudge.studio.identity.access import scopes_of, token_hash
+from adjudge.studio.record import schema
+from adjudge.studio.record.audit import broken, wrong
+from adjudge.studio.record.restore import restored
+from adjudge.studio.record.store import Change
+from adjudge.studio.records import Refused
+from adjudge.studio.work import commands, grading
+
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
+
+def audited(desk):
+    """Return the last entry of the audit log: who, what, detail."""
+    with desk.store.reading() as connection:
+        rows = connection.execute(select(schema.audit).order_by(schema.audit.c.id)).mappings().all()
+    assert broken(rows) is None
+    return rows[-1]["who"], rows[-1]["what"], json.loads(rows[-1]["detail"])
+
+
+def read_work(desk, assignment):
+    """Return an assignment as it is in the tables."""
+    with desk.store.reading() as connection:
+        return work_of(connection, assignment)
+
+
+def past(desk, person):
+    """Return where somebody stood before being stopped."""
+    with desk.store.reading() as connection:
+        return past_of(connection, person)
+
+
+def test_a_paused_campaign_gives_nothing_new(desk):
+    """Until it goes on."""
+    desk.do(lead.switch_campaign, desk.lead, True)
+    with pytest.raises(Refused, match="paused"):
+        desk.open_work(desk.bob)
+    desk.do(lead.switch_campaign, desk.lead, False)
+    assert audited(desk)[:2] == ("lea", "campaign resumed")
+    assert desk.open_work(desk.bob).outcome == ""
+
+
+def test_invitations_are_checked(desk):
+    """A role that there is, days that make sense, a name that is free."""
+    assert desk.do(lead.invite, desk.lead, "judge", " dora  d ", 3) == 1
+    assert desk.store.ledger.invitations[1]["name"] == "dora d"
+    for role, name, days, word in (("king", "x", 3, "role"), ("judge", "x", 0, "days"), ("judge", "ANN", 3, "name")):
+        with pytest.raises(Refused) as refused:
+            desk.do(lead.invite, desk.lead, role, name, days)
+        assert refused.value.code == word
+
+
+def test_exclusion_needs_a_reason_and_takes_work_back(desk):
+    """The open assignment of the excluded goes to others, and they get no more."""
+    with pytest.raises(Refused, match="say why"):
+        desk.do(lead.change_standing, desk.lead, desk.cid, "excluded", "  ")
+    out = desk.store.ledger.items.leased.sum()
+    desk.do(lead.change_standing, desk.lead, desk.cid, "excluded", "copies")
+    assert desk.store.ledger.items.leased.sum() == out - 4
+    detail = {"judge": "cid", "reason": "copies", "assignment": desk.open.id, "outcome": "released"}
+    assert audited(desk) == ("lea", "judge excluded", detail)
+    with pytest.raises(Refused, match="copies"):
+        desk.open_work(desk.cid)
+
+
+def test_reinstated_judges_may_work_again(desk):
+    """Once they were stopped; not before."""
+    with pytest.raises(Refused, match="may work already"):
+        desk.do(lead.reinstate, desk.lead, desk.ann, past(desk, desk.ann))
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
+    desk.do(lead.reinstate, desk.lead, desk.bob, past(desk, desk.bob))
+    assert desk.open_work(desk.bob).outcome == ""
+
+
+@pytest.mark.parametrize("before", ["new", "qualified", "unqualified"])
+def test_reinstating_restores_what_was_before(desk, before):
+    """Paused, then excluded, then reinstated: somebody new has still to qualify."""
+    if before != "new":
+        row = {"id": 1, "at": 2e9, "person": desk.bob, "standing": before, "reason": "", "by": None}
+        desk.do(lambda ledger, now: Change([(schema.standings, row)]))
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
+    desk.do(lead.change_standing, desk.lead, desk.bob, "excluded", "copies")
+    desk.do(lead.reinstate, desk.lead, desk.bob, past(desk, desk.bob))
+    assert desk.store.ledger.people[desk.bob].standing == before
+
+
+def test_nothing_is_decided_on_what_is_no_longer_so(desk):
+    """Of two leads who read the same and decide at once, the second is told to look again."""
+    work, stood = read_work(desk, desk.returned.id), past(desk, desk.bob)
+    desk.work(desk.bob)  # the ledger forgets the returned one
+    work = read_work(desk, desk.returned.id)
+    desk.do(lead.approve, desk.lead, "", work)
+    with pytest.raises(Refused) as refused:
+        desk.do(lead.approve, desk.lead, "", work)
+    assert refused.value.code == "stale"
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait")
+    with pytest.raises(Refused) as refused:
+        desk.do(lead.reinstate, desk.lead, desk.bob, stood)
+    assert refused.value.code == "stale"
+
+
+@pytest.mark.parametrize(("who", "standing"), [("lead", "paused"), ("nobody", "paused"), ("ann", "crowned")])
+def test_only_judges_have_such_standings(desk, who, standing):
+    """A lead cannot be paused, nor can nobody, nor is anybody crowned."""
+    with pytest.raises(Refused):
+        desk.do(lead.change_standing, desk.lead, getattr(desk, who, 99), standing, "because")
+
+
+def test_an_open_assignment_is_taken_back_once(desk):
+    """Its items are free again; one that is over is refused."""
+    desk.do(lead.reassign, desk.lead, desk.open.id)
+    assert desk.store.ledger.items.leased.sum() == 0
+    assert audited(desk)[1] == "assignment taken back"
+    with pytest.raises(Refused, match="over already"):
+        desk.do(lead.reassign, desk.lead, desk.open.id)
+
+
+def test_approval_makes_judgments_of_returned_work(desk):
+    """Six judgments more, and they count; twice is refused."""
+    before = desk.store.ledger.items.judged.sum()
+    desk.do(lead.approve, desk.lead, "an honest mistake", read_work(desk, desk.returned.id))
+    assert desk.store.ledger.items.judged.sum() == before + 4
+    assert desk.store.ledger.people[desk.bob].passed == 1
+    with desk.store.reading() as connection:
+        assert wrong(connection, desk.campaign) == []
+    with pytest.raises(Refused, match="Only an assignment that was returned"):
+        desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+
+
+def test_approval_lets_a_judge_go_on_whom_the_studio_stopped(desk):
+    """After two more returned assignments bob is paused; with one of the three approved he is below the limit."""
+    for _ in range(2):
+        desk.work(desk.bob, seconds=3.0)
+    assert desk.store.ledger.people[desk.bob].standing == "paused"
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+    assert desk.store.ledger.people[desk.bob].standing == "new"  # as before
+
+
+def test_approval_leaves_alone_whom_the_lead_stopped(desk):
+    """A pause with a reason of the lead's own is not lifted by the way."""
+    desk.do(lead.change_standing, desk.lead, desk.bob, "paused", "wait for the new guidelines")
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+    assert desk.store.ledger.people[desk.bob].standing == "paused"
+
+
+def test_approving_a_qualification_qualifies_who_failed_it(desk):
+    """And nobody else: one who is excluded stays so."""
+    work = read_work(desk, desk.returned.id)
+    work.assignment.kind = "qualification"
+    bob = desk.store.ledger.people[desk.bob]
+    with pytest.raises(Refused, match="bob is new"):
+        desk.do(lead.approve, desk.lead, "", work)
+    bob.standing = "unqualified"
+    desk.do(lead.approve, desk.lead, "", work)
+    assert bob.standing == "qualified"
+
+
+def test_approval_reaches_assignments_the_ledger_has_forgotten(desk):
+    """A judge who has moved on can still be approved; a restart comes to the same."""
+    desk.work(desk.bob)
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+    ledger = desk.store.ledger
+    with desk.store.reading() as connection:
+        again = restored(connection, desk.campaign)
+    assert again.items.judged.tolist() == ledger.items.judged.tolist()
+    assert again.people[desk.bob].passed == ledger.people[desk.bob].passed == 2
+    assert again.people[desk.bob].returned == ledger.people[desk.bob].returned == 0
+
+
+def test_approval_skips_what_was_judged_meanwhile(desk):
+    """An item that came in by import is not judged twice."""
+    work = read_work(desk, desk.returned.id)
+    item = next(one for one in work.assignment.sets if one.use == "work").items[0]
+    topic, document = desk.store.ledger.items.pairs[item]
+    desk.do(lead.import_judgments, desk.lead, [Given(1, topic, document, "bob", 1)], {}, "a.csv")
+    desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
+    with desk.store.reading() as connection:
+        rows = connection.execute(select(schema.judgments.c.item).where(schema.judgments.c.person == desk.bob)).all()
+    assert len(rows) == len(set(rows)) == 6
+
+
+def contest(desk, held, slot):
+    """Contest a document of gold, and return the number of the contest."""
+    one = next(one for one in held.sets if one.use == "gold")
+    desk.do(commands.contest, held.person, one.token, slot, "it is right")
+    return max(desk.store.ledger.contests)
+
+
+def test_upholding_approves_what_passes_without_the_document(fresh_desk):
+    """Right but for one document: once gold is found wrong there, the work is accepted."""
+    desk = fresh_desk
+    boss, who = desk.person("lea", "lead"), desk.person("ann")
+    held = desk.open_work(who)
+    for one in held.sets:
+        desk.time[0] += 100
+        answers = [
+            {"key": f"k{n}", "slot": n, "relevance": 1, "told": True, "rank": n + 1, "seconds": 9.0, "comment": ""}
+            for n in range(2)
+        ]
+        desk.do(commands.finish_set, who, one.token, answers)
+    gold = next(one for one in held.sets if one.use == "gold")
+    number = contest(desk, held, grading.grades(desk.store.ledger, gold).index(0))
+    assert desk.do(lead.rule, boss, number, True, "a slip", read_work(desk, held.id)) is True
+    assert audited(desk)[1] == "contest upheld"
+    assert desk.store.ledger.items.judged.sum() == 4
+    with desk.store.reading() as connection:
+        assert wrong(connection, desk.campaign) == []
+    with pytest.raises(Refused, match="ruled on already"):
+        desk.do(lead.rule, boss, number, False, "", read_work(desk, held.id))
+
+
+def test_a_ruling_on_a_qualification_of_the_past_is_only_recorded(desk):
+    """Whoever is qualified, or excluded, by now stays so."""
+    number = contest(desk, desk.returned, 0)
+    work = read_work(desk, desk.returned.id)
+    work.assignment.kind = "qualification"
+    assert desk.do(lead.rule, desk.lead, number, True, "", work) is False
+    assert desk.store.ledger.people[desk.bob].standing == "new"
+
+
+def test_upholding_does_not_approve_what_fails_otherwise(desk):
+    """Bob was too fast as well: the ruling is recorded, the assignment stays returned."""
+    number = contest(desk, desk.returned, 0)
+    assert desk.do(lead.rule, desk.lead, number, True, "", read_work(desk, desk.returned.id)) is False
+    assert read_work(desk, desk.returned.id).assignment.outcome == "returned"
+    assert len(read_work(desk, desk.returned.id).upheld) == 1
+
+
+def test_rejecting_changes_nothing_else(desk):
+    """The ruling is all there is; a contest that there is not is refused."""
+    number = contest(desk, desk.returned, 0)
+    work = read_work(desk, desk.returned.id)
+    assert desk.do(lead.rule, desk.lead, number, False, "gold is right", work) is False
+    with pytest.raises(Refused, match="no such contest"):
+        desk.do(lead.rule, desk.lead, 99, True, "", work)
+
+
+def test_tokens_are_shown_once_and_kept_as_hashes(desk):
+    """The text is in no row; a revoked token stays revoked."""
+    text = desk.do(lead.new_api_token, desk.lead, "nightly", "export read")
+    row = desk.store.ledger.tokens[token_hash(text)]
+    assert scopes_of(row["scope"]) == {"export", "read"}
+    assert text not in json.dumps(audited(desk))
+    desk.do(lead.revoke_token, desk.lead, row["id"])
+    assert row["id"] in desk.store.ledger.revoked
+    assert desk.do(lead.revoke_token, desk.lead, row["id"]) is True
+    for name, scope in (("", "read"), ("x", "everything"), ("x", "")):
+        with pytest.raises(Refused):
+            desk.do(lead.new_api_token, desk.lead, name, scope)
+    with pytest.raises(Refused, match="no such token"):
+        desk.do(lead.revoke_token, desk.lead, 99)
+
+
+GIVEN = [Given(1, "oak", "oak-0", "LLM one", 1), Given(2, "elm", "elm-3", "LLM one", None, 2, 1.5, "hm")]
+
+
+def test_imports_make_judges_and_count(desk):
+    """A new judge without a password, two judgments of which the one that tells something counts."""
+    before = int(desk.store.ledger.items.judged.sum())
+    told = desk.do(lead.import_judgments, desk.lead, GIVEN, {}, "a.csv")
+    assert len(told.pop("labels")) == 2
+    assert told == {"taken": 2, "skipped": 0, "judges": ["llm one"], "problems": []}
+    person = desk.store.ledger.people[desk.store.ledger.named["llm one"]]
+    assert (person.name, person.role, person.password, person.outside) == ("LLM one", "judge", "", None)
+    assert int(desk.store.ledger.items.judged.sum()) == before + 1
+    who, what, detail = audited(desk)
+    assert (who, what, len(detail.pop("judgments"))) == ("lea", "judgments imported", 64)
+    assert detail == {"source": "a.csv", "taken": 2, "skipped": 0, "judges": ["llm one"], "first": 13}
+
+
+def known(desk, *names):
+    """Return the labels on record of some judges."""
+    from adjudge.studio.desk.imports import known_labels
+
+    with desk.store.reading() as connection:
+        return known_labels(connection, names)
+
+
+def test_imports_again_are_skipped(desk):
+    """The same file twice is one import, also where a row stands in it twice."""
+    desk.do(lead.import_judgments, None, [*GIVEN, GIVEN[0]], {}, "a.csv")
+    last = audited(desk)
+    told = desk.do(lead.import_judgments, None, GIVEN, known(desk, "llm one"), "a.csv")
+    assert (told["taken"], told["skipped"], told["problems"]) == (0, 2, [])
+    assert audited(desk) == last
+
+
+def test_imports_that_contradict_take_nothing(desk):
+    """Every row that does not fit is listed, and even those that fit stay out."""
+    desk.do(lead.import_judgments, None, GIVEN, {}, "a.csv")
+    given = [
+        Given(1, "oak", "oak-0", "llm ONE", 0),
+        Given(2, "oak", "nowhere", "llm one", 0),
+        Given(3, "oak", "oak-1", "lea", 0),
+        Given(4, "oak", "oak-1", "new", 0),
+    ]
+    told = desk.do(lead.import_judgments, None, given, known(desk, "llm one"), "a.csv")
+    assert told["taken"] == 0
+    assert told["problems"] == [
+        "line 1: 'llm ONE' has judged it relevant before",
+        "line 2: topic 'oak' with document 'nowhere' is not in this campaign",
+        "line 3: 'lea' is a lead, not a judge",
+    ]
+    assert "new" not in desk.store.ledger.named
+
+
+def test_imports_leave_open_assignments_alone(desk):
+    """What a judge has before them is not judged by an import as well."""
+    topic, document = desk.store.ledger.items.pairs[desk.open.sets[0].items[0]]
+    told = desk.do(lead.import_judgments, None, [Given(7, topic, document, "Cid", 1)], {}, "a.csv")
+    assert told["problems"] == ["line 7: 'Cid' has it in an open assignment: take that back, or leave the row out"]
+    assert told["taken"] == 0
+
+
+@pytest.mark.parametrize("name", ["prolific:5f1c", "x" * 101, "a\u202eb"])
+def test_imports_make_no_judge_of_a_name_nobody_may_have(desk, name):
+    """Names are held to what they are held to at the door."""
+    told = desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-0", name, 1)], {}, "a.csv")
+    assert told["problems"][0].startswith("line 1: judge ")
+    assert name.casefold() not in desk.store.ledger.named
+
+
+def test_a_token_is_named_in_the_log(desk):
+    """Not the command line, when a program brought judgments in."""
+    desk.do(lead.import_judgments, "nightly", GIVEN, {}, "a.csv")
+    assert audited(desk)[0] == "API token nightly"

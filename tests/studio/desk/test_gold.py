@@ -1,0 +1,74 @@
+"""Gold as judges meet it."""
+
+import pytest
+
+from adjudge.studio.desk import commands as lead
+from adjudge.studio.desk.gold import contested, failures, work_of
+from adjudge.studio.work import commands
+
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
+
+
+def gold_set(held):
+    """Return the gold set of an assignment."""
+    return next(one for one in held.sets if one.use == "gold")
+
+
+def test_contests_say_what_the_judge_said(desk):
+    """The document, the answer, the words, and that nobody has ruled yet."""
+    one = gold_set(desk.returned)
+    desk.do(commands.contest, desk.bob, one.token, 1, "it is about oaks")
+    with desk.store.reading() as connection:
+        (told,) = contested(connection)
+    pair = desk.store.ledger.items.pairs[one.items[1]]
+    assert (told.judge, told.topic, told.document, told.comment) == ("bob", *pair, "it is about oaks")
+    assert told.relevance == one.answers[1].relevance
+    assert (told.outcome, told.upheld) == ("returned", None)
+
+
+def test_contests_to_rule_on_come_first(desk):
+    """Ruled ones after them, and those of one judge can be asked for."""
+    one = gold_set(desk.returned)
+    for slot in (0, 1):
+        desk.do(commands.contest, desk.bob, one.token, slot, str(slot))
+    with desk.store.reading() as connection:
+        desk.do(lead.rule, desk.lead, 2, False, "no", work_of(connection, desk.returned.id))
+    with desk.store.reading() as connection:
+        assert [(told.id, told.upheld) for told in contested(connection)] == [(1, None), (2, 0)]
+        assert contested(connection, person=desk.ann) == []
+        assert [told.comment for told in contested(connection, contest=2)] == ["1"]
+
+
+def test_failures_count_all_and_good_judges(reading, desk):
+    """Bob failed both documents of his gold set; he is not good, ann is."""
+    rows = failures(reading, desk.campaign.gold)
+    assert sum(row.met for row in rows) == 6
+    assert sum(row.wrong for row in rows) == 2
+    assert sum(row.good for row in rows) == 4
+    assert sum(row.good_wrong for row in rows) == 0
+    assert rows[0].rate >= rows[-1].rate
+    assert not any(row.suspicious for row in rows)
+
+
+def test_gold_that_good_judges_fail_is_suspicious(fresh_desk):
+    """Four good judges who all err on one document, and pass nonetheless, speak against it."""
+    fresh_desk.person("lea", "lead")
+    for n in range(4):
+        fresh_desk.work(fresh_desk.person(f"j{n}"))
+    gold = {pair: known._replace(grade=1 - known.grade) for pair, known in fresh_desk.campaign.gold.items()}
+    with fresh_desk.store.reading() as connection:
+        rows = failures(connection, gold)
+    assert rows[0].good_wrong == rows[0].good > 0
+    assert all(row.suspicious == (row.good >= 4) for row in rows)
+
+
+def test_work_is_read_as_the_ledger_had_it(reading, desk):
+    """Sets in order with items, answers and times: the same record as the one in memory."""
+    work = work_of(reading, desk.returned.id)
+    for read, held in zip(work.assignment.sets, desk.returned.sets, strict=True):
+        assert (read.id, read.use, read.items, read.answers) == (held.id, held.use, held.items, held.answers)
+        assert read.finished == held.finished
+    assert work.assignment.outcome == "returned"
+    assert work.judged == work.upheld == frozenset()
+    assert work_of(reading, 999) is None
+    assert len(work_of(reading, desk.first.id).judged) == 12

@@ -1,0 +1,140 @@
+"""How often gates err, against plain enumeration."""
+
+from itertools import permutations, product
+from math import isnan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudge.errors import UsageError
+from adjudge.studio.gates.error_rates import MOST, false_accepts, false_refuse, frontier, solve, solve_sets, ways
+from adjudge.studio.gates.gates import Answer, problems, work_verdict
+from adjudge.studio.settings import Gate
+
+GATE = st.builds(Gate, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["printed", "attainable"]), st.just(0.0))
+
+
+def chance_to_pass(relevance, grades, gate):
+    """Return how often somebody who says this and ranks at random, but compatibly, passes: by trying all rankings."""
+    tried = passed = 0
+    for ranks in permutations(range(1, len(grades) + 1)):
+        answers = [Answer(said, True, rank, 9.0) for said, rank in zip(relevance, ranks, strict=True)]
+        if not problems(answers):
+            tried += 1
+            passed += work_verdict([(answers, grades)], [], gate).passed
+    return passed / tried
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=4), GATE, st.floats(0.01, 1))
+def test_rates_are_those_of_trying_everything(grades, gate, accuracy):
+    """Every relevance, every compatible ranking, through the gate that judges meet."""
+    refused, by_coin = 1.0, 0.0
+    for relevance in product((0, 1), repeat=len(grades)):
+        passing = chance_to_pass(relevance, grades, gate)
+        chance = 1.0
+        for said, grade in zip(relevance, grades, strict=True):
+            chance *= accuracy if said == (grade >= 1) else 1 - accuracy
+        refused -= chance * passing
+        by_coin += passing / 2 ** len(grades)
+    taken = false_accepts(grades, gate)
+    assert false_refuse(grades, gate, accuracy) == pytest.approx(refused, abs=1e-9)
+    assert taken["random"] == pytest.approx(by_coin, abs=1e-9)
+    assert taken["all-relevant"] == pytest.approx(chance_to_pass([1] * len(grades), grades, gate))
+    assert taken["all-irrelevant"] == pytest.approx(chance_to_pass([0] * len(grades), grades, gate))
+
+
+def test_the_order_of_documents_does_not_matter():
+    """Only how many there are of each grade."""
+    assert false_accepts([2, 0, 1, 0], Gate()) == false_accepts([0, 0, 1, 2], Gate())
+
+
+def test_every_way_to_judge_is_there_once():
+    """(n0 + 1)(n1 + 1)(n2 + 1) of them, each with the orders compatible with it."""
+    found = ways((2, 1, 1), "printed")
+    assert len({way.relevant for way in found}) == len(found) == 12
+    assert {way.relevant: len(way.scores) for way in found}[0, 1, 1] == 2  # both orders above, one below
+    assert all(isnan(score) for way in ways((3, 0, 0), "printed") for score in way.scores)
+
+
+@pytest.mark.parametrize(
+    ("grades", "what"),
+    [
+        ([0] * (MOST + 1), "a gold set of 11 documents cannot be worked out: from 1 to 10 can"),
+        ([], "a gold set of 0 documents cannot be worked out"),
+        ([0, 3], "gold grade 3 is none of 0, 1, 2"),
+    ],
+)
+def test_what_cannot_be_worked_out_is_refused(grades, what):
+    """With the reason."""
+    with pytest.raises(UsageError, match=what):
+        false_refuse(grades, Gate(), 0.9)
+
+
+GRADES = st.lists(st.integers(0, 2), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(GRADES, st.floats(0, 0.9), st.floats(0.5, 1), st.sampled_from(["printed", "attainable"]))
+def test_the_wish_is_kept_and_nothing_higher_keeps_it(grades, wanted, accuracy, ndcg_of):
+    """The rates told are those of the gate, and a higher NDCG beside the same binary threshold breaks the wish."""
+    gate = Gate(ndcg_of=ndcg_of)
+    found = solve(grades, wanted, accuracy, gate)
+    solved = Gate(found.binary, found.ndcg, ndcg_of)
+    assert found.false_refuse == false_refuse(grades, solved, accuracy) <= wanted + 1e-9
+    assert found.false_accept == false_accepts(grades, solved)
+    assert found.binary <= gate.binary
+    counts = tuple(grades.count(grade) for grade in (0, 1, 2))
+    scores = {score for way in ways(counts, ndcg_of) for score in way.scores}
+    higher = [score for score in scores if score > found.ndcg + 1e-3]
+    assert all(false_refuse(grades, Gate(found.binary, score, ndcg_of), accuracy) > wanted for score in higher)
+    if found.binary < gate.binary:
+        assert false_refuse(grades, Gate(gate.binary, 0.0, ndcg_of), accuracy) > wanted
+
+
+def test_the_binary_threshold_stays_where_it_may():
+    """A judge right 95 % of the time is refused in 6 % of cases by the printed gate: 10 % leave room for the ranks."""
+    found = solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate())
+    assert found.binary == 0.85
+    assert found.ndcg > 0.62
+    assert found.false_refuse <= 0.1
+    assert false_refuse([0, 0, 1, 2, 2], Gate(ndcg=found.ndcg + 0.001), 0.95) > 0.1
+
+
+def test_the_binary_threshold_goes_down_where_it_must():
+    """A judge right 85 % of the time is refused more often than 1 in 10 by .85 alone."""
+    found = solve([0, 0, 1, 2, 2], 0.1, 0.85, Gate())
+    assert found.binary == 0.7666  # 46 of 60 points, cut
+    assert found.false_refuse <= 0.1
+
+
+def test_thresholds_for_several_sets_keep_the_wish_on_each():
+    """And tell the worst that happens on any."""
+    sets = [[0, 0, 1, 2, 2], [0, 2, 2, 2, 2], [0, 0, 0, 0, 1]]
+    found = solve_sets(sets, 0.1, 0.95, Gate())
+    rates = [false_refuse(grades, Gate(found.binary, found.ndcg), 0.95) for grades in sets]
+    assert max(rates) == found.false_refuse <= 0.1
+    assert found.binary == min(solve(grades, 0.1, 0.95, Gate()).binary for grades in sets)
+
+
+def test_the_frontier_trades_one_threshold_for_the_other():
+    """Binary falls, NDCG does not; every row keeps the wish, and the first has the strictest binary threshold."""
+    rows = frontier([0, 0, 1, 2, 2], 0.1, 0.85, Gate())
+    assert [row.binary for row in rows] == sorted((row.binary for row in rows), reverse=True)
+    assert [row.ndcg for row in rows] == sorted(row.ndcg for row in rows)
+    assert all(row.false_refuse <= 0.1 for row in rows)
+    assert rows[0] == solve([0, 0, 1, 2, 2], 0.1, 0.85, Gate())
+
+
+@pytest.mark.parametrize(("wanted", "accuracy"), [(1.0, 0.9), (-0.1, 0.9), (0.1, 0.0), (0.1, 1.1)])
+def test_what_cannot_be_wished_is_refused(wanted, accuracy):
+    """With the limits."""
+    with pytest.raises(UsageError, match="the rate is from 0 to below 1, the accuracy above 0 and at most 1"):
+        solve([0, 1], wanted, accuracy, Gate())
+
+
+def test_no_gold_set_has_no_thresholds():
+    """Said rather than a minimum of nothing."""
+    with pytest.raises(UsageError, match="there is no gold set to solve the thresholds for"):
+        solve_sets([], 0.1, 0.9, Gate())

@@ -1,0 +1,133 @@
+import sqlite3
+
+import pytest
+
+from adjudge.studio.desk.commands import change_standing, import_judgments
+from adjudge.studio.desk.imports import Given
+from adjudge.studio.record.audit import CHECKS, Link, broken, digest, linked, wrong
+from adjudge.studio.work.commands import submit
+
+
+def chain(length):
+    """Return a chain of entries."""
+    last, rows = Link(), []
+    for n in range(length):
+        rows.append(linked(last, float(n), "ann", f"deed {n}", {"n": n, "ü": "ß"}))
+        last = Link(rows[-1]["id"], rows[-1]["hash"])
+    return rows
+
+
+def test_a_chain_holds():
+    """Entries as they were written follow from one another."""
+    assert broken(chain(5)) is None
+    assert broken([]) is None
+
+
+@pytest.mark.parametrize("field", ["at", "who", "what", "detail"])
+def test_a_changed_entry_shows(field):
+    """Whatever is changed in an entry, that entry no longer fits."""
+    rows = chain(5)
+    rows[2] = {**rows[2], field: 99.0 if field == "at" else "{}"}
+    assert broken(rows) == 3
+
+
+def test_a_changed_entry_with_its_hash_shows_in_the_next():
+    """Who makes the hash anew has to make all later ones anew."""
+    rows = chain(5)
+    rows[2] = {**rows[2], "who": "eve"}
+    rows[2]["hash"] = digest(rows[2])
+    assert broken(rows) == 4
+
+
+def test_a_missing_entry_shows():
+    """An entry that was taken away leaves a gap, even the first."""
+    rows = chain(5)
+    assert broken(rows[:2] + rows[3:]) == 3
+    assert broken(rows[1:]) == 1
+
+
+FREE = "[qualification]\nrequired = false\n"
+
+
+@pytest.fixture
+def worked(file_crowd):
+    """Return a campaign with accepted work, in a file that a test may tamper with."""
+    made = file_crowd(FREE)
+    people = [made.person(name) for name in ("ann", "bob", "cid", "dan")]
+    lea = made.person("lea", "lead")
+    held = [made.through(who, right=n != 2) for n, who in enumerate(people[:3])]
+    made.do(submit, people[0], held[0].token)
+    made.open_work(people[3])
+    made.do(change_standing, lea, people[3], "excluded", "copies")
+    made.do(import_judgments, lea, [Given(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv")
+    return made
+
+
+def tampered(made, *statements):
+    """Return what is found after somebody changed the file, triggers or not."""
+    with sqlite3.connect(made.folder / "studio.db") as file:
+        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            file.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            file.execute(statement)
+    with made.store.reading() as connection:
+        return wrong(connection, made.campaign)
+
+
+def test_nothing_is_wrong(crowd):
+    """A campaign as the studio made it has nothing wrong, on either database."""
+    made = crowd(FREE)
+    for name in ("ann", "bob"):
+        made.through(made.person(name))
+    with made.store.reading() as connection:
+        assert wrong(connection, made.campaign) == []
+
+
+def test_all_that_was_done_is_vouched_for(worked):
+    """Work passed, returned, submitted and taken back, and an import: nothing is wrong."""
+    with worked.store.reading() as connection:
+        assert wrong(connection, worked.campaign) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE audit SET who = 'eve' WHERE id = 2", "audit log: entry 2"),
+        ("DELETE FROM audit WHERE id = 3", "audit log: entry 3"),
+        ("UPDATE judgments SET relevance = 1 - relevance WHERE id = 1", "its judgments are not those"),
+        ("DELETE FROM judgments WHERE id = 4", "its judgments are not those"),
+        ("DELETE FROM judgments WHERE assignment = 1", "the judgments that were accepted are gone"),
+        ("UPDATE outcomes SET outcome = 'passed' WHERE assignment = 3", "nobody is on record for the outcome passed"),
+        ("UPDATE outcomes SET outcome = 'approved' WHERE assignment = 3", "the outcome returned is gone"),
+        ("UPDATE outcomes SET failed = '' WHERE assignment = 3", "it did not fail what it is said to have failed"),
+        ("UPDATE outcomes SET code = 'ABCD' WHERE outcome = 'passed'", "its completion code is not the one"),
+        ("UPDATE outcomes SET code = 'AAAA' WHERE outcome = 'submitted'", "assignment 1: its completion code is not"),
+        ("DELETE FROM outcomes WHERE outcome = 'submitted'", "assignment 1: the outcome submitted is gone"),
+        ("DELETE FROM outcomes WHERE outcome = 'released'", "assignment 4: the outcome released is gone"),
+        ("UPDATE judgments SET relevance = 0 WHERE use = 'imported'", "import of judgments 61 to 63: its judgments"),
+        ("DELETE FROM judgments WHERE use = 'imported'", "the judgments that were accepted are gone"),
+        (
+            "INSERT INTO judgments SELECT id + 99, at, item, person + 9, NULL, 'imported', 1, 1, 9, '' FROM judgments",
+            "judgment 100: its judgments are not those that were accepted",
+        ),
+        ("UPDATE judgments SET item = 2, use = 'work', relevance = 1", "judged item 2 more than once"),
+        ("UPDATE sets SET name = 'gold-0-0', use = 'gold'", "was given the set gold-0-0 more than once"),
+    ],
+)
+def test_tampering_shows(worked, statement, told):
+    """Whatever is changed in the file is found and named."""
+    found = tampered(worked, "DROP INDEX judgments_once", statement)
+    assert any(told in sentence for sentence in found), found
+
+
+def test_items_beyond_what_was_asked_show(worked):
+    """An item with more judgments than redundancy is named."""
+    extra = "INSERT INTO judgments SELECT id + 1000, at, item, person + 10, NULL, 'work', 1, 1, 9, '' FROM judgments"
+    found = tampered(worked, extra, extra.replace("1000", "9000").replace("+ 10", "+ 20"))
+    assert any("judgments, 3 were asked for" in sentence for sentence in found), found
+
+
+def test_every_check_has_a_name():
+    """The command prints what was looked for."""
+    assert len(CHECKS) == 7
+    assert all(name and check.__doc__ for name, check in CHECKS.items())

@@ -1,0 +1,214 @@
+"""The campaign that ships."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from adjudge.errors import InputError, UsageError
+from adjudge.studio.campaign.campaign import FILES
+from adjudge.studio.campaign.settings_file import settings_text
+from adjudge.studio.demo import (
+    CROWD,
+    DONE,
+    KINDS,
+    SHARES,
+    SimulatedJudge,
+    demo_judges,
+    demo_truth,
+    grade_of,
+    make_demo,
+    simulate_demo,
+)
+from adjudge.studio.gates.designer import design
+from adjudge.studio.gates.gates import problems, work_verdict
+from adjudge.studio.record import schema as s
+from adjudge.studio.record.audit import wrong
+from adjudge.studio.record.backup import reading_campaign
+from adjudge.studio.settings import Gate, Settings
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Return the demo, copied to a folder."""
+    return make_demo(tmp_path_factory.mktemp("demos") / "demo")
+
+
+def test_it_is_a_campaign_without_warnings(demo):
+    """With the paper's numbers, and nothing in its folder but a campaign's files."""
+    assert demo.warnings == ()
+    assert sorted(path.name for path in demo.folder.iterdir()) == sorted(FILES)
+    assert (demo.settings.assignment, demo.settings.gate) == (Settings().assignment, Settings().gate)
+    assert (demo.settings.qualification, demo.settings.redundancy) == (Settings().qualification, Settings().redundancy)
+
+
+def test_its_settings_are_written_as_new_ones_are(demo):
+    """With the comments of today; where this fails, write what ``settings_text`` gives."""
+    assert (demo.folder / "campaign.toml").read_text(encoding="utf8") == settings_text(demo.settings)
+
+
+def test_there_is_enough_of_it(demo):
+    """Topics, documents, and sets of every use; ordinary pairs fill sets."""
+    assert len(demo.topics) >= 6
+    assert all(topic.description and topic.narrative for topic in demo.topics.values())
+    uses = Counter(one.use for one in demo.sets)
+    assert (uses["qualification"], uses["monitoring"]) == (4, 2)
+    assert {one.topic for one in demo.sets if one.use == "gold"} == set(demo.topics)
+    assert all(count >= 10 and count % 5 == 0 for count in Counter(topic for topic, _ in demo.pool).values())
+
+
+def test_documents_are_short_texts(demo):
+    """Of 60 to 150 words, some of them pages with lists and tables."""
+    kinds = Counter()
+    for name in demo.documents:
+        document = demo.documents.document(name)
+        assert 60 <= len(re.sub("<[^>]+>", " ", document.content).split()) <= 150, name
+        kinds[document.kind] += 1
+        kinds.update(tag for tag in ("<table>", "<li>") if tag in document.content)
+    assert kinds["text"] > kinds["html"] >= 8
+    assert kinds["<table>"] >= 3
+    assert kinds["<li>"] >= 3
+
+
+def test_gold_is_explained_and_can_be_passed(demo):
+    """Every grade has a reason, and of no gold set the designer warns."""
+    assert all(gold.reason for gold in demo.gold.values())
+    for one in demo.sets:
+        if one.use == "gold":
+            found = design([demo.gold[one.topic, name].grade for name in one.documents], demo.settings.gate)
+            assert (found.feasible, found.warnings) == (True, ())
+        if one.use == "qualification":
+            assert sum((one.topic, name) in demo.gold for name in one.documents) == 1
+
+
+def test_the_truth_is_known_of_every_pair(demo):
+    """For simulated judges; gold says the same."""
+    truth = demo_truth()
+    fixed = {(one.topic, name) for one in demo.sets for name in one.documents}
+    assert set(truth) == set(demo.pool) | fixed
+    assert all(truth[pair] == gold.grade for pair, gold in demo.gold.items())
+
+
+def test_it_overwrites_nothing(demo):
+    """Unless it is told to."""
+    with pytest.raises(InputError):
+        make_demo(demo.folder)
+    assert make_demo(demo.folder, force=True).pool == demo.pool
+
+
+def test_the_demo_is_alive(tmp_path):
+    """Judges have qualified, worked, passed, been returned and contested; nothing is wrong; there is work left."""
+    campaign = make_demo(tmp_path / "demo")
+    judgments = simulate_demo(tmp_path / "demo", seed=3)
+    assert DONE * 3 * len(campaign.pool) <= judgments < 3 * len(campaign.pool)
+    with reading_campaign(tmp_path / "demo") as (loaded, connection):
+        assert wrong(connection, loaded) == []
+        ended = {row.outcome for row in connection.execute(select(s.outcomes.c.outcome).distinct())}
+        assert {"passed", "returned", "submitted"} <= ended
+        assert connection.scalar(select(func.count()).select_from(s.contests)) > 0
+        assert connection.scalar(select(func.min(s.judgments.c.at))) < connection.scalar(
+            select(func.max(s.judgments.c.at))
+        )
+
+
+def test_the_same_seed_is_the_same_work(tmp_path):
+    """Simulated work repeats."""
+    counts = []
+    for name in ("a", "b"):
+        make_demo(tmp_path / name)
+        counts.append(simulate_demo(tmp_path / name, seed=1))
+    assert counts[0] == counts[1]
+
+
+def judge(kind, accuracy=0.9, seed=0):
+    """Return a judge."""
+    return SimulatedJudge("ann", accuracy, kind, np.random.default_rng(seed))
+
+
+def share_right(judge, grade, sets=400):
+    """Return how often a judge is right about documents of a grade."""
+    said = [answer.relevance == (grade >= 1) for _ in range(sets) for answer in judge.answers([grade] * 5)]
+    return sum(said) / len(said)
+
+
+@given(st.sampled_from(list(KINDS)), st.lists(st.integers(0, 2), min_size=1, max_size=8), st.integers(0, 99))
+def test_every_judge_answers_compatibly(kind, grades, seed):
+    """Whatever the set."""
+    answers = judge(kind, seed=seed).answers(grades)
+    assert problems(answers) == []
+    assert all(answer.seconds >= KINDS[kind].least for answer in answers)
+
+
+def test_good_judges_are_right_as_often_as_they_should():
+    """About both kinds of documents."""
+    assert share_right(judge("good"), 0) == pytest.approx(0.9, abs=0.03)
+    assert share_right(judge("good"), 2) == pytest.approx(0.9, abs=0.03)
+
+
+def test_lenient_judges_err_one_way_and_spammers_both():
+    """As their names say."""
+    assert share_right(judge("lenient"), 0) == pytest.approx(0.6, abs=0.04)
+    assert share_right(judge("lenient"), 1) == pytest.approx(0.9, abs=0.03)
+    assert share_right(judge("spammer"), 0) == pytest.approx(0.5, abs=0.04)
+
+
+def test_drifting_judges_get_worse():
+    """From set to set, down to a coin."""
+    found = judge("drifting")
+    first = share_right(found, 1, sets=5)
+    assert found.chance(1) < 0.9
+    share_right(found, 1, sets=60)
+    assert found.chance(1) == 0.5 < first
+
+
+def test_the_gate_tells_good_judges_from_spammers():
+    """On a set that discriminates, most of the time."""
+    grades = [0, 0, 1, 1, 2]
+
+    def passing(kind, accuracy):
+        found = judge(kind, accuracy)
+        sets = [found.answers(grades) for _ in range(200)]
+        return np.mean([work_verdict([(said, grades)], [a.seconds for a in said], Gate()).passed for said in sets])
+
+    assert passing("good", 0.95) > 0.9
+    assert passing("spammer", 0.5) < 0.2
+
+
+def test_good_judges_rank_by_relevance_and_careless_ones_do_not():
+    """Among what they call relevant, the better document comes first more often than not."""
+
+    def first(kind):
+        found = judge(kind, accuracy=1.0)
+        return np.mean([found.answers([1, 2])[1].rank == 1 for _ in range(300)])
+
+    assert first("good") > 0.8
+    assert 0.4 < first("careless") < 0.6
+
+
+def test_another_kind_is_refused():
+    """With those there are."""
+    with pytest.raises(UsageError, match="kind 'lazy' of a simulated judge is not one of 'good', 'careless'"):
+        judge("lazy")
+
+
+def test_the_demo_has_all_kinds_and_each_judge_a_stream_of_her_own():
+    """The same for the same rng."""
+    made = demo_judges(np.random.default_rng(1))
+    assert {found.kind for found in made} == set(KINDS)
+    assert len({found.name for found in made}) == len(CROWD)
+    again = demo_judges(np.random.default_rng(1))
+    assert [one.answers([0, 1, 2, 0, 1]) for one in made] == [one.answers([0, 1, 2, 0, 1]) for one in again]
+
+
+def test_a_pair_without_truth_has_a_grade_by_its_name():
+    """Always the same, and grades in their shares; a given truth counts."""
+    pairs = [("t", f"d{n}") for n in range(3_000)]
+    found = [grade_of(pair, {}) for pair in pairs]
+    assert found == [grade_of(pair, {}) for pair in pairs]
+    shares = Counter(found)
+    assert [shares[grade] / 3_000 for grade in (0, 1, 2)] == pytest.approx(SHARES, abs=0.04)
+    assert grade_of(("t", "d"), {("t", "d"): 2}) == 2

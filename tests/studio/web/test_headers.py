@@ -1,0 +1,167 @@
+import asyncio
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel
+
+from adjudge.studio.web.headers import Headers, framers, page_policy
+
+HOSTS = ["www.mturk.com", "workersandbox.mturk.com"]
+
+
+class Word(BaseModel):
+    """A body of JSON."""
+
+    word: str
+
+
+@pytest.fixture
+def app():
+    """Return a small application behind the middleware."""
+    app = FastAPI()
+
+    @app.get("/{path:path}")
+    async def page(path: str):
+        headers = {"Content-Security-Policy": "sandbox"} if path.startswith("documents") else {}
+        return HTMLResponse("<p>page", headers={"Cache-Control": "private, max-age=9", **headers})
+
+    @app.post("/json")
+    async def posted(word: Word):
+        return {"letters": len(word.word)}
+
+    @app.post("/import")
+    async def taken(request: Request):
+        return {"bytes": len(await request.body())}
+
+    app.add_middleware(Headers, mturk_hosts=HOSTS, most_bytes=1_000, larger={"/import": 5_000})
+    return app
+
+
+@pytest.fixture
+def ask(app):
+    """Return a function that asks the application."""
+
+    def ask(method, path, scheme="http", **more):
+        async def asked():
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://studio") as client:
+                return await client.request(method, path, **more)
+
+        return asyncio.run(asked())
+
+    return ask
+
+
+def test_pages_run_our_own_only_and_are_kept_by_nobody(ask):
+    """The policy of the contract, word by word."""
+    headers = ask("GET", "/desk").headers
+    assert headers["content-security-policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert "camera=()" in headers["permissions-policy"]
+    assert "strict-transport-security" not in headers
+
+
+def test_over_tls_browsers_stay_with_it(ask):
+    """For a year."""
+    assert ask("GET", "/desk", "https").headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_documents_keep_their_own_policy(ask):
+    """And may be kept by the browser, as static files may."""
+    headers = ask("GET", "/documents/x/0").headers
+    assert headers["content-security-policy"] == "sandbox"
+    assert headers["cache-control"] == "private, max-age=9"
+    assert "x-frame-options" not in headers
+    assert ask("GET", "/static/judge.js").headers["cache-control"] == "private, max-age=9"
+
+
+def test_a_crowds_page_may_be_framed_and_sent_by_its_platform_only(ask):
+    """No other page is; and without hosts that one is not, either."""
+    headers = ask("GET", "/crowd/mturk?assignmentId=x").headers
+    policy = headers["content-security-policy"]
+    assert "form-action 'self' https://www.mturk.com https://workersandbox.mturk.com;" in policy
+    framed = "frame-ancestors https://www.mturk.com https://workersandbox.mturk.com https://worker.mturk.com"
+    assert policy.endswith(framed)
+    assert "x-frame-options" not in headers
+    assert "mturk" not in ask("GET", "/crowd/mturk/more").headers["content-security-policy"]
+    assert page_policy(framers([])).endswith("frame-ancestors 'none'")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({}, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://studio"}, 403),
+        ({"Origin": "http://studio"}, 200),
+        ({"Origin": "https://STUDIO"}, 200),
+        ({"Origin": "http://studio.evil.example"}, 403),
+        ({"Origin": "http://studio:81"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Authorization": "Bearer x"}, 200),
+    ],
+)
+def test_other_sites_change_nothing(ask, sent, status):
+    """By a cookie, that is: who shows a token was not sent by a browser on its own."""
+    answer = ask("POST", "/json", json={"word": "abc"}, headers=sent)
+    assert answer.status_code == status
+    assert "content-security-policy" in answer.headers
+
+
+def test_other_sites_may_link_here(ask):
+    """Reading is no change."""
+    assert ask("GET", "/desk", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read(ask):
+    """With what can be sent, and the headers of every answer."""
+    answer = ask("POST", "/json", json={"word": "a" * 1_000})
+    assert answer.status_code == 413
+    assert answer.json() == {
+        "error": "This is too large: at most 1,000 bytes can be sent at once.",
+        "code": "too large",
+    }
+    assert answer.headers["cache-control"] == "no-store"
+    assert ask("POST", "/json", json={"word": "a" * 900}).json() == {"letters": 900}
+
+
+@pytest.mark.parametrize("path", ["/json", "/import"])
+def test_a_body_in_pieces_is_counted(ask, path):
+    """However the application reads it, and whatever it makes of a body that breaks off."""
+
+    async def pieces():
+        yield b'{"word": "'
+        for _ in range(60):
+            yield b"a" * 100
+        yield b'"}'
+
+    assert ask("POST", path, content=pieces(), headers={"Content-Type": "application/json"}).status_code == 413
+
+
+def test_some_paths_take_more(ask):
+    """Where whole files are sent."""
+    assert ask("POST", "/import", content=b"a" * 4_000).json() == {"bytes": 4_000}
+    assert ask("POST", "/import", content=b"a" * 6_000).status_code == 413
+
+
+def test_what_is_not_http_passes():
+    """The application's beginning and end are its own."""
+    seen = []
+
+    async def inner(scope, receive, send):
+        seen.append(scope["type"])
+
+    asyncio.run(Headers(inner)({"type": "lifespan"}, None, None))
+    assert seen == ["lifespan"]

@@ -1,0 +1,147 @@
+"""Pages from templates: whose language, and nothing that was typed is markup."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import adjudge.studio.web
+from adjudge.studio.web.render import LANGUAGES, filled, page, preferred, text, words
+
+
+def asking(accepted="", usual="en", name="Trees"):
+    """Return a request that a browser of some languages sends to a campaign of another."""
+    about = SimpleNamespace(language=usual, name=name)
+    studio = SimpleNamespace(campaign=SimpleNamespace(settings=SimpleNamespace(campaign=about)))
+    app = SimpleNamespace(state=SimpleNamespace(studio=studio))
+    return SimpleNamespace(app=app, headers={"accept-language": accepted})
+
+
+@pytest.mark.parametrize(
+    ("accepted", "usual", "language"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.5", "en", "de"),
+        ("fr,en;q=0.5,de;q=0.4", "de", "en"),
+        ("EN-gb", "de", "en"),
+        ("fr", "de", "de"),
+        ("", "de", "de"),
+        (";;,,", "en", "en"),
+    ],
+)
+def test_a_page_is_in_the_first_language_of_ours(accepted, usual, language):
+    """That a browser asks for; otherwise in the campaign's."""
+    assert preferred(asking(accepted), usual) == language
+    assert words(asking(accepted, usual)) == text(language)
+
+
+def test_a_person_has_a_language_whatever_the_browser_says():
+    """The language of an account is the account's."""
+    answer = page(asking("en"), "sign_in.html", language="de")
+    assert b'<html lang="de">' in answer.body
+    assert text("de")["sign_in"].encode() in answer.body
+
+
+def test_what_was_typed_is_text():
+    """Names of campaigns and of people are written as they are, and are no markup."""
+    answer = page(asking(name="<i>Trees"), "sign_in.html", 401, name='"><script>x()</script>', errors={"": "no"})
+    assert answer.status_code == 401
+    assert b"<script>x()" not in answer.body
+    assert b"<i>" not in answer.body
+    assert b"&lt;i&gt;Trees" in answer.body
+
+
+def test_a_page_that_asks_for_nothing_carries_no_secret():
+    """Only who is signed in gets the page's word, or a session."""
+    body = page(asking(), "sign_in.html").body
+    assert b'name="csrf"' not in body
+    assert b'name="session"' not in body
+
+
+ROOM = Path(adjudge.studio.web.__file__).parent
+PAGES = sorted((ROOM / "pages").glob("*.html"))
+SCRIPTS = sorted((ROOM / "static" / "judge").glob("*.js"))
+DOORS = [ROOM.parent / "entry" / "access.py", ROOM.parent / "work" / "commands_people.py"]
+IN_PAGE = re.compile(r'texts\["(\w+)"\]')
+IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
+IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')
+BRACES = re.compile(r"\{(\w+)\}")
+
+
+def used():
+    """Return every key that a page, a script or a refusal at the door asks for, and who does."""
+    asked = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
+    asked += [(IN_REFUSAL, module) for module in DOORS]
+    return {(key, path.name) for pattern, path in asked for key in pattern.findall(path.read_text(encoding="utf-8"))}
+
+
+def names(words):
+    """Return the names that a text wants filled in, form by form."""
+    return [sorted(set(BRACES.findall(form))) for form in words.split("|")]
+
+
+def test_there_are_two_languages():
+    """English is one of them."""
+    assert LANGUAGES == ("en", "de")
+
+
+def test_languages_have_the_same_keys():
+    """No text is missing in either, and none is empty."""
+    english, german = text("en"), text("de")
+    assert sorted(english) == sorted(german)
+    assert all(words.strip() for words in [*english.values(), *german.values()])
+
+
+def test_languages_fill_in_the_same_names():
+    """Each form of each text wants the same values, and there are as many forms."""
+    english, german = text("en"), text("de")
+    assert {key: names(english[key]) for key in english} == {key: names(german[key]) for key in german}
+
+
+def test_no_text_has_more_than_two_forms():
+    """One and many."""
+    assert all(words.count("|") <= 1 for language in LANGUAGES for words in text(language).values())
+
+
+def test_what_is_asked_for_exists():
+    """In pages and scripts alike."""
+    assert {pair for pair in used() if pair[0] not in text("en")} == set()
+
+
+def test_nothing_is_there_in_vain():
+    """Every key is asked for somewhere."""
+    assert set(text("en")) - {key for key, _ in used()} == set()
+
+
+def test_scripts_name_their_keys():
+    """A key that is put together at run time could not be checked, so there is none."""
+    calls = re.compile(r'(?<![\w.])t\((?!")')
+    assert [path.name for path in SCRIPTS if calls.search(path.read_text().replace("function t(", ""))] == []
+
+
+def test_an_unknown_language_is_english():
+    """A page without words helps nobody."""
+    assert text("tlh") == text("en")
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(1, "Offline: 1 change kept here"), (2, "Offline: 2 changes kept here"), (0, "Offline: 0 changes kept here")],
+)
+def test_the_form_fits_the_number(n, said):
+    """One is one, and all else many."""
+    assert filled(text("en")["offline"], n=n) == said
+
+
+def test_the_page_preloads_every_module():
+    """A module that is not named in the page costs a round trip more."""
+    listed = re.search(r"{% for name in \[(.*?)\]", (ROOM / "pages" / "judge.html").read_text(), re.S)
+    assert sorted(re.findall(r'"(\w+)"', listed[1])) == [path.stem for path in SCRIPTS if path.stem != "main"]
+
+
+def test_a_passed_qualification_asks_for_what_its_button_says():
+    """Nothing is to be submitted: the button goes on to the work."""
+    for language in LANGUAGES:
+        said = text(language)
+        assert said["go_on_work"].split()[-1].rstrip(".") in said["may_go_on"]
+        assert said["may_go_on_contest"].startswith(said["may_go_on"])

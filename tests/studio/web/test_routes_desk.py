@@ -1,0 +1,243 @@
+"""The lead's desk over HTTP: who may do what, and what the pages say."""
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from adjudge.studio.identity.access import Seal
+from adjudge.studio.studio import Studio
+from adjudge.studio.web.app import create_app
+from adjudge.studio.web.desk_page import DONE, NAVIGATION
+from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.work import commands
+
+PAGES = ("/desk", "/desk/live", "/desk/judges", "/desk/gold", "/desk/items", "/desk/data", "/desk/audit")
+
+
+class Site:
+    """A studio that answers in this process."""
+
+    def __init__(self, made):
+        self.made, self.studio = made, Studio(made.campaign, made.store, Seal(b"k" * 32))
+        self.app = create_app(self.studio)
+        self.made.store.start()
+
+    def ask(self, person, method, path, **more):
+        """Return the answer to one request of somebody, with the page's word against forgery."""
+
+        async def asking():
+            transport = httpx.ASGITransport(self.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+                if person is not None:
+                    epoch = self.studio.ledger.people[person].epoch
+                    session = self.studio.seal.session(person, epoch, 12, self.studio.now())
+                    client.cookies.set(COOKIE, session)
+                    client.headers["x-csrf"] = self.studio.seal.csrf(session)
+                return await client.request(method, path, **more)
+
+        with ThreadPoolExecutor(1) as thread:  # a browser of other tests has a loop in this one
+            return thread.submit(lambda: asyncio.run(asking())).result()
+
+    def look(self, path, person=None):
+        """Return a page as the lead sees it."""
+        return self.ask(person or self.made.lead, "GET", path)
+
+    def post(self, path, person=None, **form):
+        """Send a form as the lead."""
+        return self.ask(person or self.made.lead, "POST", path, data=form)
+
+
+@pytest.fixture
+def site(desk):
+    """Return the small campaign, served; with a reviewer, and a contest of bob's."""
+    desk.reviewer = desk.person("rex", "reviewer")
+    gold = next(one for one in desk.returned.sets if one.use == "gold")
+    desk.do(commands.contest, desk.bob, gold.token, 0, "<b>it is right</b>")
+    return Site(desk)
+
+
+def test_every_page_is_for_the_desk_alone(site):
+    """Leads and reviewers see it, judges are refused, strangers are asked to sign in."""
+    pages = (*PAGES, f"/desk/judges/{site.made.ann}", "/desk/items/1", "/desk/documents/1")
+    for path in pages:
+        assert site.look(path).status_code == 200, path
+        assert site.look(path, site.made.reviewer).status_code == 200, path
+        assert site.look(path, site.made.ann).status_code == 403, path
+        assert site.ask(None, "GET", path).headers["location"] == "/sign-in", path
+
+
+def test_reviewers_rule_and_change_nothing_else(site):
+    """Invitations, tokens, exports of people, standings and the campaign are the lead's."""
+    rex = site.made.reviewer
+    for path in ("/desk/people", "/desk/data/judgments", "/desk/data/task1", "/desk/data/everything", "/desk/prompts"):
+        assert site.look(path, rex).status_code == 403, path
+    posts = ("campaign", f"judges/{site.made.ann}/standing", "people/invite", "people/token", "people/token/1/revoke")
+    work = (f"assignments/{site.made.open.id}/release", f"assignments/{site.made.returned.id}/approve")
+    for path in (*posts, *work):
+        assert site.post(f"/desk/{path}", rex, reason="x", standing="paused").status_code == 403, path
+    assert site.ask(rex, "POST", "/desk/data", files={"file": b"x"}).status_code == 403
+    assert "/desk/people" not in site.look("/desk", rex).text
+    assert site.post("/desk/contests/1", rex, upheld="0").headers["location"] == "/desk/gold?done=rejected"
+
+
+def test_forms_need_the_pages_word(site):
+    """Without it, or with another session's, nothing is done."""
+    form = {"standing": "excluded", "reason": "x", "csrf": "forged"}
+    assert site.post(f"/desk/judges/{site.made.ann}/standing", **form).status_code == 403
+    assert not site.studio.ledger.people[site.made.ann].excluded
+
+
+def test_the_overview_says_how_it_goes(site):
+    """Progress, pay, what waits for a ruling; the live part alone is no whole page."""
+    page = site.look("/desk").text
+    assert "8 of 24 judgments" in page
+    assert "3.00 <small>USD</small>" in page
+    assert "1 contest of gold</a> waits for a ruling" in page
+    live = site.look("/desk/live").text
+    assert "8 of 24 judgments" in live
+    assert "<html" not in live
+
+
+def test_the_campaign_is_paused_and_goes_on(site):
+    """By a button, and the page says so."""
+    done = site.post("/desk/campaign", paused="1")
+    assert done.headers["location"] == "/desk?done=paused"
+    assert "The campaign is paused: judges finish" in site.look("/desk").text
+    assert DONE["paused"] in site.look("/desk?done=paused").text
+    site.post("/desk/campaign", paused="0")
+    assert site.studio.ledger.switches["paused"] == "0"
+
+
+def test_only_known_words_are_echoed(site):
+    """A link cannot make the desk say what it likes."""
+    assert "hacked" not in site.look("/desk?done=hacked").text
+
+
+def test_a_judge_is_excluded_with_a_reason(site):
+    """Without one it is refused in words; with one the page shows it."""
+    path = f"/desk/judges/{site.made.cid}"
+    assert "say why" in site.post(f"{path}/standing", standing="excluded", reason="").text
+    assert site.post(f"{path}/standing", standing="excluded", reason="<i>copies</i>").status_code == 303
+    page = site.look(path).text
+    assert "&lt;i&gt;copies&lt;/i&gt;" in page
+    assert "Reinstate" in page
+    assert site.look("/desk/judges/999").status_code == 404
+
+
+def test_assignments_are_taken_back_and_approved(site):
+    """From the judge's page; what is over or not there is refused."""
+    made = site.made
+    done = site.post(f"/desk/assignments/{made.open.id}/release")
+    assert done.headers["location"] == f"/desk/judges/{made.cid}?done=reassigned"
+    assert site.post(f"/desk/assignments/{made.open.id}/release").status_code == 409
+    done = site.post(f"/desk/assignments/{made.returned.id}/approve")
+    assert done.headers["location"] == f"/desk/judges/{made.bob}?done=approved"
+    assert site.post(f"/desk/assignments/{made.returned.id}/approve").status_code == 409
+    assert site.post("/desk/assignments/999/approve").status_code == 404
+
+
+def test_contests_are_shown_escaped_and_ruled_on(site):
+    """With what the judge said, what gold says, and what upholding would do."""
+    page = site.look("/desk/gold").text
+    assert "&lt;b&gt;it is right&lt;/b&gt;" in page
+    assert "without this document it would still be returned" in page
+    assert site.post("/desk/contests/1", upheld="1", reason="a slip").headers["location"] == "/desk/gold?done=upheld"
+    assert "a slip" in site.look("/desk/gold").text
+    assert site.post("/desk/contests/1", upheld="1").status_code == 409
+    assert site.post("/desk/contests/99", upheld="1").status_code == 404
+
+
+def test_documents_are_shown_as_judges_see_them(site):
+    """Sandboxed, with the item's page around them; what is not there is not found."""
+    answer = site.look("/desk/documents/1")
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    assert '<iframe sandbox title="' in site.look("/desk/items/1").text
+    for path in ("/desk/documents/0", "/desk/documents/999", "/desk/items/999"):
+        assert site.look(path).status_code == 404
+
+
+def test_invitations_make_links_that_work(site):
+    """The link is shown once, and opens the door; a bad one is refused in words."""
+    page = site.post("/desk/people/invite", role="reviewer", name="dora", days="3").text
+    link = re.search(r'value="http://studio(/join/[^"]+)"', page)[1]
+    assert site.ask(None, "GET", link).status_code == 200
+    assert link not in site.look("/desk/people").text
+    assert site.post("/desk/people/invite", role="judge", name="ann", days="3").status_code == 409
+    assert site.post("/desk/people/invite", role="judge", name="x", days="many").status_code == 422
+
+
+def test_tokens_open_the_api_until_they_are_revoked(site):
+    """For their scope alone; the text is shown once."""
+    page = site.post("/desk/people/token", name="nightly", scope=["read"]).text
+    token = re.search(r'value="(adj_[^"]+)"', page)[1]
+    bearer = {"Authorization": f"Bearer {token}"}
+    told = site.ask(None, "GET", "/api/live", headers=bearer).json()
+    assert (told["judged"], told["needed"], told["pay"]["earned"]) == (8, 24, 3.0)
+    assert site.ask(None, "GET", "/api/export/judgments", headers=bearer).status_code == 403
+    assert token not in site.look("/desk/people").text
+    assert site.post("/desk/people/token/1/revoke").headers["location"] == "/desk/people?done=revoked"
+    assert site.ask(None, "GET", "/api/live", headers=bearer).status_code == 401
+    assert site.ask(None, "GET", "/api/live").status_code == 401
+
+
+def test_the_audit_log_is_searched(site):
+    """By words, newest first; every way of the bar is a page."""
+    site.made.store.close()
+    assert "gold contested" in site.look("/desk/audit?find=contested").text
+    assert "assignment taken" not in site.look("/desk/audit?find=contested").text
+    for path, _, _ in NAVIGATION:
+        assert site.look(path).status_code == 200
+
+
+def test_the_audit_log_is_short_of_hashes_and_of_nothing(site):
+    """Twelve characters of a fingerprint, the whole of it on pointing; what is empty is not named."""
+    page = site.look("/desk/audit").text
+    assert re.search(r'<code title="([0-9a-f]{12})[0-9a-f]{52}">\1</code>', page)
+    assert not re.search(r">[^<]*[0-9a-f]{64}", page)
+    assert not re.search(r"\w: (;|</td>)", page)
+    assert "failed: binary time" in page
+
+
+def test_names_are_never_markup(fresh_desk):
+    """A judge who calls herself a script is shown as text on every page."""
+    fresh_desk.lead = fresh_desk.person("lea", "lead")
+    who = fresh_desk.person("<script>alert(1)</script>")
+    fresh_desk.work(who)
+    site = Site(fresh_desk)
+    for path in ("/desk", "/desk/judges", f"/desk/judges/{who}", "/desk/audit"):
+        page = site.look(path).text
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert" in page
+    fresh_desk.store.close()
+
+
+def test_numbers_beyond_every_row_are_refused_in_words(site):
+    """A page asked for with any number is a page or a refusal, never a fault."""
+    for number in (2**31, 2**63, 2**64, "9" * 5_000, "%C2%B2"):
+        for path in ("judges/{}", "items/{}", "documents/{}", "audit?before={}"):
+            assert site.look(f"/desk/{path.format(number)}").status_code in (404, 422), path
+        for path in ("judges/{}/standing", "assignments/{}/approve", "assignments/{}/release", "contests/{}"):
+            answer = site.post(f"/desk/{path.format(number)}", standing="reinstated", upheld="1")
+            assert answer.status_code in (404, 422), path
+        assert site.post(f"/desk/people/token/{number}/revoke").status_code in (404, 422)
+    assert site.post("/desk/people/invite", role="judge", name="x", days="\u00b2").status_code == 422
+
+
+def test_two_leads_who_approve_at_once_approve_once(site):
+    """One of them is told that it is done; the judge is paid once, also when the ledger has forgotten the work."""
+    made, path = site.made, f"/desk/assignments/{site.made.returned.id}/approve"
+    with ThreadPoolExecutor(2) as both:
+        answers = sorted(one.status_code for one in both.map(lambda _: site.post(path), range(2)))
+    assert answers == [303, 409]
+    assert site.studio.ledger.people[made.bob].passed == 1
+
+
+def test_a_judge_is_reinstated_as_they_were(site):
+    """By the button of their page."""
+    path = f"/desk/judges/{site.made.cid}"
+    site.post(f"{path}/standing", standing="paused", reason="wait")
+    assert site.post(f"{path}/standing", standing="reinstated").status_code == 303
+    assert site.studio.ledger.people[site.made.cid].standing == "new"

@@ -1,0 +1,105 @@
+"""What the judge's page asks for, and what it gets when it asks for something else."""
+
+import pytest
+
+from adjudge.studio.identity.access import USUAL
+
+
+@pytest.fixture
+def place(file_site):
+    """Return a studio with two judges."""
+    place = file_site()
+    place.ann, place.bob = place.made.person("ann"), place.made.person("bob")
+    return place
+
+
+def taken(place, person):
+    """Return the assignment that somebody takes."""
+    return place.ask("POST", "/api/assignment", person, json={}).json()
+
+
+def answer(key, **more):
+    """Return an answer as a page sends it."""
+    return {"key": key, "slot": 0, "relevance": 1, "told": True, "rank": 1, "seconds": 3.0, "comment": "", **more}
+
+
+def saved(place, person, token, *answers):
+    """Return what is said of answers to a set."""
+    return place.ask("POST", "/api/answers", person, json={"set": token, "answers": list(answers)})
+
+
+def test_an_answer_that_is_sent_twice_is_saved_once(place):
+    """A page that did not hear the acknowledgement sends again; the later state holds."""
+    token = taken(place, place.ann)["set"]["token"]
+    for _ in range(2):
+        assert saved(place, place.ann, token, answer("a")).json()["saved"] == ["a"]
+    assert saved(place, place.ann, token, answer("b", relevance=0)).json()["saved"] == ["b"]
+    now = place.ask("GET", "/api/state", place.ann).json()["assignment"]["set"]["documents"][0]
+    assert (now["relevance"], now["rank"]) == (0, 1)
+
+
+def test_nobody_answers_for_another(place):
+    """Bob gets neither at ann's set nor at her assignment nor at her review."""
+    held = taken(place, place.ann)
+    token = held["set"]["token"]
+    for path, body in (
+        ("/api/answers", {"set": token, "answers": [answer("a")]}),
+        ("/api/finish", {"set": token, "answers": [answer("a")]}),
+        ("/api/release", {"assignment": held["token"]}),
+        ("/api/submit", {"assignment": held["token"]}),
+    ):
+        assert place.ask("POST", path, place.bob, json=body).status_code in (403, 404, 410), path
+    assert place.ask("GET", f"/api/review/{held['token']}", place.bob).status_code in (403, 404, 410)
+    assert place.ask("GET", "/api/state", place.ann).json()["assignment"]["token"] == held["token"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"slot": 100},
+        {"slot": -1},
+        {"slot": "0"},
+        {"relevance": 2},
+        {"rank": 0},
+        {"seconds": -1},
+        {"seconds": 1e9},
+        {"comment": "x" * 2_001},
+        {"key": ""},
+        {"grade": 1},
+    ],
+)
+def test_an_answer_is_what_it_should_be_or_nothing(place, wrong):
+    """What is out of bounds is refused with its place, and nothing of the request is saved."""
+    token = taken(place, place.ann)["set"]["token"]
+    refused = saved(place, place.ann, token, answer("right", slot=1), answer("a") | wrong)
+    assert refused.status_code == 422
+    assert refused.json()["error"].startswith("answers.1.")
+    documents = place.ask("GET", "/api/state", place.ann).json()["assignment"]["set"]["documents"]
+    assert [one["told"] for one in documents] == [False] * len(documents)
+
+
+def test_who_gives_up_can_begin_anew(place):
+    """What was given up is over, and another assignment is to be had."""
+    held = taken(place, place.ann)
+    assert place.ask("POST", "/api/release", place.ann, json={"assignment": held["token"]}).status_code == 200
+    assert saved(place, place.ann, held["set"]["token"], answer("late")).status_code == 410
+    assert taken(place, place.ann)["token"] != held["token"]
+
+
+def test_a_document_is_shown_at_a_rate(place):
+    """One set's documents are not asked for endlessly; another's are not held up by that."""
+    ours, theirs = (taken(place, who)["set"]["documents"][0]["url"] for who in (place.ann, place.bob))
+
+    async def way():
+        async with place.client() as client:
+            return [(await client.get(ours)).status_code for _ in range(USUAL["document"][0] + 1)]
+
+    *shown, last = place.run(way())
+    assert (set(shown), last) == ({200}, 429)
+    assert place.ask("GET", theirs).status_code == 200
+
+
+def test_an_endless_search_is_cut(place):
+    """Words to find are as long as words, not as long as a book."""
+    url = taken(place, place.ann)["set"]["documents"][0]["url"]
+    assert place.ask("GET", f"{url}/matches", params={"find": "x" * 5_000}).json() == {"matches": 0}
