@@ -1,0 +1,5 @@
+"""A small fit with draws, shared with the tests of studies."""
+
+from tests.studies.conftest import relevance, topics
+
+__all__ = ["relevance", "topics"]
