@@ -24,7 +24,7 @@ from adjudge.errors import AdjudgeError, InputError, UsageError
 from adjudge.inference.fit import AUTO
 from adjudge.inference.result import UNSETTLED
 from adjudge.inference.select import takes
-from adjudge.report.drawing import COLOURS, INK, drawing, plotted, rendered
+from adjudge.reports.drawing import COLOURS, INK, drawing, plotted, rendered
 from studies.calibration_cells import (
     BY_GOLD,
     JUDGMENTS,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.report.drawing import COLOURS, SHAPES, drawing, rendered
+from adjudge.reports.drawing import COLOURS, SHAPES, drawing, rendered
 from studies.outcome import RUNS, Asked, Shown
 from studies.side_by_side import side_by_side
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adjudge.report.drawing import COLOURS, SHAPES, drawing, rendered
+from adjudge.reports.drawing import COLOURS, SHAPES, drawing, rendered
 from studies.studies import SURE, Found, Panel, Result
 
 ALIKE, APART, MEANS = "best, or not told apart from it", f"told apart from the best (p < {SURE:g})", "mean over sets"

@@ -10,7 +10,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
-from adjudge.report.figure_relevance import ITEMS, OF_EACH, figures, populations, trend
+from adjudge.reports.figure_relevance import ITEMS, OF_EACH, figures, populations, trend
 from studies.figures import svg
 from studies.page import Held, Page, against_the_paper, section, table, verdict, where
 from studies.set_tables import TINY
@@ -48,8 +48,8 @@ PLACES = (
     ("the model", "models/relevance.py", "tests/models/test_gibbs.py"),
     ("drawing populations", "kernels/population.py", "tests/kernels/test_population.py"),
     ("task 2's run", "models/trec.py", "tests/models/test_trec.py"),
-    ("the study", "report/trec2011.py", "tests/report/test_trec2011.py"),
-    ("figures 1 to 4", "report/figure_relevance.py", "tests/report/test_figure_relevance.py"),
+    ("the study", "report/trec2011.py", "tests/reports/test_trec2011.py"),
+    ("figures 1 to 4", "report/figure_relevance.py", "tests/reports/test_figure_relevance.py"),
     ("probabilistic scoring (section 9)", "score/probabilities.py", "tests/papers/test_000_scoring.py"),
 )
 CAPTIONS: Mapping[int, str] = {

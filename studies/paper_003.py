@@ -49,8 +49,8 @@ PLACES = (
     ("Dawid-Skene, SingleConfusion, HybridConfusion", "models/confusion.py", "tests/models/test_confusion.py"),
     ("Gibbs sampling", "models/gibbs.py", "tests/models/test_gibbs.py"),
     ("the crowds of section 3", "judgments/designs.py", "tests/judgments/test_designs.py"),
-    ("section 3", "report/spectrum.py", "tests/report/test_spectrum.py"),
-    ("section 4", "report/memory.py", "tests/report/test_memory.py"),
+    ("section 3", "report/spectrum.py", "tests/reports/test_spectrum.py"),
+    ("section 4", "report/memory.py", "tests/reports/test_memory.py"),
 )
 
 

@@ -100,7 +100,7 @@ class Relevance:
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
         """Return task 2's run of every reading, the paper's figures, and the figure of scores."""
-        from adjudge.report import figure_relevance
+        from adjudge.reports import figure_relevance
 
         runs = {f"_{name.replace(' ', '_')}.run": _as_run(known) for name, known in self.fits.items()}
         drawn = figure_relevance.figures(self) if set(self.fits) == set(READINGS) else {}

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from adjudge.metrics.labels import Scores, scores
     from adjudge.metrics.run_scores import RunScores, score_runs
     from adjudge.models.ranking.rank import Ranking, rank
-    from adjudge.report.case import Case, case_of
-    from adjudge.report.document import document
-    from adjudge.report.gallery import chart
+    from adjudge.reports.case import Case, case_of
+    from adjudge.reports.document import document
+    from adjudge.reports.gallery import chart
 
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
@@ -84,9 +84,9 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.inference.registry": ("MODELS",),
     "adjudge.inference.save": ("load",),
     "adjudge.inference.update": ("update",),
-    "adjudge.report.case": ("Case", "case_of"),
-    "adjudge.report.document": ("document",),
-    "adjudge.report.gallery": ("chart",),
+    "adjudge.reports.case": ("Case", "case_of"),
+    "adjudge.reports.document": ("document",),
+    "adjudge.reports.gallery": ("chart",),
     "adjudge.metrics.agreement": ("Agreement", "agreement"),
     "adjudge.metrics.compare": ("Comparison", "compare"),
     "adjudge.metrics.labels": ("Scores", "scores"),

@@ -73,8 +73,8 @@ paper holds it against GLAD, whose label it compares with the rounded value, and
             ("the algorithm, from all four starts", "models/ordinal.py", "tests/papers/test_001_ordinal.py"),
             ("mean, median, trimmed mean", "models/average.py", "tests/models/test_average.py"),
             ("GLAD", "models/glad.py", "tests/models/test_glad.py"),
-            ("errors of values, who is closest", "report/measures.py", "tests/report/test_measures.py"),
-            ("the study", "report/studies.py", "tests/report/test_studies.py"),
+            ("errors of values, who is closest", "report/measures.py", "tests/reports/test_measures.py"),
+            ("the study", "report/studies.py", "tests/reports/test_studies.py"),
         ),
     ),
     Page(
@@ -102,8 +102,8 @@ model*: an item has a degree of relevance between 0 and 1, a judge sees it throu
         (
             ("vote weights", "models/voteweight.py", "tests/papers/test_002_vote_weight.py"),
             ("the Gaussian model", "models/gaussian.py", "tests/models/test_gaussian.py"),
-            ("F1, log loss, area under the ROC curve", "report/measures.py", "tests/report/test_measures.py"),
-            ("the study", "report/studies.py", "tests/report/test_studies.py"),
+            ("F1, log loss, area under the ROC curve", "report/measures.py", "tests/reports/test_measures.py"),
+            ("the study", "report/studies.py", "tests/reports/test_studies.py"),
         ),
     ),
 )

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.report.case import case_of
-from adjudge.report.document import document
-from adjudge.report.gallery import FIGURES
+from adjudge.reports.case import case_of
+from adjudge.reports.document import document
+from adjudge.reports.gallery import FIGURES
 
 WIDTHS = {"desktop": 1_200, "phone": 360}
 

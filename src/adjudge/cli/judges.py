@@ -87,7 +87,7 @@ def judges(
     from adjudge.diagnostics.second_looks import second_looks
     from adjudge.errors import UsageError, quoted
     from adjudge.inference.save import load
-    from adjudge.report.case import case_of
+    from adjudge.reports.case import case_of
 
     if sort not in SORTS:
         raise UsageError(f"sort {sort!r} is not one of {quoted(SORTS)}")

@@ -55,9 +55,9 @@ def report(
     from adjudge.cli.show import Doing
     from adjudge.data.write import write_file, write_whole
     from adjudge.inference.save import load
-    from adjudge.report.case import case_of
-    from adjudge.report.document import document
-    from adjudge.report.gallery import figure_files
+    from adjudge.reports.case import case_of
+    from adjudge.reports.document import document
+    from adjudge.reports.gallery import figure_files
 
     found = load(fit)
     before = None if earlier is None else load(earlier)

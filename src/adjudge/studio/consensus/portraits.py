@@ -24,7 +24,7 @@ MOST = 20  # items to look at, for each reason
 def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dict[str, Any]:
     """Return a card for every judge, with her matrix, its intervals and whether she changed."""
     from adjudge.diagnostics.cards import cards
-    from adjudge.report.judge_section import lines
+    from adjudge.reports.judge_section import lines
 
     moved = _drift(fit, judgments)
     known = cards(fit, judgments)

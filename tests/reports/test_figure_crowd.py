@@ -5,8 +5,8 @@ import pytest
 
 import adjudge
 from adjudge.diagnostics.control_chart import control_chart
-from adjudge.report.case import case_of
-from adjudge.report.figure_crowd import (
+from adjudge.reports.case import case_of
+from adjudge.reports.figure_crowd import (
     FIGURE_CONTROL_MOST_JUDGES,
     MOST_ITEMS,
     MOST_JUDGES,

@@ -5,9 +5,9 @@ import re
 import pytest
 
 import adjudge
-from adjudge.report import judge_section as section
-from adjudge.report.case import case_of
-from adjudge.report.judge_section import Markup, element, joined, sortable_head
+from adjudge.reports import judge_section as section
+from adjudge.reports.case import case_of
+from adjudge.reports.judge_section import Markup, element, joined, sortable_head
 
 
 @pytest.fixture(scope="module")

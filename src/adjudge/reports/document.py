@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from adjudge.report.case import MOST_ITEMS, Case
-from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, rendered
-from adjudge.report.gallery import FIGURES, Figure
-from adjudge.report.judge_section import Markup, element, joined, judge_section, sortable_head
-from adjudge.report.summary import actions, opening
+from adjudge.reports.case import MOST_ITEMS, Case
+from adjudge.reports.drawing import CLEAR, FAINT, INK, drawing, rendered
+from adjudge.reports.gallery import FIGURES, Figure
+from adjudge.reports.judge_section import Markup, element, joined, judge_section, sortable_head
+from adjudge.reports.summary import actions, opening
 
 if TYPE_CHECKING:
     from adjudge.diagnostics.collusion import Collusion
@@ -199,4 +199,4 @@ def _policy() -> str:
 
 def _shipped(name: str) -> str:
     """Return a file that ships beside this module."""
-    return (files("adjudge.report") / name).read_text(encoding="utf-8")
+    return (files("adjudge.reports") / name).read_text(encoding="utf-8")

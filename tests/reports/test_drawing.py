@@ -1,6 +1,6 @@
 """How charts become files."""
 
-from adjudge.report.drawing import CLEAR, FAINT, INK, drawing, pixels, plotted, rendered, svg
+from adjudge.reports.drawing import CLEAR, FAINT, INK, drawing, pixels, plotted, rendered, svg
 
 
 def chart():

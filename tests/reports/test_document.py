@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.report.case import case_of
-from adjudge.report.document import SECTIONS, document
-from adjudge.report.gallery import FIGURES
+from adjudge.reports.case import case_of
+from adjudge.reports.document import SECTIONS, document
+from adjudge.reports.gallery import FIGURES
 
 VOID = {"meta", "input"}
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quote
-from adjudge.report.drawing import COLOURS, INK, drawing, plotted
-from adjudge.report.figure_relevance import SIDE, rates, votes
-from adjudge.report.summary import FEW
+from adjudge.reports.drawing import COLOURS, INK, drawing, plotted
+from adjudge.reports.figure_relevance import SIDE, rates, votes
+from adjudge.reports.summary import FEW
 
 if TYPE_CHECKING:
     from adjudge.diagnostics.control_chart import ControlChart
-    from adjudge.report.case import Case
+    from adjudge.reports.case import Case
 
 
 # The control chart of judges over time: batches, their level, and the limits that chance sets.

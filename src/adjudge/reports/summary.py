@@ -10,10 +10,10 @@ from adjudge.errors import quoted
 from adjudge.inference.dependence import dependence, yardstick
 from adjudge.inference.registry import model_named
 from adjudge.metrics.agreement import agreement
-from adjudge.report.case import MOST_ITEMS
+from adjudge.reports.case import MOST_ITEMS
 
 if TYPE_CHECKING:
-    from adjudge.report.case import Case
+    from adjudge.reports.case import Case
 
 
 SURE = 0.95  # the chance from which an answer is sure

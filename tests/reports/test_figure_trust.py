@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.report.case import case_of
-from adjudge.report.figure_trust import MOST_TOPICS, calibrated, certainty, convergence, prevalence
+from adjudge.reports.case import case_of
+from adjudge.reports.figure_trust import MOST_TOPICS, calibrated, certainty, convergence, prevalence
 
 
 def crowd(topics):

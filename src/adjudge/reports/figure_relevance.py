@@ -9,7 +9,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.inference.fit import fit
-from adjudge.report.drawing import COLOURS, drawing, plotted, svg
+from adjudge.reports.drawing import COLOURS, drawing, plotted, svg
 
 if TYPE_CHECKING:
     from adjudge.inference.result import Fit

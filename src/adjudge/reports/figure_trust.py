@@ -10,14 +10,14 @@ from adjudge.arrays import Floats
 from adjudge.errors import quote
 from adjudge.inference.convergence import r_hat
 from adjudge.metrics.probabilities import calibration
-from adjudge.report.drawing import COLOURS, INK, SHAPES, drawing, plotted
-from adjudge.report.figure_crowd import WIDE
-from adjudge.report.figure_relevance import SIDE
+from adjudge.reports.drawing import COLOURS, INK, SHAPES, drawing, plotted
+from adjudge.reports.figure_crowd import WIDE
+from adjudge.reports.figure_relevance import SIDE
 
 if TYPE_CHECKING:
     from adjudge.inference.chains import Draws
     from adjudge.inference.result import Fit
-    from adjudge.report.case import Case
+    from adjudge.reports.case import Case
 
 
 BINS, SURE = 20, 0.95

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from adjudge.report.figure_relevance import SIXTEEN, figures, populations, sixteen, trend
+from adjudge.reports.figure_relevance import SIXTEEN, figures, populations, sixteen, trend
 
 
 @pytest.mark.parametrize(

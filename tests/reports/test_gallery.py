@@ -10,9 +10,9 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.report.case import case_of
-from adjudge.report.drawing import svg
-from adjudge.report.gallery import FIGURES, chart, figure_files, figure_named
+from adjudge.reports.case import case_of
+from adjudge.reports.drawing import svg
+from adjudge.reports.gallery import FIGURES, chart, figure_files, figure_named
 
 NAMES = [figure.name for figure in FIGURES]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.report import figure_crowd, figure_relevance, figure_trust
-from adjudge.report import figure_crowd as figure_control
-from adjudge.report.drawing import FILES, drawing
+from adjudge.reports import figure_crowd, figure_relevance, figure_trust
+from adjudge.reports import figure_crowd as figure_control
+from adjudge.reports.drawing import FILES, drawing
 
 if TYPE_CHECKING:
-    from adjudge.report.case import Case
+    from adjudge.reports.case import Case
 
 
 SAMPLED = "the fit has no draws (fit 'hierarchical' or 'hybrid-confusion', which are sampled)"

@@ -13,7 +13,7 @@ from adjudge.errors import quote
 if TYPE_CHECKING:
     from adjudge.diagnostics.cards import Card
     from adjudge.diagnostics.evidence import Estimate
-    from adjudge.report.case import Case
+    from adjudge.reports.case import Case
 
 
 # HTML out of nested elements: what is text is escaped, whoever wrote it, and only what was built here is markup.

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.report.case import case_of
-from adjudge.report.summary import actions, opening
+from adjudge.reports.case import case_of
+from adjudge.reports.summary import actions, opening
 
 
 def case_with(spoil, gold=None):

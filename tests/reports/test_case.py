@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.report.case import case_of
+from adjudge.reports.case import case_of
 
 ROWS = {
     "item": ["a", "a", "a", "b", "b", "c"],
