@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := demo
+SITE = NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench studies docs clean
 
@@ -40,24 +41,26 @@ check: .venv/.tools ## format, lint, types, import contracts, docs in step with 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(SITE) --quiet
 
 format: .venv/.tools ## put the code into shape
 	$(BIN)/ruff format src tests studies docs
 	$(BIN)/ruff check --fix src tests studies docs
 
-docs: .venv/.tools ## write the generated pages anew
+docs: .venv/.tools ## write the generated pages, and build the documentation site into site/
 	$(BIN)/python docs/generate.py
+	$(SITE)
 
-bench: .venv/.tools ## measure against the peers, and write docs/benchmarks.md
+bench: .venv/.tools ## measure against the peers, and write docs/explanation/measured/
 	$(BIN)/python -m studies.benchmarks.run
 
-studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/paper-000.md to -004.md
+studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/explanation/papers/
 	$(BIN)/python -m studies.benchmarks.papers
-	$(BIN)/python -m studies.pages docs
+	$(BIN)/python -m studies.pages docs/explanation/papers
 	$(BIN)/python -m studies.benchmarks.rerank
 
-clean: ## remove the environment and what the demo wrote
-	rm -rf .venv $(DEMO)
+clean: ## remove the environment, the site and what the demo wrote
+	rm -rf .venv $(DEMO) site
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adjudge needs Python 3.11 or newer: make PYTHON=python3.12 ...")'

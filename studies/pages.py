@@ -1,4 +1,4 @@
-"""Runs the studies of papers 000 and 003, and writes their pages with figures: ``python -m studies.pages docs``.
+"""Runs the studies of papers 000 and 003, and writes their pages with figures: ``python -m studies.pages``.
 
 Every number of these pages comes from here. The sets are looked for where ``python -m studies`` looks.
 """
@@ -42,4 +42,4 @@ def main(folder: str, asked: Asked) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "docs", Asked(workers=os.cpu_count() or 1))
+    main(sys.argv[1] if len(sys.argv) > 1 else "docs/explanation/papers", Asked(workers=os.cpu_count() or 1))

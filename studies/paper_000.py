@@ -45,12 +45,12 @@ or without it. The data are those of task 2 of TREC's 2011 crowdsourcing track.
   folds: a model is told four fifths of it, and answers the last.
 """
 PLACES = (
-    ("the model", "models/relevance.py", "tests/models/test_gibbs.py"),
+    ("the model", "models/hierarchical.py", "tests/inference/test_gibbs.py"),
     ("drawing populations", "kernels/population.py", "tests/kernels/test_population.py"),
-    ("task 2's run", "models/trec.py", "tests/models/test_trec.py"),
-    ("the study", "report/trec2011.py", "tests/reports/test_trec2011.py"),
-    ("figures 1 to 4", "report/figure_relevance.py", "tests/reports/test_figure_relevance.py"),
-    ("probabilistic scoring (section 9)", "score/probabilities.py", "tests/papers/test_000_scoring.py"),
+    ("task 2's run", "data/trec.py", "tests/data/test_trec.py"),
+    ("the study", "studies/trec2011.py", "tests/studies/test_trec2011.py"),
+    ("figures 1 to 4", "reports/figure_relevance.py", "tests/reports/test_figure_relevance.py"),
+    ("probabilistic scoring (section 9)", "metrics/probabilities.py", "tests/papers/test_000_scoring.py"),
 )
 CAPTIONS: Mapping[int, str] = {
     1: f"Figure 1: votes and estimates, with the trend (*gold apart*; {ITEMS:,} pairs are drawn, the trend is of all)",
@@ -175,8 +175,8 @@ def _study(found: Relevance) -> list[str]:
     """Return the sections of the study."""
     name = found.crowd.name
     run = (
-        f"Written by `make studies`; `adjudge study trec2011 --out results` does the same, and writes the run files of "
-        f"task 2. The set is `{name}`: {_sizes(found)}."
+        f"Written by `make studies`; `python -m studies trec2011 --out results` does the same, and writes the run "
+        f"files of task 2. The set is `{name}`: {_sizes(found)}."
     )
     return [
         section("The study", run),

@@ -47,10 +47,10 @@ from earlier items are remembered for new ones, or not.
 """
 PLACES = (
     ("Dawid-Skene, SingleConfusion, HybridConfusion", "models/confusion.py", "tests/models/test_confusion.py"),
-    ("Gibbs sampling", "models/gibbs.py", "tests/models/test_gibbs.py"),
-    ("the crowds of section 3", "judgments/designs.py", "tests/judgments/test_designs.py"),
-    ("section 3", "report/spectrum.py", "tests/reports/test_spectrum.py"),
-    ("section 4", "report/memory.py", "tests/reports/test_memory.py"),
+    ("Gibbs sampling", "inference/gibbs.py", "tests/inference/test_gibbs.py"),
+    ("the crowds of section 3", "data/designs.py", "tests/data/test_designs.py"),
+    ("section 3", "studies/spectrum.py", "tests/studies/test_spectrum.py"),
+    ("section 4", "studies/memory.py", "tests/studies/test_memory.py"),
 )
 
 
@@ -242,7 +242,7 @@ def _of_set(curves: Curves, panel: str) -> list[Held]:
 
 def _spectrum_parts(curves: Curves) -> list[str]:
     """Return the sections of the first experiment."""
-    run = f"Written by `make studies`; `adjudge study spectrum --out results` does the same ({curves.runs} runs)."
+    run = f"Written by `make studies`; `python -m studies spectrum --out results` does the same ({curves.runs} runs)."
     crowd = [
         section("Few items or many", run, *(f"{note.title}:\n\n{table(note.head, note.rows)}" for note in curves.notes))
     ]
@@ -282,7 +282,8 @@ def _prevalence(curves: Curves) -> str:
 def _memory_parts(curves: Curves) -> list[str]:
     """Return the sections of the second experiment."""
     run = (
-        f"Written by `make studies`; `adjudge study memory --out results` does the same ({curves.runs} splits a point)."
+        "Written by `make studies`; `python -m studies memory --out results` does the same "
+        f"({curves.runs} splits a point)."
     )
     how = """Differences have 95 % intervals over splits. Splits share items, so these and the sign test (one-sided,
 as the paper's) say how steady a difference is on this set, not how it would be on another."""

@@ -1,4 +1,4 @@
-"""Runs the study of calibration on the shared data, for docs/calibration.md and its figure.
+"""Runs the study of calibration on the shared data, for docs/explanation/measured/calibration.md and its figure.
 
 Every number of the page comes from here, or from calibrating_tried.py. Finished cells are kept in build/,
 so that an interrupted run goes on.
@@ -63,8 +63,8 @@ dots below it are too sure.
 - Items that mislead everybody in the same way cannot be seen without gold: where judges are otherwise independent, z is
   near 0, and nothing is done. Judges who copy are seen.
 - Where judges err together only slightly and many judge each item, doubt costs: on simulated crowds with an effect of
-  .5 on the log odds up to .05 of log loss (`tests/models/test_calibrate.py` holds it there). GLAD and subtypes, which
-  know items better, are held against themselves, and left alone where they explain it.
+  .5 on the log odds up to .05 of log loss (`tests/inference/test_calibrate.py` holds it there). GLAD and subtypes,
+  which know items better, are held against themselves, and left alone where they explain it.
 - Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label
   follows the others' whether they are right or not. So no choice by held-out judgments can mend those.
 - A share of the vote can be no better than the vote allows: where the vote is wrong and sure, so is that share.
@@ -181,7 +181,7 @@ def measure() -> list[Claim]:
     found = found_by_study()
     for warning in found.warnings():
         print(warning, file=sys.stderr)
-    (ROOT / "docs" / "calibration.svg").write_text(svg(found), encoding="utf8")
+    (ROOT / "docs" / "explanation" / "measured" / "calibration.svg").write_text(svg(found), encoding="utf8")
     return [by_model(found), *(by_set(found, model) for model in LEARNED), tried(), calibrating_speed.measure()]
 
 

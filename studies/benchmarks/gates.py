@@ -1,4 +1,4 @@
-"""Writes the tables of docs/gates.md: what the gates of paper 002 do on every composition of five documents.
+"""Writes the tables of docs/how-to/gates.md: what the gates of paper 002 do on every composition of five documents.
 
 ``--check`` writes nothing and fails where the page is out of step.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from adjudge.studio.gates.designer import compositions, design, solve
 from adjudge.studio.settings import Gate
 
-PAGE = Path(__file__).parents[2] / "docs" / "gates.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "gates.md"
 HEAD = (
     "grades",
     "worst",
@@ -80,7 +80,7 @@ def main() -> None:
     if "--check" not in sys.argv:
         PAGE.write_text(page(text), "utf-8")
     elif page(text) != text:
-        sys.exit("docs/gates.md is out of step: python -m studies.benchmarks.gates")
+        sys.exit("docs/how-to/gates.md is out of step: python -m studies.benchmarks.gates")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs the studies on the shared data and writes docs/paper-001.md and docs/paper-002.md with their figures.
+"""Runs the studies on the shared data and writes paper-001.md and paper-002.md of docs/explanation/papers/.
 
 Every number of these pages comes from here. The folder of the sets may be given as an argument.
 """
@@ -20,7 +20,7 @@ from studies.figures import svg
 from studies.measures import closest, distances, duel
 from studies.studies import MEAN, STUDIES, SURE, Found, Result, run
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 ORDINAL, LEAST = "ordinal mean", ("mae", "log_loss", "rmse")  # measures of which less is better
 PAIRS = (("vote-weight", "vote-weight-biased"), ("gaussian", "gaussian-biased"), ("vote-weight", "gaussian"))
 
@@ -73,8 +73,8 @@ paper holds it against GLAD, whose label it compares with the rounded value, and
             ("the algorithm, from all four starts", "models/ordinal.py", "tests/papers/test_001_ordinal.py"),
             ("mean, median, trimmed mean", "models/average.py", "tests/models/test_average.py"),
             ("GLAD", "models/glad.py", "tests/models/test_glad.py"),
-            ("errors of values, who is closest", "report/measures.py", "tests/reports/test_measures.py"),
-            ("the study", "report/studies.py", "tests/reports/test_studies.py"),
+            ("errors of values, who is closest", "studies/measures.py", "tests/studies/test_measures.py"),
+            ("the study", "studies/studies.py", "tests/studies/test_studies.py"),
         ),
     ),
     Page(
@@ -100,10 +100,10 @@ model*: an item has a degree of relevance between 0 and 1, a judge sees it throu
   that `weighted-vote`, which learns its weights from gold, is the majority here.
 """,
         (
-            ("vote weights", "models/voteweight.py", "tests/papers/test_002_vote_weight.py"),
+            ("vote weights", "models/vote_weight.py", "tests/papers/test_002_vote_weight.py"),
             ("the Gaussian model", "models/gaussian.py", "tests/models/test_gaussian.py"),
-            ("F1, log loss, area under the ROC curve", "report/measures.py", "tests/reports/test_measures.py"),
-            ("the study", "report/studies.py", "tests/reports/test_studies.py"),
+            ("F1, log loss, area under the ROC curve", "studies/measures.py", "tests/studies/test_measures.py"),
+            ("the study", "studies/studies.py", "tests/studies/test_studies.py"),
         ),
     ),
 )
@@ -324,7 +324,7 @@ def main() -> None:
         print(f"study {page.study}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
         (DOCS / f"{page.file}.svg").write_text(svg(found), encoding="utf8")
         (DOCS / f"{page.file}.md").write_text(page.text(found, PARTS[page.study](found)), encoding="utf8")
-        print(f"wrote docs/{page.file}.md and .svg")
+        print(f"wrote docs/explanation/papers/{page.file}.md and .svg")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs the study of paper 004 on the shared data and writes docs/paper-004.md with its figure.
+"""Runs the study of paper 004 on the shared data and writes docs/explanation/papers/paper-004.md with its figure.
 
 Every number of the page comes from here. Arguments: the folder of the sets, and a folder in which finished cells are
 kept, so that an interrupted study goes on.
@@ -37,7 +37,7 @@ from studies.rerank.sets import Rows, read_rows
 from studies.rerank.study import RUNS, Found, Result, power, rerank
 from studies.side_by_side import side_by_side
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 DRAWS = 5_000
 STAR = "\\*"
 SEEDS, BUDGET = 20, 200  # crowds on which judging again is tried, and passages that are
@@ -387,15 +387,15 @@ def _centred(score: Floats, rows: Rows) -> Floats:
 
 PLACE = (
     ("the six schemes", "learn/weights.py", "tests/learn/test_weights.py"),
-    ("posterior weights, soft labels", "learn/posterior.py", "tests/learn/test_posterior.py"),
+    ("posterior weights, soft labels", "learn/posterior_weights.py", "tests/learn/test_posterior_weights.py"),
     ("equation 3, the ranker", "learn/ranksvm.py", "tests/papers/test_004_rerank.py"),
     ("features", "learn/features.py", "tests/learn/test_features.py"),
-    ("crowds as the paper tells", "learn/study_crowds.py", "tests/learn/test_study_crowds.py"),
-    ("c, chosen inside folds", "learn/study_choice.py", "tests/learn/test_study_choice.py"),
-    ("tests over questions and runs", "learn/study_paired.py", "tests/learn/test_study_paired.py"),
-    ("what kept cells were made of", "learn/study_mark.py", "tests/learn/test_study_mark.py"),
+    ("crowds as the paper tells", "studies/rerank/crowds.py", "tests/studies/rerank/test_crowds.py"),
+    ("c, chosen inside folds", "studies/rerank/choice.py", "tests/studies/rerank/test_choice.py"),
+    ("tests over questions and runs", "metrics/paired.py", "tests/metrics/test_paired.py"),
+    ("what kept cells were made of", "studies/rerank/mark.py", "tests/studies/rerank/test_mark.py"),
     ("what to judge again", "learn/judge_again.py", "tests/learn/test_judge_again.py"),
-    ("the study", "learn/study_rerank.py", "tests/learn/test_study_rerank.py"),
+    ("the study", "studies/rerank/study.py", "tests/studies/rerank/test_study.py"),
 )
 
 
@@ -486,7 +486,7 @@ def main() -> None:
     text = page(found, lambda: spent_since(began), features, folder)
     (DOCS / "paper-004.svg").write_text(figure(found), encoding="utf8")
     (DOCS / "paper-004.md").write_text(text, encoding="utf8")
-    print("wrote docs/paper-004.md and .svg")
+    print("wrote docs/explanation/papers/paper-004.md and .svg")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from studies.benchmarks import (
 )
 from studies.benchmarks.claim import Claim
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "measured"
 PACKAGES = ("numpy", "numba", "polars", "crowd-kit", "pandas")
 TIMED = (em_step, acceleration, scaling, glad, models, reading, starting, simulation)
 
@@ -86,7 +86,7 @@ def main() -> None:
         parts = [f"# {title}\n\nWritten by `make bench`{more}\n", *(claim.markdown() for claim in measure())]
         page = DOCS / f"{FILES.get(name, name)}.md"
         page.write_text("\n".join(parts), encoding="utf8")
-        print(f"wrote docs/{page.name}")
+        print(f"wrote docs/explanation/measured/{page.name}")
 
 
 if __name__ == "__main__":

@@ -148,8 +148,8 @@ def test_names_are_no_commands_to_the_screen(run, tmp_path):
 
 
 def test_the_page_shows_what_the_commands_print(run):
-    """Every command of docs/judge-card.md, one after the other; three dots stand for what is left out."""
-    page = (Path(__file__).parents[2] / "docs/judge-card.md").read_text()
+    """Every command of docs/how-to/judge-card.md, one after the other; three dots stand for what is left out."""
+    page = (Path(__file__).parents[2] / "docs/how-to/judge-card.md").read_text()
     told = [part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]]
     assert len(told) == 5
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -197,7 +197,7 @@ def test_no_pairs():
 
 def test_the_page_lists_every_feature(tmp_path, monkeypatch):
     """Written from the registry; and its example runs."""
-    page = (Path(__file__).parents[2] / "docs/features.md").read_text(encoding="utf8")
+    page = (Path(__file__).parents[2] / "docs/how-to/features.md").read_text(encoding="utf8")
     assert all(f"| `{name}` |" in page for name in FEATURES)
     monkeypatch.chdir(tmp_path)
     known = {}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adjudge.learn.weights import SCHEMES
 
-PAGE = Path(__file__).parents[2] / "docs" / "weights.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "weights.md"
 
 
 def test_examples_work() -> None:

@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial-rerank.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "rerank.md"
 
 
 def test_every_example_of_the_tutorial_works(tmp_path, monkeypatch):

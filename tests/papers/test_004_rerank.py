@@ -17,7 +17,7 @@ from studies.rerank.crowds import REGIMES, drawn, full_agreement
 from studies.rerank.methods import METHODS, Task, scores
 from studies.rerank.sets import read_rows
 
-PAGE = Path(__file__).parents[2] / "docs" / "paper-004.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "papers" / "paper-004.md"
 TEXT = ("xquad_sentences", "qa_wikiqa", "trecqa_letor")
 
 

@@ -54,9 +54,9 @@ def test_the_gate_refuses_careful_judges_by_composition():
 
 
 def test_the_page_on_gates_has_these_figures():
-    """The tables of docs/gates.md are those that its script writes now, and its example says what it says."""
+    """The tables of docs/how-to/gates.md are those that its script writes now, and its example says what it says."""
     root = Path(__file__).parents[2]
-    text = (root / "docs" / "gates.md").read_text("utf-8")
+    text = (root / "docs" / "how-to" / "gates.md").read_text("utf-8")
     assert runpy.run_path(str(root / "studies" / "benchmarks" / "gates.py"))["page"](text) == text
     assert design([1] * 5, Gate()).reason in text
     assert f"# {solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate()).ndcg}" in text

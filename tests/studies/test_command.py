@@ -1,4 +1,4 @@
-"""``adjudge study``."""
+"""``python -m studies``."""
 
 import io
 import re

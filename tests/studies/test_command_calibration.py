@@ -1,4 +1,4 @@
-"""``adjudge study calibration``."""
+"""``python -m studies calibration``."""
 
 from xml.etree import ElementTree
 

@@ -12,7 +12,7 @@ def test_the_page_has_its_parts(relevance):
     text = files["paper-000.md"]
     assert next(iter(files)) == "paper-000.md"
     assert all(f"({name})" in text for name in list(files)[1:])
-    for part in ("adjudge study trec2011 --out results", "## The author's own run", "hierarchical, gold apart"):
+    for part in ("python -m studies trec2011 --out results", "## The author's own run", "hierarchical, gold apart"):
         assert part in text
     assert "120 pairs in 4 topics, 20 judges, 600 judgments, gold for 40 pairs" in text
 

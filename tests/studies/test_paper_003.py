@@ -13,7 +13,7 @@ def test_the_page_has_its_parts(spectrum_curves, memory_curves):
     files = page(spectrum_curves, memory_curves)
     assert list(files) == ["paper-003.md", "paper-003-spectrum.svg", "paper-003-memory.svg"]
     text = files["paper-003.md"]
-    for part in ("adjudge study spectrum", "adjudge study memory", "| 2 | A | 0.050 | 0.900 | 0.100 | 0.000 |"):
+    for part in ("python -m studies spectrum", "python -m studies memory", "| 2 | A | 0.050 | 0.900 | 0.100 | 0.000 |"):
         assert part in text
     assert all(f"({name})" in text for name in list(files)[1:])
     assert "| the paper | here | holds |" in text

@@ -1,4 +1,4 @@
-"""``adjudge study rerank``."""
+"""``python -m studies rerank``."""
 
 import json
 from xml.etree import ElementTree
