@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.studio.identity.access import Seal, key_of
+from adjudge.studio.identity.access import Signer, load_key
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.store import Change
@@ -103,8 +103,8 @@ def add_judges(folder: Path, count: int, prefix: str = "judge", qualified: bool 
             return Change(rows, [first + n for n in range(count)], ("benchmark", "judges added", {"judges": count}))
 
         people = studio.store.do(join)
-        seal = Seal(key_of(folder))
-        return [seal.session(person, 0, 12, studio.now()) for person in people]
+        signer = Signer(load_key(folder))
+        return [signer.session(person, 0, 12, studio.now()) for person in people]
     finally:
         studio.store.close()
 

@@ -115,7 +115,7 @@ class Judge:
 
         studio = self.site.studio
         epoch = studio.ledger.people[self.person].epoch
-        session = studio.seal.session(self.person, epoch, 12, studio.now())
+        session = studio.signer.session(self.person, epoch, 12, studio.now())
         self.context.add_cookies([{"name": COOKIE, "value": session, "url": self.site.url}])
 
     def page(self, path="/judge"):
@@ -306,7 +306,7 @@ def test_a_judge_may_join_by_invitation(site, judge):
     one = judge()
     one.context.clear_cookies()
     offered = site.studio.store.do(lambda ledger, now: invite(ledger, now, "judge", "", 14, None))
-    page = one.page(f"/join/{site.studio.seal.invitation(offered)}")
+    page = one.page(f"/join/{site.studio.signer.invitation(offered)}")
     page.fill("#name", "Zoë")
     page.eval_on_selector("#password", "field => field.removeAttribute('minlength')")
     page.fill("#password", "short")

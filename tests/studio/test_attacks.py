@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.sessions import COOKIE
@@ -34,7 +34,7 @@ class Site:
 
     def __init__(self, made):
         self.made = made
-        self.studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+        self.studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
         self.app = create_app(self.studio)
         self.people = {role: made.person(f"{role} {MARKUP}", role) for role in ("judge", "reviewer", "lead")}
         self.invitations = [made.do(invite, "judge") for _ in range(2)]
@@ -45,10 +45,10 @@ class Site:
         client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://studio")
         if role:
             epoch = self.studio.ledger.people[self.people[role]].epoch
-            session = self.studio.seal.session(self.people[role], epoch, 12, self.studio.now())
+            session = self.studio.signer.session(self.people[role], epoch, 12, self.studio.now())
             client.cookies.set(COOKIE, session)
             if csrf:
-                client.headers["x-csrf"] = self.studio.seal.csrf(session)
+                client.headers["x-csrf"] = self.studio.signer.csrf(session)
         return client
 
     def ask(self, method, path, role=None, csrf=True, **more):
@@ -113,7 +113,7 @@ def test_no_change_without_the_pages_word(site):
     assert len(changing) > 6
     for method, template, path in changing:
         assert site.ask(method, path, "lead", csrf=False).status_code == 403, template
-        wrong = {"csrf": site.studio.seal.csrf("another session")}
+        wrong = {"csrf": site.studio.signer.csrf("another session")}
         assert site.ask(method, path, "lead", csrf=False, data=wrong).status_code == 403, template
     assert site.ask("POST", "/desk/data", "lead", csrf=False, files={"file": b"x"}).status_code == 403
     assert site.ask("POST", "/api/assignment", "judge", csrf=False, json={}).status_code == 403
@@ -134,7 +134,7 @@ def test_programs_need_a_token_and_its_scope(site):
 
 def test_an_invitation_is_for_once(site):
     """Replayed or forged it lets nobody in, and it gives no other role than its own."""
-    link = f"/join/{site.studio.seal.invitation(site.invitations[0])}"
+    link = f"/join/{site.studio.signer.invitation(site.invitations[0])}"
     told = {"name": "eve", "password": "kopfstein pflaster", "role": "lead"}
     first = site.ask("POST", link, data=told)
     assert (first.status_code, first.headers["location"]) == (303, "/judge")
@@ -142,13 +142,13 @@ def test_an_invitation_is_for_once(site):
     assert site.ask("POST", link, data={**told, "name": "eve two"}).status_code in (410, 422)
     assert "eve two" not in site.studio.ledger.named
     assert site.ask("GET", "/join/1").status_code == 404
-    assert site.ask("GET", f"/join/{site.studio.seal.prompt(1)}").status_code == 404
+    assert site.ask("GET", f"/join/{site.studio.signer.prompt_id(1)}").status_code == 404
 
 
 def test_a_session_brought_along_is_not_kept(site):
     """Who signs in has a new session, whatever cookie was planted before."""
-    link = f"/join/{site.studio.seal.invitation(site.invitations[0])}"
-    planted = site.studio.seal.session(site.people["judge"], 0, 12, site.studio.now())
+    link = f"/join/{site.studio.signer.invitation(site.invitations[0])}"
+    planted = site.studio.signer.session(site.people["judge"], 0, 12, site.studio.now())
     told = {"name": "eve", "password": "kopfstein pflaster"}
     answer = site.ask("POST", link, data=told, headers={"Cookie": f"{COOKIE}={planted}"})
     assert planted not in answer.headers["set-cookie"]

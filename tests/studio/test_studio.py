@@ -12,7 +12,7 @@ from adjudge.studio.campaign.campaign import CampaignProblems
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.consensus.consensus import refresh
 from adjudge.studio.desk.commands import change_standing
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio, open_studio
@@ -38,7 +38,7 @@ def test_a_broken_campaign_is_not_opened(desk_folder):
 def test_asking_from_many_sides(file_crowd):
     """Handlers ask at once; each has its own answer, refusals included."""
     made = file_crowd()
-    studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
 
     def answer(ledger, now, n):
         if n % 3 == 0:
@@ -56,7 +56,7 @@ def test_asking_from_many_sides(file_crowd):
 def test_a_handler_that_has_gone_stops_nobody(file_crowd):
     """Who hangs up before the answer is forgotten; the next is served."""
     made = file_crowd()
-    studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
 
     async def ask():
         gone = asyncio.create_task(studio.look(lambda ledger, now: 1))
@@ -72,7 +72,7 @@ def test_a_handler_that_has_gone_stops_nobody(file_crowd):
 def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeypatch):
     """A running studio ends leases, has the consensus refreshed when there is news, and believes it."""
     made = file_crowd("[qualification]\nrequired = false\n[consensus]\nevery_seconds = 1\n")
-    studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
     held = made.open_work(made.person("ann"))
     made.time[0] += 10**6
     asked = []

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from adjudge.studio import studio as studios
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.record import restore
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
@@ -62,17 +62,17 @@ async def watched(studio, client):
 
 def traffic(made):
     """Return all that browsers received, set by set, and which sets were gold."""
-    studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
     app, people = create_app(studio), [made.person(f"judge {n}") for n in range(JUDGES)]
     seen = []
 
     async def way():
         made.store.start()
         for person in people:
-            session = studio.seal.session(person, 0, 12, studio.now())
+            session = studio.signer.session(person, 0, 12, studio.now())
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://studio") as client:
                 client.cookies.set(COOKIE, session)
-                client.headers["x-csrf"] = studio.seal.csrf(session)
+                client.headers["x-csrf"] = studio.signer.csrf(session)
                 seen.extend([part async for part in watched(studio, client)])
 
     asyncio.run(way())

@@ -130,12 +130,12 @@ def prompts(
     studio_installed()
     from adjudge.studio.desk.exports import deliver
     from adjudge.studio.desk.transfer import program_prompts
-    from adjudge.studio.identity.access import Seal, key_of
+    from adjudge.studio.identity.access import Signer, load_key
     from adjudge.studio.record.backup import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
-        seal = Seal(key_of(campaign.folder))
-        lines = program_prompts(connection, campaign, seal, judge, limit, gold_share)
+        signer = Signer(load_key(campaign.folder))
+        lines = program_prompts(connection, campaign, signer, judge, limit, gold_share)
         written = deliver((line.encode() for line in lines), out)
     if out is not None:
         print(f"wrote {written:,} prompts to {out}")

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from adjudge.studio.campaign.campaign import Campaign, load_campaign
 from adjudge.studio.consensus.beliefs import Beliefs
-from adjudge.studio.identity.access import USUAL, Limits, Seal, key_of
+from adjudge.studio.identity.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.restore import missing_items, restored
@@ -74,17 +74,17 @@ T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
 TICK = 5.0  # seconds between looks for leases that have ended
 # A page that replays its outbox is quick; who tries a lead's name from many places shall not keep the lead out.
-RATES = {**USUAL, "judge": (600, 10.0), "sign-in name": (50, 300.0)}
+RATES = {**DEFAULT_RATES, "judge": (600, 10.0), "sign-in name": (50, 300.0)}
 
 
 class Studio:
     """What the pages have to work with."""
 
-    def __init__(self, campaign: Campaign, store: Store, seal: Seal) -> None:
-        self.campaign, self.store, self.seal = campaign, store, seal
+    def __init__(self, campaign: Campaign, store: Store, signer: Signer) -> None:
+        self.campaign, self.store, self.signer = campaign, store, signer
         self.beliefs = Beliefs(campaign.folder)
         self.began = store.clock()
-        self.limits = Limits(RATES)
+        self.limits = RateLimiter(RATES)
         self.rng = np.random.default_rng(secrets.randbits(128))
 
     @property
@@ -173,7 +173,7 @@ def open_studio(folder: str | os.PathLike[str]) -> Studio:
     """Open a campaign for writing: its files are checked, its database is brought up to date."""
     campaign = load_campaign(folder)
     store = open_store(campaign)
-    return Studio(campaign, store, Seal(key_of(campaign.folder)))
+    return Studio(campaign, store, Signer(load_key(campaign.folder)))
 
 
 def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> Store:

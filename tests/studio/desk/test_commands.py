@@ -8,7 +8,7 @@ from sqlalchemy import select
 from adjudge.studio.desk import commands as lead
 from adjudge.studio.desk.gold import past_of, work_of
 from adjudge.studio.desk.imports import Given
-from adjudge.studio.identity.access import scopes_of, token_hash
+from adjudge.studio.identity.access import hash_token, parse_scopes
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import broken, wrong
 from adjudge.studio.record.restore import restored
@@ -247,8 +247,8 @@ def test_rejecting_changes_nothing_else(desk):
 def test_tokens_are_shown_once_and_kept_as_hashes(desk):
     """The text is in no row; a revoked token stays revoked."""
     text = desk.do(lead.new_api_token, desk.lead, "nightly", "export read")
-    row = desk.store.ledger.tokens[token_hash(text)]
-    assert scopes_of(row["scope"]) == {"export", "read"}
+    row = desk.store.ledger.tokens[hash_token(text)]
+    assert parse_scopes(row["scope"]) == {"export", "read"}
     assert text not in json.dumps(audited(desk))
     desk.do(lead.revoke_token, desk.lead, row["id"])
     assert row["id"] in desk.store.ledger.revoked

@@ -20,10 +20,10 @@ from adjudge.studio.desk.prompts import (
     read_answers,
     words_of,
 )
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.records import Document, Topic
 
-SEAL = Seal(b"k" * 32)
+SIGNER = Signer(b"k" * 32)
 OAK = Topic("oak", "oak trees", "about oaks", "")
 
 
@@ -83,7 +83,7 @@ def test_mixed_has_its_share_of_gold():
 
 def asked(desk, pairs):
     """Return the prompts of some pairs."""
-    lines = prompt_lines(desk.campaign, pairs, desk.store.ledger.items.ids, SEAL, random.Random(1))
+    lines = prompt_lines(desk.campaign, pairs, desk.store.ledger.items.ids, SIGNER, random.Random(1))
     return [json.loads(line) for line in lines]
 
 
@@ -92,12 +92,12 @@ def test_prompts_say_nothing_of_gold(desk):
     gold, other = asked(desk, [("oak", "oak-gold-0"), ("oak", "oak-0")])
     assert gold.keys() == other.keys() == {"id", "prompt", "topic"}
     assert "gold" not in json.dumps(gold["id"]) + gold["topic"]
-    assert SEAL.prompt_of(gold["id"]) == desk.store.ledger.items.ids["oak", "oak-gold-0"]
+    assert SIGNER.read_prompt_id(gold["id"]) == desk.store.ledger.items.ids["oak", "oak-gold-0"]
 
 
 def test_no_number_can_be_read_from_an_id():
     """Ids of neighbours share nothing, and none holds its item's number in any of the usual writings."""
-    ids = [SEAL.prompt(item) for item in range(300)]
+    ids = [SIGNER.prompt_id(item) for item in range(300)]
     assert len(set(ids)) == 300
     assert {len(one) for one in ids} == {32}
     raw = [base64.b32decode(one) for one in ids]
@@ -108,13 +108,13 @@ def test_no_number_can_be_read_from_an_id():
 
 def test_ids_are_not_made_up():
     """A changed letter, a cut or a foreign id is of no item."""
-    word = SEAL.prompt(7)
-    assert SEAL.prompt_of(word) == 7
+    word = SIGNER.prompt_id(7)
+    assert SIGNER.read_prompt_id(word) == 7
     for place, letter in enumerate(word):
         other = "A" if letter != "A" else "B"
-        assert SEAL.prompt_of(word[:place] + other + word[place + 1 :]) is None
-    for text in (word[:-8], word.lower(), word + "A" * 8, "7", Seal(b"x" * 32).prompt(7)):
-        assert SEAL.prompt_of(text) is None
+        assert SIGNER.read_prompt_id(word[:place] + other + word[place + 1 :]) is None
+    for text in (word[:-8], word.lower(), word + "A" * 8, "7", Signer(b"x" * 32).prompt_id(7)):
+        assert SIGNER.read_prompt_id(text) is None
 
 
 def test_answers_come_back_as_judgments(desk):
@@ -124,11 +124,11 @@ def test_answers_come_back_as_judgments(desk):
         {"id": first["id"], "answer": "Relevant.", "explanation": "it is an oak"},
         {"id": second["id"], "answer": "who knows"},
         {"id": "forged", "answer": "relevant"},
-        {"id": Seal(b"x" * 32).prompt(1), "answer": "relevant"},
+        {"id": Signer(b"x" * 32).prompt_id(1), "answer": "relevant"},
     ]
     content = "\n".join(map(json.dumps, rows)).encode()
     assert are_answers(content)
-    read = read_answers(content, "answers.jsonl", "llm", SEAL, desk.store.ledger.items.pairs)
+    read = read_answers(content, "answers.jsonl", "llm", SIGNER, desk.store.ledger.items.pairs)
     (one,) = read.given
     assert (one.topic, one.document, one.judge, one.relevance, one.comment) == (
         "oak",
@@ -146,7 +146,7 @@ def test_lines_that_are_no_json_do_not_keep_the_others(desk):
     rows = ["Sure! Here are the answers:", json.dumps({"id": first["id"], "answer": "relevant"}), "{", "[1]"]
     content = "\n".join([*rows, json.dumps({"id": first["id"], "answer": None})]).encode()
     assert are_answers(content)
-    read = read_answers(content, "a", "llm", SEAL, desk.store.ledger.items.pairs)
+    read = read_answers(content, "a", "llm", SIGNER, desk.store.ledger.items.pairs)
     assert len(read.given) == 1
     assert [problem.split(":")[0] for problem in read.problems] == ["line 1", "line 3", "line 4", "line 5"]
 
@@ -156,14 +156,14 @@ def test_other_files_are_no_answers():
     assert not are_answers(b'{"topic": "oak"}')
     assert not are_answers(b"id,answer\n1,2\n")
     with pytest.raises(InputError, match="holds no answers"):
-        read_answers(b"", "a", "llm", SEAL, [])
+        read_answers(b"", "a", "llm", SIGNER, [])
 
 
 def test_hidden_gold_tells_how_good_a_program_is(desk):
     """One right, one wrong; other pairs do not count."""
     pairs = [("oak", "oak-gold-1"), ("oak", "oak-gold-0"), ("oak", "oak-5")]
     content = "\n".join(json.dumps({"id": row["id"], "answer": 1}) for row in asked(desk, pairs)).encode()
-    read = read_answers(content, "a", "llm", SEAL, desk.store.ledger.items.pairs)
+    read = read_answers(content, "a", "llm", SIGNER, desk.store.ledger.items.pairs)
     desk.do(lead.import_judgments, None, read.given, {}, "a", True)
     person = desk.store.ledger.named["llm"]
     with desk.store.reading() as connection:

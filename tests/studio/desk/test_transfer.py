@@ -10,7 +10,7 @@ from sqlalchemy import create_engine
 from adjudge.errors import InputError, UsageError
 from adjudge.studio.consensus.consensus import mark
 from adjudge.studio.desk.transfer import changed, fresh_belief, program_prompts, read_file, take_in_alone
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.record import schema
 from adjudge.studio.studio import Studio
 
@@ -60,18 +60,18 @@ def test_without_judgments_there_is_none(desk):
         assert fresh_belief(connection, desk.campaign) is None
 
 
-SEAL = Seal(b"k" * 32)
+SIGNER = Signer(b"k" * 32)
 
 
 def asked(desk, judge, limit=None, share=0.2):
     """Return the prompts a judge is given."""
     with desk.store.reading() as connection:
-        return [json.loads(line) for line in program_prompts(connection, desk.campaign, SEAL, judge, limit, share)]
+        return [json.loads(line) for line in program_prompts(connection, desk.campaign, SIGNER, judge, limit, share)]
 
 
 def is_gold(desk, row):
     """Return whether a prompt is about gold, which only the key's owner can tell."""
-    return "gold" in desk.store.ledger.items.pairs[SEAL.prompt_of(row["id"])][1]
+    return "gold" in desk.store.ledger.items.pairs[SIGNER.read_prompt_id(row["id"])][1]
 
 
 def test_a_program_goes_the_whole_way(desk):
@@ -81,7 +81,7 @@ def test_a_program_goes_the_whole_way(desk):
     assert (len(prompts), len(gold)) == (16, 4)
     lines = [json.dumps({"id": row["id"], "answer": "relevant"}) for row in prompts[1:]]
     content = "\n".join([json.dumps({"id": prompts[0]["id"], "answer": "?"}), *lines]).encode()
-    studio = Studio(desk.campaign, desk.store, SEAL)
+    studio = Studio(desk.campaign, desk.store, SIGNER)
     told = take_in_alone(studio, content, "answers.jsonl", "my-model")
     assert (told["taken"], told["judges"], len(told["unread"])) == (15, ["my-model"], 1)
     assert told["hidden_gold"]["of"] == sum(is_gold(desk, row) for row in prompts[1:])
@@ -100,8 +100,8 @@ def test_answers_need_a_judge_and_judgments_no_problems(desk):
     """Otherwise nothing is read."""
     ledger = desk.store.ledger
     with pytest.raises(UsageError, match="need the name of the judge"):
-        read_file(ledger, SEAL, b'{"id": "x", "answer": 1}', "a", "")
-    read, program = read_file(ledger, SEAL, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")
+        read_file(ledger, SIGNER, b'{"id": "x", "answer": 1}', "a", "")
+    read, program = read_file(ledger, SIGNER, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")
     assert not program
     with pytest.raises(InputError, match="1 problem, nothing was taken"):
         read.checked()
@@ -110,7 +110,7 @@ def test_answers_need_a_judge_and_judgments_no_problems(desk):
 def test_all_that_is_wrong_with_a_file_is_said_at_once(desk):
     """Labels that cannot be read and documents that are not there, by line; nothing is taken then."""
     content = b"topic,document,judge,label\noak,x,zoe,1\noak,oak-1,zoe,perhaps\noak,oak-2,zoe,1\noak,y,zoe,1\n"
-    told = take_in_alone(Studio(desk.campaign, desk.store, SEAL), content, "a.csv", "")
+    told = take_in_alone(Studio(desk.campaign, desk.store, SIGNER), content, "a.csv", "")
     assert [one.split(":")[0] for one in told["problems"]] == ["line 2", "line 3", "line 5"]
     assert (told["taken"], told["unread"]) == (0, [])
     assert "zoe" not in desk.store.ledger.named

@@ -1,3 +1,5 @@
+"""Roles, passwords, signed texts, API tokens and rate limits."""
+
 import os
 import stat
 
@@ -6,18 +8,18 @@ import pytest
 from adjudge.errors import InputError, UsageError
 from adjudge.studio.identity import access
 from adjudge.studio.identity.access import (
-    USUAL,
-    Limits,
-    Seal,
-    address_of,
+    DEFAULT_RATES,
+    RateLimiter,
+    Signer,
     hash_password,
-    key_of,
+    hash_token,
+    load_key,
     may,
+    network_address,
     new_token,
-    password_is,
-    scopes_of,
-    token_hash,
-    weak,
+    parse_scopes,
+    password_problem,
+    verify_password,
 )
 
 NOW = 1_800_000_000.0
@@ -25,9 +27,9 @@ KEY = bytes(range(32))
 
 
 @pytest.fixture
-def seal():
-    """Return a seal of a known key."""
-    return Seal(KEY)
+def signer():
+    """Return a signer of a known key."""
+    return Signer(KEY)
 
 
 def test_a_password_is_known_again_and_no_other_one():
@@ -35,15 +37,15 @@ def test_a_password_is_known_again_and_no_other_one():
     hashed = hash_password("correct horse battery")
     assert hashed.startswith("$argon2id$")
     assert hashed != hash_password("correct horse battery")
-    assert password_is(hashed, "correct horse battery")
-    assert not password_is(hashed, "correct horse batterx")
-    assert not password_is(hashed, "")
-    assert not access.outdated(hashed)
+    assert verify_password(hashed, "correct horse battery")
+    assert not verify_password(hashed, "correct horse batterx")
+    assert not verify_password(hashed, "")
+    assert not access.needs_rehash(hashed)
 
 
 def test_an_accent_may_be_typed_in_two_ways():
     """A letter with its accent, or a letter and an accent, are one password."""
-    assert password_is(hash_password("caf\u00e9 at the corner"), "cafe\u0301 at the corner")
+    assert verify_password(hash_password("caf\u00e9 at the corner"), "cafe\u0301 at the corner")
 
 
 def test_nobody_costs_as_much_as_somebody(monkeypatch):
@@ -59,79 +61,79 @@ def test_nobody_costs_as_much_as_somebody(monkeypatch):
 
     monkeypatch.setattr(access, "HASHER", Yes())
     for missing in (None, ""):  # nobody, and somebody whom a crowd's platform sends
-        assert password_is(missing, "correct horse battery") is False
+        assert verify_password(missing, "correct horse battery") is False
         assert seen.pop().startswith("$argon2id$v=19$m=19456,t=3,p=1$")
 
 
 def test_a_broken_hash_is_no_password():
     """What cannot be read as a hash never lets anybody in, and never fails loudly."""
-    assert not password_is("", "x")
-    assert not password_is("$argon2id$nonsense", "x")
+    assert not verify_password("", "x")
+    assert not verify_password("$argon2id$nonsense", "x")
 
 
 def test_old_parameters_are_noticed():
     """A hash of a weaker time is to be made anew."""
     from argon2 import PasswordHasher
 
-    assert access.outdated(PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash("x"))
+    assert access.needs_rehash(PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash("x"))
 
 
 @pytest.mark.parametrize(
-    ("password", "word"),
+    ("password", "sentence"),
     [
-        ("short", "at least 10"),
-        ("x" * 300, "at most 256"),
-        ("Rosa-Luxemburg", "the name"),
-        ("rosa-luxemburg1!", "the name"),
-        ("Password123", "first that would be tried"),
-        ("aaaaaaaaaaaa", "first that would be tried"),
+        ("short", "The password has 5 characters; use at least 10."),
+        ("x" * 300, "The password has 300 characters; use at most 256."),
+        ("Rosa-Luxemburg", "The password is almost the same as the name; choose another one."),
+        ("rosa-luxemburg1!", "The password is almost the same as the name; choose another one."),
+        ("Password123", "The password is too easy to guess; choose another one."),
+        ("aaaaaaaaaaaa", "The password is too easy to guess; choose another one."),
     ],
 )
-def test_weak_passwords_are_refused_with_the_reason(password, word):
+def test_weak_passwords_are_refused_with_the_reason(password, sentence):
     """Short, endless, the name itself, or one that everybody tries."""
-    refused = weak(password, "Rosa-Luxemburg")
-    assert word in str(refused)
+    refused = password_problem(password, "Rosa-Luxemburg")
+    assert str(refused) == sentence
     assert refused.code.startswith("password_")
 
 
 def test_a_good_password_is_taken():
     """Ten characters of one's own are enough, and no name is no reason to refuse."""
-    assert weak("kopfstein pflaster", "rosa") is None
-    assert weak("kopfstein pflaster", "") is None
-    assert weak("rosa likes marble runs", "rosa") is None
+    assert password_problem("kopfstein pflaster", "rosa") is None
+    assert password_problem("kopfstein pflaster", "") is None
+    assert password_problem("rosa likes marble runs", "rosa") is None
 
 
-def test_a_session_says_who_until_it_is_over(seal):
+def test_a_session_says_who_until_it_is_over(signer):
     """After its hours it reads as none."""
-    text = seal.session(7, 2, 12, NOW)
-    session = seal.session_of(text, NOW + 3600)
+    text = signer.session(7, 2, 12, NOW)
+    session = signer.read_session(text, NOW + 3600)
     assert (session.person, session.epoch, session.bound) == (7, 2, "")
-    assert seal.session_of(text, NOW + 12 * 3600 - 1) is not None
-    assert seal.session_of(text, NOW + 12 * 3600) is None
+    assert signer.read_session(text, NOW + 12 * 3600 - 1) is not None
+    assert signer.read_session(text, NOW + 12 * 3600) is None
 
 
-def test_a_session_can_be_bound(seal):
+def test_a_session_can_be_bound(signer):
     """To what a crowd's platform calls the piece of work."""
-    text = seal.session(7, 0, 1, NOW, bound="mturk:A1B2")
-    assert seal.session_of(text, NOW).bound == "mturk:A1B2"
-    assert text != seal.session(7, 0, 1, NOW, bound="mturk:A1B2")
+    text = signer.session(7, 0, 1, NOW, bound="mturk:A1B2")
+    assert signer.read_session(text, NOW).bound == "mturk:A1B2"
+    assert text != signer.session(7, 0, 1, NOW, bound="mturk:A1B2")
 
 
 @pytest.mark.parametrize("text", [None, "", ".", "a.b", "é" * 20, "\ud800.x", "x" * 5_000, "eyJ9.AAAA", ".eJw.AAAA"])
-def test_nonsense_reads_as_nothing(seal, text):
+def test_nonsense_reads_as_nothing(signer, text):
     """Whatever comes from outside, there is no exception."""
-    assert seal.session_of(text, NOW) is None
-    assert seal.invitation_of(text) is None
-    assert seal.prompt_of(text) is None
-    assert not seal.csrf_is("session", text)
+    assert signer.read_session(text, NOW) is None
+    assert signer.read_invitation(text) is None
+    assert signer.read_prompt_id(text) is None
+    assert not signer.csrf_matches("session", text)
 
 
-def test_every_changed_letter_breaks_a_seal(seal):
+def test_every_changed_letter_breaks_a_signature(signer):
     """No letter of it can be another one."""
-    text = seal.invitation(12)
+    text = signer.invitation(12)
     for place, letter in enumerate(text):
         other = "A" if letter != "A" else "B"
-        assert seal.invitation_of(text[:place] + other + text[place + 1 :]) != 12 or _same_bits(text, place)
+        assert signer.read_invitation(text[:place] + other + text[place + 1 :]) != 12 or _same_bits(text, place)
 
 
 def _same_bits(text, place):
@@ -139,57 +141,57 @@ def _same_bits(text, place):
     return place == len(text) - 1
 
 
-def test_seals_of_one_purpose_are_none_of_another(seal):
-    """And a seal of another key is none at all."""
-    assert seal.invitation_of(seal.invitation(3)) == 3
-    assert seal.prompt_of(seal.prompt(3)) == 3
-    assert seal.prompt_of(seal.invitation(3)) is None
-    assert seal.invitation_of(seal.prompt(3)) is None
-    assert seal.session_of(seal.invitation(3), NOW) is None
-    assert Seal(bytes(32)).invitation_of(seal.invitation(3)) is None
+def test_texts_signed_for_one_purpose_are_not_valid_for_another(signer):
+    """A text signed with another key is not valid at all."""
+    assert signer.read_invitation(signer.invitation(3)) == 3
+    assert signer.read_prompt_id(signer.prompt_id(3)) == 3
+    assert signer.read_prompt_id(signer.invitation(3)) is None
+    assert signer.read_invitation(signer.prompt_id(3)) is None
+    assert signer.read_session(signer.invitation(3), NOW) is None
+    assert Signer(bytes(32)).read_invitation(signer.invitation(3)) is None
 
 
-def test_a_page_of_one_session_changes_nothing_in_another(seal):
+def test_a_page_of_one_session_changes_nothing_in_another(signer):
     """What a page sends along is bound to the session, not to the person."""
-    one, two = seal.session(7, 0, 1, NOW), seal.session(7, 0, 1, NOW)
-    assert seal.csrf_is(one, seal.csrf(one))
-    assert not seal.csrf_is(two, seal.csrf(one))
-    assert not seal.csrf_is(one, "")
+    one, two = signer.session(7, 0, 1, NOW), signer.session(7, 0, 1, NOW)
+    assert signer.csrf_matches(one, signer.csrf(one))
+    assert not signer.csrf_matches(two, signer.csrf(one))
+    assert not signer.csrf_matches(one, "")
 
 
 def test_a_short_key_is_no_key():
-    """A seal refuses a key that could be guessed."""
+    """A signer refuses a key that could be guessed."""
     with pytest.raises(UsageError, match="needs 32 bytes, got 3"):
-        Seal(b"abc")
+        Signer(b"abc")
 
 
 def test_the_key_is_made_once_and_for_its_owner_only(tmp_path):
     """Mode 600 whatever the umask, nothing else is left in the folder, and the next start finds the same key."""
     before = os.umask(0)
     try:
-        key = key_of(tmp_path)
+        key = load_key(tmp_path)
     finally:
         os.umask(before)
     assert len(key) == 32
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
-    assert key_of(tmp_path) == key
+    assert load_key(tmp_path) == key
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_key_made_by_another_process_stays(tmp_path):
     """Who comes second takes the key of who was first."""
-    key = key_of(tmp_path)
-    access._make_key(tmp_path / "key")
-    assert key_of(tmp_path) == key
+    key = load_key(tmp_path)
+    access._create_key(tmp_path / "key")
+    assert load_key(tmp_path) == key
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_key_that_others_read_is_refused(tmp_path):
     """With the file, its mode, and what to do."""
-    key_of(tmp_path)
+    load_key(tmp_path)
     (tmp_path / "key").chmod(0o644)
-    with pytest.raises(InputError, match=r"key: others may read the signing key \(mode 644\).*chmod 600"):
-        key_of(tmp_path)
+    with pytest.raises(InputError, match=r"key: others can read the signing key \(mode 644\).*chmod 600"):
+        load_key(tmp_path)
 
 
 def test_a_short_key_file_is_refused(tmp_path):
@@ -197,7 +199,7 @@ def test_a_short_key_file_is_refused(tmp_path):
     (tmp_path / "key").write_bytes(b"abc")
     (tmp_path / "key").chmod(0o600)
     with pytest.raises(InputError, match="has 3 bytes, expected at least 32: delete the file"):
-        key_of(tmp_path)
+        load_key(tmp_path)
 
 
 def test_tokens_are_kept_as_hashes():
@@ -205,18 +207,18 @@ def test_tokens_are_kept_as_hashes():
     text, hashed = new_token()
     assert text.startswith("adj_")
     assert len(text) >= 46
-    assert token_hash(text) == hashed
+    assert hash_token(text) == hashed
     assert text not in hashed
     assert new_token()[0] != text
 
 
 def test_scopes_are_words_of_a_list():
     """An unknown scope, or none, is refused."""
-    assert scopes_of("read export") == {"read", "export"}
+    assert parse_scopes("read export") == {"read", "export"}
     with pytest.raises(UsageError, match="'everything', expected one or more of 'export', 'import', 'read'"):
-        scopes_of("everything")
+        parse_scopes("everything")
     with pytest.raises(UsageError, match="scopes none"):
-        scopes_of(" ")
+        parse_scopes(" ")
 
 
 def test_roles_may_what_the_table_says():
@@ -237,7 +239,7 @@ RATES = {"sign-in": (5, 60.0), "document": (2, 1.0)}
 
 def test_five_at_once_and_then_one_in_twelve_seconds():
     """Who waits as long as was said is let in, who comes earlier is not."""
-    limits = Limits(RATES)
+    limits = RateLimiter(RATES)
     assert [limits.take("sign-in", "a", 100.0) for _ in range(5)] == [0.0] * 5
     assert limits.take("sign-in", "a", 100.0) == pytest.approx(12.0)
     assert limits.take("sign-in", "a", 106.0) == pytest.approx(6.0)
@@ -247,7 +249,7 @@ def test_five_at_once_and_then_one_in_twelve_seconds():
 
 def test_asking_in_vain_costs_nothing():
     """Who knocks all the time waits no longer than who does not."""
-    limits = Limits(RATES)
+    limits = RateLimiter(RATES)
     for _ in range(100):
         limits.take("sign-in", "a", 0.0)
     assert limits.take("sign-in", "a", 12.1) == 0.0
@@ -255,7 +257,7 @@ def test_asking_in_vain_costs_nothing():
 
 def test_purposes_and_keys_have_buckets_of_their_own():
     """One who is too fast stops nobody else, and nothing else."""
-    limits = Limits(RATES)
+    limits = RateLimiter(RATES)
     while limits.take("sign-in", "a", 0.0) == 0.0:
         pass
     assert limits.take("sign-in", "b", 0.0) == 0.0
@@ -264,14 +266,14 @@ def test_purposes_and_keys_have_buckets_of_their_own():
 
 def test_a_bucket_never_holds_more_than_it_does():
     """After a day away there are five again, not a day's worth."""
-    limits = Limits(RATES)
+    limits = RateLimiter(RATES)
     limits.take("sign-in", "a", 0.0)
     assert [limits.take("sign-in", "a", 86_400.0) == 0.0 for _ in range(7)] == [True] * 5 + [False] * 2
 
 
 def test_a_clock_that_jumps_back_opens_nothing():
     """And does not shut anybody out for as long as it jumped."""
-    limits = Limits(RATES)
+    limits = RateLimiter(RATES)
     for _ in range(6):
         limits.take("sign-in", "a", 10_000.0)
     assert limits.take("sign-in", "a", 50.0) > 0
@@ -280,7 +282,7 @@ def test_a_clock_that_jumps_back_opens_nothing():
 
 def test_memory_is_bounded():
     """The buckets of those who asked longest ago go first."""
-    limits = Limits(RATES, most=100)
+    limits = RateLimiter(RATES, most=100)
     for number in range(1_000):
         limits.take("document", "early", float(number))
         limits.take("document", str(number), float(number))
@@ -289,7 +291,7 @@ def test_memory_is_bounded():
 
 def test_a_flood_of_one_purpose_leaves_the_others_alone():
     """Who may not sign in may not after a million requests for documents that are nobody's either."""
-    limits = Limits(RATES, most=10)
+    limits = RateLimiter(RATES, most=10)
     while limits.take("sign-in", "a", 0.0) == 0.0:
         pass
     for number in range(100):
@@ -299,8 +301,8 @@ def test_a_flood_of_one_purpose_leaves_the_others_alone():
 
 def test_the_usual_limits_let_a_judge_work():
     """Four requests a second is more than a page sends."""
-    assert USUAL["document"][0] / USUAL["document"][1] >= 4
-    Limits(USUAL).take("sign-in", "a", 0.0)
+    assert DEFAULT_RATES["document"][0] / DEFAULT_RATES["document"][1] >= 4
+    RateLimiter(DEFAULT_RATES).take("sign-in", "a", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -316,4 +318,4 @@ def test_the_usual_limits_let_a_judge_work():
 )
 def test_neighbours_in_a_network_are_one(socket, address):
     """A customer of IPv6 has a /64, and does not get a bucket for each of its addresses."""
-    assert address_of(socket) == address
+    assert network_address(socket) == address

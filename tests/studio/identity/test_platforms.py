@@ -1,15 +1,17 @@
+"""Judges from crowdsourcing platforms: who arrives, and how the code gets back."""
+
 import pytest
 
 from adjudge.studio.identity.platforms import (
     Arrival,
     Preview,
-    arrival_of,
-    arrival_session,
+    completion_return,
+    format_arrival,
     mturk_arrival,
     mturk_form,
+    parse_arrival,
     prolific_arrival,
-    prolific_back,
-    way_back,
+    prolific_return_url,
 )
 from adjudge.studio.records import Refused
 from adjudge.studio.settings import Mturk, Prolific, Settings
@@ -37,28 +39,28 @@ def test_malformed_ids_are_refused(name, text):
     with pytest.raises(Refused) as refused:
         prolific_arrival({**CAME, name: text}, PROLIFIC)
     assert refused.value.status == 422
-    assert str(refused.value).startswith(f"{name} is missing or malformed")
+    assert str(refused.value) == f"{name} is missing or malformed, expected 4 to 64 letters and digits."
     assert text.strip() == "" or text not in str(refused.value)
 
 
 def test_nobody_comes_where_nobody_is_expected():
     """Crowds are off by default, and a study must be listed."""
-    with pytest.raises(Refused, match="takes nobody from Prolific"):
+    with pytest.raises(Refused, match="does not accept judges from Prolific"):
         prolific_arrival(CAME, Prolific(studies=("5fstudy",)))
     with pytest.raises(Refused, match=r"add it to prolific\.studies"):
         prolific_arrival({**CAME, "STUDY_ID": "otherstudy"}, PROLIFIC)
-    with pytest.raises(Refused, match="not one of the campaign's"):
+    with pytest.raises(Refused, match="This study does not belong to the campaign"):
         prolific_arrival(CAME, Prolific(enabled=True))
-    with pytest.raises(Refused, match="takes nobody from Mechanical Turk"):
+    with pytest.raises(Refused, match="does not accept judges from Mechanical Turk"):
         mturk_arrival(TURKED, Mturk())
 
 
 def test_the_way_back_to_prolific():
     """With the study's code or, where it has none, the assignment's own; other parameters of the address stay."""
-    assert prolific_back("ABCD-EFGH", PROLIFIC) == "https://app.prolific.com/submissions/complete?cc=C1ABC"
+    assert prolific_return_url("ABCD-EFGH", PROLIFIC) == "https://app.prolific.com/submissions/complete?cc=C1ABC"
     own = Prolific(completion_url="https://crowd.example/done?x=1")
-    assert prolific_back("ABCD-EFGH", own) == "https://crowd.example/done?x=1&cc=ABCD-EFGH"
-    assert prolific_back("a&b=c", own).endswith("&cc=a%26b%3Dc")
+    assert prolific_return_url("ABCD-EFGH", own) == "https://crowd.example/done?x=1&cc=ABCD-EFGH"
+    assert prolific_return_url("a&b=c", own).endswith("&cc=a%26b%3Dc")
 
 
 def test_mturk_says_who_comes():
@@ -121,22 +123,25 @@ def test_what_is_kept_with_an_assignment_finds_the_way_back():
     """For either crowd; a judge of our own goes nowhere."""
     settings = Settings(prolific=PROLIFIC, mturk=MTURK)
     came = prolific_arrival(CAME, PROLIFIC)
-    assert arrival_of(arrival_session(came)) == came
-    assert way_back(arrival_session(came), "ABCD", settings) == {"back": prolific_back("ABCD", PROLIFIC), "post": None}
+    assert parse_arrival(format_arrival(came)) == came
+    assert completion_return(format_arrival(came), "ABCD", settings) == {
+        "back": prolific_return_url("ABCD", PROLIFIC),
+        "post": None,
+    }
     turked = mturk_arrival(TURKED, MTURK)
-    assert way_back(arrival_session(turked), "ABCD", settings) == {
+    assert completion_return(format_arrival(turked), "ABCD", settings) == {
         "back": "",
         "post": mturk_form(turked, "ABCD", MTURK),
     }
     for kept in ("", "nonsense", "[1]", '{"x":1}'):
-        assert way_back(kept, "ABCD", settings) == {"back": "", "post": None}
+        assert completion_return(kept, "ABCD", settings) == {"back": "", "post": None}
 
 
 def test_a_binding_fits_a_session():
     """The longest ids there may be still make a session that can be read."""
-    from adjudge.studio.identity.access import Seal
+    from adjudge.studio.identity.access import Signer
 
     longest = {**TURKED, "workerId": "W" * 64, "assignmentId": "A" * 64, "hitId": "H" * 64}
-    bound = arrival_session(mturk_arrival(longest, MTURK))
-    seal = Seal(bytes(32))
-    assert seal.session_of(seal.session(10**9, 10**6, 12, 1.8e9, bound), 1.8e9).bound == bound
+    bound = format_arrival(mturk_arrival(longest, MTURK))
+    signer = Signer(bytes(32))
+    assert signer.read_session(signer.session(10**9, 10**6, 12, 1.8e9, bound), 1.8e9).bound == bound

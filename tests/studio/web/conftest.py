@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.sessions import COOKIE
@@ -19,16 +19,16 @@ class Site:
 
     def __init__(self, made):
         self.made, self.started = made, False
-        self.studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+        self.studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
         self.app = create_app(self.studio)
 
     def client(self, person=None, **more):
         """Return a browser: signed in as somebody, with the page's word against forgery, or as nobody."""
         client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://studio", **more)
         if person is not None:
-            session = self.studio.seal.session(person, self.studio.ledger.people[person].epoch, 12, self.studio.now())
+            session = self.studio.signer.session(person, self.studio.ledger.people[person].epoch, 12, self.studio.now())
             client.cookies.set(COOKIE, session)
-            client.headers["x-csrf"] = self.studio.seal.csrf(session)
+            client.headers["x-csrf"] = self.studio.signer.csrf(session)
         return client
 
     def run(self, script):

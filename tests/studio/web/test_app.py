@@ -190,7 +190,7 @@ def test_joining_and_signing_in(site):
 
     site = site()
     number = site.made.do(invite, "judge", "Ann")
-    link = f"/join/{site.studio.seal.invitation(number)}"
+    link = f"/join/{site.studio.signer.invitation(number)}"
     right = {"name": "Ann", "password": "correct horse battery"}
 
     async def way():

@@ -61,7 +61,7 @@ def test_a_page_that_asks_for_nothing_carries_no_secret():
 ROOM = Path(adjudge.studio.web.__file__).parent
 PAGES = sorted((ROOM / "pages").glob("*.html"))
 SCRIPTS = sorted((ROOM / "static" / "judge").glob("*.js"))
-DOORS = [ROOM.parent / "entry" / "access.py", ROOM.parent / "work" / "commands_people.py"]
+DOORS = [ROOM.parent / "identity" / "access.py", ROOM.parent / "work" / "people.py"]
 IN_PAGE = re.compile(r'texts\["(\w+)"\]')
 IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
 IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')

@@ -14,7 +14,7 @@ from adjudge.studio.desk import commands as lead
 from adjudge.studio.desk import pages as log
 from adjudge.studio.desk import transfer as taking
 from adjudge.studio.desk.exports import EXPORTS
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.record.audit import wrong
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
@@ -25,10 +25,10 @@ class Site:
     """The small campaign, served in this process, with a lead who is signed in and a token for programs."""
 
     def __init__(self, made):
-        self.studio = Studio(made.campaign, made.store, Seal(b"k" * 32))
+        self.studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
         self.app = create_app(self.studio)
         self.token = made.do(lead.new_api_token, made.lead, "all", "read export import")
-        self.session = self.studio.seal.session(made.lead, 0, 12, self.studio.now())
+        self.session = self.studio.signer.session(made.lead, 0, 12, self.studio.now())
         made.store.start()
 
     def ask(self, method, path, program=False, **more):
@@ -41,7 +41,7 @@ class Site:
                     client.headers["authorization"] = f"Bearer {self.token}"
                 else:
                     client.cookies.set(COOKIE, self.session)
-                    client.headers["x-csrf"] = self.studio.seal.csrf(self.session)
+                    client.headers["x-csrf"] = self.studio.signer.csrf(self.session)
                 return await client.request(method, path, **more)
 
         with ThreadPoolExecutor(1) as thread:  # a browser of other tests has a loop in this one

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.desk_page import DONE, NAVIGATION
@@ -21,7 +21,7 @@ class Site:
     """A studio that answers in this process."""
 
     def __init__(self, made):
-        self.made, self.studio = made, Studio(made.campaign, made.store, Seal(b"k" * 32))
+        self.made, self.studio = made, Studio(made.campaign, made.store, Signer(b"k" * 32))
         self.app = create_app(self.studio)
         self.made.store.start()
 
@@ -33,9 +33,9 @@ class Site:
             async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
                 if person is not None:
                     epoch = self.studio.ledger.people[person].epoch
-                    session = self.studio.seal.session(person, epoch, 12, self.studio.now())
+                    session = self.studio.signer.session(person, epoch, 12, self.studio.now())
                     client.cookies.set(COOKIE, session)
-                    client.headers["x-csrf"] = self.studio.seal.csrf(session)
+                    client.headers["x-csrf"] = self.studio.signer.csrf(session)
                 return await client.request(method, path, **more)
 
         with ThreadPoolExecutor(1) as thread:  # a browser of other tests has a loop in this one

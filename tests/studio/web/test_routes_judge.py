@@ -2,7 +2,7 @@
 
 import pytest
 
-from adjudge.studio.identity.access import USUAL
+from adjudge.studio.identity.access import DEFAULT_RATES
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_document_is_shown_at_a_rate(place):
 
     async def way():
         async with place.client() as client:
-            return [(await client.get(ours)).status_code for _ in range(USUAL["document"][0] + 1)]
+            return [(await client.get(ours)).status_code for _ in range(DEFAULT_RATES["document"][0] + 1)]
 
     *shown, last = place.run(way())
     assert (set(shown), last) == ({200}, 429)

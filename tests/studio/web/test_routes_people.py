@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from adjudge.studio.identity.access import USUAL
+from adjudge.studio.identity.access import DEFAULT_RATES
 from adjudge.studio.studio import RATES
 from adjudge.studio.web.sessions import COOKIE
 from adjudge.studio.work import people
@@ -16,7 +16,7 @@ OPEN = "[access]\nregistration = true\n"
 
 def invited(site, **more):
     """Return the link of a new invitation."""
-    return f"/join/{site.studio.seal.invitation(site.made.do(people.invite, 'judge', **more))}"
+    return f"/join/{site.studio.signer.invitation(site.made.do(people.invite, 'judge', **more))}"
 
 
 def told(answer):
@@ -28,7 +28,7 @@ def test_a_name_has_one_bucket_however_it_is_typed(file_site, monkeypatch):
     """Blanks, capitals and wide letters give no more tries at one account than it has."""
     site = file_site()
     site.made.person("lea")
-    monkeypatch.setattr("adjudge.studio.web.routes_people.password_is", lambda hashed, password: False)
+    monkeypatch.setattr("adjudge.studio.web.routes_people.verify_password", lambda hashed, password: False)
     site.studio.limits._rates["sign-in"] = (1_000, 1.0)  # as if every try came from elsewhere
     typed = ("lea", " lea", "lea  ", "LEA", "\uff4cea", "\u3000lea\t")
 
@@ -180,7 +180,7 @@ def test_crowds_are_let_in_at_a_rate(file_site):
 
     async def way():
         async with site.client() as client:
-            return [(await client.get("/crowd/prolific", params=asked)) for _ in range(USUAL["crowd"][0] + 1)]
+            return [(await client.get("/crowd/prolific", params=asked)) for _ in range(DEFAULT_RATES["crowd"][0] + 1)]
 
     *let_in, last = site.run(way())
     assert {answer.status_code for answer in let_in} == {200}

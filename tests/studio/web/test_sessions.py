@@ -3,7 +3,7 @@
 import pytest
 
 from adjudge.studio.desk import commands as desk
-from adjudge.studio.identity.access import Seal
+from adjudge.studio.identity.access import Signer
 from adjudge.studio.web.sessions import COOKIE
 from adjudge.studio.work import people
 
@@ -27,14 +27,14 @@ def state(place, session, bearer=False):
 def test_a_session_holds_until_it_is_over(place, bearer):
     """Whether a cookie carries it or a page; one that is over, forged, or of nobody is none."""
     now = place.studio.now()
-    seal = place.studio.seal
-    assert state(place, seal.session(place.ann, 0, 1, now), bearer) == 200
+    signer = place.studio.signer
+    assert state(place, signer.session(place.ann, 0, 1, now), bearer) == 200
     for session in (
-        seal.session(place.ann, 0, 1, now - 3_700),
-        seal.session(place.ann, 1, 1, now),
-        seal.session(99, 0, 1, now),
-        Seal(b"x" * 32).session(place.ann, 0, 1, now),
-        seal.invitation(place.ann),
+        signer.session(place.ann, 0, 1, now - 3_700),
+        signer.session(place.ann, 1, 1, now),
+        signer.session(99, 0, 1, now),
+        Signer(b"x" * 32).session(place.ann, 0, 1, now),
+        signer.invitation(place.ann),
         "nonsense",
         "",
     ):
@@ -43,7 +43,7 @@ def test_a_session_holds_until_it_is_over(place, bearer):
 
 def test_a_new_password_ends_sessions(place):
     """Those begun before it, at once."""
-    session = place.studio.seal.session(place.ann, 0, 12, place.studio.now())
+    session = place.studio.signer.session(place.ann, 0, 12, place.studio.now())
     assert place.made.store.ledger.people[place.ann].epoch == 0
     place.made.do(people.change_password, place.ann, "hash")
     assert state(place, session) == 401
@@ -51,13 +51,13 @@ def test_a_new_password_ends_sessions(place):
 
 def test_a_change_needs_the_word_of_this_session(place):
     """None, another session's, or a form's field in its place: refused; a bearer needs none."""
-    seal, now = place.studio.seal, place.studio.now()
-    session, other = (seal.session(place.ann, 0, 12, now) for _ in range(2))
+    signer, now = place.studio.signer, place.studio.now()
+    session, other = (signer.session(place.ann, 0, 12, now) for _ in range(2))
     cookie = {"cookie": f"{COOKIE}={session}"}
-    for word in ({}, {"x-csrf": ""}, {"x-csrf": seal.csrf(other)}):
+    for word in ({}, {"x-csrf": ""}, {"x-csrf": signer.csrf(other)}):
         answer = place.ask("POST", "/api/assignment", json={}, headers={**cookie, **word})
         assert (answer.status_code, answer.json()["code"]) == (403, "csrf")
-    for allowed in ({**cookie, "x-csrf": seal.csrf(session)}, {"authorization": f"bearer {session}"}):
+    for allowed in ({**cookie, "x-csrf": signer.csrf(session)}, {"authorization": f"bearer {session}"}):
         assert place.ask("POST", "/api/assignment", json={}, headers=allowed).status_code == 200
 
 
@@ -78,7 +78,7 @@ def test_who_asks_too_often_is_told_how_long_to_wait(place, monkeypatch):
 
 def test_a_token_is_for_its_scope(place):
     """Reading is not exporting; a session is no token."""
-    session = place.studio.seal.session(place.lea, 0, 12, place.studio.now())
+    session = place.studio.signer.session(place.lea, 0, 12, place.studio.now())
     for text, path, status in (
         (place.token, "/api/live", 200),
         (place.token, "/api/export/judgments", 403),

@@ -15,7 +15,7 @@ from adjudge.errors import UsageError, quote
 from adjudge.studio.desk.exports import MODEL
 from adjudge.studio.desk.gold import Past, Work, still
 from adjudge.studio.desk.imports import Given
-from adjudge.studio.identity.access import new_token, scopes_of
+from adjudge.studio.identity.access import new_token, parse_scopes
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import verify_digest as digest
 from adjudge.studio.record.ledger import Ledger, Person
@@ -178,7 +178,7 @@ def new_api_token(ledger: Ledger, now: float, by: int, name: str, scope: str) ->
     if not name.strip():
         raise Refused(422, "name", "Please give the token a name, so that you know it when you revoke it.")
     try:
-        scopes = scopes_of(scope)
+        scopes = parse_scopes(scope)
     except UsageError as error:
         raise Refused(422, "scope", f"A token needs {error}.") from error
     text, hashed = new_token()

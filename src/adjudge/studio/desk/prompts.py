@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from adjudge.studio.campaign.campaign import Campaign
-    from adjudge.studio.identity.access import Seal
+    from adjudge.studio.identity.access import Signer
     from adjudge.studio.records import Document, Pair, Topic
 
 
@@ -187,13 +187,13 @@ def mixed(
 
 
 def prompt_lines(
-    campaign: Campaign, pairs: Iterable[Pair], item_of: dict[Pair, int], seal: Seal, rng: random.Random
+    campaign: Campaign, pairs: Iterable[Pair], item_of: dict[Pair, int], signer: Signer, rng: random.Random
 ) -> Iterator[str]:
     """Return JSON lines, one a pair: id, prompt, topic. The document's name stays here: names may tell what is gold."""
     for topic, document in pairs:
         mark = f"=== document {rng.getrandbits(64):016x} ==="
         text = prompt_text(campaign.topics[topic], campaign.documents.document(document), mark)
-        line = {"id": seal.prompt(item_of[topic, document]), "prompt": text, "topic": topic}
+        line = {"id": signer.prompt_id(item_of[topic, document]), "prompt": text, "topic": topic}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
@@ -209,12 +209,12 @@ def are_answers(content: bytes) -> bool:
     return False
 
 
-def read_answers(content: bytes, name: str, judge: str, seal: Seal, pairs: Sequence[Pair]) -> Read:
+def read_answers(content: bytes, name: str, judge: str, signer: Signer, pairs: Sequence[Pair]) -> Read:
     """Return answers as judgments, and what could not be read; ``pairs`` are the items by number."""
     given, problems = list[Given](), list[str]()
     for number, row in json_rows(text_of(content, name)):
         try:
-            given.append(_answered(number, readable(row), judge, seal, pairs))
+            given.append(_answered(number, readable(row), judge, signer, pairs))
         except Unreadable as error:
             problems.append(f"line {number}: {error}")
     if not given and not problems:
@@ -222,9 +222,9 @@ def read_answers(content: bytes, name: str, judge: str, seal: Seal, pairs: Seque
     return Read(name, given, problems)
 
 
-def _answered(number: int, row: Mapping[str, Any], judge: str, seal: Seal, pairs: Sequence[Pair]) -> Given:
+def _answered(number: int, row: Mapping[str, Any], judge: str, signer: Signer, pairs: Sequence[Pair]) -> Given:
     """Return one answer as a judgment."""
-    item = seal.prompt_of(str(row.get("id", "")))
+    item = signer.read_prompt_id(str(row.get("id", "")))
     if item is None or not 0 <= item < len(pairs):
         raise Unreadable(f"id {quote(row.get('id', ''))} is of no prompt of this campaign")
     comment = kept(str(row.get("explanation") or "")[:LONGEST], "explanation")

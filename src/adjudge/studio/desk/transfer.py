@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from adjudge.studio.campaign.campaign import Campaign
-    from adjudge.studio.identity.access import Seal
+    from adjudge.studio.identity.access import Signer
     from adjudge.studio.record.ledger import Ledger
     from adjudge.studio.studio import Studio
 
@@ -82,7 +82,7 @@ def fresh_belief(connection: Connection, campaign: Campaign) -> NDArray[np.float
 BATCH = 2_000  # rows that one command takes
 
 
-def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str) -> tuple[Read, bool]:
+def read_file(ledger: Ledger, signer: Signer, content: bytes, name: str, judge: str) -> tuple[Read, bool]:
     """Return what a file holds, and whether it is a program's answers to prompts.
 
     Judgments are taken only if all of them can be. Of answers those that can be read are taken: a program that answers
@@ -93,7 +93,7 @@ def read_file(ledger: Ledger, seal: Seal, content: bytes, name: str, judge: str)
         return read_judgments(content, name, judge or None), False
     if not judge:
         raise UsageError("answers to prompts need the name of the judge who gave them")
-    return read_answers(content, name, judge, seal, ledger.items.pairs), True
+    return read_answers(content, name, judge, signer, ledger.items.pairs), True
 
 
 async def take_in(studio: Studio, by: int | str | None, content: bytes, name: str, judge: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ async def take_in(studio: Studio, by: int | str | None, content: bytes, name: st
     It is read beside the pages, checked whole, and taken a batch at a time, so that judges need not wait for it. The
     same file again takes what is missing, should somebody have contradicted it in between.
     """
-    read, program = await asyncio.to_thread(read_file, studio.ledger, studio.seal, content, name, judge)
+    read, program = await asyncio.to_thread(read_file, studio.ledger, studio.signer, content, name, judge)
     known = await studio.read(known_labels, {one.judge for one in read.given})
     told, seen = Told(problems=[] if program else list(read.problems)), dict(known)
     for batch in in_pieces(read.given, BATCH):
@@ -114,7 +114,7 @@ async def take_in(studio: Studio, by: int | str | None, content: bytes, name: st
 
 def take_in_alone(studio: Studio, content: bytes, name: str, judge: str) -> dict[str, Any]:
     """Take a file into a campaign that is not being served."""
-    read, program = read_file(studio.ledger, studio.seal, content, name, judge)
+    read, program = read_file(studio.ledger, studio.signer, content, name, judge)
     with studio.store.reading() as connection:
         known = known_labels(connection, {one.judge for one in read.given})
     told = Told(problems=[] if program else list(read.problems))
@@ -163,7 +163,7 @@ def reported(
 
 
 def program_prompts(
-    connection: Connection, campaign: Campaign, seal: Seal, judge: str, limit: int | None, share: float
+    connection: Connection, campaign: Campaign, signer: Signer, judge: str, limit: int | None, share: float
 ) -> Iterator[str]:
     """Return prompts for what a judge may judge next, gold among them; documents are read as they are asked for."""
     names = connection.execute(select(people.c.name, people.c.id))
@@ -173,4 +173,4 @@ def program_prompts(
     item_of = {(topic, document): number for topic, document, number in rows}
     gold = [pair for pair in pending(connection, campaign, person, gold=True) if pair in item_of]
     chosen = mixed(pending(connection, campaign, person), gold, share, limit, rng)
-    return prompt_lines(campaign, chosen, item_of, seal, rng)
+    return prompt_lines(campaign, chosen, item_of, signer, rng)

@@ -1,1 +1,1 @@
-"""Who may come in, and how often: passwords, seals, tokens, codes, limits, crowds from outside."""
+"""Who may come in and how often: passwords, signed sessions, API tokens, rate limits, crowdsourcing platforms."""

@@ -1,7 +1,8 @@
-"""Who somebody is and what they may do: passwords, seals, tokens of the API, roles. Knows no database and no web.
+"""Who a person is and what they may do: roles, passwords, signed sessions and links, API tokens, rate limits.
 
-Everything the studio gives out to be shown again is sealed: signed with the campaign's key, under a salt for each
-purpose, so that an invitation never passes as a session. What is forged, cut, foreign or over reads as None.
+Every text that the studio hands out and expects back (a session, an invitation link, the id of a prompt) is signed
+with the campaign's key under one salt per purpose, so that an invitation is never accepted as a session. A text that
+is forged, cut off, expired or signed by another campaign reads as None. This module knows no database and no web.
 """
 
 from __future__ import annotations
@@ -27,40 +28,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.studio.records import Refused
 
-# OWASP's memory (19 MiB) and one pass more than it asks for: some 30 ms of one core, and ten at once stay in 200 MB.
-HASHER = PasswordHasher(time_cost=3, memory_cost=19_456, parallelism=1)
-SHORTEST, LONGEST = 10, 256  # characters of a password
-WORST = frozenset(
-    [
-        "1234567890",
-        "0123456789",
-        "12345678910",
-        "0987654321",
-        "1q2w3e4r5t",
-        "1qaz2wsx3edc",
-        "qwertyuiop",
-        "qwertzuiop",
-        "password12",
-        "password123",
-        "password1234",
-        "passwordpassword",
-        "iloveyou123",
-        "letmein123",
-        "changeme123",
-        "administrator",
-        "welcome123",
-        "adjudge123",
-        "adjudgeadjudge",
-    ]
-)
-
-KEY_BYTES = 32
-TAG_BYTES, NUMBER_BYTES = 12, 8  # of the word for an item: 32 letters, all bits used
-LONGEST_SEAL = 1_000  # characters; ours are shorter
-SCOPES = frozenset(("read", "export", "import"))
-PREFIX = "adj_"  # so that a token found in a log or a repository is known for one
-
-# A judge who knows gold or other judges' answers is none: who sees the desk does not judge.
+# People who see the desk do not judge: they know the gold labels and the answers of others.
 ACTIONS = {
     "judge": frozenset(("judge",)),
     "reviewer": frozenset(("desk", "rule")),
@@ -69,9 +37,35 @@ ACTIONS = {
     ),
 }
 
+# OWASP's memory cost (19 MiB) and one pass more than it asks for: about 30 ms of one core; ten at once need 200 MB.
+HASHER = PasswordHasher(time_cost=3, memory_cost=19_456, parallelism=1)
+SHORTEST, LONGEST = 10, 256  # characters of a password
+COMMON_PASSWORDS = frozenset(
+    """
+    1234567890 0123456789 12345678910 0987654321 1q2w3e4r5t 1qaz2wsx3edc qwertyuiop qwertzuiop password12 password123
+    password1234 passwordpassword iloveyou123 letmein123 changeme123 administrator welcome123 adjudge123 adjudgeadjudge
+    """.split()  # noqa: SIM905
+)
+
+KEY_BYTES = 32
+TAG_BYTES, NUMBER_BYTES = 12, 8  # of a prompt's id: 20 bytes are 32 letters without unused bits
+LONGEST_SIGNED = 1_000  # characters of a signed text; ours are shorter
+
+SCOPES = frozenset(("read", "export", "import"))
+PREFIX = "adj_"  # makes a token recognisable in a log or a repository
+
+MOST_BUCKETS = 20_000  # per purpose, about 4 MB
+DEFAULT_RATES = {  # purpose -> (requests, seconds)
+    "sign-in": (10, 300.0),  # per address
+    "sign-in name": (10, 300.0),  # per account, from any address
+    "join": (20, 300.0),
+    "crowd": (30, 60.0),
+    "document": (240, 60.0),
+}
+
 
 def may(role: str, action: str) -> bool:
-    """Return whether people of a role may do something; a role or an action nobody knows may nothing."""
+    """Return whether people of a role may do something; an unknown role or action is never allowed."""
     return action in ACTIONS.get(role, frozenset())
 
 
@@ -79,76 +73,76 @@ def may(role: str, action: str) -> bool:
 
 
 def hash_password(password: str) -> str:
-    """Return the Argon2id hash of a password, with its parameters and a salt of its own."""
-    return HASHER.hash(_written_one_way(password))
+    """Return the Argon2id hash of a password, which includes its parameters and a random salt."""
+    return HASHER.hash(_normalise(password))
 
 
-def password_is(hashed: str | None, password: str) -> bool:
-    """Return whether a password is the one that was hashed.
+def verify_password(hashed: str | None, password: str) -> bool:
+    """Return whether a password belongs to a hash.
 
-    Where there is no account (None), or one without a password (""), as much is computed as where there is one, so
-    that the time tells no names.
+    If there is no account (None), or the account has no password (""), a hash is computed all the same, so that the
+    response time does not reveal which names exist.
     """
     try:
-        return HASHER.verify(hashed or _nobodys(), _written_one_way(password)) and bool(hashed)
+        return HASHER.verify(hashed or _dummy_hash(), _normalise(password)) and bool(hashed)
     except (Argon2Error, InvalidHashError):
         return False
 
 
-def outdated(hashed: str) -> bool:
-    """Return whether a hash was made with other parameters than today's: at the next sign-in it is made anew."""
+def needs_rehash(hashed: str) -> bool:
+    """Return whether a hash has other parameters than today's; it is then replaced at the next sign-in."""
     return HASHER.check_needs_rehash(hashed)
 
 
-def weak(password: str, name: str) -> Refused | None:
-    """Return why a password is not to be taken, or None if it may be."""
-    written, lowered = _written_one_way(password), _written_one_way(password).casefold()
-    own = _written_one_way(name).casefold().strip()
-    if len(written) < SHORTEST:
-        sentence = f"The password has {len(written)} characters; take at least {SHORTEST}."
-        return Refused(422, "password_short", sentence, n=len(written), least=SHORTEST)
+def password_problem(password: str, name: str) -> Refused | None:
+    """Return why a password is not accepted, or None if it is."""
+    normalised = _normalise(password)
+    lowered, lowered_name = normalised.casefold(), _normalise(name).casefold().strip()
+    if len(normalised) < SHORTEST:
+        sentence = f"The password has {len(normalised)} characters; use at least {SHORTEST}."
+        return Refused(422, "password_short", sentence, n=len(normalised), least=SHORTEST)
     if len(password) > LONGEST:
-        sentence = f"The password has {len(password)} characters; take at most {LONGEST}."
+        sentence = f"The password has {len(password)} characters; use at most {LONGEST}."
         return Refused(422, "password_long", sentence, n=len(password), most=LONGEST)
-    if own and lowered.replace(own, "", 1).strip("0123456789!?. -_") == "":
-        return Refused(422, "password_name", "The password is the name, or hardly more; take another.")
-    if lowered in WORST or len(set(lowered)) < 4:
-        return Refused(422, "password_tried", "The password is one of the first that would be tried; take another.")
+    if lowered_name and lowered.replace(lowered_name, "", 1).strip("0123456789!?. -_") == "":
+        return Refused(422, "password_name", "The password is almost the same as the name; choose another one.")
+    if lowered in COMMON_PASSWORDS or len(set(lowered)) < 4:
+        return Refused(422, "password_tried", "The password is too easy to guess; choose another one.")
     return None
 
 
 @cache
-def _nobodys() -> str:
-    """Return the hash of a password that nobody has."""
+def _dummy_hash() -> str:
+    """Return the hash of a random password that no account has."""
     return HASHER.hash(secrets.token_hex())
 
 
-def _written_one_way(password: str) -> str:
-    """Return a password as every keyboard gives it: an accent typed as one key or as two is the same."""
+def _normalise(password: str) -> str:
+    """Return a password in one Unicode form: an accent typed as one key or as two is the same."""
     return unicodedata.normalize("NFKC", password[: 4 * LONGEST])
 
 
-# Seals
+# Signed texts
 
 
-def key_of(folder: Path) -> bytes:
-    """Return the campaign's signing key from the file ``key`` in its folder, which is made where it is missing."""
+def load_key(folder: Path) -> bytes:
+    """Return the campaign's signing key from the file ``key`` in its folder; the file is created if it is missing."""
     path = folder / "key"
     if not path.exists():
-        _make_key(path)
+        _create_key(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
-        what = f"others may read the signing key (mode {mode:03o}); who has read it can sign in as anybody"
-        raise InputError(f"{what}: delete it (all sessions and open invitations end) or chmod 600 it", str(path))
+        problem = f"others can read the signing key (mode {mode:03o}); anybody who read it can sign in as anybody"
+        raise InputError(f"{problem}: delete it (all sessions and open invitations end) or chmod 600 it", str(path))
     key = path.read_bytes()
     if len(key) < KEY_BYTES:
-        what = f"the signing key has {len(key)} bytes, expected at least {KEY_BYTES}"
-        raise InputError(f"{what}: delete the file, and a new one is made", str(path))
+        problem = f"the signing key has {len(key)} bytes, expected at least {KEY_BYTES}"
+        raise InputError(f"{problem}: delete the file, and a new one is created", str(path))
     return key
 
 
-def _make_key(path: Path) -> None:
-    """Write a new key, whole or not at all; if another process was first, its key stays."""
+def _create_key(path: Path) -> None:
+    """Write a new key, completely or not at all; if another process was first, its key stays."""
     draft = path.with_name(f".key-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -156,7 +150,7 @@ def _make_key(path: Path) -> None:
             file.write(secrets.token_bytes(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a renaming, this overwrites nothing
+        os.link(draft, path)  # unlike a rename, this never overwrites
     except FileExistsError:
         pass
     finally:
@@ -164,17 +158,17 @@ def _make_key(path: Path) -> None:
 
 
 class Session(NamedTuple):
-    """What a session says: who, from which epoch of theirs, until when, and what it is bound to."""
+    """The content of a session token."""
 
     person: int
-    epoch: int  # counted up by a new password or "sign out everywhere": older sessions are then over
+    epoch: int  # raised by a new password or by "sign out everywhere", which ends older sessions
     expires: float
-    bound: str  # the crowd's assignment or session for which alone it holds; "" of one's own sign-in
+    bound: str  # the platform's assignment or session that it is limited to; "" after a normal sign-in
     nonce: str
 
 
-class Seal:
-    """Signs what is given out, and reads what comes back."""
+class Signer:
+    """Signs the texts that the studio hands out, and reads those that come back."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) < KEY_BYTES:
@@ -182,81 +176,77 @@ class Seal:
         self._key = key
 
     def session(self, person: int, epoch: int, hours: float, now: float, bound: str = "") -> str:
-        """Return a session that ends after some hours."""
+        """Return a session token that expires after some hours."""
         return self._sign("session", [person, epoch, round(now + 3600 * hours, 3), bound, secrets.token_hex(8)])
 
-    def session_of(self, text: str | None, now: float) -> Session | None:
-        """Return what a session says, or None of one that is forged or over."""
+    def read_session(self, text: str | None, now: float) -> Session | None:
+        """Return the content of a session token, or None if it is forged or expired."""
         match self._read("session", text):
             case [int(person), int(epoch), int() | float() as expires, str(bound), str(nonce)] if now < expires:
                 return Session(person, epoch, float(expires), bound, nonce)
         return None
 
     def csrf(self, session: str) -> str:
-        """Return what a page must send along, with a session, to change anything; another session has another."""
+        """Return the CSRF token of a session, which every request that changes something must carry."""
         return hmac.new(self._key, b"adjudge csrf\0" + session.encode(), hashlib.sha256).hexdigest()
 
-    def csrf_is(self, session: str, text: str | None) -> bool:
-        """Return whether this was sent by a page of this session."""
+    def csrf_matches(self, session: str, text: str | None) -> bool:
+        """Return whether a text is the CSRF token of a session."""
         return hmac.compare_digest(self.csrf(session).encode(), (text or "").encode("utf-8", "replace"))
 
     def invitation(self, invitation: int) -> str:
-        """Return the text of an invitation's link; until when and whether it was used is in the tables."""
+        """Return the text of an invitation link; its expiry and whether it was used are in the database."""
         return self._sign("invitation", invitation)
 
-    def invitation_of(self, text: str | None) -> int | None:
-        """Return which invitation a link is."""
-        return self._number("invitation", text)
+    def read_invitation(self, text: str | None) -> int | None:
+        """Return the number of the invitation that a link belongs to, or None."""
+        number = self._read("invitation", text)
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
 
-    def prompt(self, item: int) -> str:
-        """Return what an exported prompt calls its item: a word that tells nothing, not even an order, and no other.
+    def prompt_id(self, item: int) -> str:
+        """Return the id of an item in exported prompts: it reveals neither the item nor the order of items.
 
-        The number is hidden under a mask that is drawn from its own tag (as SIV does), so the same item has the same
-        word, and who answers can neither read a number from it nor make one up.
+        The number is masked with a key stream derived from its own tag (as in SIV mode), so one item always has the
+        same id, and a program that answers can neither decode an id nor invent one.
         """
         number = item.to_bytes(NUMBER_BYTES, "big")
-        tag = self._drawn("prompt tag", number)[:TAG_BYTES]
-        return base64.b32encode(tag + self._masked(tag, number)).decode()
+        tag = self._keyed_hash("prompt tag", number)[:TAG_BYTES]
+        return base64.b32encode(tag + self._mask(tag, number)).decode()
 
-    def prompt_of(self, text: str | None) -> int | None:
-        """Return which item a prompt is about."""
+    def read_prompt_id(self, text: str | None) -> int | None:
+        """Return the item of a prompt's id, or None."""
         try:
-            whole = base64.b32decode((text or "").encode())
+            decoded = base64.b32decode((text or "").encode())
         except (ValueError, UnicodeError):
             return None
-        tag, number = whole[:TAG_BYTES], self._masked(whole[:TAG_BYTES], whole[TAG_BYTES:])
-        if len(whole) != TAG_BYTES + NUMBER_BYTES:
+        tag, number = decoded[:TAG_BYTES], self._mask(decoded[:TAG_BYTES], decoded[TAG_BYTES:])
+        if len(decoded) != TAG_BYTES + NUMBER_BYTES:
             return None
-        known = hmac.compare_digest(tag, self._drawn("prompt tag", number)[:TAG_BYTES])
-        return int.from_bytes(number, "big") if known else None
+        valid = hmac.compare_digest(tag, self._keyed_hash("prompt tag", number)[:TAG_BYTES])
+        return int.from_bytes(number, "big") if valid else None
 
-    def _masked(self, tag: bytes, number: bytes) -> bytes:
-        """Return a number under the mask of its tag; twice, the number itself."""
-        mask = self._drawn("prompt mask", tag)
-        return bytes(a ^ b for a, b in zip(number, mask, strict=False))
+    def _mask(self, tag: bytes, number: bytes) -> bytes:
+        """Return a number masked with the key stream of its tag; masking twice gives the number again."""
+        stream = self._keyed_hash("prompt mask", tag)
+        return bytes(a ^ b for a, b in zip(number, stream, strict=False))
 
-    def _drawn(self, purpose: str, what: bytes) -> bytes:
-        """Return bytes that only the key's owner can tell from chance."""
-        return hmac.digest(self._key, f"adjudge {purpose}\0".encode() + what, "sha256")
-
-    def _number(self, purpose: str, text: str | None) -> int | None:
-        """Return the number that is sealed, or None."""
-        said = self._read(purpose, text)
-        return said if isinstance(said, int) and not isinstance(said, bool) else None
+    def _keyed_hash(self, purpose: str, message: bytes) -> bytes:
+        """Return the HMAC-SHA256 of a message for one purpose."""
+        return hmac.digest(self._key, f"adjudge {purpose}\0".encode() + message, "sha256")
 
     def _serializer(self, purpose: str) -> URLSafeSerializer:
-        """Return the signer of one purpose."""
+        """Return the serializer of one purpose."""
         options = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
         return URLSafeSerializer(self._key, salt=f"adjudge {purpose}", signer_kwargs=options)
 
-    def _sign(self, purpose: str, what: Any) -> str:
-        """Return something sealed for one purpose."""
-        sealed = self._serializer(purpose).dumps(what)
-        return sealed if isinstance(sealed, str) else sealed.decode()
+    def _sign(self, purpose: str, value: Any) -> str:
+        """Return a value as a text that is signed for one purpose."""
+        signed = self._serializer(purpose).dumps(value)
+        return signed if isinstance(signed, str) else signed.decode()
 
     def _read(self, purpose: str, text: str | None) -> Any:
-        """Return what was sealed for this purpose with this key, otherwise None."""
-        if not text or len(text) > LONGEST_SEAL:
+        """Return the value that was signed for a purpose with this key, or None."""
+        if not text or len(text) > LONGEST_SIGNED:
             return None
         try:
             return self._serializer(purpose).loads(text.encode())
@@ -264,69 +254,60 @@ class Seal:
             return None
 
 
-# Tokens of the API
+# API tokens
 
 
 def new_token() -> tuple[str, str]:
-    """Return a new token, which is shown once, and its hash, which is kept."""
+    """Return a new API token, which is displayed once, and its hash, which is stored."""
     text = PREFIX + secrets.token_urlsafe(32)
-    return text, token_hash(text)
+    return text, hash_token(text)
 
 
-def token_hash(text: str) -> str:
-    """Return the hash by which a token is known; of 256 random bits no slow hash is needed."""
+def hash_token(text: str) -> str:
+    """Return the hash under which a token is stored; 256 random bits need no slow hash."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def scopes_of(text: str) -> frozenset[str]:
-    """Return the scopes that are named, separated by blanks."""
+def parse_scopes(text: str) -> frozenset[str]:
+    """Return the scopes named in a text, separated by blanks."""
     scopes = frozenset(text.split())
     if not scopes or not scopes <= SCOPES:
         raise UsageError(f"scopes {quoted(sorted(scopes))}, expected one or more of {quoted(sorted(SCOPES))}")
     return scopes
 
 
-# How often something may be asked: buckets of tokens in memory, one for each purpose and each who asks.
-#
-# A bucket of (5, 60.0) holds five and is full again after a minute: five at once, then one every twelve seconds.
-
-MOST_BUCKETS = 20_000  # of one purpose: some 4 MB
-
-# Purpose -> how many, in how many seconds.
-USUAL = {
-    "sign-in": (10, 300.0),  # of one address
-    "sign-in name": (10, 300.0),  # of one account, from anywhere
-    "join": (20, 300.0),
-    "crowd": (30, 60.0),
-    "document": (240, 60.0),
-}
+# Rate limits
 
 
-class Limits:
-    """Token buckets. The clock is the caller's; a clock that jumps back gives nothing and takes nothing."""
+class RateLimiter:
+    """Token buckets in memory, one per purpose and client.
+
+    A rate of (5, 60.0) allows five requests at once and then one every twelve seconds. The caller provides the clock;
+    a clock that jumps back neither adds nor removes tokens.
+    """
 
     def __init__(self, rates: Mapping[str, tuple[int, float]], most: int = MOST_BUCKETS) -> None:
         self._rates, self._most = dict(rates), most
-        # purpose -> key -> (tokens, when): a flood of one purpose makes no other forget whom it counts
-        self._buckets: dict[str, OrderedDict[str, tuple[float, float]]] = {one: OrderedDict() for one in rates}
+        # purpose -> client -> (tokens, time): a flood for one purpose does not evict the buckets of another
+        self._buckets: dict[str, OrderedDict[str, tuple[float, float]]] = {name: OrderedDict() for name in rates}
 
     def __len__(self) -> int:
         return sum(map(len, self._buckets.values()))
 
     def take(self, purpose: str, key: str, now: float) -> float:
-        """Take one token and return 0, or return after how many seconds there will be one."""
-        (holds, seconds), buckets = self._rates[purpose], self._buckets[purpose]
-        tokens, then = buckets.pop(key, (float(holds), now))
-        tokens = min(float(holds), tokens + max(0.0, now - then) * holds / seconds)
-        wait = 0.0 if tokens >= 1 else (1 - tokens) * seconds / holds
-        buckets[key] = (tokens if wait else tokens - 1, now)  # last: who asked latest is dropped last
+        """Take one token and return 0, or return the number of seconds until there is one."""
+        (capacity, seconds), buckets = self._rates[purpose], self._buckets[purpose]
+        tokens, then = buckets.pop(key, (float(capacity), now))
+        tokens = min(float(capacity), tokens + max(0.0, now - then) * capacity / seconds)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) * seconds / capacity
+        buckets[key] = (tokens if wait else tokens - 1, now)  # at the end: the oldest bucket is evicted first
         if len(buckets) > self._most:
-            buckets.popitem(last=False)  # a flood of addresses may be forgotten, but never fills the memory
+            buckets.popitem(last=False)
         return wait
 
 
-def address_of(socket: str | None) -> str:
-    """Return the address to count by: the socket's, of IPv6 the /64 that one customer has."""
+def network_address(socket: str | None) -> str:
+    """Return the address that requests are counted by: the client's, or for IPv6 the /64 network of one customer."""
     if socket is None or ":" not in socket:
         return socket or "unknown"
     try:

@@ -1,13 +1,13 @@
-"""Judges who come from a crowd's platform: who it says they are, and the way back with a completion code.
+"""Judges from a crowdsourcing platform: who the platform says they are, and how their completion code gets back.
 
-Two ways of speaking. Prolific's: parameters in the address (PROLIFIC_PID, STUDY_ID, SESSION_ID), and at the end a
-return to its own page with a code. Mechanical Turk's ExternalQuestion: our page in a frame of theirs (assignmentId,
-hitId, workerId, turkSubmitTo), and at the end a form sent to their host; a preview, before a worker accepts, writes
-nothing.
+Two protocols are supported. Prolific passes parameters in the address (PROLIFIC_PID, STUDY_ID, SESSION_ID) and ends
+with a redirect to its own page with a code. Mechanical Turk's ExternalQuestion displays our page in a frame
+(assignmentId, hitId, workerId, turkSubmitTo) and ends with a form that is sent to its host; a preview, before a
+worker accepts, writes nothing.
 
-Neither platform signs what it says, so whoever knows a worker's id can write such an address. A session from outside
-is therefore bound to the platform's own name of the piece of work (``arrival_session``), which is kept with what is
-begun in it, and the way back is that one's and no other's; see docs/security.md.
+Neither platform signs its parameters, so anybody who knows a worker's id can write such an address. The session of a
+platform's worker is therefore bound to the platform's own id of the task (``format_arrival``), which is stored with
+the assignment, and the code goes back to that task only; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ SUBMIT = "/mturk/externalSubmit"
 
 
 class Preview(NamedTuple):
-    """Somebody looks at what the work would be: there is no worker yet, and nothing is written."""
+    """A preview of the task: there is no worker yet, and nothing is written."""
 
     hit: str
 
 
 class Arrival(NamedTuple):
-    """Somebody whom a platform sends to work."""
+    """A worker whom a platform sends. The field names are stored: they are the keys of ``format_arrival``."""
 
-    outside: str  # who: "prolific:5f1c..."
+    outside: str  # the worker: "prolific:5f1c..."
     crowd: str  # prolific, mturk
-    session: str  # the platform's own name of this piece of work
-    study: str  # of what it is a piece
-    submit_to: str = ""  # where a form takes the code, "" where an address does
+    session: str  # the platform's id of this task
+    study: str  # the study or HIT that the task belongs to
+    submit_to: str = ""  # where the form with the code is sent; "" if the code goes into an address
 
 
 def prolific_arrival(params: Mapping[str, str], settings: Prolific) -> Arrival:
-    """Return whom Prolific sends, or refuse."""
+    """Return the worker whom Prolific sends, or refuse."""
     if not settings.enabled:
-        raise Refused(403, "crowd", "This campaign takes nobody from Prolific.")
+        raise Refused(403, "crowd", "This campaign does not accept judges from Prolific.")
     person, study = _id(params, "PROLIFIC_PID"), _id(params, "STUDY_ID")
     if study not in settings.studies:
-        raise Refused(403, "crowd", "This study is not one of the campaign's: add it to prolific.studies.")
+        raise Refused(403, "crowd", "This study does not belong to the campaign: add it to prolific.studies.")
     return Arrival(f"prolific:{person}", "prolific", _id(params, "SESSION_ID"), study)
 
 
 def mturk_arrival(params: Mapping[str, str], settings: Mturk) -> Preview | Arrival:
-    """Return whom a platform sends that speaks as Mechanical Turk does, or that it is a preview, or refuse."""
+    """Return the worker whom Mechanical Turk (or a platform with its protocol) sends, or a preview, or refuse."""
     if not settings.enabled:
-        raise Refused(403, "crowd", "This campaign takes nobody from Mechanical Turk.")
+        raise Refused(403, "crowd", "This campaign does not accept judges from Mechanical Turk.")
     if params.get("assignmentId") == PREVIEW:
         return Preview(_id(params, "hitId") if params.get("hitId") else "")
     submit_to = submit_origin(params.get("turkSubmitTo", ""), settings)
@@ -64,53 +64,53 @@ def mturk_arrival(params: Mapping[str, str], settings: Mturk) -> Preview | Arriv
 
 
 def submit_origin(address: str, settings: Mturk) -> str:
-    """Return where the code's form may be sent: https and a listed host, exactly, with nothing around it."""
+    """Return the origin that the form with the code is sent to: https and exactly a listed host, nothing else."""
     for host in settings.submit_hosts:
         if address in (f"https://{host}", f"https://{host}/"):
             return f"https://{host}"
-    raise Refused(403, "crowd", "turkSubmitTo is not one of the hosts in mturk.submit_hosts: nothing is sent there.")
+    raise Refused(403, "crowd", "turkSubmitTo is not one of the hosts in mturk.submit_hosts, so nothing is sent there.")
 
 
 def _id(params: Mapping[str, str], name: str) -> str:
-    """Return an id that a platform gives, or refuse what is none."""
+    """Return an id from a platform's parameters, or refuse one that is malformed."""
     text = params.get(name, "")
     if not ID.fullmatch(text):
-        raise Refused(422, "crowd", f"{name} is missing or malformed: 4 to 64 letters and digits are expected.")
+        raise Refused(422, "crowd", f"{name} is missing or malformed, expected 4 to 64 letters and digits.")
     return text
 
 
-def arrival_session(arrival: Arrival) -> str:
-    """Return what a session from outside is bound to, and what is kept with its assignment, as JSON."""
+def format_arrival(arrival: Arrival) -> str:
+    """Return an arrival as JSON: the session is bound to it, and it is stored with the assignment."""
     return json.dumps(arrival._asdict(), separators=(",", ":"), sort_keys=True)
 
 
-def arrival_of(outside: str) -> Arrival | None:
-    """Return the arrival that was kept with an assignment; None of judges of our own."""
+def parse_arrival(outside: str) -> Arrival | None:
+    """Return the arrival that is stored with an assignment, or None for judges who did not come from a platform."""
     try:
-        kept = json.loads(outside) if outside else None
-        return Arrival(**kept) if kept else None
+        fields = json.loads(outside) if outside else None
+        return Arrival(**fields) if fields else None
     except (ValueError, TypeError):
         return None
 
 
-def way_back(outside: str, code: str, settings: Settings) -> dict[str, Any]:
-    """Return how a judge brings a code back: an address to go to (``back``), or a form to send (``post``)."""
-    arrival = arrival_of(outside)
+def completion_return(outside: str, code: str, settings: Settings) -> dict[str, Any]:
+    """Return how a judge takes a code back to the platform: an address (``back``) or a form to send (``post``)."""
+    arrival = parse_arrival(outside)
     if arrival is not None and arrival.crowd == "prolific":
-        return {"back": prolific_back(code, settings.prolific), "post": None}
+        return {"back": prolific_return_url(code, settings.prolific), "post": None}
     if arrival is not None and arrival.crowd == "mturk":
         return {"back": "", "post": mturk_form(arrival, code, settings.mturk)}
     return {"back": "", "post": None}
 
 
-def prolific_back(code: str, settings: Prolific) -> str:
-    """Return the address that ends a submission: with the study's own code, where it has one for everybody."""
+def prolific_return_url(code: str, settings: Prolific) -> str:
+    """Return the address that ends a submission, with the study's own code if it has one."""
     address = urlsplit(settings.completion_url)
     query = urlencode({"cc": settings.completion_code or code})
     return urlunsplit(address._replace(query="&".join(part for part in (address.query, query) if part)))
 
 
 def mturk_form(arrival: Arrival, code: str, settings: Mturk, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the form that ends an assignment; its host is checked again, as the list may have changed."""
+    """Return the form that ends an assignment; its host is checked again, because the list may have changed."""
     submit_to = submit_origin(arrival.submit_to, settings)
     return {"url": submit_to + SUBMIT, "fields": {**(fields or {}), "assignmentId": arrival.session, "code": code}}

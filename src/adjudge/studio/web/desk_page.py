@@ -52,7 +52,7 @@ def shown(request: Request, who: Caller, template: str, title: str, **values: An
         "now": studio.now(),
         "f": numbers,
         "done": DONE.get(request.query_params.get("done", ""), ""),
-        "csrf": studio.seal.csrf(who.session),
+        "csrf": studio.signer.csrf(who.session),
     }
     return page(request, template, language="en", **{**known, **values})
 

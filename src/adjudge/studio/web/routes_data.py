@@ -84,7 +84,7 @@ async def prompts(request: Request, judge: str = "", limit: str = "", gold: str 
     most = whole(limit, "limit", 1, MOST_PROMPTS) if limit else None
     share = whole(gold, "gold", 0, 90) / 100
     studio = studio_of(request)
-    lines = await studio.read(program_prompts, studio.campaign, studio.seal, judge, most, share)
+    lines = await studio.read(program_prompts, studio.campaign, studio.signer, judge, most, share)
     headers = {"Content-Disposition": 'attachment; filename="prompts.jsonl"'}
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 

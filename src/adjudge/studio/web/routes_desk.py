@@ -176,7 +176,7 @@ async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: 
     """Make an invitation, and show its link: it can be seen this once."""
     who, studio = caller(request, "invite", csrf or None), studio_of(request)
     number = await studio.do(c.invite, who.person.id, role, name, whole(days, "days", 1, 365))
-    link = f"{str(request.base_url).rstrip('/')}/join/{studio.seal.invitation(number)}"
+    link = f"{str(request.base_url).rstrip('/')}/join/{studio.signer.invitation(number)}"
     return await _people(request, who, link=link, role=role)
 
 

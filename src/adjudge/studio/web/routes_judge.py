@@ -171,12 +171,12 @@ async def contest(request: Request, body: Contest) -> dict[str, bool]:
 @router.post("/api/submit")
 async def submit(request: Request, body: OfAssignment) -> dict[str, Any]:
     """Close an assignment that passed, and give its completion code."""
-    from adjudge.studio.identity.platforms import way_back
+    from adjudge.studio.identity.platforms import completion_return
 
     studio, who = studio_of(request), judge(request)
     number, code = await studio.do(c.submit, who.person.id, body.assignment)
     held = studio.ledger.assignments.get(number)
-    return {"code": code, **way_back("" if held is None else held.outside, code, studio.campaign.settings)}
+    return {"code": code, **completion_return("" if held is None else held.outside, code, studio.campaign.settings)}
 
 
 @router.post("/api/release")

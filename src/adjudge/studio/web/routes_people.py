@@ -8,8 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from adjudge.studio.identity.access import address_of, hash_password, may, outdated, password_is, weak
-from adjudge.studio.identity.platforms import Preview, arrival_session, mturk_arrival, prolific_arrival
+from adjudge.studio.identity.access import (
+    hash_password,
+    may,
+    needs_rehash,
+    network_address,
+    password_problem,
+    verify_password,
+)
+from adjudge.studio.identity.platforms import Preview, format_arrival, mturk_arrival, prolific_arrival
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
@@ -42,7 +49,7 @@ async def judge_page(request: Request) -> Response:
     if found is None:
         return RedirectResponse("/sign-in", 303)
     caller(request, "judge")
-    csrf = studio_of(request).seal.csrf(found.session)
+    csrf = studio_of(request).signer.csrf(found.session)
     return page(request, "judge.html", language=found.person.language, csrf=csrf)
 
 
@@ -60,18 +67,18 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     known = people.known_as(name)
     slow_down(request, "sign-in name", known[:100])
     person = studio.ledger.people.get(studio.ledger.named.get(known, -1))
-    right = await asyncio.to_thread(password_is, person.password if person else None, password)
+    right = await asyncio.to_thread(verify_password, person.password if person else None, password)
     if person is None or not right:
         wrong = {"": "Name and password do not go together."}
         return page(request, "sign_in.html", 401, name=name, errors=wrong)
-    if outdated(person.password):
+    if needs_rehash(person.password):
         await studio.do(people.change_password, person.id, await asyncio.to_thread(hash_password, password))
     return welcome(request, person)
 
 
 def address(request: Request) -> str:
     """Return where a request comes from, to be counted by; uvicorn has read what trusted proxies say."""
-    return address_of(request.client.host if request.client else None)
+    return network_address(request.client.host if request.client else None)
 
 
 def welcome(request: Request, person: Person) -> Response:
@@ -81,7 +88,7 @@ def welcome(request: Request, person: Person) -> Response:
     answer = RedirectResponse(home(person), 303)
     answer.set_cookie(
         COOKIE,
-        studio.seal.session(person.id, person.epoch, hours, studio.now()),
+        studio.signer.session(person.id, person.epoch, hours, studio.now()),
         max_age=round(3600 * hours),
         httponly=True,
         samesite="lax",
@@ -95,7 +102,7 @@ async def sign_out(request: Request, csrf: Text = "") -> Response:
     """End a session."""
     if caller_if_any(request) is not None:
         studio = studio_of(request)
-        if not studio.seal.csrf_is(request.cookies.get(COOKIE, ""), csrf or request.headers.get("x-csrf")):
+        if not studio.signer.csrf_matches(request.cookies.get(COOKIE, ""), csrf or request.headers.get("x-csrf")):
             raise Refused(403, "csrf", "This page is too old. Load it again, and try once more.")
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(COOKIE)
@@ -105,7 +112,7 @@ async def sign_out(request: Request, csrf: Text = "") -> Response:
 @router.get("/join/{invitation}")
 async def join_page(request: Request, invitation: str) -> HTMLResponse:
     """Show an invitation."""
-    offered = _offered(request, studio_of(request).seal.invitation_of(invitation))
+    offered = _offered(request, studio_of(request).signer.read_invitation(invitation))
     return page(request, "join.html", role=offered["role"], name=offered["name"])
 
 
@@ -113,7 +120,7 @@ async def join_page(request: Request, invitation: str) -> HTMLResponse:
 async def join(request: Request, invitation: str, name: Text = "", password: Text = "") -> Response:
     """Take up an invitation."""
     slow_down(request, "join", address(request))
-    number = studio_of(request).seal.invitation_of(invitation)
+    number = studio_of(request).signer.read_invitation(invitation)
     offered = _offered(request, number)
     return await _enter(request, people.join, (number,), name, password, role=offered["role"])
 
@@ -155,7 +162,7 @@ async def _enter(
     studio = studio_of(request)
     try:
         name = people.name_of(name)
-        if complaint := weak(password, name):
+        if complaint := password_problem(password, name):
             raise complaint
         hashed = await asyncio.to_thread(hash_password, password)
         person = await studio.do(command, *args, name, hashed)
@@ -192,5 +199,5 @@ async def _arrived(request: Request, arrival: Any) -> Response:
     number = await studio.do(people.arrive, arrival.outside)
     person = studio.ledger.people[number]
     hours = studio.campaign.settings.access.session_hours
-    session = studio.seal.session(person.id, person.epoch, hours, studio.now(), arrival_session(arrival))
+    session = studio.signer.session(person.id, person.epoch, hours, studio.now(), format_arrival(arrival))
     return page(request, "judge.html", language=person.language, session=session)

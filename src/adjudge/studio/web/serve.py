@@ -61,7 +61,7 @@ def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = 
     """Return the path of a new invitation, to be used once."""
     days = studio.campaign.settings.access.invitation_days
     number = studio.store.do(lambda ledger, now: invite(ledger, now, role, name, days, by))
-    return f"/join/{studio.seal.invitation(number)}"
+    return f"/join/{studio.signer.invitation(number)}"
 
 
 def has_lead(studio: Studio) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fastapi import Request
 
-from adjudge.studio.identity.access import may, scopes_of, token_hash
+from adjudge.studio.identity.access import hash_token, may, parse_scopes
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio
@@ -35,7 +35,7 @@ def caller_if_any(request: Request) -> Caller | None:
     """Return who asks, if they say so and it holds."""
     studio = studio_of(request)
     session = bearer(request) or request.cookies.get(COOKIE, "")
-    told = studio.seal.session_of(session, studio.now())
+    told = studio.signer.read_session(session, studio.now())
     person = None if told is None else studio.ledger.people.get(told.person)
     if told is None or person is None or told.epoch != person.epoch:
         return None
@@ -61,7 +61,7 @@ def caller(request: Request, action: str, csrf: str | None = None) -> Caller:
         raise Refused(403, "role", f"A {found.person.role} may not do this.")
     if request.method not in SAFE and not bearer(request):
         word = csrf if csrf is not None else request.headers.get("x-csrf")
-        if not studio_of(request).seal.csrf_is(found.session, word):
+        if not studio_of(request).signer.csrf_matches(found.session, word):
             raise Refused(403, "csrf", "This page is too old. Load it again, and try once more.")
     return found
 
@@ -88,9 +88,9 @@ def slow_down(request: Request, purpose: str, key: str) -> None:
 def program(request: Request, scope: str) -> str:
     """Return the name of the API token that asks, if it may do this."""
     ledger = studio_of(request).ledger
-    token = ledger.tokens.get(token_hash(bearer(request)))
+    token = ledger.tokens.get(hash_token(bearer(request)))
     if token is None or token["id"] in ledger.revoked:
         raise Refused(401, "token", "This needs an API token: Authorization: Bearer adj_...")
-    if scope not in scopes_of(token["scope"]):
+    if scope not in parse_scopes(token["scope"]):
         raise Refused(403, "scope", f"This token is not for {scope}.")
     return str(token["name"])

@@ -96,7 +96,7 @@ def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Cha
 
 
 def invite(ledger: Ledger, now: float, role: str, name: str = "", days: float = 14, by: int | None = None) -> Change:
-    """Offer somebody a role; the answer is the invitation's number, whose seal makes the link."""
+    """Offer somebody a role; the answer is the invitation's number, which is signed to make the link."""
     number = ledger.next_id(schema.invitations)
     row = {"id": number, "at": now, "by": by, "role": role, "name": name, "expires": now + 86_400 * days}
     who = "studio" if by is None else ledger.people[by].name
