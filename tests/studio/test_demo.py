@@ -11,7 +11,6 @@ from sqlalchemy import func, select
 
 from adjudge.errors import InputError, UsageError
 from adjudge.studio.campaign.campaign import FILES
-from adjudge.studio.campaign.settings_file import settings_text
 from adjudge.studio.demo import (
     CROWD,
     DONE,
@@ -29,7 +28,7 @@ from adjudge.studio.gates.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import wrong
 from adjudge.studio.record.backup import reading_campaign
-from adjudge.studio.settings import Gate, Settings
+from adjudge.studio.settings import Gate, Settings, settings_text
 
 
 @pytest.fixture(scope="module")

@@ -1,24 +1,31 @@
-"""Settings: defaults of the paper, and limits as data."""
+"""campaign.toml: the paper's defaults, limits as data, every problem with its line, and a file that explains itself."""
 
-from dataclasses import fields, replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from adjudge.studio.campaign.lines import Problems
 from adjudge.studio.settings import (
     MODELS,
     SETTINGS,
-    TABLES,
+    About,
     Assignment,
-    Mturk,
+    Gate,
     Prolific,
-    Redundancy,
     Settings,
-    clashes,
-    value_of,
-    wrong,
+    line_of_keys,
+    read_settings,
+    settings_text,
 )
 
-BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+def read(text):
+    """Return the settings of a text, and the problems in it."""
+    problems = Problems()
+    return read_settings(text, problems), problems.found
 
 
 def test_the_defaults_are_the_papers():
@@ -29,16 +36,20 @@ def test_the_defaults_are_the_papers():
     assert (s.qualification.jobs, s.qualification.documents, s.redundancy.judgments) == (4, 5, 3)
 
 
-def test_every_field_has_its_limits():
-    """The table of limits names all fields, in their order, and no others."""
-    named = [f"{table}.{part.name}" for table, record in TABLES.items() for part in fields(record)]
-    assert list(BY_NAME) == named
+def test_every_setting_is_described():
+    """Each has a meaning and says what it may be; names are unique."""
+    assert all(setting.meaning and setting.expected for setting in SETTINGS)
+    assert len({setting.name for setting in SETTINGS}) == len(SETTINGS) == 38
 
 
-def test_every_default_is_within_its_limits():
-    """What holds where the file says nothing is never refused."""
-    assert [wrong(setting, setting.default) for setting in SETTINGS] == [None] * len(SETTINGS)
-    assert clashes(Settings()) == []
+def test_settings_are_immutable_and_checked_when_made():
+    """Also in code, not only in files."""
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().gate.binary = 0.5
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        Gate(binary=85)
+    with pytest.raises(ValidationError, match="gold_sets is 2 of 2 sets"):
+        Assignment(sets=2, gold_sets=2)
 
 
 def test_models_are_models():
@@ -88,40 +99,144 @@ def test_models_are_models():
     ],
 )
 def test_what_is_wrong_is_said(name, value, message):
-    """With the field, what it is, and what it may be; a password is never shown."""
-    assert wrong(BY_NAME[name], value) == message
+    """With the field, its value, and what it may be; a password is never shown."""
+    table, key = name.split(".")
+    toml = str(value).lower() if isinstance(value, bool) else repr(value)
+    assert read(f"[{table}]\n{key} = {toml}") == (Settings(), [f"campaign.toml, line 2: {message}"])
 
 
 @pytest.mark.parametrize("value", ["studio.db", "data/my studio.db", "postgresql+psycopg://ann:pw@host/db"])
 def test_databases(value):
-    """A file or a URL of the one server that is spoken to."""
-    assert wrong(BY_NAME["store.database"], value) is None
+    """A file, or the URL of the one kind of server that is supported."""
+    settings, problems = read(f"[store]\ndatabase = '{value}'")
+    assert (settings.store.database, problems) == (value, [])
 
 
 def test_values_become_what_the_record_holds():
-    """Whole numbers where any will do become floats, and lists become tuples."""
-    assert repr(value_of(BY_NAME["gate.seconds"], 6)) == "6.0"
-    assert value_of(BY_NAME["prolific.studies"], ["a"]) == ("a",)
+    """Whole numbers become floats where any number will do, and lists become tuples."""
+    settings, _ = read("[gate]\nseconds = 6\n[prolific]\nstudies = ['a']")
+    assert repr(settings.gate.seconds) == "6.0"
+    assert settings.prolific.studies == ("a",)
 
 
-def test_clashes_name_the_field():
-    """Right by themselves and wrong together."""
-    clashing = replace(Settings(), assignment=Assignment(sets=2, gold_sets=2), redundancy=Redundancy(least=4, most=3))
-    assert clashes(clashing) == [
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
         (
-            "assignment.gold_sets",
-            "assignment.gold_sets is 2 of 2 sets, which leaves nothing to judge: make it smaller",
+            "[assignment]\nsets = 1",
+            "line 2: assignment.gold_sets is 1 of 1 sets, so nothing is left to judge: make it smaller",
         ),
-        ("redundancy.least", "redundancy.least is 4, more than redundancy.most, which is 3"),
+        (
+            "[assignment]\nsets = 3\ngold_sets = 3",
+            "line 3: assignment.gold_sets is 3 of 3 sets, so nothing is left to judge: make it smaller",
+        ),
+        (
+            "[redundancy]\nleast = 4\nmost = 3",
+            "line 2: redundancy.least is 4, more than redundancy.most, which is 3: lower it",
+        ),
+        (
+            "[prolific]\nenabled = true",
+            "line 2: prolific.enabled is true, but prolific.studies is empty, so nobody could come: name the study",
+        ),
+        (
+            "[mturk]\nsubmit_hosts = []\nenabled = true",
+            "line 3: mturk.enabled is true, but mturk.submit_hosts is empty, so nothing could be submitted: "
+            "name a host",
+        ),
+    ],
+)
+def test_fields_that_clash(text, problem):
+    """Fields that are valid alone and not together are one problem; all of them have their defaults."""
+    assert read(text) == (Settings(), [f"campaign.toml, {problem}"])
+
+
+def test_a_clash_is_found_beside_a_wrong_field():
+    """Every problem is listed at once, in the order of lines."""
+    text = "[assignment]\nsets = 2\ngold_sets = 2\ndocuments = 99\n[gate]\nbinry = 1\n"
+    assert read(text)[1] == [
+        "campaign.toml, line 3: assignment.gold_sets is 2 of 2 sets, so nothing is left to judge: make it smaller",
+        "campaign.toml, line 4: assignment.documents is 99, expected a whole number from 2 to 9",
+        "campaign.toml, line 6: there is no setting gate.binry; did you mean gate.binary?",
     ]
-    crowds = replace(Settings(), prolific=Prolific(enabled=True), mturk=Mturk(enabled=True, submit_hosts=()))
-    assert clashes(crowds) == [
-        (
-            "prolific.enabled",
-            "prolific.enabled is true, but prolific.studies is empty, so that nobody could come: name the study",
-        ),
-        (
-            "mturk.enabled",
-            "mturk.enabled is true, but mturk.submit_hosts is empty, so that nothing could be submitted",
-        ),
+
+
+def test_an_empty_file_is_all_defaults():
+    """Nothing needs to be written."""
+    assert read("") == (Settings(), [])
+
+
+def test_the_written_file_has_everything_with_a_comment():
+    """Each setting stands below a line that says what it means and what it may be."""
+    lines = settings_text(Settings()).splitlines()
+    for setting in SETTINGS:
+        assert any(
+            before == f"# {setting.meaning}; {setting.expected}" and line.startswith(f"{setting.key} = ")
+            for before, line in pairwise(lines)
+        ), setting.name
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=200),
+    st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=9), max_size=3),
+)
+def test_what_is_written_is_read(instructions, studies):
+    """Whatever the texts hold: quotation marks, backslashes, line breaks, control characters."""
+    settings = Settings(campaign=About(instructions=instructions), prolific=Prolific(studies=tuple(studies)))
+    found, problems = read(settings_text(settings))
+    assert (found, problems) == (settings, [])
+
+
+def test_the_line_of_a_problem():
+    """All problems are found, each with its line; what is right is kept."""
+    text = '# mine\n[assignment]\nsets = 3\n\n[gate]\n# strict\nbinary = 85\nndcg = 0.5\nseconds = "6"\n'
+    settings, problems = read(text)
+    assert problems == [
+        "campaign.toml, line 7: gate.binary is 85, expected a number from 0 to 1 (for 85 %, write 0.85)",
+        "campaign.toml, line 9: gate.seconds is '6', expected a number from 0 to 3,600 (without quotation marks)",
     ]
+    assert (settings.assignment.sets, settings.gate.ndcg, settings.gate.binary) == (3, 0.5, 0.85)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[gates]\nbinary = 0.9", "line 1: there is no table [gates]; did you mean [gate]?"),
+        ("[zzz]", "line 1: there is no table [zzz]"),
+        ("[gate]\n\nbinry = 0.9", "line 3: there is no setting gate.binry; did you mean gate.binary?"),
+        ("[gate]\nqqqq = 1", "line 2: there is no setting gate.qqqq"),
+        ("\nbinary = 0.9", "line 2: 'binary' is in no table; did you mean gate.binary?"),
+        ("zzz = 1", "line 1: 'zzz' is in no table"),
+        ("gate = 3", "line 1: gate is '3', expected a table [gate]"),
+        ("gate.binary = 2.5", "line 1: gate.binary is 2.5, expected a number from 0 to 1 (for 2.5 %, write 0.025)"),
+        ("gate = {binary = 3}", "line 1: gate.binary is 3, expected a number from 0 to 1 (for 3 %, write 0.03)"),
+    ],
+)
+def test_what_is_not_known(text, problem):
+    """Tables and keys that there are not, with what was probably meant."""
+    assert read(text)[1] == [f"campaign.toml, {problem}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "[gate]\nbinary = .85\n",
+            "campaign.toml, line 2: is not TOML: invalid value in column 10; texts need quotation marks",
+        ),
+        ("[campaign]\nname = my campaign\n", "campaign.toml, line 2: is not TOML: invalid value in column 8"),
+        ("[gate]\nbinary =", "campaign.toml, line 2: is not TOML: invalid value"),
+    ],
+)
+def test_what_is_not_toml(text, problem):
+    """Is one problem, with its line."""
+    settings, problems = read(text)
+    assert settings == Settings()
+    assert len(problems) == 1
+    assert problems[0].startswith(problem)
+
+
+def test_keys_inside_texts_are_none():
+    """A text of several lines may hold what looks like tables and keys."""
+    text = '[campaign]\ninstructions = """\n[gate]\nbinary = 1\n"""\n"contact" = "x"\n[ gate ]\n\'binary\' = 0.5\n'
+    lines = {"campaign": 1, "campaign.instructions": 2, "campaign.contact": 6, "gate": 7, "gate.binary": 8}
+    assert line_of_keys(text) == lines

@@ -152,7 +152,7 @@ def test_nothing_to_say():
     gold = {("t0", "g0-0"): Gold_advice(1, "")}
     assert advice(POOL, gold, sets, Settings()) == ()
     assert advice(POOL[:50], gold, sets[:2], Settings()) == ()  # two assignments are all that one judge can take
-    assert advice([], {}, [], replace(Settings(), assignment=Assignment(gold_sets=0))) == ()
+    assert advice([], {}, [], Settings(assignment=Assignment(gold_sets=0))) == ()
 
 
 def test_few_gold_sets():
@@ -166,7 +166,7 @@ def test_few_gold_sets():
 def test_uneven_topics():
     """The last set of a topic would not be full."""
     pool = [("a", "1"), *(("b", str(n)) for n in range(5))]
-    no_gold = replace(Settings(), assignment=Assignment(gold_sets=0))
+    no_gold = Settings(assignment=Assignment(gold_sets=0))
     assert advice(pool, {}, [], no_gold) == (
         "pool.csv: a topic has a number of documents to judge that is no multiple of 5, the size of a set ('a' has 1): "
         "the last set is not full by itself",
@@ -199,7 +199,7 @@ def test_figures(tmp_path):
         ("qualification sets", "4"),
         ("monitoring sets", "2"),
     ]
-    settings = replace(demo.settings, redundancy=Redundancy(adaptive=True), qualification=Qualification(required=False))
+    settings = Settings(redundancy=Redundancy(adaptive=True), qualification=Qualification(required=False))
     other = dict(summary(replace(demo, settings=settings, gold={})))
     assert other["judgments needed"] == "270 (up to 3 of each; adaptive, so mostly fewer)"
     assert other["qualification sets"] == "4, not asked"

@@ -1,7 +1,5 @@
 """Sets that the files fix: what they may be, and what keeps a campaign from beginning."""
 
-from dataclasses import replace
-
 import pytest
 
 from adjudge.studio.campaign.fixed_sets import Known, infeasible, read_sets, sets_text
@@ -11,8 +9,7 @@ from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
 DOCUMENTS = [f"d{n}" for n in range(10)]
 GOLD = {("1", f"d{n}"): Gold(n % 3, "") for n in range(6)}
-EASY = replace(
-    Settings(),
+EASY = Settings(
     assignment=Assignment(documents=2, gold_sets=0),
     qualification=Qualification(documents=2, required=False),
 )
@@ -99,23 +96,23 @@ def test_problems(tmp_path, text, problems):
     ("settings", "text", "problem"),
     [
         (
-            replace(EASY, assignment=Assignment(documents=2)),
+            EASY.model_copy(update={"assignment": Assignment(documents=2)}),
             "",
             "an assignment has 1 gold set (assignment.gold_sets), and there are none",
         ),
         (
-            replace(EASY, assignment=Assignment(documents=2, gold_sets=2)),
+            EASY.model_copy(update={"assignment": Assignment(documents=2, gold_sets=2)}),
             rows("a", "gold", "d1", "d0"),
             "an assignment has 2 gold sets (assignment.gold_sets), and there are 1",
         ),
         (
-            replace(EASY, qualification=Qualification(documents=2)),
+            EASY.model_copy(update={"qualification": Qualification(documents=2)}),
             "",
             "judges must qualify on 4 qualification sets (qualification.jobs), and there is none: add some, or set "
             "qualification.required = false",
         ),
         (
-            replace(EASY, qualification=Qualification(jobs=2, documents=2, correct=3)),
+            EASY.model_copy(update={"qualification": Qualification(jobs=2, documents=2, correct=3)}),
             rows("a", "qualification", "d1", "d0")
             + rows("b", "qualification", "d2", "d9") * 1
             + rows("c", "qualification", "d3", "d8"),
@@ -138,5 +135,5 @@ def test_a_file_that_is_missing(tmp_path):
 def test_the_printed_trap(tmp_path):
     """Five documents of one grade reach .590 of the printed ideal, which nobody can pass at .62; at .5 all can."""
     assert infeasible((1, 1, 1, 1, 1), Settings()).endswith("reaches 0.590 of the printed ideal, below 0.62")
-    assert infeasible((1, 1, 1, 1, 1), replace(Settings(), gate=Gate(ndcg=0.5))) == ""
-    assert infeasible((1, 1, 1, 1, 1), replace(Settings(), gate=Gate(ndcg_of="attainable"))) == ""
+    assert infeasible((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg=0.5))) == ""
+    assert infeasible((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg_of="attainable"))) == ""

@@ -12,14 +12,13 @@ from sqlalchemy import create_engine, insert
 from adjudge.errors import InputError
 from adjudge.inference.fit import fit
 from adjudge.studio.campaign.gold_file import gold_text
-from adjudge.studio.campaign.settings_file import settings_text
 from adjudge.studio.consensus import consensus as module
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.consensus.consensus import Accepted, accepted, consensus, encoded_judgments, main, mark, refresh
 from adjudge.studio.record import schema
 from adjudge.studio.record.store import engine_of, url_of
 from adjudge.studio.records import Gold
-from adjudge.studio.settings import MODELS, Consensus, Settings
+from adjudge.studio.settings import MODELS, Consensus, Settings, settings_text
 
 
 def crowd(items=120, judges=6, each=3, accuracy=0.85, seed=0, gold=()):

@@ -12,7 +12,13 @@ from adjudge.studio.gates.error_rates import MOST, false_accepts, false_refuse, 
 from adjudge.studio.gates.gates import Answer, problems, work_verdict
 from adjudge.studio.settings import Gate
 
-GATE = st.builds(Gate, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["printed", "attainable"]), st.just(0.0))
+GATE = st.builds(
+    Gate,
+    binary=st.floats(0, 1),
+    ndcg=st.floats(0, 1),
+    ndcg_of=st.sampled_from(["printed", "attainable"]),
+    seconds=st.just(0.0),
+)
 
 
 def chance_to_pass(relevance, grades, gate):
@@ -81,16 +87,19 @@ def test_the_wish_is_kept_and_nothing_higher_keeps_it(grades, wanted, accuracy, 
     """The rates told are those of the gate, and a higher NDCG beside the same binary threshold breaks the wish."""
     gate = Gate(ndcg_of=ndcg_of)
     found = solve(grades, wanted, accuracy, gate)
-    solved = Gate(found.binary, found.ndcg, ndcg_of)
+    solved = Gate(binary=found.binary, ndcg=found.ndcg, ndcg_of=ndcg_of)
     assert found.false_refuse == false_refuse(grades, solved, accuracy) <= wanted + 1e-9
     assert found.false_accept == false_accepts(grades, solved)
     assert found.binary <= gate.binary
     counts = tuple(grades.count(grade) for grade in (0, 1, 2))
     scores = {score for way in ways(counts, ndcg_of) for score in way.scores}
     higher = [score for score in scores if score > found.ndcg + 1e-3]
-    assert all(false_refuse(grades, Gate(found.binary, score, ndcg_of), accuracy) > wanted for score in higher)
+    assert all(
+        false_refuse(grades, Gate(binary=found.binary, ndcg=score, ndcg_of=ndcg_of), accuracy) > wanted
+        for score in higher
+    )
     if found.binary < gate.binary:
-        assert false_refuse(grades, Gate(gate.binary, 0.0, ndcg_of), accuracy) > wanted
+        assert false_refuse(grades, Gate(binary=gate.binary, ndcg=0.0, ndcg_of=ndcg_of), accuracy) > wanted
 
 
 def test_the_binary_threshold_stays_where_it_may():
@@ -113,7 +122,7 @@ def test_thresholds_for_several_sets_keep_the_wish_on_each():
     """And tell the worst that happens on any."""
     sets = [[0, 0, 1, 2, 2], [0, 2, 2, 2, 2], [0, 0, 0, 0, 1]]
     found = solve_sets(sets, 0.1, 0.95, Gate())
-    rates = [false_refuse(grades, Gate(found.binary, found.ndcg), 0.95) for grades in sets]
+    rates = [false_refuse(grades, Gate(binary=found.binary, ndcg=found.ndcg), 0.95) for grades in sets]
     assert max(rates) == found.false_refuse <= 0.1
     assert found.binary == min(solve(grades, 0.1, 0.95, Gate()).binary for grades in sets)
 

@@ -50,7 +50,7 @@ def test_nobody_comes_where_nobody_is_expected():
     with pytest.raises(Refused, match=r"add it to prolific\.studies"):
         prolific_arrival({**CAME, "STUDY_ID": "otherstudy"}, PROLIFIC)
     with pytest.raises(Refused, match="This study does not belong to the campaign"):
-        prolific_arrival(CAME, Prolific(enabled=True))
+        prolific_arrival(CAME, Prolific(enabled=True, studies=("60study",)))
     with pytest.raises(Refused, match="does not accept judges from Mechanical Turk"):
         mturk_arrival(TURKED, Mturk())
 

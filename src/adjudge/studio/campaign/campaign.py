@@ -14,13 +14,14 @@ from pathlib import Path
 
 from adjudge.errors import InputError, quote
 from adjudge.studio.campaign import documents as document_file
-from adjudge.studio.campaign import fixed_sets, gold_file, settings_file
+from adjudge.studio.campaign import fixed_sets, gold_file
 from adjudge.studio.campaign import topics as pool_file
 from adjudge.studio.campaign import topics as topic_file
 from adjudge.studio.campaign.documents import Documents
 from adjudge.studio.campaign.lines import CampaignProblems, Problems, text
 from adjudge.studio.records import Document, FixedSet, Gold, Pair, Topic
-from adjudge.studio.settings import Settings
+from adjudge.studio.settings import FILE as SETTINGS_FILE
+from adjudge.studio.settings import Settings, read_settings
 
 # What a lead should know of a campaign that can begin all the same; and how much work it is.
 
@@ -105,7 +106,7 @@ __all__ = [
     "Topic",
     "load_campaign",
 ]
-FILES = (settings_file.FILE, topic_file.FILE, document_file.FILE, pool_file.POOL_FILE, gold_file.FILE, fixed_sets.FILE)
+FILES = (SETTINGS_FILE, topic_file.FILE, document_file.FILE, pool_file.POOL_FILE, gold_file.FILE, fixed_sets.FILE)
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
     if not place.is_dir():
         raise InputError("there is no such folder: make a campaign with `adjudge campaign new`", str(folder))
     problems = Problems()
-    written = text(place / settings_file.FILE, problems, settings_file.FILE)
-    settings = Settings() if written is None else settings_file.read_settings(written, problems)
+    written = text(place / SETTINGS_FILE, problems, SETTINGS_FILE)
+    settings = Settings() if written is None else read_settings(written, problems)
     topics = topic_file.read_topics(place / topic_file.FILE, problems, topic_file.FILE)
     most = settings.documents.most_bytes
     documents = document_file.read_documents(place / document_file.FILE, most, problems)

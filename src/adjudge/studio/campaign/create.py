@@ -7,13 +7,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from adjudge.errors import InputError, UsageError, quote, quoted
-from adjudge.studio.campaign import documents, fixed_sets, settings_file, topics
+from adjudge.studio.campaign import documents, fixed_sets, topics
 from adjudge.studio.campaign import gold_file as gold
 from adjudge.studio.campaign import topics as pool
 from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
@@ -21,7 +21,8 @@ from adjudge.studio.campaign.document_formats import Found, read_sources
 from adjudge.studio.campaign.lines import CampaignProblems, Problems
 from adjudge.studio.campaign.topics import DEPTH, all_pairs, described, name_problem, pooled, read_pool
 from adjudge.studio.records import FixedSet, Gold, Pair
-from adjudge.studio.settings import About, Settings
+from adjudge.studio.settings import FILE as SETTINGS_FILE
+from adjudge.studio.settings import About, Settings, settings_text
 
 # What judges read before they begin, until a lead writes something better: plain paragraphs, no markup.
 
@@ -83,8 +84,8 @@ def new_campaign(
     if force and any((place / kept).exists() for kept in KEPT):
         notes.append(f"{place} holds judgments already; they are kept, and belong to topics and documents by name")
     base = settings or Settings()
-    about = replace(base.campaign, instructions=base.campaign.instructions or INSTRUCTIONS)
-    titled = replace(base, campaign=replace(about, name=name or _title(place, about)))
+    words = {"instructions": base.campaign.instructions or INSTRUCTIONS, "name": name or _title(place, base.campaign)}
+    titled = base.model_copy(update={"campaign": base.campaign.model_copy(update=words)})
     place_files(place, lambda staging: _write(staging, sources, titled, seed, notes), force)
     return Created(load_campaign(place), tuple(notes))
 
@@ -165,7 +166,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     sets, refused = _composed(known_gold, settings, seed, pairs)
     notes.extend(refused)
     texts = {
-        settings_file.FILE: settings_file.settings_text(_attainable(settings, sets, known_gold, notes)),
+        SETTINGS_FILE: settings_text(_attainable(settings, sets, known_gold, notes)),
         topics.FILE: topics.topics_text(known_topics.values()),
         pool.POOL_FILE: pool.pool_text(pairs),
         gold.FILE: gold.gold_text(known_gold),
@@ -232,12 +233,14 @@ def _attainable(settings: Settings, sets: Sequence[FixedSet], known: dict[Pair, 
             f"there are {gold_sets or 'no'} gold sets: assignment.gold_sets is set to {gold_sets}"
             + ("" if gold_sets else ", so that only the time of the work is checked")
         )
-        settings = replace(settings, assignment=replace(settings.assignment, gold_sets=gold_sets))
+        assignment = settings.assignment.model_copy(update={"gold_sets": gold_sets})
+        settings = settings.model_copy(update={"assignment": assignment})
     asked = settings.qualification
     graded = sorted(sum((one.topic, name) in known for name in one.documents) for one in jobs)
     if asked.required and (len(jobs) < asked.jobs or sum(graded[: asked.jobs]) < asked.correct):
         notes.append("there are too few qualification sets: qualification.required is set to false")
-        settings = replace(settings, qualification=replace(asked, required=False))
+        optional = asked.model_copy(update={"required": False})
+        settings = settings.model_copy(update={"qualification": optional})
     return settings
 
 
