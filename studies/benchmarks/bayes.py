@@ -34,7 +34,7 @@ from adjudge.inference.chains import NOWHERE, Draws, Run, State, sample
 from adjudge.inference.convergence import bulk_ess, r_hat
 from adjudge.inference.fit import cores
 from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
-from adjudge.kernels.bits import packed
+from adjudge.kernels.bits import pack
 from adjudge.kernels.population import Pareto
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import expect
@@ -68,7 +68,7 @@ def paper_run(run: Run, workers: int) -> tuple[Draws, float, float]:
         began = time.process_time(), time.perf_counter()
         starts = diffuse(partial(voted_by_chance, block, topics=topics), 0, run.chains)
         if run.truths:
-            room = packed(np.zeros(block.topic.size, np.int32), block.labels)
+            room = pack(np.zeros(block.topic.size, np.int32), block.labels)
             starts = [start._replace(truth=room) for start in starts]
         draws = sample(step, starts, len(judgments.items), run, 0, pool)
         return draws, time.process_time() - began[0], time.perf_counter() - began[1]

@@ -14,7 +14,7 @@ from adjudge.inference import fit as doorway
 from adjudge.inference.calibration import smoothed_votes
 from adjudge.inference.convergence import mean_error
 from adjudge.inference.registry import MODELS
-from adjudge.kernels.bits import unpacked
+from adjudge.kernels.bits import unpack
 
 EVERY = pytest.mark.parametrize("model", list(MODELS))
 CLIMBED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "map" in model.inferences])
@@ -336,7 +336,7 @@ def test_truths_are_kept_if_asked_for(model):
     crowd = adjudge.simulate("dawid-skene", seed=1, items=60, judges=5, labels=3, per_item=4).judgments
     kept, plain = (fitted(crowd, model, run=adjudge.Run(2, 100, 1_000, truths=truths)) for truths in (True, False))
     np.testing.assert_array_equal(kept.draws.confusion, plain.draws.confusion)
-    truth = unpacked(kept.draws.truth, 60)  # (C, D, I)
+    truth = unpack(kept.draws.truth, 60)  # (C, D, I)
     shares = np.stack([(truth == k).mean(axis=(0, 1)) for k in range(3)], axis=1)
     np.testing.assert_allclose(shares, kept.posterior, atol=0.05)
     assert plain.draws.truth.size == 0

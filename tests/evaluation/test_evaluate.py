@@ -13,7 +13,7 @@ from adjudge.data.scale import Scale
 from adjudge.errors import UsageError
 from adjudge.evaluation.evaluate import evaluate, variance_parts
 from adjudge.inference.chains import Draws
-from adjudge.kernels.bits import packed
+from adjudge.kernels.bits import pack
 from adjudge.metrics.run_scores import score_runs, topic_deviations, widening
 
 # two topics of three documents, of which three in all are uncertain
@@ -192,7 +192,7 @@ def test_labels_that_hang_together_are_drawn_together():
     fit = made({"1": {"x": 0.5}, "2": {"y": 0.5}})
     runs = {"A": {"1": {"x": 1}, "2": {"y": 1}}, "B": {"1": {"z": 2, "x": 1}}}
     truth = np.repeat(np.arange(400) % 2, 2).reshape(1, 400, 2)
-    bits = np.stack([[packed(draw, 2) for draw in chain] for chain in truth])
+    bits = np.stack([[pack(draw, 2) for draw in chain] for chain in truth])
     nothing = np.empty(0)
     kept = replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
     joint, apart = evaluate(runs, kept, "P@1"), evaluate(runs, fit, "P@1", draws=4_000)

@@ -21,7 +21,7 @@ from adjudge.evaluation.uncertain_labels import (
     worth_of,
 )
 from adjudge.inference.chains import Draws
-from adjudge.kernels.bits import packed
+from adjudge.kernels.bits import pack
 
 
 def test_documents_that_move_the_chance_come_first():
@@ -73,7 +73,7 @@ def fit():
 
 def with_truths(fit, truth):
     """Return the fit with truths (C, D, I) kept."""
-    bits = np.stack([[packed(draw, len(fit.scale)) for draw in chain] for chain in truth])
+    bits = np.stack([[pack(draw, len(fit.scale)) for draw in chain] for chain in truth])
     nothing = np.empty(0)
     return replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
 

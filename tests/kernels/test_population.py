@@ -68,7 +68,7 @@ def test_the_series_of_large_counts_is_exact_near_and_left_far(kappa):
     rng = np.random.default_rng(0)
     counts, phi = rng.integers(0, 400, (300, 2)).astype(float), np.array([0.3, 0.7])
     counts[:100] //= 40
-    table = population.expanded(population.tabulated(counts), np.log(kappa), np.log(phi))
+    table = population.expand(population.tabulate(counts), np.log(kappa), np.log(phi))
     parts = ((kappa * phi[0], counts[:, 0]), (kappa * phi[1], counts[:, 1]), (kappa, counts.sum(axis=1)))
     for times in (0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2.0, 30.0):
         for k, (a, n) in enumerate(parts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjudge.kernels.block import Block
-from adjudge.kernels.replicate import count_agreement, replicate, replicated
+from adjudge.kernels.replicate import count_agreement, replicate, replicate_with_truth
 
 J, K = 5, 3
 
@@ -45,7 +45,7 @@ def test_counts_are_those_of_all_pairs(weighted):
         shared += bool(pairs)
         unanimous += bool(pairs) and len({int(label[n]) for n in own}) == 1
     found = count_agreement(block)
-    np.testing.assert_allclose(found.said, said)
+    np.testing.assert_allclose(found.labels, said)
     np.testing.assert_allclose(found.agreed, agreed, atol=1e-12)
     np.testing.assert_allclose(found.paired, paired, atol=1e-12)
     assert (found.unanimous, found.shared) == (unanimous, shared)
@@ -102,7 +102,7 @@ def test_effects_of_items_leave_judges_as_good_as_they_are(strength):
     )
     confusion = np.array([np.full((K, K), (1 - a) / 2) + (a - (1 - a) / 2) * np.eye(K) for a in (0.55, 0.7, 0.8, 0.9)])
     confusion[1] = [[0.7, 0.3, 0.0], [0.1, 0.7, 0.2], [0.0, 0.3, 0.7]]
-    drawn, truth = replicated(block, np.full((1, K), 1 / K), confusion, rng, strength)
+    drawn, truth = replicate_with_truth(block, np.full((1, K), 1 / K), confusion, rng, strength)
     label = drawn.label.reshape(items, judges)
     for j in range(judges):
         seen = np.array([np.bincount(label[truth == z, j], minlength=K) / (truth == z).sum() for z in range(K)])

@@ -33,7 +33,7 @@ from adjudge.inference.prior import Prior
 from adjudge.inference.sampling import Sizes, Watch, ended, means, named, refuse_run, warn
 from adjudge.inference.save import about_to_write
 from adjudge.kernels.block import Tally
-from adjudge.kernels.sweep import NOT_KEPT, new_key
+from adjudge.kernels.sweep import NO_DRAWS, new_key
 
 STATES = "states"
 
@@ -51,7 +51,7 @@ class Drawing:
         confusion: Floats,
         rng: np.random.Generator,
         probability: Floats,
-        drawn: Codes = NOT_KEPT,
+        drawn: Codes = NO_DRAWS,
     ) -> Tally:
         """Draw every truth; where p(truth | rest) is asked for, write down what it is of."""
         if probability.size:

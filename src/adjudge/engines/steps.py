@@ -24,7 +24,7 @@ from adjudge.inference.sampling import of_gold
 from adjudge.inference.save import LABELS
 from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.sweep import Key, swept
+from adjudge.kernels.sweep import Key, sweep_once
 from adjudge.kernels.truth import count, truth_posterior
 
 
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
 def truths_drawn(topics: int, blocks: Blocks, number: int, rows: Rows) -> Tally:
     """Draw the truths of a block's items, and count them."""
     block = block_in_topics(blocks, number, topics)
-    return swept(block, rows.prevalence, rows.confusion, rows.key, blocks.first[number])
+    return sweep_once(block, rows.prevalence, rows.confusion, rows.key, blocks.first[number])
 
 
 def voted(topics: int, blocks: Blocks, number: int, key: Key) -> Tally:

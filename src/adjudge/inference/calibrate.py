@@ -38,7 +38,7 @@ from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block
-from adjudge.kernels.replicate import replicated
+from adjudge.kernels.replicate import replicate_with_truth
 
 HALF = 0.5  # the vote's share where judges surely and strongly err together
 DOUBT, SURE = 1.5, 3.0  # deviations below which nothing is done, and the scale on which it sets in
@@ -120,7 +120,7 @@ def _simulated(
     losses = np.zeros(SHARES.size)
     for n in range(AGAIN if asked.size < FEW else 1):
         rng = np.random.default_rng((seed, n))
-        drawn, truth = replicated(block, params.prevalence, params.confusion, rng, strength)
+        drawn, truth = replicate_with_truth(block, params.prevalence, params.confusion, rng, strength)
         again = _again(found, replace(judgments, label=drawn.label), known, tolerance=COARSE)
         own, vote = (each[asked, truth[asked]] for each in (again.posterior, smoothed_votes(drawn, extra)))
         losses -= [np.log(np.maximum((1 - share) * own + share * vote, CLIP)).sum() for share in SHARES]

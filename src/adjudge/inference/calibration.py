@@ -11,7 +11,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.kernels.block import Block
 from adjudge.kernels.centre import label_counts
-from adjudge.kernels.truth import gilded
+from adjudge.kernels.truth import fix_gold
 
 CALIBRATIONS = ("none", "judgments", "gold")
 LEAST = 1e-4  # probability that is told from none, where logarithms are weighed
@@ -91,9 +91,9 @@ def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
     vote = smoothed_votes(block, calibration.extra)
     if calibration.by == "gold":
-        return gilded(weighed(np.array(calibration.weights), posterior, vote), block.gold)
+        return fix_gold(weighed(np.array(calibration.weights), posterior, vote), block.gold)
     h = calibration.hedge
-    return gilded((1 - h) * posterior + h * vote, block.gold)
+    return fix_gold((1 - h) * posterior + h * vote, block.gold)
 
 
 def unmixed(calibration: Calibration | None, posterior: Floats, block: Block) -> Floats:
@@ -102,7 +102,7 @@ def unmixed(calibration: Calibration | None, posterior: Floats, block: Block) ->
         return posterior
     h, vote = calibration.hedge, smoothed_votes(block, calibration.extra)
     own = np.maximum((posterior - h * vote) / (1 - h), 0.0)  # a hair below is rounding
-    return gilded(own / own.sum(axis=1, keepdims=True), block.gold)
+    return fix_gold(own / own.sum(axis=1, keepdims=True), block.gold)
 
 
 def weighed(weights: Floats, posterior: Floats, vote: Floats) -> Floats:

@@ -12,7 +12,7 @@ from adjudge.arrays import Flags, Floats
 from adjudge.inference.params import Estimate, Params
 from adjudge.inference.prior import Prior
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.probability import normal, normal_matrices
+from adjudge.kernels.probability import normalise_matrices, normalise_rows
 from adjudge.kernels.truth import count, expect, truth_posterior, vote_shares
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def mode(tie: Tie) -> Estimate:
 
     def estimate(tally: Tally, start: Params) -> Params:
         return Params(
-            normal(tally.truth, start.prevalence),
+            normalise_rows(tally.truth, start.prevalence),
             tie(tally.label, start.confusion),
             tie(tally.label.sum(axis=0)[None], start.population[None])[0],
         )
@@ -82,8 +82,8 @@ def trusted(prior: Prior) -> Estimate:
 
     def estimate(tally: Tally, start: Params) -> Params:
         pseudo = prior.pseudo_counts(tally.label.shape[2])
-        rows = normal_matrices(tally.label + (pseudo - 1), start.confusion)
-        truths = normal(tally.truth + (prior.prevalence - 1), start.prevalence)
+        rows = normalise_matrices(tally.label + (pseudo - 1), start.confusion)
+        truths = normalise_rows(tally.truth + (prior.prevalence - 1), start.prevalence)
         return Params(truths, rows, pseudo / pseudo.sum(axis=1, keepdims=True))
 
     return estimate
@@ -102,17 +102,17 @@ def flat(tie: Tie) -> Estimate:
 
 def own(counts: Floats, start: Floats) -> Floats:
     """Give each judge the matrix of her own labels."""
-    return normal_matrices(counts, start)
+    return normalise_matrices(counts, start)
 
 
 def laplace(counts: Floats, start: Floats) -> Floats:
     """Give each judge the matrix of her own labels, every cell counted once more: (count + 1) / (row + K)."""
-    return normal_matrices(counts + 1, start)
+    return normalise_matrices(counts + 1, start)
 
 
 def shared(counts: Floats, start: Floats) -> Floats:
     """Give all judges the matrix of all labels."""
-    return np.broadcast_to(normal(counts.sum(axis=0), start[0]), counts.shape)
+    return np.broadcast_to(normalise_rows(counts.sum(axis=0), start[0]), counts.shape)
 
 
 def coin(counts: Floats, start: Floats) -> Floats:

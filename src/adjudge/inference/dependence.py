@@ -25,7 +25,7 @@ from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.replicate import count_agreement, replicate, replicated
+from adjudge.kernels.replicate import count_agreement, replicate, replicate_with_truth
 from adjudge.kernels.truth import truth_posterior
 
 # Whether judges err together: on the same item, one judge's error makes another's likelier than the model has it.
@@ -182,7 +182,7 @@ def _strength(block: Block, params: Params, side: Codes, seed: int) -> float:
     seen, low, high = erring(block), 0.0, STRONGEST
     for _ in range(HALVINGS):
         middle, rng = (low + high) / 2, np.random.default_rng(seed)  # the same chance, so that the sum rises steadily
-        drawn = replicated(block, params.prevalence, params.confusion, rng, middle).block
+        drawn = replicate_with_truth(block, params.prevalence, params.confusion, rng, middle).block
         low, high = (middle, high) if erring(drawn) < seen else (low, middle)
     return (low + high) / 2
 

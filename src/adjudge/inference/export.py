@@ -13,7 +13,7 @@ from adjudge.arrays import Codes
 from adjudge.data.trec import qrels_text, task2_run_text
 from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError
 from adjudge.inference.fitted import drawn
-from adjudge.kernels.bits import unpacked
+from adjudge.kernels.bits import unpack
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -39,7 +39,7 @@ def to_arviz(fit: Fit) -> Any:
         dims |= {"phi": ["population", "label"], "kappa": ["population"]}
         coords["population"] = [*labels, "topics"]
     if draws.truth.size:
-        variables["truths"] = unpacked(draws.truth, len(fit.items)).astype(np.int16)
+        variables["truths"] = unpack(draws.truth, len(fit.items)).astype(np.int16)
         dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()
     about = {"model": fit.model, "truths": "probabilities of truths are in the fit's labels"}
     contiguous = {name: np.ascontiguousarray(values) for name, values in variables.items()}

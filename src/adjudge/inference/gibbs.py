@@ -18,11 +18,11 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.inference.chains import NOWHERE, State, Step
 from adjudge.inference.components import most_likely
-from adjudge.kernels.bits import packed
+from adjudge.kernels.bits import pack
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows, redraw
 from adjudge.kernels.population import Pareto
-from adjudge.kernels.sweep import NOT_KEPT, ULP, Key, chances, new_key
+from adjudge.kernels.sweep import NO_DRAWS, ULP, Key, new_key, random_bits
 from adjudge.kernels.truth import count, vote_shares
 
 
@@ -38,7 +38,7 @@ class Truths(Protocol):
         confusion: Floats,
         rng: np.random.Generator,
         probability: Floats,
-        drawn: Codes = NOT_KEPT,
+        drawn: Codes = NO_DRAWS,
     ) -> Tally:
         """Return the tally of the draws; see ``Sweep``."""
         ...
@@ -88,13 +88,13 @@ def _swept(over: Truths, here: State, rng: np.random.Generator, probability: Flo
     """Return the tally of truths drawn and, where truths are kept, the state with these."""
     drawn = np.empty(over.items if here.truth.size and probability.size else 0, np.int32)
     tally = over(here.prevalence, here.confusion, rng, probability, drawn)
-    return tally, here._replace(truth=packed(drawn, over.labels)) if drawn.size else here
+    return tally, here._replace(truth=pack(drawn, over.labels)) if drawn.size else here
 
 
 def voted_by_chance(block: Block, key: Key, first: int = 0, topics: int = 1) -> Tally:
     """Return the tally of the labels that items, from place ``first`` on, were given most often; of several, any."""
     best = most_likely(vote_shares(block))
-    which = np.floor(chances(key, first, block.topic.size) * ULP * best.sum(axis=1))  # of those that tie
+    which = np.floor(random_bits(key, first, block.topic.size) * ULP * best.sum(axis=1))  # of those that tie
     truth = (best.cumsum(axis=1) > which[:, None]).argmax(axis=1)
     return count(block, np.eye(block.labels)[truth], topics)
 

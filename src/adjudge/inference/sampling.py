@@ -28,7 +28,7 @@ from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params
 from adjudge.inference.prior import Prior
-from adjudge.kernels.bits import packed, unpacked
+from adjudge.kernels.bits import pack, unpack
 from adjudge.kernels.block import Block
 from adjudge.kernels.sweep import Sweep
 
@@ -95,8 +95,8 @@ def _names(pooled: Floats) -> Codes:
 def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
     """Return the truths that are kept as bits under other names."""
     items, K = draws.probability.shape[1:]
-    called = [np.argsort(order)[unpacked(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
-    return np.stack([[packed(draw, K) for draw in chain] for chain in called])
+    called = [np.argsort(order)[unpack(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
+    return np.stack([[pack(draw, K) for draw in chain] for chain in called])
 
 
 # How far chains are while they run: their sweeps, the mean of all, and the worst R-hat of what mixes worst.
@@ -185,7 +185,7 @@ def draw(
     if not model.populations:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
     if run.truths:
-        nothing = packed(np.zeros(block.topic.size, np.int32), block.labels)
+        nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
     found = sample(
         step,

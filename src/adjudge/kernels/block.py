@@ -1,4 +1,8 @@
-"""Blocks: judgments of whole items, as arrays; and the tallies that blocks add up to."""
+"""Blocks of judgments as arrays, and the counts that one pass over a block returns.
+
+A block holds complete items. Counts of blocks with different items can be added, which is what threads, blocks on disk
+and clusters rely on.
+"""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -16,30 +20,30 @@ class Block(NamedTuple):
     cell: Codes  # (N) judge * K + label: one number to look up instead of two
     label: Codes  # (N)
     topic: Codes  # (I)
-    gold: Codes  # (I), -1 where the truth is not known
+    gold: Codes  # (I), -1 if the truth is unknown
     weight: Floats  # (N), or (0) when every judgment counts once
     judges: int  # J
     labels: int  # K
-    value: Floats  # (K) what each label is worth on the user's scale
+    value: Floats  # (K) the value of each label on the user's scale
 
 
 class Tally(NamedTuple):
-    """What one pass over judgments leaves behind. Tallies of disjoint blocks add up.
+    """The counts of one pass over judgments. Tallies of blocks with different items can be added.
 
-    A model with a pass of its own may count other things, in the shapes that its ``estimate`` reads.
+    A model with its own E-step may count other things, in the shapes that its ``estimate`` expects.
     """
 
-    truth: Floats  # (T, Z) how much of each truth each topic holds
+    truth: Floats  # (T, Z) weight of each truth in each topic
     label: Floats  # (J, Z, K) how often each judge gave each label to each truth
     evidence: float  # log p(labels, gold | params)
 
 
 def add(tallies: Iterable[Tally]) -> Tally:
-    """Return the sum of tallies, added in the order given, so that it never depends on timing."""
+    """Return the sum of tallies, added in their order, so that the result does not depend on timing."""
     rest = iter(tallies)
     total = next(rest)
     for n, tally in enumerate(rest):
-        if not n:  # what was given is not changed
+        if not n:  # the first tally belongs to the caller
             total = Tally(total.truth.copy(), total.label.copy(order="K"), total.evidence)
         np.add(total.truth, tally.truth, out=total.truth)
         np.add(total.label, tally.label, out=total.label)
@@ -48,7 +52,7 @@ def add(tallies: Iterable[Tally]) -> Tally:
 
 
 def split(block: Block, parts: int) -> list[Block]:
-    """Return the block in ``parts`` runs of whole items with about as many judgments each."""
+    """Return the block in ``parts`` consecutive pieces of complete items with about as many judgments each."""
     if parts <= 1:
         return [block]
     goals = np.linspace(0, block.cell.size, parts + 1)
@@ -57,7 +61,7 @@ def split(block: Block, parts: int) -> list[Block]:
 
 
 def _items(block: Block, first: int, last: int) -> Block:
-    """Return items first to last as a block of their own (views, no copies but ``start``)."""
+    """Return items first to last as a block (views; only ``start`` is copied)."""
     low, high = block.start[first], block.start[last]
     return block._replace(
         start=block.start[first : last + 1] - low,

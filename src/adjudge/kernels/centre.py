@@ -1,4 +1,4 @@
-"""Where the labels of an item lie on a scale: mean, median, and what is left without outliers."""
+"""The mean and the median of an item's labels on a scale, with and without outliers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ROUNDING = 1e-9
 
 
 def label_counts(block: Block) -> Floats:
-    """Return how often each item was given each label (I, K), gold aside."""
-    ungilded = block._replace(gold=np.full_like(block.gold, -1))
-    counted = np.r_[0.0, np.cumsum(block.weight)] if block.weight.size else np.arange(block.cell.size + 1.0)
-    return vote_shares(ungilded) * np.diff(counted[block.start])[:, None]
+    """Return how often each label was given to each item (I, K), ignoring gold."""
+    without_gold = block._replace(gold=np.full_like(block.gold, -1))
+    total = np.r_[0.0, np.cumsum(block.weight)] if block.weight.size else np.arange(block.cell.size + 1.0)
+    return vote_shares(without_gold) * np.diff(total[block.start])[:, None]
 
 
 def quantile(counts: Floats, share: float, value: Floats) -> Floats:
@@ -33,19 +33,19 @@ def inliers(counts: Floats, value: Floats) -> Floats:
     """Return the counts without labels further than 1.5 interquartile ranges outside the item's quartiles."""
     low, high = quantile(counts, 0.25, value), quantile(counts, 0.75, value)
     reach = FAR_OUT * (high - low)
-    kept: Floats = counts * ((value >= (low - reach)[:, None]) & (value <= (high + reach)[:, None]))
-    return kept
+    inside: Floats = counts * ((value >= (low - reach)[:, None]) & (value <= (high + reach)[:, None]))
+    return inside
 
 
 def mean(counts: Floats, value: Floats) -> Floats:
-    """Return the mean value of each item's labels (I); nobody's item is at the middle of the scale."""
+    """Return the mean value of each item's labels (I); an item without labels is at the middle of the scale."""
     total = counts.sum(axis=1)
     centre: Floats = np.divide(counts @ value, total, out=np.full(total.size, value.mean()), where=total > 0)
     return centre
 
 
 def median(counts: Floats, value: Floats) -> Floats:
-    """Return the middle value of each item's labels (I); nobody's item is at the middle of the scale."""
+    """Return the middle value of each item's labels (I); an item without labels is at the middle of the scale."""
     middle: Floats = np.where(counts.sum(axis=1) > 0, quantile(counts, 0.5, value), value.mean())
     return middle
 

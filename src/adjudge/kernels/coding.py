@@ -1,7 +1,7 @@
-"""Names to integers, and judgments into the order of their items: linear, with no string touched.
+"""Encode names as integers and sort judgments by item, in linear time and without touching strings.
 
-Names arrive as pairs of independent 64-bit hashes. The first finds the code, the second guards it: two
-names that share the first but not the second are noticed (the caller hashes again with other seeds).
+Names arrive as pairs of independent 64-bit hashes. The first is the key of a hash table, the second guards against
+collisions: two names with the same key and different guards are noticed, and the caller hashes again with other seeds.
 """
 
 from collections.abc import Iterable
@@ -14,25 +14,25 @@ from adjudge.arrays import Codes
 from adjudge.kernels.compiled import compiled, prefetch
 
 Hashes = NDArray[np.uint64]
-AHEAD = 32  # rows between asking for a place in memory and using it
+AHEAD = 32  # rows between prefetching a memory location and using it
 
 
 def code(pieces: Iterable[tuple[Hashes, Hashes]], total: int) -> tuple[Codes, Codes] | None:
     """Return the code of each name (N) and the row where each code first appears, in that order.
 
-    Keys and guards come piece by piece, ``total`` in all. None when two different names share a key.
+    Keys and guards come in pieces, with ``total`` names in all. The result is None if two names share a key.
     """
     codes, first = np.empty(total, np.int32), np.empty(total, np.int32)
-    table, row, found = np.zeros(1 << 13, np.uint64), 0, 0
+    table, row, distinct = np.zeros(1 << 13, np.uint64), 0, 0
     for key, guard in pieces:
         done = 0
         while done < key.size:
-            done, found = _code(key, guard, table, codes[row : row + key.size], first, row, done, found)
-            if found < 0:
+            done, distinct = _code(key, guard, table, codes[row : row + key.size], first, row, done, distinct)
+            if distinct < 0:
                 return None
             table = _refill(table, np.zeros(4 * table.size, np.uint64)) if done < key.size else table
         row += key.size
-    return codes, first[:found].copy()
+    return codes, first[:distinct].copy()
 
 
 def starts(code: Codes, groups: int) -> tuple[Codes, bool]:
@@ -44,55 +44,57 @@ def starts(code: Codes, groups: int) -> tuple[Codes, bool]:
 def grouped(code: Codes, start: Codes, column: NDArray[Any]) -> NDArray[Any]:
     """Return a column in the order of its groups; within a group the order stays."""
     moved = np.empty_like(column)
-    small = np.int32 if code.size < 1 << 31 else np.int64  # half the memory to jump about in
+    small = np.int32 if code.size < 1 << 31 else np.int64  # half the memory to access at random
     _move(code, start[:-1].astype(small), column, moved)
     return moved
 
 
 @compiled
-def _code(key: Any, guard: Any, table: Any, codes: Any, first: Any, row: int, done: int, found: int) -> tuple[int, int]:
-    """Code a piece from ``done`` on until the table is half full; returns how far it came and how many it found.
+def _code(
+    key: Any, guard: Any, table: Any, codes: Any, first: Any, row: int, done: int, distinct: int
+) -> tuple[int, int]:
+    """Code a piece from row ``done`` until the table is half full; return the next row and the number of codes.
 
-    A slot is two words side by side, so that one trip to memory answers: the key, and the upper half of
-    the guard with code + 1 below it (0 is an empty slot). Tables are made by numpy, in huge pages.
+    A slot is two adjacent words, so that one memory access is enough: the key, and the upper half of the guard with
+    code + 1 below it (0 is an empty slot). Tables are allocated by numpy, in huge pages.
     """
-    one, half, mask = np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(table.size - 2)
+    step, half, mask = np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(table.size - 2)
     for n in range(done, key.size):
         if n > 0 and key[n] == key[n - 1] and guard[n] == guard[n - 1]:
-            codes[n] = codes[n - 1]  # a run of one name, as in a file sorted by item
+            codes[n] = codes[n - 1]  # the same name as in the row before, as in a file sorted by item
             continue
-        prefetch(table, (key[min(n + AHEAD, key.size - 1)] << one) & mask)
-        slot = (key[n] << one) & mask
-        while table[slot + one] != 0 and table[slot] != key[n]:
-            slot = (slot + one + one) & mask
-        if table[slot + one] == 0:
-            if 4 * found > table.size:
-                return n, found
-            table[slot], table[slot + one] = key[n], (guard[n] & ~half) | np.uint64(found + 1)
-            first[found] = row + n
-            found += 1
-        elif (table[slot + one] ^ guard[n]) & ~half:
+        prefetch(table, (key[min(n + AHEAD, key.size - 1)] << step) & mask)
+        slot = (key[n] << step) & mask
+        while table[slot + step] != 0 and table[slot] != key[n]:
+            slot = (slot + step + step) & mask
+        if table[slot + step] == 0:
+            if 4 * distinct > table.size:
+                return n, distinct
+            table[slot], table[slot + step] = key[n], (guard[n] & ~half) | np.uint64(distinct + 1)
+            first[distinct] = row + n
+            distinct += 1
+        elif (table[slot + step] ^ guard[n]) & ~half:
             return n, -1
-        codes[n] = np.int64(table[slot + one] & half) - 1
-    return key.size, found
+        codes[n] = np.int64(table[slot + step] & half) - 1
+    return key.size, distinct
 
 
 @compiled
 def _refill(old: Any, table: Any) -> Any:
     """Move every slot into a larger, empty table, and return that."""
-    one, mask = np.uint64(1), np.uint64(table.size - 2)
+    step, mask = np.uint64(1), np.uint64(table.size - 2)
     for s in range(0, old.size, 2):
         if old[s + 1] != 0:
-            slot = (old[s] << one) & mask
-            while table[slot + one] != 0:
-                slot = (slot + one + one) & mask
-            table[slot], table[slot + one] = old[s], old[s + 1]
+            slot = (old[s] << step) & mask
+            while table[slot + step] != 0:
+                slot = (slot + step + step) & mask
+            table[slot], table[slot + step] = old[s], old[s + 1]
     return table
 
 
 @compiled
 def _count(code: Any, start: Any) -> bool:
-    """Fill in where groups start; True when the codes never fall."""
+    """Fill in where groups start; return True if the codes are sorted."""
     in_order = True
     for n in range(code.size):
         start[code[n] + 1] += 1
@@ -103,9 +105,9 @@ def _count(code: Any, start: Any) -> bool:
 
 
 @compiled
-def _move(code: Any, place: Any, column: Any, moved: Any) -> None:
-    """Put every value where its group's next one goes."""
+def _move(code: Any, position: Any, column: Any, moved: Any) -> None:
+    """Move every value to the next free position of its group."""
     for n in range(code.size):
-        prefetch(place, code[min(n + AHEAD, code.size - 1)])
-        moved[place[code[n]]] = column[n]
-        place[code[n]] += 1
+        prefetch(position, code[min(n + AHEAD, code.size - 1)])
+        moved[position[code[n]]] = column[n]
+        position[code[n]] += 1

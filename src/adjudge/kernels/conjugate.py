@@ -1,10 +1,13 @@
-"""Rows of probabilities drawn from their Dirichlet posteriors, anew or on the other side of where they are.
+"""Rows of probabilities drawn from their Dirichlet posteriors: independently, or by over-relaxation.
 
 A row is gamma draws divided by their sum. Gamma(a) is nearly normal in v = (g / d)^(1/3), d = a - 1/3, around v = 1:
 its density v^(3d) exp(-d v^3) has no skew there, which is why Marsaglia and Tsang (2000) draw from it. So a row can be
-mirrored, v to 2 - v, and stays a draw from the same distribution once the little asymmetry left is made up for by
-Metropolis' rule. Draws that swing to the other side are over-relaxed (Adler 1981; Neal 1998): where rows and what they
-are drawn given hold each other, a chain gets about in half the sweeps or fewer.
+mirrored, v to 2 - v, and stays a draw from the same distribution if the small remaining asymmetry is corrected by a
+Metropolis step. Such draws are over-relaxed (Adler 1981; Neal 1998): if rows and the truths that they are conditioned
+on are strongly dependent, a chain mixes in half the sweeps or fewer.
+
+``redraw`` draws everything that depends on the truths of a sweep in one compiled call: first the populations, then the
+rows. Chains are threads, and between calls they would wait for the interpreter lock.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.kernels.block import Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.population import Pareto, draw_logs, expanded, tabulated
+from adjudge.kernels.population import Pareto, draw_logs, expand, tabulate
 
 LEAST = 0.6  # pseudo-counts below which a gamma is too skewed to be mirrored
 
@@ -30,7 +33,7 @@ def dirichlet_rows(pseudo: Floats, rng: np.random.Generator) -> Floats:
 
 
 def mirrored_rows(pseudo: Floats, rows: Floats, rng: np.random.Generator) -> Floats:
-    """Return rows on the other side of Dirichlet(pseudo): if they were draws from it, these are too."""
+    """Return over-relaxed rows: if ``rows`` were draws from Dirichlet(pseudo), these are too."""
     K = pseudo.shape[-1]
     a = np.ascontiguousarray(pseudo).reshape(-1, K)
     gamma, cube = np.empty(a.shape), np.empty(a.shape)
@@ -41,7 +44,7 @@ def mirrored_rows(pseudo: Floats, rows: Floats, rng: np.random.Generator) -> Flo
 
 @compiled
 def fill_rows(prior: Floats, counts: Floats, rng: np.random.Generator, rows: Floats) -> None:
-    """Fill in rows (R, G, K) drawn from Dirichlet(prior + counts); every row of a group G has one prior (G, K)."""
+    """Fill in rows (R, G, K) drawn from Dirichlet(prior + counts); all rows of a group share one prior (G, K)."""
     for r in range(rows.shape[0]):
         for g in range(rows.shape[1]):
             total = 0.0
@@ -57,17 +60,17 @@ def fill_rows(prior: Floats, counts: Floats, rng: np.random.Generator, rows: Flo
 
 @compiled
 def _all_to_one(pseudo: Floats, rng: np.random.Generator, row: Floats) -> None:
-    """Give all of a row whose gammas underflowed to one label, drawn by its share."""
-    place, k = rng.random() * pseudo.sum(), 0
-    while k < pseudo.size - 1 and place >= pseudo[k]:
-        place -= pseudo[k]
+    """Put the whole mass of a row whose gammas underflowed on one label, drawn by its share."""
+    rest, k = rng.random() * pseudo.sum(), 0
+    while k < pseudo.size - 1 and rest >= pseudo[k]:
+        rest -= pseudo[k]
         k += 1
     row[k] = 1.0
 
 
 @compiled
 def _as_gammas(pseudo: Floats, rows: Floats, rng: np.random.Generator, gamma: Floats, cube: Floats) -> None:
-    """Turn rows back into gammas, whose sum may be any that a row's sum can be; fill in g / d too."""
+    """Turn rows back into gammas with a drawn sum; fill in g / d too."""
     R, K = pseudo.shape
     for r in range(R):
         total = 0.0
@@ -81,7 +84,7 @@ def _as_gammas(pseudo: Floats, rows: Floats, rng: np.random.Generator, gamma: Fl
 
 @compiled
 def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) -> None:
-    """Mirror the gammas, those of few pseudo-counts are drawn anew, and divide by their sum."""
+    """Mirror the gammas (those with few pseudo-counts are drawn independently) and divide by their sum."""
     R, K = pseudo.shape
     for r in range(R):
         total = 0.0
@@ -89,7 +92,7 @@ def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) 
             a, w = pseudo[r, k], 2 - v[r, k]
             if a < LEAST:
                 gamma[r, k] = _gamma(a, rng)
-            elif _goes(a - 1 / 3, v[r, k], rng):
+            elif _accepts(a - 1 / 3, v[r, k], rng):
                 gamma[r, k] = (a - 1 / 3) * w * w * w
             total += gamma[r, k]
         if total > 0:
@@ -100,8 +103,8 @@ def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) 
 
 
 @compiled
-def _goes(d: float, v: float, rng: np.random.Generator) -> bool:
-    """Return whether v goes to 2 - v by Metropolis' rule; the log of the ratio is -d (6/5 u^5 + 6/7 u^7 + ...)."""
+def _accepts(d: float, v: float, rng: np.random.Generator) -> bool:
+    """Return whether the move from v to 2 - v is accepted; the log of the ratio is -d (6/5 u^5 + 6/7 u^7 + ...)."""
     u = v - 1
     if u <= 0 or u >= 1:
         return u <= 0
@@ -126,14 +129,8 @@ def _gamma(a: float, rng: np.random.Generator) -> float:
             return d * v if a >= 1 else d * v * math.exp(-rng.standard_exponential() / a)
 
 
-# All that is drawn given the truths of a sweep, in one call: populations first, then the rows that come from them.
-#
-# One call and not one for each population and each table of rows: chains are threads, and between calls they wait for
-# each other.
-
-
-class Redrawn(NamedTuple):
-    """Rows, and what they have in common."""
+class Redraw(NamedTuple):
+    """Rows and their populations, drawn given the truths."""
 
     prevalence: Floats  # (T, K)
     confusion: Floats  # (J, K, K)
@@ -141,11 +138,11 @@ class Redrawn(NamedTuple):
     kappa: Floats  # (K + 1)
 
 
-def redraw(tally: Tally, phi: Floats, kappa: Floats, prior: Pareto, rng: np.random.Generator) -> Redrawn:
-    """Return populations drawn given a tally with rows integrated out, then rows drawn given both."""
-    found = Redrawn(*(np.empty(array.shape) for array in (tally.truth, tally.label, phi, kappa)))
-    _redraw(tally.label, tally.truth, phi, kappa, prior.shape, prior.least, rng, *found)
-    return found
+def redraw(tally: Tally, phi: Floats, kappa: Floats, prior: Pareto, rng: np.random.Generator) -> Redraw:
+    """Draw the populations given the counts with rows integrated out, then the rows given both."""
+    drawn = Redraw(*(np.empty(array.shape) for array in (tally.truth, tally.label, phi, kappa)))
+    _redraw(tally.label, tally.truth, phi, kappa, prior.shape, prior.least, rng, *drawn)
+    return drawn
 
 
 @compiled
@@ -162,7 +159,7 @@ def _redraw(
     phi: Floats,
     kappa: Floats,
 ) -> None:
-    """Fill in the last four."""
+    """Fill in prevalence, confusion, phi and kappa."""
     K = truth.shape[1]
     for p in range(K):
         kappa[p] = _population(label[:, p], old_phi[p], float(old_kappa[p]), shape, least, rng, phi[p])
@@ -181,7 +178,7 @@ def _population(
 ) -> float:
     """Fill in phi and return kappa, drawn given the counts of rows (R, K)."""
     logit = np.log(old) - math.log(old[-1])
-    table = expanded(tabulated(counts), math.log(kappa), np.log(old))
+    table = expand(tabulate(counts), math.log(kappa), np.log(old))
     log_kappa = draw_logs(table, math.log(kappa), logit, shape, least, rng)
     share = np.exp(logit - logit.max())
     phi[:] = share / share.sum()

@@ -1,11 +1,11 @@
-"""A population of rows: what judges, or topics, have in common, drawn with their own rows integrated out.
+"""The population that rows of judges, or topics, come from, drawn with the rows integrated out.
 
 Rows ~ Dirichlet(kappa phi), phi ~ Dirichlet(1), kappa ~ Pareto(shape, least). Given only the counts of every row, the
-likelihood is Polya's: prod_r G(kappa) / G(kappa + n_r) prod_l G(kappa phi_l + n_rl) / G(kappa phi_l). Phi and kappa are
-drawn from it by slice sampling (Neal 2003), in the logs of kappa and of phi_l / phi_K. What depends on single rows is
-tabulated once a draw: how many counts exceed 0, 1, 2, ..., and those that are large or (with weights) no whole numbers.
-Of the large the likelihood is a power series about where the draw begins: one pass over them gives it everywhere near.
-"""
+likelihood is that of Polya: prod_r G(kappa) / G(kappa + n_r) prod_l G(kappa phi_l + n_rl) / G(kappa phi_l). Phi and
+kappa are drawn from it by slice sampling (Neal 2003), in the logs of kappa and of phi_l / phi_K. What depends on
+single rows is tabulated once per draw: how many counts exceed 0, 1, 2, ..., and the counts that are large or (with
+weights) not whole. For large counts the log-likelihood is a power series around the current value, computed in one pass
+over them.
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ MOST = 100  # times an interval is widened or narrowed
 ORDER = 8  # of the power series of large counts
 NEAR = 0.05  # of kappa and the least of them: a step within which the series has 11 digits
 
-# (K + 1, SMALL) counts above, (K + 1, R) the large, (K + 1) how many, (K + 1, ORDER + 4) their series: ``expanded``
+# (K + 1, SMALL) counts above, (K + 1, R) large counts, (K + 1) their number, (K + 1, ORDER + 4) their series
 Table: TypeAlias = tuple[Floats, Floats, Codes, Floats]
 
 
 class Population(NamedTuple):
-    """What rows have in common."""
+    """The distribution that rows come from."""
 
     phi: Floats  # (K) their mean
-    kappa: float  # how alike they are, as a number of judgments
+    kappa: float  # how similar they are, in judgments
 
 
 class Pareto(NamedTuple):
@@ -43,87 +43,88 @@ class Pareto(NamedTuple):
     least: float = 0.1
 
 
-def draw_population(counts: Floats, here: Population, prior: Pareto, rng: np.random.Generator) -> Population:
+def draw_population(counts: Floats, current: Population, prior: Pareto, rng: np.random.Generator) -> Population:
     """Return phi and kappa drawn given the counts of rows (R, K), once each."""
-    logit, log_kappa = np.log(here.phi) - np.log(here.phi[-1]), math.log(here.kappa)
-    log_kappa = draw_logs(expanded(tabulated(counts), log_kappa, np.log(here.phi)), log_kappa, logit, *prior, rng)
+    logit, log_kappa = np.log(current.phi) - np.log(current.phi[-1]), math.log(current.kappa)
+    log_kappa = draw_logs(expand(tabulate(counts), log_kappa, np.log(current.phi)), log_kappa, logit, *prior, rng)
     share = np.exp(logit - logit.max())
     return Population(share / share.sum(), math.exp(log_kappa))
 
 
-def log_likelihood(counts: Floats, here: Population) -> float:
+def log_likelihood(counts: Floats, current: Population) -> float:
     """Return the log likelihood of the counts of rows (R, K), the rows integrated out."""
-    table, K = expanded(tabulated(counts), math.log(here.kappa), np.log(here.phi)), here.phi.size
+    table, K = expand(tabulate(counts), math.log(current.kappa), np.log(current.phi)), current.phi.size
     return float(
-        sum(_rising(here.kappa * phi, k, table) for k, phi in enumerate(here.phi)) - _rising(here.kappa, K, table)
+        sum(_rising(current.kappa * phi, k, table) for k, phi in enumerate(current.phi))
+        - _rising(current.kappa, K, table)
     )
 
 
 @compiled
-def tabulated(counts: Floats) -> Table:
-    """Return what of the counts the likelihood depends on, of every label and, last, of all.
+def tabulate(counts: Floats) -> Table:
+    """Return what the likelihood needs of the counts, for every label and, last, for their sum.
 
-    That is how many counts exceed 0 to 31; others are kept, below 0 if not whole.
+    This is how many counts exceed 0 to 31, and the other counts; a count that is not whole is stored as its negative.
     """
     R, K = counts.shape
-    above, large, found = np.zeros((K + 1, SMALL)), np.empty((K + 1, R)), np.zeros(K + 1, np.int64)
+    above, large, number = np.zeros((K + 1, SMALL)), np.empty((K + 1, R)), np.zeros(K + 1, np.int64)
     series = np.zeros((K + 1, ORDER + 4))
     for r in range(R):
         total = 0.0
         for k in range(K + 1):
             n = total if k == K else counts[r, k]
             total += n
-            whole = n == int(n)
-            if n >= SMALL or not whole:
-                large[k, found[k]] = n if whole else -n
-                found[k] += 1
-            if whole and n > 0:
+            is_whole = n == int(n)
+            if n >= SMALL or not is_whole:
+                large[k, number[k]] = n if is_whole else -n
+                number[k] += 1
+            if is_whole and n > 0:
                 above[k, min(int(n), SMALL) - 1] += 1.0
     for i in range(SMALL - 1, 0, -1):
         for k in range(K + 1):
             above[k, i - 1] += above[k, i]
-    return above, large, found, series
+    return above, large, number, series
 
 
 @compiled
-def expanded(table: Table, log_kappa: float, log_phi: Floats) -> Table:
-    """Fill in the series of all large counts, about the kappa phi of their label and, last, about kappa.
+def expand(table: Table, log_kappa: float, log_phi: Floats) -> Table:
+    """Fill in the series of all large counts, around the kappa phi of their label and, last, around kappa.
 
-    It holds this a, the least x = a + n, and the coefficients of sum log G(x + step) in powers of the step. There is
-    none where a count is not whole, or where no count is large: the least x is then 0, and nothing is near.
+    It holds this a, the smallest x = a + n, and the coefficients of sum log G(x + step) in powers of the step. If a
+    count is not whole, or no count is large, there is no series: the smallest x is then 0, and no step is near.
     """
-    _, large, found, series = table
+    _, large, number, series = table
     power = np.empty(ORDER + 1)  # sum x^-j
     for k in range(log_phi.size + 1):
         a = math.exp(log_kappa + (log_phi[k] if k < log_phi.size else 0.0))
-        least, whole, logs = np.inf if found[k] else 0.0, 0.0, 0.0
+        least, gammas, logs = np.inf if number[k] else 0.0, 0.0, 0.0
         power[:] = 0.0
-        for r in range(found[k]):
+        for r in range(number[k]):
             x = a + large[k, r]
             least = min(least, x) if large[k, r] > 0 else 0.0
             if least == 0.0:
                 break
             inverse, log = 1 / x, math.log(x)
-            whole += _log_gamma(x)
+            gammas += _log_gamma(x)
             logs += log
             term = 1.0
             for j in range(ORDER + 1):
                 power[j] += term
                 term *= inverse
         series[k, 0], series[k, 1] = a, least
-        _set_coefficients(whole, logs, power, series[k, 2:])
+        _set_coefficients(gammas, logs, power, series[k, 2:])
     return table
 
 
 @compiled
-def _set_coefficients(whole: float, logs: float, power: Floats, coefficient: Floats) -> None:
+def _set_coefficients(gammas: float, logs: float, power: Floats, coefficient: Floats) -> None:
     """Fill in the coefficients of sum log G(x + step), from sum log G(x), sum log x, and sums of powers of 1 / x.
 
     Those of (x + step - 1/2) log(x + step) - x - step, log(1 + step / x) expanded, and of the rest of Stirling's series
     s(x + step), s(x) = 1 / 12 x - 1 / 360 x^3 + 1 / 1260 x^5.
     """
     coefficient[:] = 0.0
-    coefficient[0], coefficient[1] = whole, logs - power[0]
+    coefficient[0], coefficient[1] = gammas, logs - power[0]
     sign = 1.0
     for j in range(1, ORDER + 1):
         coefficient[j] += sign / j * (power[j - 1] - 0.5 * power[j])
@@ -143,7 +144,7 @@ def _set_coefficients(whole: float, logs: float, power: Floats, coefficient: Flo
 def draw_logs(
     table: Table, log_kappa: float, logit: Floats, shape: float, least: float, rng: np.random.Generator
 ) -> float:
-    """Draw log kappa, and every logit in place."""
+    """Draw and return log kappa; draw every logit in place."""
     log_kappa = _slice(-1, table, log_kappa, logit, shape, least, rng)
     for k in range(logit.size - 1):
         logit[k] = _slice(k, table, log_kappa, logit, shape, least, rng)
@@ -161,33 +162,35 @@ def _slice(
     rng: np.random.Generator,
 ) -> float:
     """Return a new value of log kappa (-1) or of one logit, by stepping out and shrinking."""
-    here, width = log_kappa if which < 0 else logit[which], max(NARROW, WIDTH / math.sqrt(table[1].shape[1]))
-    floor = _at(which, here, table, log_kappa, logit, shape, least) - rng.standard_exponential()
-    low = here - width * rng.random()
+    start, width = log_kappa if which < 0 else logit[which], max(NARROW, WIDTH / math.sqrt(table[1].shape[1]))
+    floor = _log_density(which, start, table, log_kappa, logit, shape, least) - rng.standard_exponential()
+    low = start - width * rng.random()
     high = low + width
     for _ in range(MOST):
-        if _at(which, low, table, log_kappa, logit, shape, least) < floor:
+        if _log_density(which, low, table, log_kappa, logit, shape, least) < floor:
             break
         low -= width
     for _ in range(MOST):
-        if _at(which, high, table, log_kappa, logit, shape, least) < floor:
+        if _log_density(which, high, table, log_kappa, logit, shape, least) < floor:
             break
         high += width
     for _ in range(MOST):
         after = low + (high - low) * rng.random()
-        if _at(which, after, table, log_kappa, logit, shape, least) >= floor:
+        if _log_density(which, after, table, log_kappa, logit, shape, least) >= floor:
             return after
-        if after < here:
+        if after < start:
             low = after
         else:
             high = after
-    return here
+    return start
 
 
 @compiled
-def _at(which: int, value: float, table: Table, log_kappa: float, logit: Floats, shape: float, least: float) -> float:
-    """Return the log density with one coordinate at a value; those of log kappa and of logits, so with Jacobians."""
-    K, kept, total = logit.size, logit[which], 0.0
+def _log_density(
+    which: int, value: float, table: Table, log_kappa: float, logit: Floats, shape: float, least: float
+) -> float:
+    """Return the log density of (log kappa, logits), Jacobians included, with one coordinate at a value."""
+    K, current, total = logit.size, logit[which], 0.0
     if which < 0:
         log_kappa = value
         if log_kappa < math.log(least):
@@ -202,14 +205,14 @@ def _at(which: int, value: float, table: Table, log_kappa: float, logit: Floats,
     for k in range(K):
         log_phi = logit[k] - log_total
         density += log_phi + _rising(math.exp(log_kappa + log_phi), k, table)
-    logit[which] = kept
+    logit[which] = current
     return density
 
 
 @compiled
 def _rising(a: float, k: int, table: Table) -> float:
     """Return sum_r log G(a + n_r) - log G(a) of tabulated counts."""
-    above, large, found, series = table
+    above, large, number, series = table
     total = 0.0
     for i in range(SMALL):
         if above[k, i] == 0:
@@ -217,10 +220,10 @@ def _rising(a: float, k: int, table: Table) -> float:
         total += above[k, i] * math.log(a + i)
     step = a - series[k, 0]
     if abs(step) < NEAR * series[k, 1]:
-        total += _near(step, series[k, 2:]) - found[k] * _log_gamma(a + SMALL)
-    elif found[k]:
+        total += _near(step, series[k, 2:]) - number[k] * _log_gamma(a + SMALL)
+    elif number[k]:
         base = _log_gamma(a + SMALL)
-        for r in range(found[k]):
+        for r in range(number[k]):
             n = large[k, r]
             if n > 0:
                 total += _log_gamma(a + n) - base

@@ -1,4 +1,4 @@
-"""Sums of numbers of which only the logs are at hand."""
+"""Rows of probabilities and of log probabilities: normalised, and summed without overflow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def log_sums(rows: Floats) -> Floats:
 
 @compiled
 def log_sum(row: Floats) -> float:
-    """Return log sum exp of one row, relative to its largest."""
+    """Return log sum exp of one row."""
     most = row.max()
     total = 0.0
     for s in range(row.size):
@@ -39,31 +39,28 @@ def normalise(logs: Floats) -> float:
 
 @compiled
 def _fill(rows: Floats, total: Floats) -> None:
-    """Fill in every row's."""
+    """Fill in the log sum exp of every row."""
     for i in range(total.size):
         total[i] = log_sum(rows[i])
 
 
-# Rows of probabilities.
-
-
-def normal(counts: Floats, otherwise: Floats) -> Floats:
-    """Return rows divided by their sums; a row of zeros, which nobody met, becomes ``otherwise``."""
+def normalise_rows(counts: Floats, otherwise: Floats) -> Floats:
+    """Return rows divided by their sums; a row of zeros (no observation) becomes ``otherwise``."""
     total = counts.sum(axis=-1, keepdims=True)
     rows: Floats = np.divide(counts, total, out=np.array(otherwise), where=total > 0)
     return rows
 
 
-def normal_matrices(counts: Floats, otherwise: Floats) -> Floats:
-    """Return the same for the matrices of many judges (J, Z, K), in one pass."""
+def normalise_matrices(counts: Floats, otherwise: Floats) -> Floats:
+    """Return the same as ``normalise_rows`` for the matrices of many judges (J, Z, K), in one pass."""
     J, Z, K = counts.shape
     rows = np.empty((J, K, Z)).transpose(0, 2, 1)  # the order in memory that the next pass reads
-    return rows if _normal(counts, rows) else normal(counts, otherwise)
+    return rows if _divide_by_sums(counts, rows) else normalise_rows(counts, otherwise)
 
 
 @compiled
-def _normal(counts: Floats, rows: Floats) -> bool:
-    """Divide every row by its sum; False when one was empty."""
+def _divide_by_sums(counts: Floats, rows: Floats) -> bool:
+    """Divide every row by its sum; return False if a row was empty."""
     J, Z, K = counts.shape
     for j in range(J):
         for z in range(Z):

@@ -1,7 +1,16 @@
-"""A sweep of Gibbs sampling over the items: every truth drawn, and counted, in one pass.
+"""One sweep of Gibbs sampling over the items: every truth is drawn and counted in one pass.
 
-Truths are drawn from p(truth | labels, prevalence, confusion), the posterior of ``kernels.truth``. That posterior is
-added up rather than the draws themselves: its mean over sweeps is the same, smoother, and never exactly 0 or 1.
+Truths are drawn from p(truth | labels, prevalence, confusion), the posterior of ``kernels.truth``. The sum over sweeps
+of this posterior is stored rather than that of the draws: its mean is the same, has less variance, and is never exactly
+0 or 1.
+
+Random bits depend on a key and the index of the item alone (the counter-based generator Philox; Salmon, Moraes, Dror &
+Shaw 2011), so that the draws are the same in one process, in threads and on a cluster.
+
+With two truths an item is described by the odds of the second. Odds need one product per judgment instead of two, and
+only draws of the second truth are counted; the first gets the rest. The index of a count then does not depend on the
+draw, which saves a third of the time. Items are sorted by their number of judgments, which makes branches predictable,
+and the most common number has its own compiled loop.
 """
 
 from __future__ import annotations
@@ -19,14 +28,9 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled, put
 from adjudge.kernels.truth import FLOOR, REGISTERS, SMALL, product_logs, sum_logs
 
-# Random bits by place: what an item draws follows from a key and the item's place alone.
-#
-# So the draws are the same whoever makes them, and in whatever parts: a counter is put through Philox (Salmon, Moraes,
-# Dror & Shaw 2011), and any part of its stream can be had without the parts before.
-
 Key: TypeAlias = NDArray[np.uint64]  # (2)
 
-PIECE = 8  # items that one step of the counter serves: four words of 64 bits, two items a word
+PIECE = 8  # items per step of the counter: four words of 64 bits, two items per word
 
 
 def new_key(rng: np.random.Generator) -> Key:
@@ -35,81 +39,74 @@ def new_key(rng: np.random.Generator) -> Key:
     return key
 
 
-def chances(key: Key, first: int, many: int) -> NDArray[np.uint32]:
-    """Return random 32 bits for each of ``many`` items from place ``first`` on.
+def random_bits(key: Key, first: int, count: int) -> NDArray[np.uint32]:
+    """Return 32 random bits for each of ``count`` items from index ``first`` on.
 
-    All at once: one by one in a compiled loop they cost many times as much.
+    One call for all items: drawn one by one in a compiled loop, they are many times slower.
     """
     step, skipped = divmod(first, PIECE)
-    raw: NDArray[np.uint64] = np.random.Philox(key=key, counter=step).random_raw(-(-(skipped + many) // 2))
-    return raw.view(np.uint32)[skipped : skipped + many]
+    raw: NDArray[np.uint64] = np.random.Philox(key=key, counter=step).random_raw(-(-(skipped + count) // 2))
+    return raw.view(np.uint32)[skipped : skipped + count]
 
 
-# A sweep over items that have two truths: all there is to know of an item is the odds of the second.
-#
-# Odds take one product a judgment, not two, and only draws of the second truth are counted: of the first are those that
-# are left. The place of a count then does not wait for the draw, which is worth a third of the time. Items are taken by
-# how many judgments they have, so that a processor foretells where each ends, and the commonest number has a loop
-# compiled for it.
-
-FAR = 1e150  # beyond which a product may have left the range of numbers on its way
-ULP = 2.0**-32  # of a chance, which has 32 bits
-LONGEST = 12  # judgments of an item for which a loop is compiled
+FAR = 1e150  # a product beyond this may have overflowed
+ULP = 2.0**-32  # resolution of 32 random bits
+LONGEST = 12  # largest number of judgments per item that gets its own compiled loop
 
 
-class Ordered(NamedTuple):
-    """The items of a block by how many judgments they have."""
+class SortedItems(NamedTuple):
+    """The items of a block, sorted by their number of judgments."""
 
-    item: NDArray[np.int64]  # (I) which they are
+    item: NDArray[np.int64]  # (I) their index in the block
     start: Codes  # (I + 1)
     cell: Codes  # (N)
     topic: Codes  # (I)
     gold: Codes  # (I)
-    total: Floats  # (J * K) how often every judge gave every label
+    total: Floats  # (J * K) count of each label of each judge
 
 
-def ordered(block: Block) -> Ordered:
-    """Return the items of a block by how many judgments they have."""
+def sort_items(block: Block) -> SortedItems:
+    """Return the items of a block, sorted by their number of judgments."""
     length = np.diff(block.start)
     item = np.argsort(length, kind="stable")
     start = np.r_[0, np.cumsum(length[item])]
     judgment = np.arange(start[-1]) + np.repeat(block.start[item] - start[:-1], length[item])
     cell = block.cell[judgment]
     total = np.bincount(cell, minlength=block.judges * block.labels).astype(float)
-    return Ordered(item, start, cell, block.topic[item], block.gold[item], total)
+    return SortedItems(item, start, cell, block.topic[item], block.gold[item], total)
 
 
 class OddsSweep:
-    """Sweeps over the items of a block that have two truths."""
+    """Sweeps over the items of a block with two truths."""
 
     def __init__(self, block: Block) -> None:
-        self.items = ordered(block)
+        self.items = sort_items(block)
         length = np.diff(self.items.start)
         most = int(np.bincount(length).argmax())
         first, last = np.searchsorted(length, [most, most + 1])
         parts = [(0, 0, first), (most if most <= LONGEST else 0, first, last), (0, last, length.size)]
-        self.loops = [(_drawing(many), int(begin), int(end)) for many, begin, end in parts if begin < end]
+        self.loops = [(_odds_loop(many), int(begin), int(end)) for many, begin, end in parts if begin < end]
 
     def __call__(
         self, prevalence: Floats, confusion: Floats, chance: Codes, probability: Floats, drawn: Codes
     ) -> tuple[Floats, Floats]:
-        """Draw every truth and return how often: truths by topic (T, 2), labels by judge and truth (J, 2, K).
+        """Draw every truth and return the counts: truths by topic (T, 2), labels by judge and truth (J, 2, K).
 
         ``probability`` and ``drawn`` are as in ``Sweep``.
         """
         *arrays, total = self.items
         truth, label, prior = np.zeros(prevalence.shape), np.empty(confusion.shape), np.empty(prevalence.shape[0])
         odds, second = np.empty(total.size), np.zeros(total.size, np.int32)  # (J * K)
-        _odds_set_up(prevalence, confusion, prior, odds)
+        _fill_odds(prevalence, confusion, prior, odds)
         for loop, first, last in self.loops:
             loop(first, last, *arrays, prior, odds, chance, probability, drawn, truth, second)
-        _sum_up(total, second, truth, label)
+        _count_first_truth(total, second, truth, label)
         return truth, label
 
 
 @compiled
-def _odds_set_up(prevalence: Floats, confusion: Floats, prior: Floats, odds: Floats) -> None:
-    """Fill in the odds of the second truth, in each topic and by each label of each judge."""
+def _fill_odds(prevalence: Floats, confusion: Floats, prior: Floats, odds: Floats) -> None:
+    """Fill in the odds of the second truth, for each topic and for each label of each judge."""
     J, _, K = confusion.shape
     for t in range(prior.size):
         prior[t] = max(prevalence[t, 1], FLOOR) / max(prevalence[t, 0], FLOOR)
@@ -119,8 +116,8 @@ def _odds_set_up(prevalence: Floats, confusion: Floats, prior: Floats, odds: Flo
 
 
 @compiled
-def _sum_up(total: Floats, second: Codes, truth: Floats, label: Floats) -> None:
-    """Of the first truth is what is not of the second."""
+def _count_first_truth(total: Floats, second: Codes, truth: Floats, label: Floats) -> None:
+    """Fill in the counts of the first truth: all minus those of the second."""
     J, _, K = label.shape
     for t in range(truth.shape[0]):
         truth[t, 0] -= truth[t, 1]
@@ -131,10 +128,10 @@ def _sum_up(total: Floats, second: Codes, truth: Floats, label: Floats) -> None:
 
 
 @cache
-def _drawing(length: int) -> Callable[..., Any]:
-    """Return a loop over items that draws and counts; each has ``length`` judgments, or any number if that is 0.
+def _odds_loop(length: int) -> Callable[..., Any]:
+    """Return a compiled loop over items with ``length`` judgments each, or with any number if ``length`` is 0.
 
-    It counts all items in the first column of ``truth``, and the second truth in the other and in ``second``.
+    It counts all items in the first column of ``truth``, and the second truth in the second column and in ``second``.
     """
 
     @compiled
@@ -152,15 +149,15 @@ def _drawing(length: int) -> Callable[..., Any]:
             if 1 / FAR < p < FAR and 1 / FAR < q < FAR:
                 p *= q
             else:
-                p = _by_logs(base, base + many, cell, prior[t], odds)
+                p = _odds_by_logs(base, base + many, cell, prior[t], odds)
             share = 1 / (1 + p)
-            k = np.int32((chance[item[i]] + 0.5) * ULP >= share)  # an item has its own, in whatever order
-            known = gold[i] >= 0
-            if known:
+            k = np.int32((chance[item[i]] + 0.5) * ULP >= share)  # by the index of the item, whatever the order
+            is_gold = gold[i] >= 0
+            if is_gold:
                 k = np.int32(gold[i])
             if probability.size:
-                probability[item[i], 0] += 1.0 - k if known else share
-                probability[item[i], 1] += k if known else p * share
+                probability[item[i], 0] += 1.0 - k if is_gold else share
+                probability[item[i], 1] += k if is_gold else p * share
             if drawn.size:
                 drawn[item[i]] = k
             truth[t, 0] += 1.0
@@ -172,15 +169,15 @@ def _drawing(length: int) -> Callable[..., Any]:
 
 
 @compiled
-def _by_logs(first: int, last: int, cell: Codes, prior: float, odds: Floats) -> float:
-    """Return an item's odds, of however many judgments, as far as numbers go."""
+def _odds_by_logs(first: int, last: int, cell: Codes, prior: float, odds: Floats) -> float:
+    """Return the odds of an item with any number of judgments, bounded to the range of floats."""
     total = math.log(prior)
     for n in range(first, last):
         total += math.log(odds[cell[n]])
     return math.exp(min(max(total, -700.0), 700.0))
 
 
-NOT_KEPT = np.empty(0, np.int32)
+NO_DRAWS = np.empty(0, np.int32)
 
 
 class Sweep:
@@ -196,37 +193,39 @@ class Sweep:
         confusion: Floats,
         rng: np.random.Generator,
         probability: Floats,
-        drawn: Codes = NOT_KEPT,
+        drawn: Codes = NO_DRAWS,
     ) -> Tally:
-        """Draw every truth and return the tally of the draws, whose evidence is not asked for.
+        """Draw every truth and return the counts of the draws (the evidence is not computed).
 
-        ``probability`` (I, Z) and ``drawn`` (I) are changed if they have room: p(truth | rest) is added to the one, the
-        truths go to the other. So a run of thousands of sweeps keeps one array of each.
+        If they are not empty, p(truth | rest) is added to ``probability`` (I, Z) and the truths are written to
+        ``drawn`` (I), so that thousands of sweeps need one array of each.
         """
         return self.by_key(prevalence, confusion, new_key(rng), 0, probability, drawn)
 
     def by_key(
-        self, prevalence: Floats, confusion: Floats, key: Key, first: int, probability: Floats, drawn: Codes = NOT_KEPT
+        self, prevalence: Floats, confusion: Floats, key: Key, first: int, probability: Floats, drawn: Codes = NO_DRAWS
     ) -> Tally:
-        """Do the same with the random bits that a key has for items from place ``first`` on."""
-        chance = chances(key, first, self.block.topic.size)
+        """Do the same with the random bits of a key, for items from index ``first`` on."""
+        chance = random_bits(key, first, self.block.topic.size)
         if self.by_odds is not None:
             return Tally(*self.by_odds(prevalence, confusion, chance, probability, drawn), 0.0)
-        return _swept(self.block, prevalence, confusion, chance, probability, drawn)
+        return _sweep_any(self.block, prevalence, confusion, chance, probability, drawn)
 
 
-def swept(block: Block, prevalence: Floats, confusion: Floats, key: Key, first: int) -> Tally:
-    """Draw the truths of a block once, by the random bits that a key has for items from place ``first`` on."""
-    return _swept(block, prevalence, confusion, chances(key, first, block.topic.size), np.empty((0, 0)), NOT_KEPT)
+def sweep_once(block: Block, prevalence: Floats, confusion: Floats, key: Key, first: int) -> Tally:
+    """Draw the truths of a block once with the random bits of a key, for items from index ``first`` on."""
+    return _sweep_any(
+        block, prevalence, confusion, random_bits(key, first, block.topic.size), np.empty((0, 0)), NO_DRAWS
+    )
 
 
-def _swept(
+def _sweep_any(
     block: Block, prevalence: Floats, confusion: Floats, chance: Codes, probability: Floats, drawn: Codes
 ) -> Tally:
-    """Draw and count, of however many truths, with weights or without."""
+    """Draw and count for any number of truths, with or without weights."""
     J, Z, K = confusion.shape
-    board = np.zeros((J, K, 2, Z))  # per judge and label the likelihood of each truth and, beside it, room to count
-    _set_up(confusion, board)
+    board = np.zeros((J, K, 2, Z))  # for each judge and label the likelihoods and, beside them, counts
+    _fill_board(confusion, board)
     truth, blank = np.zeros(prevalence.shape), (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
     _sweep(*arrays, np.maximum(prevalence, FLOOR), board, chance, probability, drawn, truth, blank)
@@ -234,8 +233,8 @@ def _swept(
 
 
 @compiled
-def _set_up(confusion: Floats, board: Floats) -> None:
-    """Put the likelihoods of all truths on the board."""
+def _fill_board(confusion: Floats, board: Floats) -> None:
+    """Fill in the likelihoods of all truths."""
     J, Z, K = confusion.shape
     for j in range(J):
         for z in range(Z):
@@ -258,7 +257,7 @@ def _sweep(
     truth: Floats,
     blank: Any,
 ) -> None:
-    """Draw and count; an item begins at ``blank`` (Z)."""
+    """Draw and count; ``blank`` (Z) is a tuple if Z is small, so that it stays in registers."""
     Z = len(blank)
     logs, flat, topics = np.empty(Z), board.reshape(-1), prevalence.shape[0] > 1
     first = start[0]
@@ -280,17 +279,17 @@ def _sweep(
             for z in range(Z):
                 p = put(p, z, np.exp(logs[z]))
                 total += p[z]
-        place, below, k = (chance[i] + 0.5) * ULP * total, 0.0, 0
-        for z in range(Z - 1):  # counted, not searched: a branch here could not be predicted
+        target, below, k = (chance[i] + 0.5) * ULP * total, 0.0, 0
+        for z in range(Z - 1):  # counting, not searching: a branch here would be mispredicted
             below += p[z]
-            k += place >= below
-        known = gold[i] >= 0
-        if known:
+            k += target >= below
+        is_gold = gold[i] >= 0
+        if is_gold:
             k = gold[i]
         if probability.size:
             share = 1 / total
             for z in range(Z):
-                probability[i, z] += (1.0 if z == k else 0.0) if known else p[z] * share
+                probability[i, z] += (1.0 if z == k else 0.0) if is_gold else p[z] * share
         if drawn.size:
             drawn[i] = k
         truth[t, k] += 1.0
@@ -303,7 +302,7 @@ def _sweep(
 def _relative_logs(
     first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats
 ) -> None:
-    """Fill in the logs of an item's shares relative to the likeliest truth."""
+    """Fill in the logs of an item's probabilities relative to the most likely truth."""
     if weight.size:
         sum_logs(first, last, cell, weight, prior, board, logs)
     else:

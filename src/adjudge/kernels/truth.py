@@ -1,4 +1,4 @@
-"""The two kernels every consensus model is made of, and the pass that fuses them.
+"""The two kernels that every consensus model uses, and one pass that fuses them.
 
 - ``truth_posterior``: p(truth | labels) of every item, and the log evidence (the E-step);
 - ``count``: the tally of truths by topic and of labels by judge and truth;
@@ -6,11 +6,11 @@
 
 An item's posterior is a product of probabilities. Up to some hundred judgments it is computed as that
 product: no logarithm, no exponential. All factors are at most one, so if the largest entry ends above
-``SMALL``, an entry that underflowed on the way is zero next to it to 150 digits; where the largest ends
-below, the item is computed again with an exponent kept beside every entry. Weighted judgments take logs.
+``SMALL``, an entry that underflowed is negligible beside it (150 digits). If the largest entry ends below, the item is
+computed again with a separate exponent for every entry. Weighted judgments are computed with logarithms.
 
 Truths may be finer than labels: degrees on a grid, or a label together with how hard the item is. ``side`` then says
-which label each truth stands for, so that gold leaves open what it does not tell.
+which label each truth stands for, so that gold fixes the label and nothing else.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled, prefetch, put
 
-FLOOR = 1e-100  # what an impossible label is taken for, so that contradictions stay comparable
+FLOOR = 1e-100  # the probability of an impossible label, so that contradictions stay comparable
 SMALL = 1e-150  # below this a product is computed again with exponents
 SHIFT = 2.0**500  # one step of such an exponent
 LOG_SHIFT = 500 * np.log(2.0)
-AHEAD = 32  # judgments between asking for a judge's row and using it
-REGISTERS = 8  # truths that a processor holds at once
-FAR = 1 << 21  # bytes of judge rows beyond which asking ahead pays
+AHEAD = 32  # judgments between prefetching the row of a judge and using it
+REGISTERS = 8  # truths that fit into the registers of a processor
+FAR = 1 << 21  # bytes of judge rows beyond which prefetching pays
 
 
 def truth_posterior(
@@ -43,7 +43,7 @@ def truth_posterior(
 
 
 def expect(block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None) -> Tally:
-    """Return the tally under the posterior, in one pass that stores no posterior."""
+    """Return the expected counts under the posterior, in one pass that does not store the posterior."""
     Z = prevalence.shape[1]
     board, truth = _board(confusion), np.zeros(prevalence.shape)
     evidence = _pass(block, prevalence, board, np.empty((0, Z)), truth, side)
@@ -51,24 +51,24 @@ def expect(block: Block, prevalence: Floats, confusion: Floats, side: Codes | No
 
 
 def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
-    """Return the tally of labels under given weights of each item's truths (I, Z)."""
+    """Return the counts for known weights of each item's truths (I, Z)."""
     Z = posterior.shape[1]
     truth, label = np.zeros((topics, Z)), np.zeros((block.judges * block.labels, Z))
     _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
     return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), 0.0)
 
 
-def gilded(posterior: Floats, gold: Codes) -> Floats:
+def fix_gold(posterior: Floats, gold: Codes) -> Floats:
     """Return p(label | judgments) with the labels of gold items at exactly one (I, K)."""
-    told = np.minimum(posterior, 1.0)  # a sum of shares may be above one by rounding
-    known: Floats = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(posterior.shape[1]), told)
-    return known
+    capped = np.minimum(posterior, 1.0)  # a sum of shares may be above one by rounding
+    fixed: Floats = np.where(gold[:, None] >= 0, gold[:, None] == np.arange(posterior.shape[1]), capped)
+    return fixed
 
 
 def vote_shares(block: Block, counts: Floats | None = None) -> Floats:
-    """Return the share of every label among an item's judgments (I, K); gold is all of them.
+    """Return the share of every label among the judgments of each item (I, K); a gold label has share one.
 
-    A judge's votes may count more or less than one (J).
+    ``counts`` (J) is how much one vote of each judge counts; by default 1.
     """
     share, times = np.zeros((block.topic.size, block.labels)), np.ones(block.judges) if counts is None else counts
     _vote_shares(block.start, block.cell, block.gold, block.weight, times, share)
@@ -76,9 +76,9 @@ def vote_shares(block: Block, counts: Floats | None = None) -> Floats:
 
 
 def _board(confusion: Floats) -> Floats:
-    """Return (J, K, 2, Z): per judge and label the likelihood of each truth and, beside it, room to count.
+    """Return (J, K, 2, Z): for each judge and label the likelihood of each truth and, beside it, space for counts.
 
-    Both lie in the same cache lines, so a judgment costs one trip to memory instead of two.
+    Both lie in the same cache lines, so that a judgment needs one memory access instead of two.
     """
     J, Z, K = confusion.shape
     board = np.zeros((J, K, 2, Z))
@@ -89,7 +89,7 @@ def _board(confusion: Floats) -> Floats:
 def _pass(
     block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats, side: Codes | None
 ) -> float:
-    """Run over the items once, filling ``posterior`` or, when it is empty, the board and ``truth``."""
+    """Pass over the items once and fill ``posterior`` or, if it is empty, the board and ``truth``."""
     kernel = _kernel(board.nbytes > FAR, bool(block.weight.size), not posterior.size)
     safe, Z = np.maximum(prevalence, FLOOR), board.shape[3]
     blank = (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
@@ -100,14 +100,14 @@ def _pass(
 
 @cache
 def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
-    """Return the pass; every item begins at ``blank`` (Z), a tuple where Z is small, to stay in registers."""
+    """Return the compiled pass; ``blank`` (Z) is a tuple if Z is small, so that it stays in registers."""
 
     @compiled
     def run(start, cell, topic, gold, weight, prevalence, board, posterior, truth, side, blank):  # type: ignore[no-untyped-def]
         Z = len(blank)
         logs = np.empty(Z)
         flat = board.reshape(-1)  # one index to compute, not four
-        evidence, running = 0.0, 1.0  # the log of a product of totals, taken when it gets small
+        evidence, running = 0.0, 1.0  # the product of totals; its log is taken when it gets small
         topics = prevalence.shape[0] > 1
         for i in range(topic.size):
             first, last = start[i], start[i + 1]
@@ -167,7 +167,7 @@ def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
 
 @compiled
 def product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:
-    """Fill in the log of each truth's product, kept from underflow by an exponent beside it."""
+    """Fill in the log of each truth's product; a separate exponent prevents underflow."""
     rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
         mantissa, shifts = prior[k], 0
@@ -181,7 +181,7 @@ def product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Float
 
 @compiled
 def sum_logs(first: int, last: int, cell: Codes, weight: Floats, prior: Floats, board: Floats, logs: Floats) -> None:
-    """Fill in the sum of each truth's logs, every judgment as often as it counts."""
+    """Fill in the weighted sum of the logs of each truth."""
     rows = board.reshape(-1, 2, logs.size)
     for k in range(logs.size):
         logs[k] = np.log(prior[k])
@@ -207,7 +207,7 @@ def _count(
 
 @compiled
 def _vote_shares(start: Codes, cell: Codes, gold: Codes, weight: Floats, counts: Floats, share: Floats) -> None:
-    """Fill in each item's vote shares; an item nobody judged gets equal shares."""
+    """Fill in each item's vote shares; an item without judgments gets equal shares."""
     K = share.shape[1]
     for i in range(gold.size):
         total = 0.0

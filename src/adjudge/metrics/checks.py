@@ -91,7 +91,7 @@ def predictive_check(draws: Draws, block: Block, *, replications: int = REPLICAT
 
 def _checked(crowds: list[Counts]) -> PredictiveCheck:
     """Return the first of R + 1 crowds held against the others."""
-    said, agreed = np.stack([crowd.said for crowd in crowds]), np.stack([crowd.agreed for crowd in crowds])
+    said, agreed = np.stack([crowd.labels for crowd in crowds]), np.stack([crowd.agreed for crowd in crowds])
     unanimous = np.array([float(crowd.unanimous) for crowd in crowds])
     paired, shared = crowds[0].paired, np.asarray(float(crowds[0].shared))  # these are the same in all
     return PredictiveCheck(

@@ -15,7 +15,7 @@ from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.truth import expect, gilded, truth_posterior
+from adjudge.kernels.truth import expect, fix_gold, truth_posterior
 
 # The most likely ability of judges whose chance of being right is a logistic of ability times ease.
 
@@ -101,7 +101,7 @@ def labels_and_difficulty(block: Block, params: Params) -> tuple[Floats, float]:
     posterior, evidence = truth_posterior(block, prior, confusion, side)
     joint = posterior.reshape(-1, block.labels, EASE.size)
     difficulty = np.exp(-joint.sum(axis=1) @ LOG_EASE)
-    return np.column_stack([gilded(joint.sum(axis=2), block.gold), difficulty]), evidence
+    return np.column_stack([fix_gold(joint.sum(axis=2), block.gold), difficulty]), evidence
 
 
 def log_prior(params: Params) -> float:

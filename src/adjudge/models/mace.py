@@ -16,7 +16,7 @@ from adjudge.arrays import Floats
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.probability import normal
+from adjudge.kernels.probability import normalise_rows
 from adjudge.kernels.truth import FLOOR, expect, truth_posterior
 
 SMOOTHING = 0.01  # of a label, spread over all labels of each truth
@@ -61,7 +61,7 @@ def know_or_spam(tally: Tally, start: Params) -> Params:
     everybody = tally.label.sum(axis=0)[None]
     skill = np.log(np.maximum(knowing(np.concatenate([tally.label, everybody])), LEAST))  # (J + 1, 1 + K)
     confusion = _mixed(skill)
-    return Params(normal(tally.truth, start.prevalence), confusion[:-1], confusion[-1], skill[:-1], skill[-1])
+    return Params(normalise_rows(tally.truth, start.prevalence), confusion[:-1], confusion[-1], skill[:-1], skill[-1])
 
 
 def log_smoothing(params: Params) -> float:

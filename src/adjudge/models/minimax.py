@@ -23,7 +23,7 @@ from adjudge.inference.params import Assign, Estimate, Params
 from adjudge.inference.tables import confusion_columns
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.probability import normal, normalise
+from adjudge.kernels.probability import normalise, normalise_rows
 from adjudge.kernels.truth import FLOOR
 
 # Labels tilted by their item: the passes of minimax entropy.
@@ -363,7 +363,7 @@ def matching(alpha: float) -> Estimate:
             said, expected, stood = tally.label
             held, sigma = _stepped(said, expected, stood, penalty)
         average = (held * sigma).sum(axis=0) / np.maximum(held.sum(axis=0), FLOOR)
-        return Params(normal(tally.truth, start.prevalence), softmax(sigma), softmax(average))
+        return Params(normalise_rows(tally.truth, start.prevalence), softmax(sigma), softmax(average))
 
     return estimate
 

@@ -16,8 +16,8 @@ from adjudge.inference.params import Params
 from adjudge.inference.prior import TRUST
 from adjudge.inference.tables import confusion_columns
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.probability import normal
-from adjudge.kernels.truth import FLOOR, count, expect, gilded, truth_posterior, vote_shares
+from adjudge.kernels.probability import normalise_rows
+from adjudge.kernels.truth import FLOOR, count, expect, fix_gold, truth_posterior, vote_shares
 
 KINDS = 2  # clear, hard
 
@@ -44,7 +44,7 @@ def labels_and_kind(block: Block, params: Params) -> tuple[Floats, float]:
     """Return p(label | judgments), and the probability that an item is a hard case (I, K + 1)."""
     posterior, evidence = kinds(block, params)
     joint = posterior.reshape(-1, block.labels, KINDS)
-    return np.column_stack([gilded(joint.sum(axis=2), block.gold), joint[:, :, 1].sum(axis=1)]), evidence
+    return np.column_stack([fix_gold(joint.sum(axis=2), block.gold), joint[:, :, 1].sum(axis=1)]), evidence
 
 
 def trusted_rows(tally: Tally, start: Params) -> Params:
@@ -54,8 +54,8 @@ def trusted_rows(tally: Tally, start: Params) -> Params:
     counts = tally.label + trust
     rows = counts / counts.sum(axis=2, keepdims=True)
     everybody = (1 + trust) / (K + TRUST)
-    prevalence = normal(tally.truth, np.full_like(tally.truth, 1 / Z))
-    mix = normal(prevalence.reshape(K, KINDS), np.full((K, KINDS), 1 / KINDS))  # of the kinds of each label
+    prevalence = normalise_rows(tally.truth, np.full_like(tally.truth, 1 / Z))
+    mix = normalise_rows(prevalence.reshape(K, KINDS), np.full((K, KINDS), 1 / KINDS))  # of the kinds of each label
     matrices = np.einsum("kg,jkgl->jkl", mix, rows.reshape(J, K, KINDS, K))
     skill, typical = (np.log(np.maximum(part, FLOOR)) for part in (rows.reshape(J, -1), everybody.reshape(-1)))
     return Params(prevalence, matrices, everybody[::KINDS], skill, typical)
