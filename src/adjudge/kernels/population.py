@@ -6,6 +6,7 @@ kappa are drawn from it by slice sampling (Neal 2003), in the logs of kappa and 
 single rows is tabulated once per draw: how many counts exceed 0, 1, 2, ..., and the counts that are large or (with
 weights) not whole. For large counts the log-likelihood is a power series around the current value, computed in one pass
 over them.
+"""
 
 from __future__ import annotations
 
