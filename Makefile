@@ -40,6 +40,7 @@ check: .venv/.tools ## format, lint, types, import contracts, docs in step with 
 	$(BIN)/ruff check src tests studies docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest tests/test_imports.py
 	$(BIN)/python docs/generate.py --check
 	$(SITE) --quiet
 

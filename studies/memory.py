@@ -18,6 +18,8 @@ from adjudge.arrays import Codes, Flags
 from adjudge.data.judgments import Judgments, encoded
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
+from adjudge.inference.predict import predict
+from adjudge.inference.registry import MODELS
 from studies.crowds import Crowd, data_folder, read_crowd
 from studies.curves import Axes, Curves, Stop, trace
 from studies.outcome import Asked, Shown
@@ -67,7 +69,7 @@ def once(crowd: Crowd, ratings: int, run: Run, seed: int) -> dict[str, dict[str,
     for name in KEPT:
         alone, known = (fitted(table, METHODS[name], run, seed) for table in (new, before))
         # the vote, too, has judges to remember: counted against its winners, and used by Bayes' rule as in the paper
-        remembered = replace(known, model="dawid-skene").predict(new)
+        remembered = predict(replace(known, definition=MODELS["dawid-skene"]), new)
         answers = {"memoryless": alone.label, "memory": remembered.label}
         found[name] = {mode: float((label == truth).mean()) for mode, label in answers.items()}
     return found

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
     from adjudge.evaluation.evaluate import Evaluation, evaluate
     from adjudge.inference.chains import Draws, Run
+    from adjudge.inference.export import to_arviz
     from adjudge.inference.fit import fit
     from adjudge.inference.params import Params
     from adjudge.inference.predict import predict
     from adjudge.inference.prior import Prior
     from adjudge.inference.registry import MODELS
     from adjudge.inference.result import Fit
-    from adjudge.inference.save import load
+    from adjudge.inference.save import load, save
     from adjudge.inference.select import Choice, HeldOut, choose, held_out
     from adjudge.inference.update import update
     from adjudge.learn.judge_again import JudgeAgain, judge_again
@@ -75,6 +76,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.learn.weights": ("Weights", "weights"),
     "adjudge.inference.params": ("Params",),
     "adjudge.inference.chains": ("Draws", "Run"),
+    "adjudge.inference.export": ("to_arviz",),
     "adjudge.inference.fit": ("fit",),
     "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
     "adjudge.inference.predict": ("predict",),
@@ -82,7 +84,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.models.ranking.rank": ("Ranking", "rank"),
     "adjudge.inference.result": ("Fit",),
     "adjudge.inference.registry": ("MODELS",),
-    "adjudge.inference.save": ("load",),
+    "adjudge.inference.save": ("load", "save"),
     "adjudge.inference.update": ("update",),
     "adjudge.reports.case": ("Case", "case_of"),
     "adjudge.reports.document": ("document",),
@@ -156,12 +158,14 @@ __all__ = [
     "predict",
     "rank",
     "read",
+    "save",
     "score_runs",
     "scores",
     "second_looks",
     "simulate",
     "soft_labels",
     "streaks",
+    "to_arviz",
     "update",
     "weights",
 ]

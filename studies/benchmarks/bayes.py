@@ -32,8 +32,8 @@ import numpy as np
 import adjudge
 from adjudge.inference.chains import NOWHERE, Draws, Run, State, sample
 from adjudge.inference.convergence import bulk_ess, r_hat
-from adjudge.inference.fit import cores
 from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
+from adjudge.inference.infer import cores
 from adjudge.kernels.bits import pack
 from adjudge.kernels.population import Pareto
 from adjudge.kernels.sweep import Sweep

@@ -21,7 +21,7 @@ from crowdkit.aggregation import DawidSkene, MajorityVote
 from adjudge.data.judgments import Judgments
 from adjudge.data.simulate import simulate
 from adjudge.inference.components import by_shares
-from adjudge.inference.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, cpu_seconds
@@ -33,7 +33,7 @@ GOALS = {100_000: 50, 1_000_000: 20, 10_000_000: 20}
 def our_step(judgments: Judgments, pool: ThreadPoolExecutor) -> Callable[[], object]:
     """Return one step of ours, over and over from where the last one ended."""
     model = MODELS["dawid-skene"]
-    total = summed(blocks_of(judgments.block()), pool)
+    total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
     begin = model.estimate(total(by_shares, prior), prior)
     at = [begin]

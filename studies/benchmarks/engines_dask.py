@@ -24,7 +24,7 @@ from adjudge.engines.dask import Dask
 from adjudge.engines.engine import Engine
 from adjudge.engines.steps import Asked, assigning
 from adjudge.engines.threads import Threads
-from adjudge.inference.fit import begun, blocks_of, summed
+from adjudge.inference.infer import initial_params, parallel_blocks, total_over
 from adjudge.inference.options import Options
 from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim
@@ -49,8 +49,8 @@ def shelved(size: int, folder: Path) -> Blocks:
 def steps(blocks: Blocks, engines: Mapping[str, Engine], pool: ThreadPoolExecutor) -> dict[str, Callable[[], object]]:
     """Return one step of each way to take it: as a fit in memory does, and by engines over blocks."""
     model, asked = MODELS[MODEL], Asked(MODEL, Options(inference="map"))
-    total = summed(blocks_of(blocks.read().block()), pool)
-    begin = begun(model, total, blocks, Options())
+    total = total_over(parallel_blocks(blocks.read().block()), pool)
+    begin = initial_params(model, total, blocks, Options())
 
     def by(engine: Engine) -> Callable[[], object]:
         return lambda: model.estimate(engine.map_sum(blocks, assigning(asked, model, model.assign), begin), begin)

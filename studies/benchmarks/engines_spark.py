@@ -22,7 +22,7 @@ from adjudge.data.make_blocks import Table, shelve
 from adjudge.engines.engine import Engine
 from adjudge.engines.spark import Spark
 from adjudge.engines.steps import Asked, assigning
-from adjudge.inference.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, accurate
 from adjudge.inference.registry import MODELS
@@ -65,7 +65,7 @@ def of_a_pass(engine: Engine, blocks: Blocks, params: Params) -> float:
 def in_memory(blocks: Blocks, params: Params) -> float:
     """Return the seconds of a pass in memory, by two threads."""
     with ThreadPoolExecutor(2) as pool:
-        total = summed(blocks_of(blocks.read().block()), pool)
+        total = total_over(parallel_blocks(blocks.read().block()), pool)
         return seconds(lambda at: MODEL.estimate(total(MODEL.assign, at), at), params)
 
 

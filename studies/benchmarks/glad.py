@@ -24,7 +24,7 @@ from crowdkit.aggregation import GLAD
 
 import adjudge
 from adjudge.data.simulate import simulate
-from adjudge.inference.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, cpu_seconds
@@ -39,7 +39,7 @@ HOW = [" ".join(part.split()) for part in __doc__.split("\n\n")[1].split("\nWhol
 def our_step(judgments: adjudge.Judgments, pool: ThreadPoolExecutor) -> Callable[[], object]:
     """Return one iteration of ours, over and over from where the last one ended."""
     model = MODELS["glad"]
-    total = summed(blocks_of(judgments.block()), pool)
+    total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
     begin = model.estimate(total(model.assign, prior), prior)
     at = [begin]

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import adjudge
-from adjudge.inference.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, cpu_seconds
@@ -38,7 +38,7 @@ def crowd(size: int, labels: int, judges: int) -> adjudge.Judgments:
 def stepping(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) -> Callable[[], object]:
     """Return one pass of a model, over and over from where the last one ended."""
     model = MODELS[name]
-    total = summed(blocks_of(judgments.block()), pool)
+    total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
     begin = model.estimate(total(next(iter(model.begins.values())), prior), prior)
     at = [begin]

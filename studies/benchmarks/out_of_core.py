@@ -63,7 +63,7 @@ FIT = (
     + """
 import json, sys, time
 import numpy as np
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.threads import Threads
 from adjudge.judgments.blocks import open_blocks
 from adjudge.models.options import Options
@@ -84,12 +84,12 @@ import numpy as np
 from adjudge.judgments.blocks import open_blocks
 from adjudge.models.assign import soft
 from adjudge.models.base import accurate
-from adjudge.models.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS
 judgments = open_blocks(sys.argv[1]).read()
 model, begin = MODELS["dawid-skene"], accurate(len(judgments.judges), 5)
 with ThreadPoolExecutor(2) as pool:
-    total = summed(blocks_of(judgments.block()), pool)
+    total = total_over(parallel_blocks(judgments.block()), pool)
     params, times = model.estimate(total(soft, begin), begin), []
     for _ in range(9):
         began = time.perf_counter()

@@ -18,7 +18,7 @@ import numpy as np
 import adjudge
 from adjudge.models.assign import soft
 from adjudge.models.base import accurate
-from adjudge.models.fit import blocks_of, summed
+from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS
 
 size = int(sys.argv[1])
@@ -35,7 +35,7 @@ adjudge.fit(judgments, "dawid-skene", iterations=12, workers=2)
 after = resident()
 model = MODELS["dawid-skene"]
 with ThreadPoolExecutor(1) as pool:
-    total = summed(blocks_of(judgments.block()), pool)
+    total = total_over(parallel_blocks(judgments.block()), pool)
     begin = accurate(len(judgments.judges), 5)
     params = model.estimate(total(soft, begin), begin)
     times = []

@@ -77,7 +77,7 @@ def test_a_table_that_is_given_is_read_instead(saved, tmp_path):
 
 def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
     """A fit saved from Python has no judgments beside it."""
-    saved[1].save(tmp_path / "alone")
+    adjudge.save(saved[1], tmp_path / "alone")
     with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: give the table that it was fitted to"):
         kept_judgments(str(tmp_path / "alone"), saved[1], None, o.USUAL)
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
-from adjudge.inference import fit as doorway
+from adjudge.inference import infer as core
 from adjudge.inference.calibration import smoothed_votes
 from adjudge.inference.convergence import mean_error
 from adjudge.inference.registry import MODELS
@@ -209,11 +209,11 @@ def test_an_item_that_only_gold_knows(model):
 @EVERY
 def test_threads_change_nothing(model, monkeypatch):
     """The same seed gives the same bits on one thread and on two, over many blocks."""
-    monkeypatch.setattr(doorway, "BLOCK", 20)
+    monkeypatch.setattr(core, "BLOCK", 20)
     rng = np.random.default_rng(1)
     judged = [(int(i), int(j), int(k)) for i, j, k in rng.integers(0, (60, 3, 2), (2_000, 3))]
     judgments = table(judged, model)
-    assert len(doorway.blocks_of(judgments.block())) > 2
+    assert len(core.parallel_blocks(judgments.block())) > 2
     one, two = (fitted(judgments, model, seed=3, workers=workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.posterior, two.posterior)
     np.testing.assert_array_equal(one.label, two.label)

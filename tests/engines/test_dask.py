@@ -185,7 +185,7 @@ def test_workers_that_die_of_a_block_are_not_killed_for_ever(shelf, engine, monk
 DRIVER = """
 import sys
 from adjudge.engines.dask import Dask
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.models.options import Options
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
     assert_frame_equal(saved.judges, memory.judges, rel_tol=1e-9)
     assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
     new = pl.DataFrame({"item": ["n1", "n1", "n2"], "judge": ["w1", "w2", "w3"], "label": [0, 1, 2]})
-    assert_frame_equal(saved.predict(new).labels, memory.predict(new).labels, rel_tol=1e-9)
+    assert_frame_equal(adjudge.predict(saved, new).labels, adjudge.predict(memory, new).labels, rel_tol=1e-9)
 
 
 def test_a_fit_on_disk_with_gold_and_more_to_say_is_read_back(shelf, tmp_path):
@@ -171,7 +171,7 @@ def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, mon
 
 PROGRAM = """
 import sys, time
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.models import watch
 from adjudge.models.chains import Run
 from adjudge.models.options import Options
@@ -379,7 +379,7 @@ def test_resident_size_does_not_grow_with_the_judgments(tmp_path):
     """Eight times the judgments in blocks of the same size take about the same memory."""
     program = """
 import sys
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.models.options import Options
 fit_blocks(sys.argv[1], out=sys.argv[2], options=Options(iterations=4))
 with open("/proc/self/status") as status:

@@ -36,7 +36,7 @@ CLUSTER = "local-cluster[2,1,1024]"
 SHORT = Run(chains=2, warmup=3, draws=6)
 DRIVER = """
 import sys
-from adjudge.engines.fit import fit_blocks
+from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.spark import Spark
 from adjudge.models.options import Options
 engine = Spark("local[2]")

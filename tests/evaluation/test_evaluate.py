@@ -289,7 +289,7 @@ def test_one_topic_says_nothing_of_topics():
 def test_a_seed_gives_the_same_again(tmp_path):
     """From the fit or from its folder; another seed differs."""
     fit = made(CHANCE)
-    fit.save(tmp_path / "fit")
+    adjudge.save(fit, tmp_path / "fit")
     one, again = evaluate(RUNS, fit, draws=300, seed=1), evaluate(RUNS, tmp_path / "fit", draws=300, seed=1)
     assert one.scores == again.scores
     assert one.deciding == again.deciding

@@ -10,6 +10,7 @@ import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
 from adjudge.inference.dependence import alike, dependence, together, yardstick
+from adjudge.inference.infer import infer
 from adjudge.kernels.truth import truth_posterior
 
 
@@ -159,13 +160,13 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     """New items are hedged as those it was learned from."""
     judgments, _ = misled(3)
     fit = adjudge.fit(judgments, calibrate="judgments")
-    fit.save(tmp_path / "fit")
+    adjudge.save(fit, tmp_path / "fit")
     saved = adjudge.load(tmp_path / "fit")
     assert saved.calibration == fit.calibration
     assert (saved.posterior == fit.posterior).all()
     new, _ = misled(4, items=100)
-    plain = adjudge.fit(judgments, calibrate="none").predict(new)
-    told = saved.predict(new)
+    plain = adjudge.predict(adjudge.fit(judgments, calibrate="none"), new)
+    told = adjudge.predict(saved, new)
     assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, new.block()))
     assert "share of" in saved.calibration.words
 
@@ -174,10 +175,10 @@ def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
     """And says so: nothing is calibrated by half a fit."""
     from adjudge.inference import dependence
 
-    def impatient(*given, **named):
-        return replace(adjudge.fit(*given, **named), stopped="interrupted")
+    def impatient(*given):
+        return replace(infer(*given), stopped="interrupted")
 
-    monkeypatch.setattr(dependence, "fit", impatient)
+    monkeypatch.setattr(dependence, "infer", impatient)
     judgments, _ = misled(2, items=200)
     fit = adjudge.fit(judgments, calibrate="judgments")
     assert fit.stopped == "interrupted"

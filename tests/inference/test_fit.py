@@ -8,7 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.inference.fit import BLOCK, blocks_of, params_of
+from adjudge.inference.infer import BLOCK, earlier_params, parallel_blocks
 from adjudge.inference.registry import MODELS
 
 TABLE = pl.DataFrame(
@@ -51,9 +51,9 @@ def test_blocks_depend_on_the_data_alone():
     """Small tables are one block; large ones a few, fewer where judges' tables are large."""
     few = adjudge.simulate("dawid-skene", items=BLOCK, judges=10, labels=2).judgments.block()
     many = few._replace(judges=200_000)
-    assert len(blocks_of(adjudge.read(TABLE).block())) == 1
-    assert len(blocks_of(few)) == 5
-    assert len(blocks_of(many)) == 1
+    assert len(parallel_blocks(adjudge.read(TABLE).block())) == 1
+    assert len(parallel_blocks(few)) == 5
+    assert len(parallel_blocks(many)) == 1
 
 
 def test_frames_keep_their_kind():
@@ -153,7 +153,7 @@ def test_judges_are_matched_by_name_and_new_ones_are_typical():
     earlier = adjudge.fit(table, "hybrid-confusion", inference="map")
     turned = pl.concat([table.reverse(), pl.DataFrame({"item": ["d1"], "judge": ["new"], "label": [1]})])
     judgments = adjudge.read(turned)
-    found = params_of(earlier, MODELS["hybrid-confusion"], judgments)
+    found = earlier_params(earlier, MODELS["hybrid-confusion"], judgments)
     was = dict(zip(earlier.judge_names, earlier.params.confusion, strict=True)) | {"new": earlier.params.population}
     for name, matrix in zip(judgments.judges, found.confusion, strict=True):
         assert matrix == pytest.approx(was[name], abs=0.002)
@@ -175,7 +175,7 @@ def test_a_judge_who_was_never_wrong_may_be_wrong_now():
 def test_the_options_of_a_warm_fit_are_plain(crowd, tmp_path):
     """So that it can be saved; the earlier fit is no part of it."""
     earlier = adjudge.fit(crowd)
-    adjudge.fit(crowd, start=earlier).save(tmp_path / "fit")
+    adjudge.save(adjudge.fit(crowd, start=earlier), tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").options["start"] is None
 
 

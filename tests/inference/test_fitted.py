@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.inference.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
+from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
+from adjudge.inference.result import draws_of
 
 ROWS = {"item": list("aabbcc"), "judge": ["x", "y"] * 3, "label": [0, 0, 1, 1, 0, 1], "topic": list("sstt") + ["u"] * 2}
 
@@ -61,10 +62,10 @@ def test_fits_that_were_told_other_gold_are_not_compared(fit):
 
 def test_draws_and_what_gold_informs(fit):
     """Both are read from the fit."""
-    assert drawn(fit).prevalence.shape == (2, 20, 3, 2)
+    assert draws_of(fit).prevalence.shape == (2, 20, 3, 2)
     assert gold_informed(fit)
     with pytest.raises(adjudge.UsageError, match="has no draws"):
-        drawn(adjudge.fit(pl.DataFrame(ROWS), "majority"))
+        draws_of(adjudge.fit(pl.DataFrame(ROWS), "majority"))
 
 
 def test_tables_of_a_sampled_fit_have_intervals(fit):

@@ -19,7 +19,7 @@ def test_predict_takes_a_new_judge_for_an_average_one():
     """A judge never seen has the population's matrix."""
     fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)))
     new = pl.DataFrame({"item": ["n", "m"], "judge": ["nobody", "x"], "label": ["1", "0"]})
-    told = fit.predict(new)
+    told = adjudge.predict(fit, new)
     prior = fit.params.prevalence[0]
     expected = prior * fit.params.population[:, 1]
     np.testing.assert_allclose(told.posterior[0], expected / expected.sum())
@@ -30,14 +30,14 @@ def test_predict_refuses_labels_the_fit_never_met():
     """The scale of a fit is fixed."""
     new = pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["maybe"]})
     with pytest.raises(adjudge.InputError, match="label 'maybe' is not one of '0', '1'"):
-        adjudge.fit(TABLE).predict(new)
+        adjudge.predict(adjudge.fit(TABLE), new)
 
 
 def test_predict_refuses_judgments_on_another_scale():
     """Encoded judgments must have the fit's labels."""
     new = adjudge.read(pl.DataFrame({"item": ["n"], "judge": ["x"], "label": ["1"]}))
     with pytest.raises(adjudge.UsageError, match="the judgments' labels '1' are not the fit's '0', '1'"):
-        adjudge.fit(TABLE).predict(new)
+        adjudge.predict(adjudge.fit(TABLE), new)
 
 
 def test_topics_are_met_again_or_taken_from_their_population():
@@ -46,13 +46,13 @@ def test_topics_are_met_again_or_taken_from_their_population():
     with pytest.warns(adjudge.AdjudgeWarning):
         fit = adjudge.fit(crowd.judgments, "hierarchical", run=adjudge.Run(2, 50, 50))
     rows = {"item": ["n1", "n2"], "judge": ["stranger"] * 2, "label": [1, 1], "topic": ["t2", "elsewhere"]}
-    told = fit.predict(adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))
+    told = adjudge.predict(fit, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))
     place = fit.topics.to_list().index("t2")
     prevalence = [fit.params.prevalence[place], fit.params.unseen]
     by_hand = np.array(prevalence) * fit.params.population[:, 1]
     np.testing.assert_allclose(told.posterior, by_hand / by_hand.sum(axis=1, keepdims=True))
-    without = fit.predict(adjudge.read(pl.DataFrame(rows).drop("topic"), labels=fit.scale.labels))
+    without = adjudge.predict(fit, adjudge.read(pl.DataFrame(rows).drop("topic"), labels=fit.scale.labels))
     np.testing.assert_allclose(without.posterior[0], told.posterior[1])
-    again = told.predict(adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))  # from what was predicted
+    again = adjudge.predict(told, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))  # from what was predicted
     np.testing.assert_allclose(again.posterior, told.posterior)
     assert told.prevalence["topic"].to_list() == ["t2", "t2", "elsewhere", "elsewhere"]

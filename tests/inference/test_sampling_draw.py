@@ -145,7 +145,7 @@ def test_new_judges_and_new_topics_are_average_ones():
         schema=["item", "topic", "judge", "label"],
         orient="row",
     )
-    told = fit.predict(read(new))
+    told = adjudge.predict(fit, read(new))
     theta = dict(zip(fit.judge_names.to_list(), fit.params.confusion, strict=True)) | {"new": fit.params.population}
     pi = dict(zip(fit.topics.to_list(), fit.params.prevalence, strict=True)) | {"v": fit.params.unseen}
     for i, item in enumerate(told.items.to_list()):
@@ -162,7 +162,7 @@ def test_new_items_without_a_topic_are_of_an_average_topic():
     """Where the fit has no topic of items without, that is one never seen."""
     fit = fitted(read(topical()), "hierarchical", run=Run(2, 50, 100))
     new = pl.DataFrame({"item": ["n"], "judge": ["a"], "label": [1]})
-    told = fit.predict(adjudge.read(new, labels=[0, 1]))
+    told = adjudge.predict(fit, adjudge.read(new, labels=[0, 1]))
     chance = fit.params.unseen * fit.params.confusion[fit.judge_names.to_list().index("a"), :, 1]
     np.testing.assert_allclose(told.posterior[0], chance / chance.sum(), rtol=1e-12)
 

@@ -14,7 +14,7 @@ from adjudge.inference.save import FILES
 @pytest.fixture
 def folder(tmp_path):
     """Return the folder of a saved fit."""
-    adjudge.fit(adjudge.dataset("anesthesia")).save(tmp_path / "fit")
+    adjudge.save(adjudge.fit(adjudge.dataset("anesthesia")), tmp_path / "fit")
     return tmp_path / "fit"
 
 
@@ -28,7 +28,7 @@ def test_gold_and_topics_survive(tmp_path):
     """What only some fits have is kept too."""
     drawn = adjudge.simulate("carpenter", topics=3, items=60, judges=10, judgments=300, gold=10)
     fit = adjudge.fit(drawn.judgments, gold=drawn.gold)
-    fit.save(tmp_path / "fit")
+    adjudge.save(fit, tmp_path / "fit")
     again = adjudge.load(tmp_path / "fit")
     assert again.labels.equals(fit.labels)
     assert again.gold.tolist() == fit.gold.tolist()
@@ -36,7 +36,7 @@ def test_gold_and_topics_survive(tmp_path):
 
 def test_saving_over_a_fit_replaces_it(folder):
     """A second save wins, whole."""
-    adjudge.fit(adjudge.dataset("anesthesia"), "majority").save(folder)
+    adjudge.save(adjudge.fit(adjudge.dataset("anesthesia"), "majority"), folder)
     assert adjudge.load(folder).model == "majority"
     assert sorted(path.name for path in folder.parent.iterdir()) == ["fit"]
 
@@ -63,7 +63,7 @@ def test_damage_is_noticed(folder, name, damage):
 
 def test_files_of_two_fits_are_not_mixed(folder, tmp_path):
     """A folder that was being replaced when the machine stopped holds files of two fits."""
-    adjudge.fit(adjudge.dataset("anesthesia"), "majority").save(tmp_path / "other")
+    adjudge.save(adjudge.fit(adjudge.dataset("anesthesia"), "majority"), tmp_path / "other")
     (folder / "params.npz").write_bytes((tmp_path / "other" / "params.npz").read_bytes())
     with pytest.raises(adjudge.InputError, match=r"params\.npz is not the file that was saved with it"):
         adjudge.load(folder)
@@ -82,7 +82,7 @@ def test_a_fit_of_the_second_format_still_loads():
     old = adjudge.load(Path(__file__).parent / "saved_format_2")
     assert (old.model, old.params.skill.shape, old.more.shape, old.draws) == ("glad", (5, 1), (40, 1), None)
     new = adjudge.simulate("dawid-skene", items=9, judges=3, labels=2, per_item=2)
-    assert old.predict(new.judgments).label.size == 9
+    assert adjudge.predict(old, new.judgments).label.size == 9
 
 
 def test_a_fit_of_the_third_format_still_loads():
@@ -96,7 +96,7 @@ def test_judgments_are_kept_in_small_codes(tmp_path):
     """They come back as they were, with weights and topics, and are damaged as any other file is."""
     drawn = adjudge.simulate("carpenter", topics=3, items=60, judges=10, judgments=300, gold=0).judgments
     judgments = replace(drawn, weight=np.arange(300.0) / 100)
-    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
+    adjudge.save(adjudge.fit(judgments), tmp_path / "fit", judgments)
     again = adjudge.load(tmp_path / "fit").judgments
     for name in ("start", "judge", "label", "weight", "topic"):
         np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
@@ -113,8 +113,8 @@ def test_judgments_are_kept_in_small_codes(tmp_path):
 def test_judgments_of_an_earlier_fit_are_not_taken_for_its_own(tmp_path):
     """A fit that is saved over another, without judgments, has none."""
     judgments = adjudge.dataset("anesthesia")
-    adjudge.fit(judgments).save(tmp_path / "fit", judgments)
-    adjudge.fit(judgments, "majority").save(tmp_path / "fit")
+    adjudge.save(adjudge.fit(judgments), tmp_path / "fit", judgments)
+    adjudge.save(adjudge.fit(judgments, "majority"), tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").judgments is None
 
 
@@ -122,7 +122,7 @@ def test_other_judgments_are_not_saved_with_a_fit(tmp_path):
     """Only those that it was made from."""
     judgments = adjudge.dataset("anesthesia")
     with pytest.raises(adjudge.UsageError, match="the fit was not made from these judgments"):
-        adjudge.fit(judgments).save(tmp_path / "fit", judgments.take(np.arange(100)))
+        adjudge.save(adjudge.fit(judgments), tmp_path / "fit", judgments.take(np.arange(100)))
     assert not (tmp_path / "fit").exists()
 
 
@@ -131,7 +131,7 @@ def test_items_that_only_gold_knows_are_kept_with_judgments(tmp_path):
     judgments = adjudge.dataset("anesthesia")
     with pytest.warns(adjudge.AdjudgeWarning, match="nobody judged gold item"):
         fit = adjudge.fit(judgments, gold={judgments.items[0]: "1", "elsewhere": "2"})
-    fit.save(tmp_path / "fit", judgments)
+    adjudge.save(fit, tmp_path / "fit", judgments)
     again = adjudge.load(tmp_path / "fit")
     assert len(again.judgments.items) == len(again.items) == 46
     assert again.judgments.start[-1] == again.judgments.start[-2] == len(judgments)

@@ -102,7 +102,7 @@ def test_gold_is_respected_and_a_start_refused():
 def test_the_reason_is_saved(tmp_path):
     """What is loaded still says why."""
     fit = adjudge.fit(adjudge.dataset("anesthesia"), "auto")
-    fit.save(tmp_path / "fit")
+    adjudge.save(fit, tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").reason == fit.reason != ""
 
 
@@ -157,11 +157,8 @@ def test_a_coin_is_foretold_as_a_coin():
 
 def test_nothing_held_back_is_seen(monkeypatch, crowd):
     """Each fit is given all judgments but its fold, and every judgment is held back once."""
-    given = []
-    monkeypatch.setattr(
-        holdout, "fit", lambda table, *args, **named: given.append(len(table)) or real(table, "majority")
-    )
-    real = adjudge.fit
+    given, real = [], holdout.infer
+    monkeypatch.setattr(holdout, "infer", lambda model, table, *args: given.append(len(table)) or real(model, table))
     logs = held_out_logs(crowd.judgments, "majority", folds=4)
     assert given == [1_800] * 4
     assert np.isfinite(logs).all()
@@ -197,8 +194,8 @@ def test_too_little_to_hold_back():
 
 def test_ctrl_c_is_passed_on(monkeypatch, crowd):
     """A fit that was interrupted is none to measure."""
-    real = adjudge.fit
-    monkeypatch.setattr(holdout, "fit", lambda *args, **named: replace(real(*args), stopped="interrupted"))
+    real = holdout.infer
+    monkeypatch.setattr(holdout, "infer", lambda *args: replace(real(*args), stopped="interrupted"))
     with pytest.raises(KeyboardInterrupt):
         held_out(crowd.judgments, "majority")
 

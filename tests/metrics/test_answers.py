@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from adjudge.data.read import read
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.fit import fit
+from adjudge.inference.save import save
 from adjudge.metrics.labels import Scores, scores
 
 GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}
@@ -94,7 +95,7 @@ def test_judgments_are_no_answers() -> None:
 def test_a_saved_fit_scores_like_the_fit(tmp_path: Path) -> None:
     """A folder is a saved fit, and its scores are those of the fit."""
     consensus, gold = fit(JUDGMENTS, "dawid-skene"), {"d1": "no", "d2": "yes", "d3": "no"}
-    consensus.save(tmp_path / "fit")
+    save(consensus, tmp_path / "fit")
     for folder in (tmp_path / "fit", str(tmp_path / "fit")):
         assert scores(folder, gold).values == scores(consensus, gold).values
 

@@ -152,7 +152,9 @@ def test_a_judge_at_chance_changes_no_posterior(rate):
     confusion = fit.params.confusion.copy()
     confusion[place] = [1 - rate, rate]  # whatever is true
     known = replace(fit, params=fit.params._replace(confusion=confusion))
-    np.testing.assert_allclose(known.predict(alone).posterior, known.predict(together).posterior, atol=1e-12)
+    np.testing.assert_allclose(
+        adjudge.predict(known, alone).posterior, adjudge.predict(known, together).posterior, atol=1e-12
+    )
 
 
 def test_a_judge_at_chance_changes_no_draw():

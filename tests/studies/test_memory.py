@@ -6,6 +6,7 @@ import pytest
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
+from adjudge.inference.predict import predict
 from studies.crowds import read_crowd
 from studies.memory import KEPT, memory, once, part, sampled, scored_only, split
 from studies.outcome import Asked
@@ -66,7 +67,7 @@ def test_modes_are_fits_and_predictions(crowd):
     alone, known = (fit(table, "dawid-skene", start="accurate", seed=7) for table in (new, before))
     assert found["dawid-skene"] == {
         "memoryless": np.mean(alone.label == crowd.truth[third]),
-        "memory": np.mean(known.predict(new).label == crowd.truth[third]),
+        "memory": np.mean(predict(known, new).label == crowd.truth[third]),
     }
     assert found["majority"]["memoryless"] == np.mean(fit(new, "majority", seed=7).label == crowd.truth[third])
 

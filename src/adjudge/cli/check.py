@@ -37,7 +37,8 @@ def check(
     $ adjudge check fit/ labels.csv
     """
     from adjudge.cli.show import console, table
-    from adjudge.inference.fitted import as_fitted, drawn, gold_informed, refuse_other_gold
+    from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
+    from adjudge.inference.result import draws_of
     from adjudge.inference.save import load
     from adjudge.metrics.checks import predictive_check
     from adjudge.metrics.predictive import difference, loo, waic
@@ -47,15 +48,15 @@ def check(
     block, screen = as_fitted(found, given), console()
     if other is not None:
         refuse_other_gold(found, other)
-        than = loo(drawn(other), as_fitted(other, given), gold_informs=gold_informed(other))
+        than = loo(draws_of(other), as_fitted(other, given), gold_informs=gold_informed(other))
     diagnosed = found.diagnostics.sort("r_hat", descending=True, nulls_last=True)
     shown = [tuple(row[name] for name in SHOWN) for row in diagnosed.head(rows).iter_rows(named=True)]
     screen.print(table(f"Chains: the worst {len(shown):,} of {diagnosed.height:,} parameters", SHOWN, shown))
     screen.print(f"\n{found.stopped}\n")
-    checked = predictive_check(drawn(found), block, seed=seed)
+    checked = predictive_check(draws_of(found), block, seed=seed)
     screen.print(f"Crowd: {checked.sentence}\n")
     informs = gold_informed(found)
-    left, criterion = loo(drawn(found), block, gold_informs=informs), waic(drawn(found), block, gold_informs=informs)
+    left, criterion = (measure(draws_of(found), block, gold_informs=informs) for measure in (loo, waic))
     cells = [
         ("PSIS-LOO", left.elpd, left.error, left.p, left.bad),
         ("WAIC", criterion.elpd, criterion.error, criterion.p, criterion.bad),

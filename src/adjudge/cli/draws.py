@@ -19,10 +19,10 @@ def draws(
     $ adjudge draws fit/ --out posterior.nc
     """
     from adjudge.inference.export import write_netcdf
-    from adjudge.inference.fitted import drawn
+    from adjudge.inference.result import draws_of
     from adjudge.inference.save import load
 
     found = load(fit)
     write_netcdf(found, out)
-    C, D = drawn(found).prevalence.shape[:2]
+    C, D = draws_of(found).prevalence.shape[:2]
     print(f"wrote {C} x {D:,} draws to {out}")

@@ -113,13 +113,12 @@ def fit(
     from adjudge.cli.output import deliver, refuse_late_surprises
     from adjudge.cli.show import ChainProgress, ClimbProgress
     from adjudge.data.gold import read_gold
-    from adjudge.inference.fit import AUTO, asked
+    from adjudge.inference.fit import AUTO, default_model, fit_auto
     from adjudge.inference.fit import fit as infer
     from adjudge.inference.options import Options
     from adjudge.inference.registry import model_named
-    from adjudge.inference.select import fit_chosen
 
-    model, by = asked(model, calibrate or ("none" if large.blocks is not None else None))
+    model, by = default_model(model, calibrate or ("none" if large.blocks is not None else None))
     if model != AUTO:
         model_named(model)
     run = sampling.run()
@@ -139,7 +138,7 @@ def fit(
         table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
     try:
         if model == AUTO:
-            found = fit_chosen(table, known, options, trying=progress.trying, workers=threads, progress=progress)
+            found = fit_auto(table, known, options, trying=progress.trying, workers=threads, progress=progress)
         else:
             found = infer(table, model, known, **vars(options), workers=threads, progress=progress)
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,11 +15,7 @@ from adjudge.errors import UsageError, quoted
 from adjudge.kernels.block import Block
 from adjudge.kernels.coding import grouped, starts
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    Names: TypeAlias = pl.Series
-
+Names: TypeAlias = pl.Series
 
 REPEATS = ("keep", "merge", "drop")
 

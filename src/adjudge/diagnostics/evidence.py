@@ -25,7 +25,6 @@ from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.components import winners
 from adjudge.inference.fitted import as_fitted
 from adjudge.inference.gibbs import with_priors
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.sampling import aligned_to
 from adjudge.kernels.block import Block
@@ -89,7 +88,7 @@ def gathered(fit: Fit, data: Any) -> Evidence:
             f"and theirs {quoted(judgments.scale.names)}"
         )
     block, place = as_fitted(fit, judgments), places(judgments.items, fit.items)
-    model, K = model_named(fit.model), block.labels
+    model, K = fit.definition, block.labels
     every = fit.posterior.copy()  # as the model has it: how good judges are is not known better by hedged truths
     every[place] = unmixed(fit.calibration, fit.posterior[place], block)
     every = winners(every) if model.hard or model.degrees else every

@@ -18,7 +18,6 @@ from adjudge.inference.fit import fit as infer
 from adjudge.inference.fitted import as_fitted
 from adjudge.inference.model import likely_truths
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
@@ -139,7 +138,7 @@ def seen_by(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> See
     if len(fit.scale) < 2:
         raise UsageError(f"judges cannot be told from each other: all they can say is {quoted(fit.scale.names)}")
     block = as_fitted(fit, judgments)
-    if judged is None and model_named(fit.model).posterior is not likely_truths:
+    if judged is None and fit.definition.posterior is not likely_truths:
         fit = _by_matrices(fit, judgments)
     prevalence = by_label(fit.params)
     common = prevalence.mean(axis=0)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from adjudge.data.blocks import MANIFEST, Blocks, opened
 from adjudge.engines.engine import Address, Step, runs, tally_of
 from adjudge.errors import AdjudgeError, InputError, MissingExtra, UsageError
-from adjudge.inference.fit import cores
+from adjudge.inference.infer import cores
 from adjudge.kernels.block import Tally, add
 
 # Clients of Dask: how they are begun quietly, who works for them, and what is wrong with those that cannot.

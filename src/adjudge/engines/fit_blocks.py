@@ -22,11 +22,11 @@ from adjudge.engines.threads import Threads
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.chains import Draws
 from adjudge.inference.em import Climb, Progress, Rules
-from adjudge.inference.fit import begun, inferred, refuse_other_scales, under
+from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params
-from adjudge.inference.registry import model_named
+from adjudge.inference.registry import configure, model_named, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS, about_to_write, save
 from adjudge.kernels.block import Tally
@@ -80,7 +80,7 @@ def fit_blocks(
     chosen_options = options or Options()
     chosen_options = replace(chosen_options, inference=chosen_options.inference or usual.inferences[0])
     refuse_in_memory(chosen_options)
-    chosen = under(usual, chosen_options)
+    chosen = configure(usual, chosen_options)
     shelf = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
     refuse_other_scales(chosen, shelf.scale)
     place = _ready(out, shelf.folder)
@@ -144,11 +144,11 @@ def _climbed(
         return engine.map_sum(blocks, assigning(asked, model, assign), params)
 
     here = kept.climb()
-    begin = begun(model, total, blocks, asked.options)
+    begin = initial_params(model, total, blocks, asked.options)
     options = asked.options
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
-    outcome = inferred(model, total, begin, rules, progress, here, kept.keep_climb)
+    outcome = run_em(model, total, begin, rules, progress, here, kept.keep_climb)
     about_to_write(out)
     tally = engine.map_sum(blocks, partial(written, asked, str(out)), outcome.params)
     evidence = () if model.hard else (*outcome.evidence, tally.evidence + model.log_prior(outcome.params))
@@ -160,7 +160,7 @@ def _record(model: Model, blocks: Blocks, outcome: Climb, tally: Tally, options:
     right, said = np.trace(tally.label, axis1=1, axis2=2), tally.label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)
     return Fit(
-        model=model.name,
+        definition=model,
         options=MappingProxyType(asdict(options)),
         items=blocks.names(0)[:0],
         judge_names=blocks.judges,

@@ -133,7 +133,7 @@ def _told(
     posterior, more = told[:, : block.labels], told[:, block.labels :]
     names, known = blocks.names(number), (block.gold >= 0).any()
     fit = Fit(
-        model=asked.model,
+        definition=model,
         options=MappingProxyType({"ties": asked.options.ties}),
         items=names,
         judge_names=blocks.judges,

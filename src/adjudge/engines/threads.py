@@ -13,7 +13,7 @@ from typing import Any
 
 from adjudge.data.blocks import Blocks
 from adjudge.engines.engine import Step
-from adjudge.inference.fit import cores
+from adjudge.inference.infer import cores
 from adjudge.kernels.block import Tally, add
 
 

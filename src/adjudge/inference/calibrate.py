@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -31,10 +30,9 @@ from adjudge.data.judgments import Judgments
 from adjudge.errors import UsageError
 from adjudge.inference.calibration import LEAST, Calibration, blind, mixed, smoothed_votes, weighed
 from adjudge.inference.dependence import Dependence, dependence, whole, yardstick
-from adjudge.inference.fit import fit
-from adjudge.inference.options import Options, options_of
+from adjudge.inference.infer import infer
+from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block
@@ -107,7 +105,7 @@ def _extra(found: Fit) -> tuple[float, ...]:
     """
     items, K = found.posterior.shape
     common = (found.posterior.sum(axis=0) + 1 / K) / (items + 1)
-    shares = np.full(K, 1 / K) if model_named(found.model).until == "rounds" else common
+    shares = np.full(K, 1 / K) if found.definition.until == "rounds" else common
     return tuple(map(float, shares))
 
 
@@ -183,9 +181,8 @@ def _learned(posterior: Floats, vote: Floats, truth: Codes) -> Floats:
 
 def _again(found: Fit, judgments: Judgments, known: Codes | None, tolerance: float | None = None) -> Fit:
     """Return the same fit of other judgments or other gold; a model that is sampled is climbed where it can be."""
-    options: Options = options_of(found.options)
-    asked: dict[str, Any] = {**vars(options), "calibrate": "none"}
-    quickest = model_named(found.model).inferences[-1]
+    options = replace(options_of(found.options), calibrate="none")
+    quickest = found.definition.inferences[-1]
     if tolerance is not None and quickest == "map":
-        asked |= {"tolerance": max(tolerance, options.tolerance), "inference": quickest, "run": None}
-    return whole(fit(judgments, found.model, known, **asked))
+        options = replace(options, tolerance=max(tolerance, options.tolerance), inference=quickest, run=None)
+    return whole(infer(found.definition, judgments, known, options))

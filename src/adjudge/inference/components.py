@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,7 @@ from adjudge.inference.params import Estimate, Params
 from adjudge.inference.prior import Prior
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.probability import normalise_matrices, normalise_rows
-from adjudge.kernels.truth import count, expect, truth_posterior, vote_shares
-
-if TYPE_CHECKING:
-    from adjudge.inference.params import Params
-
+from adjudge.kernels.truth import FLOOR, count, expect, truth_posterior, vote_shares
 
 TIED = 1e-9  # probabilities closer than this are taken for equal
 
@@ -87,6 +83,17 @@ def trusted(prior: Prior) -> Estimate:
         return Params(truths, rows, pseudo / pseudo.sum(axis=1, keepdims=True))
 
     return estimate
+
+
+def trusted_log_prior(prior: Prior) -> Callable[[Params], float]:
+    """Return the log density, up to a constant, of rows and prevalence under a prior."""
+
+    def log_prior(params: Params) -> float:
+        rows = np.log(np.maximum(params.confusion, FLOOR)) * (prior.pseudo_counts(params.confusion.shape[2]) - 1)
+        topics = np.log(np.maximum(params.prevalence, FLOOR)) * (prior.prevalence - 1)
+        return float(rows.sum() + topics.sum())
+
+    return log_prior
 
 
 def flat(tie: Tie) -> Estimate:

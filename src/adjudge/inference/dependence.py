@@ -19,9 +19,12 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
-from adjudge.inference.fit import fit
+from adjudge.inference.components import soft, trusted, trusted_log_prior
+from adjudge.inference.infer import infer
+from adjudge.inference.model import Model
+from adjudge.inference.options import Options
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
+from adjudge.inference.prior import Prior
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
@@ -108,7 +111,9 @@ def _together_alike(start: Codes, cell: Codes, posterior: Floats, rows: Floats) 
     return total
 
 
-YARDSTICK = "hybrid-confusion"
+YARDSTICK = Model(
+    "hybrid-confusion", "", "", assign=soft, estimate=trusted(Prior()), log_prior=trusted_log_prior(Prior())
+)
 NEAR = 1e-5  # of its fit: its neighbourhood is enough to measure by
 ENOUGH, FINER = 50_000, 100_000  # judgments by which dependence is measured well; beside a model that explains some
 REPLICATES = 16  # deviations of 16 draws are known to a fifth; of small crowds, where draws cost nothing, twice as many
@@ -128,8 +133,8 @@ class Dependence(NamedTuple):
 
 def yardstick(judgments: Judgments, known: Codes | None, found: Fit | None = None) -> Params:
     """Return what hybrid-confusion has learned of judges who err alone; a fit of it may be at hand."""
-    if found is None or found.model != YARDSTICK or found.draws is not None:
-        found = whole(fit(judgments, YARDSTICK, known, inference="map", tolerance=NEAR))
+    if found is None or found.model != YARDSTICK.name or found.draws is not None:
+        found = whole(infer(YARDSTICK, judgments, known, Options(tolerance=NEAR)))
     return found.params
 
 
@@ -143,7 +148,7 @@ def dependence(
         return Dependence(0.0, 0.0, 0)
     z = _deviations(block, (together,), params.prevalence, params.confusion, side, seed)[0]
     strength = _strength(block, params, side, seed) if z > 0 else 0.0
-    finer = None if found is None else model_named(found.model).finer
+    finer = None if found is None else found.definition.finer
     if found is not None and finer is not None:
         own = _some(judgments, None, FINER, seed)
         z = _deviations(own, (together, _alike), *finer(found.params, own), seed).max()

@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adjudge.arrays import Codes
+from adjudge.data.judgments import Names
 from adjudge.data.trec import qrels_text, task2_run_text
 from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError
-from adjudge.inference.fitted import drawn
+from adjudge.inference.result import Fit, draws_of
 from adjudge.kernels.bits import unpack
-
-if TYPE_CHECKING:
-    from adjudge.data.judgments import Names
-    from adjudge.inference.result import Fit
-
 
 EXTRA = "'adjudge[bayes]'"
 
@@ -29,7 +25,7 @@ def to_arviz(fit: Fit) -> Any:
         from arviz_base import from_dict
     except ImportError as error:
         raise MissingExtra(EXTRA, "ArviZ's format") from error
-    draws, labels = drawn(fit), list(fit.scale.names)
+    draws, labels = draws_of(fit), list(fit.scale.names)
     variables = {"prevalence": draws.prevalence, "confusion": draws.confusion}
     dims = {"prevalence": ["topic", "truth"], "confusion": ["judge", "truth", "label"]}
     coords = {"judge": fit.judge_names.cast(str).to_list(), "topic": fit.prevalence_names(), "truth": labels}

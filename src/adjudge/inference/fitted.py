@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjudge.arrays import Codes, frozen
-from adjudge.data.judgments import Judgments, encoded, places
+from adjudge.data.judgments import Judgments, Names, encoded, places
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.inference.chains import Draws
+from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
-
-if TYPE_CHECKING:
-    from adjudge.data.judgments import Names
-    from adjudge.inference.result import Fit
 
 
 def as_fitted(fit: Fit, judgments: Judgments) -> Block:
@@ -60,15 +55,6 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
         time=judgments.time,
         kind=fit.kind,
     )
-
-
-def drawn(fit: Fit) -> Draws:
-    """Return the draws of a fit; refuse one that has none."""
-    if fit.draws is None:
-        raise UsageError(
-            f"this fit of '{fit.model}' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled"
-        )
-    return fit.draws
 
 
 def gold_informed(fit: Fit) -> bool:

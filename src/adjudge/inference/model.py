@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.scale import Scale
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Step
 from adjudge.inference.components import by_shares
@@ -16,15 +17,11 @@ from adjudge.inference.prior import Prior
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import truth_posterior
 
-if TYPE_CHECKING:
-    from adjudge.data.scale import Scale
-
-
 Posterior: TypeAlias = Callable[[Block, Params], tuple[Floats, float]]  # (I, K), then what item_columns name
 Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
 Finer: TypeAlias = Callable[[Params, Block], tuple[Floats, Floats, Codes]]  # prior (1, S), rows (J, S, K), labels (S)
 LogPrior: TypeAlias = Callable[[Params], float]
-LabelColumns: TypeAlias = "Callable[[Floats, Scale], dict[str, Any]]"
+LabelColumns: TypeAlias = Callable[[Floats, Scale], dict[str, Any]]
 Sampler: TypeAlias = Callable[[Truths, Floats], Step]  # (T, K) is what gold adds to the tally that is not to count
 JudgeColumns: TypeAlias = Callable[[Params, tuple[str, ...]], dict[str, Floats]]
 

@@ -13,10 +13,9 @@ from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
 from adjudge.inference.em import Climb
-from adjudge.inference.fit import blocks_of, cores, posterior_of, record
+from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 
@@ -32,14 +31,14 @@ def predict(known: Fit, data: Any) -> Fit:
         given = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
     place = places(judgments.judges, known.judge_names)
-    model, options = model_named(known.model), options_of(known.options)
+    model, options = known.definition, options_of(known.options)
     block = judgments.block(by_topic=model.populations)
     params, block = _of_topics(known, _of_judges(known.params, place), judgments, block)
     with ThreadPoolExecutor(cores()) as pool:
-        posterior, evidence = posterior_of(model, blocks_of(block), params, pool)
+        posterior, evidence = posterior_over(model, parallel_blocks(block), params, pool)
     stopped = f"predicted from a fit of {len(known.items):,} items"
     outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
-    found = record(model, judgments, block, outcome, posterior, options)
+    found = fit_record(model, judgments, block, outcome, posterior, options)
     return found if known.calibration is None else with_calibration(found, known.calibration, block)
 
 

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 
+from adjudge.data.scale import Scale
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.model import Model
+from adjudge.inference.options import Options
+from adjudge.inference.prior import refuse_no_mode
 
 GROUP = "adjudge.models"
-OWN = "adjudge"  # the entry point of the built-in models, which come first
+BUILT_IN = "adjudge"  # the entry point of the built-in models, which come first
+EM_OPTIONS = ("tolerance", "iterations", "accelerate")
+DEFAULTS = Options()
 
 
 class Registry(Mapping[str, Model]):
@@ -26,9 +31,9 @@ class Registry(Mapping[str, Model]):
     def _load(self) -> dict[str, Model]:
         """Return all registered models; the first call imports the packages that define them."""
         if not self._models:
-            found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name != OWN, entry.name))
+            entries = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name != BUILT_IN, entry.name))
             models: dict[str, Model] = {}
-            for entry in found:
+            for entry in entries:
                 value = entry.load()
                 for model in (value,) if isinstance(value, Model) else value:
                     if model.name in models:
@@ -57,3 +62,46 @@ def model_named(name: str) -> Model:
     if name not in MODELS:
         raise UsageError(f"model '{name}' is not one of {quoted(MODELS, most=99)}")
     return MODELS[name]
+
+
+def configure(model: Model, options: Options) -> Model:
+    """Return the model with the prior of the options; refuse options that the model has no use for."""
+    prior = options.prior
+    if options.inference not in model.inferences:
+        able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
+        raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
+    if options.inference == "gibbs" and any(getattr(options, name) != getattr(DEFAULTS, name) for name in EM_OPTIONS):
+        raise UsageError(
+            f"{quoted(EM_OPTIONS)} are for a climb, and '{model.name}' is sampled: chains have a length (chains, draws)"
+        )
+    if options.inference == "gibbs" and options.start is not None:
+        other = " (inference 'map' climbs)" if "map" in model.inferences else ""
+        raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote{other}")
+    if options.inference != "gibbs" and options.run is not None:
+        able = quoted(name for name, other in MODELS.items() if other.sampler is not None)
+        raise UsageError(
+            f"chains, draws and the like are for sampling, and '{model.name}' is climbed; sampled models are {able}"
+        )
+    if prior is None:
+        return model
+    if model.under is None:
+        able = quoted(name for name, other in MODELS.items() if other.under is not None)
+        raise UsageError(f"model '{model.name}' has no prior; models that have are {able}")
+    if options.inference == "map":
+        refuse_no_mode(prior)
+    return model.under(prior)
+
+
+def refuse_other_scales(model: Model, scale: Scale) -> None:
+    """Refuse labels that a model cannot take, and say what to do."""
+    labels = quoted(scale.names)
+    if model.ordered and not scale.ordinal:
+        raise UsageError(
+            f"model '{model.name}' needs labels in an order, and {labels} have none: give it, lowest first, "
+            "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
+        )
+    if model.binary and len(scale) > 2:
+        able = quoted((name for name, other in MODELS.items() if not other.binary and not other.ordered), most=99)
+        raise UsageError(
+            f"model '{model.name}' is for two labels, and there are {len(scale)}: {labels}; models for more are {able}"
+        )

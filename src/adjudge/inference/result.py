@@ -6,29 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.judgments import Judgments, Names
 from adjudge.data.scale import Scale
 from adjudge.data.write import frame
+from adjudge.errors import UsageError
 from adjudge.inference.answers import INTERVAL, cell_ends, judge_answers, ranks, topic_answers
 from adjudge.inference.calibration import Calibration
 from adjudge.inference.chains import Draws
 from adjudge.inference.components import most_likely
 from adjudge.inference.convergence import UNCONVERGED, bulk_ess, mean_error, r_hat, tail_ess
 from adjudge.inference.em import CIRCLE
-from adjudge.inference.fitted import drawn
+from adjudge.inference.model import Model
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adjudge.data.judgments import Judgments, Names
-    from adjudge.kernels.block import Tally
-
+from adjudge.kernels.block import Tally
 
 MEASURES = ("mean", "sd", "low", "high", "r_hat", "bulk_ess", "tail_ess", "mean_error")
 
@@ -91,7 +86,7 @@ UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE, UNCONVERGED)
 class Fit:
     """The consensus on every item, and what was learned of every judge."""
 
-    model: str
+    definition: Model = field(repr=False)
     options: Mapping[str, Any]
     items: Names  # (I)
     judge_names: Names  # (J)
@@ -118,6 +113,11 @@ class Fit:
     def __repr__(self) -> str:
         end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
         return f"Fit({self.model}: {len(self.items):,} items, {len(self.judge_names):,} judges; {self.stopped}{end})"
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.definition.name
 
     @property
     def converged(self) -> bool:
@@ -172,7 +172,7 @@ class Fit:
     def diagnostics(self) -> Any:
         """A table of all that was drawn: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
         judges = self.judge_names.cast(str).to_list()
-        return frame(everything(drawn(self), self.scale.names, judges, self.prevalence_names()), self.kind)
+        return frame(everything(draws_of(self), self.scale.names, judges, self.prevalence_names()), self.kind)
 
     @property
     def ranks(self) -> Any:
@@ -203,9 +203,8 @@ class Fit:
         }
         columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
         columns["entropy"] = self.entropy
-        model = model_named(self.model)
-        columns |= {name: self.more[:, e] for e, name in enumerate(model.item_columns)}
-        columns |= model.label_columns(self.posterior, self.scale)
+        columns |= {name: self.more[:, e] for e, name in enumerate(self.definition.item_columns)}
+        columns |= self.definition.label_columns(self.posterior, self.scale)
         if self.topics is not None and self.topic is not None:
             known = self.topics.to_list()
             columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]
@@ -213,9 +212,9 @@ class Fit:
 
     def judge_columns(self) -> dict[str, Any]:
         """Return the judges as named columns."""
-        own = model_named(self.model).judge_columns(self.params, self.scale.names)
+        model_columns = self.definition.judge_columns(self.params, self.scale.names)
         columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
-        return columns | self._judge_answers | own
+        return columns | self._judge_answers | model_columns
 
     @cached_property
     def _judge_answers(self) -> dict[str, Floats]:
@@ -227,33 +226,18 @@ class Fit:
         items = np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
         return judge_answers(self.draws, items, self.scale.names)
 
-    def predict(self, data: Any) -> Fit:
-        """Infer the truth of new items with the judges of this fit."""
-        from adjudge.inference.predict import predict
-
-        return predict(self, data)
-
-    def to_arviz(self) -> Any:
-        """Return the draws as an ArviZ DataTree."""
-        from adjudge.inference.export import to_arviz
-
-        return to_arviz(self)
-
-    def update(self, new: Any, **more: Any) -> Fit:
-        """Learn from new judgments: see ``adjudge.update``."""
-        from adjudge.inference.update import update
-
-        return update(self, new, **more)
-
-    def save(self, folder: str | Path, judgments: Judgments | None = None) -> None:
-        """Save to a folder of open files (JSON, Parquet, NPZ), with its judgments it can be updated from there."""
-        from adjudge.inference.save import save
-
-        save(self, folder, judgments)
-
     def _given(self) -> list[Any]:
         """Return the label of every item; with ties="all" as text, tied labels together."""
         labels = self.scale.labels
         if self.options.get("ties") != "all":
             return [labels[k] for k in self.label.tolist()]
         return ["|".join(compress(self.scale.names, row)) for row in most_likely(self.posterior).tolist()]
+
+
+def draws_of(fit: Fit) -> Draws:
+    """Return the draws of a fit; refuse one that has none."""
+    if fit.draws is None:
+        raise UsageError(
+            f"this fit of '{fit.model}' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled"
+        )
+    return fit.draws

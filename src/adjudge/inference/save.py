@@ -21,6 +21,8 @@ from adjudge.errors import InputError
 from adjudge.inference.calibration import calibration_of, told
 from adjudge.inference.chains import Draws
 from adjudge.inference.fitted import in_codes_of
+from adjudge.inference.model import Model
+from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
@@ -56,12 +58,12 @@ def with_parts(fit: Fit, folder: Path) -> Fit:
     """Return the fit with the items that its folder tells of."""
     tables = [columns_of(file.read_bytes()) for file in sorted((folder / LABELS).glob("part-*.parquet"))]
     table = stacked(tables)
-    names, model = fit.scale.names, model_named(fit.model)
+    names = fit.scale.names
     posterior = np.column_stack([table[f"p_{name}"].to_numpy() for name in names])
     place = {name: k for k, name in enumerate(names)}
     told = [place.get(name, -1) for name in table["label"].cast(str).to_list()]
     label = np.where(np.array(told) >= 0, told, posterior.argmax(axis=1))  # labels that tie may be told together
-    more = [table[name].to_numpy() for name in model.item_columns]
+    more = [table[name].to_numpy() for name in fit.definition.item_columns]
     return replace(
         fit,
         items=table["item"],
@@ -175,7 +177,7 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
     labels = tuple(about["scale"]["labels"])
     topics = frame({"topic": about["topics"]})["topic"] if about["topics"] is not None else None
     return Fit(
-        model=about["model"],
+        definition=_definition(about["model"], about["options"]),
         options=MappingProxyType(about["options"]),
         items=items["item"],
         judge_names=judges["judge"],
@@ -195,6 +197,12 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         reason=about.get("reason", ""),
         calibration=calibration_of(about["calibration"]) if about.get("calibration") else None,
     )
+
+
+def _definition(name: str, options: dict[str, Any]) -> Model:
+    """Return the model of a saved fit, with the prior that it was fitted with."""
+    model, prior = model_named(name), options_of(options).prior
+    return model if prior is None or model.under is None else model.under(prior)
 
 
 def _packed(arrays: dict[str, Any], pack: Callable[..., None]) -> bytes:

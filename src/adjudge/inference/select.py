@@ -14,9 +14,9 @@ from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, UsageError, quote
-from adjudge.inference.fit import fit
+from adjudge.inference.infer import infer
 from adjudge.inference.options import Options
-from adjudge.inference.registry import model_named
+from adjudge.inference.registry import model_named, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
@@ -103,14 +103,17 @@ def even_weights(judgments: Judgments) -> Floats:
 
 def held_out_logs(judgments: Judgments, model: str, *, folds: int = FOLDS, seed: int = 0) -> Floats:
     """Return the log likelihood of every judgment (N), foretold from the folds that it is not in."""
-    fold, quick = dealt(judgments, folds, seed), model_named(model).inferences[-1]
-    near: dict[str, Any] = {"tolerance": NEAR} if quick == "map" else {}
+    definition, fold = model_named(model), dealt(judgments, folds, seed)
+    refuse_other_scales(definition, judgments.scale)
+    options = Options(seed=seed, inference=definition.inferences[-1])
+    if options.inference == "map":
+        options = replace(options, tolerance=NEAR)
     logs = np.empty(len(judgments))
     for f in range(min(folds, len(judgments))):
         shown = judgments.take(np.flatnonzero(fold != f))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AdjudgeWarning)  # a short run foretells well enough
-            found = fit(shown, model, seed=seed, inference=quick, **near)
+            found = infer(definition, shown, None, options)
         if found.stopped == "interrupted":
             raise KeyboardInterrupt
         logs[fold == f] = np.log(_foretold(judgments, found, fold == f))
@@ -128,7 +131,7 @@ def dealt(judgments: Judgments, folds: int, seed: int) -> Codes:
 
 def _foretold(judgments: Judgments, found: Fit, held: Codes) -> Floats:
     """Return the chances of held judgments under a fit to the others."""
-    model = model_named(found.model)
+    model = found.definition
     shown, away = (judgments.take(np.flatnonzero(kept)).block() for kept in (~held, held))
     if model.predictive is not None:
         return model.predictive(shown, found.params, away)
@@ -191,20 +194,6 @@ def choose(data: Any, *, folds: int = FOLDS, seed: int = 0, trying: Trying | Non
             trying(model, n + 1, len(models))
         held[model] = held_out(judgments, model, folds=folds, seed=seed)
     return chosen(held, folds)
-
-
-def fit_chosen(data: Any, gold: Any, options: Options, *, trying: Trying | None = None, **running: Any) -> Fit:
-    """Return the fit of the model that is taken for these judgments, with the reason; ``running`` is passed on."""
-    if options.start is not None:
-        raise UsageError(
-            f"start {quote(options.start)} is for a model that is named; 'auto' begins where each usually does"
-        )
-    if options.inference is not None or options.prior is not None or options.run is not None:
-        raise UsageError("inference, prior and chains are for a model that is named; 'auto' climbs each as it is")
-    judgments = read(data)
-    choice = choose(judgments, seed=options.seed, trying=trying)
-    quick = replace(options, inference=model_named(choice.model).inferences[-1])  # as it was measured
-    return replace(fit(judgments, choice.model, gold, **vars(quick), **running), reason=choice.reason)
 
 
 def chosen(held: Mapping[str, HeldOut], folds: int = FOLDS) -> Choice:

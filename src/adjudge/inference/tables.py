@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.data.scale import Scale
 from adjudge.inference.params import Params
 from adjudge.kernels.centre import shares_between
-
-if TYPE_CHECKING:
-    from adjudge.data.scale import Scale
 
 
 def confusion_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:

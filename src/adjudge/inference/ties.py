@@ -7,17 +7,14 @@ who computes it has a say.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.judgments import Names
 from adjudge.inference.components import most_likely
-
-if TYPE_CHECKING:
-    from adjudge.data.judgments import Names
-    from adjudge.inference.options import Options
+from adjudge.inference.options import Options
 
 
 def settled(posterior: Floats, items: Names, options: Options) -> Codes:

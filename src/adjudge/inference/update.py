@@ -24,14 +24,21 @@ from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.inference.calibrate import calibrated
 from adjudge.inference.calibration import mixed
 from adjudge.inference.components import winners
-from adjudge.inference.em import Climb, Progress, Rules, approach, climb
-from adjudge.inference.fit import blocks_of, cores, doubted, posterior_of, record, summed
-from adjudge.inference.fit import fit as infer
+from adjudge.inference.em import Climb, Progress, approach, climb
 from adjudge.inference.fitted import in_codes_of
+from adjudge.inference.infer import (
+    cores,
+    em_rules,
+    fit_record,
+    infer,
+    mix_even,
+    parallel_blocks,
+    posterior_over,
+    total_over,
+)
 from adjudge.inference.model import Model, likely_truths
 from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params, accurate
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally
@@ -89,9 +96,7 @@ def update(
     more = more._replace(known=known)
     if not more.item.size and (told[: len(fit.items)] == _told(fit, len(fit.items))).all():
         return fit
-    model = model_named(fit.model)
-    model = model if options.prior is None or model.under is None else model.under(options.prior)
-    task = _Task(fit, model, options, more, old, told, workers, progress)
+    task = _Task(fit, fit.definition, options, more, old, told, workers, progress)
     return _online(task) if online else _exact(task)
 
 
@@ -122,13 +127,13 @@ def _exact(task: _Task) -> Fit:
     fit, model, options, new, old, gold, workers, progress = task
     assert old is not None  # refused before
     judgments, tally = grown(old, new), None
-    plain: dict[str, Any] = {**vars(options), "calibrate": "none", "workers": workers, "progress": progress}
+    plain = replace(options, calibrate="none")
     if model.hard:  # it ends at labels that hang on where it began: from there, or it would not be the same fit
-        found = infer(judgments, fit.model, gold, **plain)
+        found = infer(model, judgments, gold, plain, workers=workers, progress=progress)
     else:
         found, tally = _climbed(task, judgments)
         if _doubtful(judgments, new) and found.stopped != "interrupted":
-            other = infer(judgments, fit.model, gold, **plain)
+            other = infer(model, judgments, gold, plain, workers=workers, progress=progress)
             if other.evidence[-1] > found.evidence[-1]:
                 found, tally = replace(other, passes=found.passes + other.passes), None
             elif other.stopped == "interrupted":  # it might have ended higher
@@ -151,16 +156,15 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
     """Return the fit that a climb from an earlier one ends with, and what it counted last, where that is known."""
     fit, model, options, _, _, gold, workers, progress = task
     block = judgments.block(gold)
-    blocks = blocks_of(block)
-    size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
-    rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
+    blocks = parallel_blocks(block)
+    rules = em_rules(judgments, options)
     begin = _extended(fit.params, block.judges)
 
     def estimate(tally: Tally) -> Params:
         return model.estimate(tally, begin)
 
     with ThreadPoolExecutor(workers or cores()) as pool:
-        total = summed(blocks, pool)
+        total = total_over(blocks, pool)
 
         def look(params: Params) -> Tally:
             tally = total(model.assign, params)
@@ -177,9 +181,9 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
         if not near.stopped:
             outcome = climb(step, outcome.params, rules, progress)
             outcome = outcome._replace(passes=outcome.passes + near.passes + 1)
-        posterior, evidence = posterior_of(model, blocks, outcome.params, pool)
+        posterior, evidence = posterior_over(model, blocks, outcome.params, pool)
     outcome = outcome._replace(evidence=(*outcome.evidence, evidence))
-    return record(model, judgments, block, outcome, posterior, options), near.tally if near.stopped else None
+    return fit_record(model, judgments, block, outcome, posterior, options), near.tally if near.stopped else None
 
 
 def _settled(model: Model, few: Block, begin: Params, tally: Tally) -> Tally:
@@ -211,7 +215,7 @@ def _lifted(model: Model, tally: Tally, params: Params, growing: float = GROWING
 def _doubting(params: Params, judges: Codes) -> Params:
     """Return params that take nothing for impossible of these judges."""
     confusion = params.confusion.copy()
-    confusion[judges] = doubted(confusion[judges], accurate(1, confusion.shape[2]).population)
+    confusion[judges] = mix_even(confusion[judges], accurate(1, confusion.shape[2]).population)
     return params._replace(confusion=confusion)
 
 
@@ -305,7 +309,7 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     tally = fit.tally
     if tally is None:
         with ThreadPoolExecutor(task.workers or cores()) as pool:
-            tally = summed(blocks_of(task.old.block(fit.gold)), pool)(model.assign, fit.params)
+            tally = total_over(parallel_blocks(task.old.block(fit.gold)), pool)(model.assign, fit.params)
     rest = _widened(_without(tally, model.assign(before, fit.params)), few.judges)
     now = _settled(model, few, begin, _lifted(model, _with(rest, model.assign(few, begin)), begin))
     params = model.estimate(now, begin)
@@ -464,7 +468,7 @@ def _told(fit: Fit, items: int) -> Codes:
 def _refuse_sampled(fit: Fit, options: Options) -> None:
     """Refuse a fit of draws: those of an old posterior are none of a new one."""
     if fit.draws is not None or options.inference == "gibbs":
-        climbed = " (inference 'map' climbs, and can be updated)" if "map" in model_named(fit.model).inferences else ""
+        climbed = " (inference 'map' climbs, and can be updated)" if "map" in fit.definition.inferences else ""
         raise UsageError(
             f"a fit of '{fit.model}' that was sampled is not updated, its draws are of another posterior: "
             f"fit all judgments anew{climbed}"

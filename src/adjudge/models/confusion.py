@@ -11,24 +11,17 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.inference.chains import Step
-from adjudge.inference.components import coin, flat, mode, own, shared, soft, trusted
+from adjudge.inference.components import coin, flat, mode, own, shared, soft, trusted, trusted_log_prior
 from adjudge.inference.gibbs import Truths, with_priors
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.inference.prior import Prior
 from adjudge.inference.tables import confusion_columns
-from adjudge.kernels.truth import FLOOR
 
 
 def hybrid(prior: Prior) -> Model:
     """Return hybrid-confusion under a prior."""
     prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs"))
-
-    def log_prior(params: Params) -> float:
-        """Return the log density of rows and prevalence, but for a constant."""
-        rows = np.log(np.maximum(params.confusion, FLOOR)) * (prior.pseudo_counts(params.confusion.shape[2]) - 1)
-        topics = np.log(np.maximum(params.prevalence, FLOOR)) * (prior.prevalence - 1)
-        return float(rows.sum() + topics.sum())
 
     def sampler(over: Truths, counted: Floats) -> Step:
         alpha = np.full(over.labels, prior.prevalence)
@@ -41,7 +34,7 @@ def hybrid(prior: Prior) -> Model:
         assign=soft,
         estimate=trusted(prior),
         judge_columns=confusion_columns,
-        log_prior=log_prior,
+        log_prior=trusted_log_prior(prior),
         sampler=sampler,
         under=hybrid,
     )

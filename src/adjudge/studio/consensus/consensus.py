@@ -327,7 +327,9 @@ def _write(found: Consensus, summary: dict[str, Any], target: Path) -> None:
     replace_file(target / beliefs.BELIEF, _saved(np.save, found.belief))
     replace_file(target / beliefs.CONFUSION, _saved(np.savez, **packed))
     if found.fit is not None:
-        found.fit.save(target / KEPT)
+        from adjudge.inference.save import save
+
+        save(found.fit, target / KEPT)
     replace_file(target / beliefs.SUMMARY, json_bytes(summary))
 
 

@@ -1,0 +1,270 @@
+"""``infer``: a model, encoded judgments and options in, a ``Fit`` out. The core that every doorway calls.
+
+It reads no files, looks up no names and calibrates nothing: ``fit`` does that above it, and ``select``, ``calibrate``,
+``dependence`` and ``update`` call it with the models that they have at hand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import asdict, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.blocks import Blocks
+from adjudge.data.judgments import Judgments
+from adjudge.errors import UsageError, quoted
+from adjudge.inference.chains import Draws, Run
+from adjudge.inference.components import winners
+from adjudge.inference.em import Climb, Here, Keep, Progress, Rules, climb, go_round, settle
+from adjudge.inference.model import Model
+from adjudge.inference.options import Options
+from adjudge.inference.params import Assign, Params, accurate
+from adjudge.inference.prior import refuse_no_mode
+from adjudge.inference.result import Fit
+from adjudge.inference.sampling import draw
+from adjudge.inference.ties import settled
+from adjudge.kernels.block import Block, Tally, add, split
+from adjudge.kernels.truth import count
+
+BLOCK = 250_000  # judgments below which splitting costs more than it gives
+MOST_BLOCKS = 8
+ACCURATE = "accurate"
+DOUBT = 0.001  # share of an even distribution that is mixed into an earlier fit: EM never leaves an exact zero
+
+Total: TypeAlias = Callable[[Assign, Params], Tally]  # the sum of an assignment over all judgments
+
+
+def infer(
+    model: Model,
+    judgments: Judgments,
+    gold: Codes | None = None,
+    options: Options | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    earlier: Fit | None = None,
+) -> Fit:
+    """Return the fit of a model to judgments, with its own probabilities (not calibrated).
+
+    ``gold`` (I) holds the codes of known truths, -1 elsewhere. EM starts at the params of the ``earlier`` fit, if
+    there is one. ``model`` already has the prior of ``options`` (see ``registry.configure``).
+    """
+    chosen = options or Options()
+    chosen = replace(chosen, inference=chosen.inference or model.inferences[0])
+    if chosen.inference == "gibbs":
+        if earlier is not None:
+            raise UsageError(f"start is an earlier fit, which is for a climb, and '{model.name}' is sampled")
+        return _sample(model, judgments, gold, chosen, workers, progress)
+    if chosen.prior is not None:
+        refuse_no_mode(chosen.prior)
+    return _maximise(model, judgments, gold, chosen, workers, progress, earlier)
+
+
+def _maximise(
+    model: Model,
+    judgments: Judgments,
+    gold: Codes | None,
+    options: Options,
+    workers: int | None,
+    progress: Progress | None,
+    earlier: Fit | None,
+) -> Fit:
+    """Return the fit at which EM ends."""
+    block = judgments.block(gold)
+    blocks = parallel_blocks(block)
+    with ThreadPoolExecutor(workers or cores()) as pool:
+        total = total_over(blocks, pool)
+        if earlier is None:
+            start = initial_params(model, total, judgments, options)
+        else:
+            start = earlier_params(earlier, model, judgments)
+        outcome = run_em(model, total, start, em_rules(judgments, options), progress)
+        values, evidence = posterior_over(model, blocks, outcome.params, pool)
+    history = () if model.hard else (*outcome.evidence, evidence)
+    return fit_record(model, judgments, block, outcome._replace(evidence=history), values, options)
+
+
+def _sample(
+    model: Model,
+    judgments: Judgments,
+    gold: Codes | None,
+    options: Options,
+    workers: int | None,
+    progress: Progress | None,
+) -> Fit:
+    """Return the fit that Markov chains have drawn."""
+    run = options.run or Run()
+    options = replace(options, run=run)
+    with ThreadPoolExecutor(workers or min(cores(), run.chains)) as pool:
+        drawn = draw(model, judgments, gold, options, pool, progress)
+    return fit_record(model, judgments, drawn.block, drawn.outcome, drawn.posterior, options, drawn.draws)
+
+
+def parallel_blocks(block: Block) -> list[Block]:
+    """Return the judgments in blocks that threads can work on at the same time.
+
+    Their number depends on the data alone, never on the machine, so that sums are the same everywhere. Every block has
+    its own table of all judges, so there are fewer blocks where these tables are large.
+    """
+    cells = block.judges * block.labels**2
+    return split(block, min(MOST_BLOCKS, block.cell.size // BLOCK, block.cell.size // (4 * cells)))
+
+
+def total_over(blocks: list[Block], pool: Executor) -> Total:
+    """Return the function that tallies all blocks and adds the tallies in their order."""
+
+    def total(assign: Assign, params: Params) -> Tally:
+        if len(blocks) == 1:
+            return assign(blocks[0], params)
+        return add(pool.map(lambda block: assign(block, params), blocks))
+
+    return total
+
+
+def em_rules(judgments: Judgments, options: Options) -> Rules:
+    """Return when EM over these judgments ends."""
+    size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
+    return Rules(size, options.tolerance, options.iterations, options.accelerate)
+
+
+def run_em(
+    model: Model,
+    total: Total,
+    start: Params,
+    rules: Rules,
+    progress: Progress | None,
+    checkpoint: Here | None = None,
+    keep: Keep | None = None,
+) -> Climb:
+    """Return the params at which a model's EM ends.
+
+    It continues from a ``checkpoint``, if there is one; ``keep`` receives such checkpoints.
+    """
+    begin = Here(start) if checkpoint is None else checkpoint
+
+    def step(params: Params) -> tuple[Params, float]:
+        tally = total(model.assign, params)
+        return model.estimate(tally, start), tally.evidence + model.log_prior(params)
+
+    if model.until == "rounds":
+        return go_round(step, begin, model.rounds, progress, keep)
+    return (settle if model.hard else climb)(step, begin, rules, progress, keep)
+
+
+def posterior_over(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
+    """Return p(truth | labels) and the model's other columns of all items (I, K + E), and the log evidence."""
+    ends = np.cumsum([block.topic.size for block in blocks])
+    values = np.empty((int(ends[-1]), blocks[0].labels + len(model.item_columns)))
+
+    def fill(block: Block, end: int) -> float:
+        values[end - block.topic.size : end], evidence = model.posterior(block, params)
+        return evidence
+
+    return values, sum(pool.map(fill, blocks, ends)) + model.log_prior(params)
+
+
+def fit_record(
+    model: Model,
+    judgments: Judgments,
+    block: Block,
+    outcome: Climb,
+    values: Floats,
+    options: Options,
+    draws: Draws | None = None,
+) -> Fit:
+    """Return the record of a fit; ``values`` (I, K + E) are the posterior and the model's other columns of items."""
+    posterior, more = values[:, : block.labels], values[:, block.labels :]
+    label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label  # (J, Z, K)
+    right, total = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
+    expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)  # of idle judges
+    return Fit(
+        definition=model,
+        options=MappingProxyType(asdict(options)),
+        items=judgments.items,
+        judge_names=judgments.judges,
+        scale=judgments.scale,
+        topics=judgments.topics,
+        topic=judgments.topic,
+        posterior=frozen(posterior),
+        label=frozen(settled(posterior, judgments.items, options)),
+        more=frozen(more),
+        gold=block.gold if (block.gold >= 0).any() else None,
+        params=Params(*map(frozen, outcome.params)),
+        judged=frozen(np.bincount(judgments.judge, minlength=len(judgments.judges))),
+        accuracy=frozen(np.divide(right, total, out=expected, where=total > 0)),
+        evidence=outcome.evidence,
+        passes=outcome.passes,
+        stopped=outcome.stopped,
+        draws=draws,
+        kind=judgments.kind,
+    )
+
+
+def initial_params(model: Model, total: Total, judgments: Judgments | Blocks, options: Options) -> Params:
+    """Return the params at which EM starts: those of the first assignment, or accurate judges."""
+    default = accurate(len(judgments.judges), len(judgments.scale))
+    choices = [*model.begins] if model.hard or model.states else [*model.begins, ACCURATE]
+    start = options.start or choices[0]
+    if start not in choices:
+        raise UsageError(f"start {start!r} is not one of {quoted(choices)}")
+    return default if start == ACCURATE else model.estimate(total(model.begins[start], default), default)
+
+
+def earlier_params(earlier: Fit, model: Model, judgments: Judgments) -> Params:
+    """Return the params of an earlier fit for the judges of these judgments, matched by name.
+
+    A judge that the earlier fit does not have starts as its typical judge.
+    """
+    _refuse_other_fit(earlier, model, judgments)
+    params, position = earlier.params, judge_positions(judgments, earlier)
+    matrix = accurate(1, len(judgments.scale)).population
+    return Params(
+        mix_even(params.prevalence, np.full_like(params.prevalence, 1 / params.prevalence.shape[1])),
+        mix_even(rows_at(params.confusion, params.population, position), matrix),
+        mix_even(params.population, matrix),
+        rows_at(params.skill, params.typical, position) if params.skill.size else params.skill,
+        params.typical,
+        params.unseen,
+    )
+
+
+def judge_positions(judgments: Judgments, earlier: Fit) -> Codes:
+    """Return the position of each judge (J) in an earlier fit, -1 for a judge that it does not have."""
+    position = {str(name): j for j, name in enumerate(earlier.judge_names.to_list())}
+    return np.array([position.get(str(name), -1) for name in judgments.judges.to_list()], np.int64)
+
+
+def rows_at(rows: Floats, typical: Floats, position: Codes) -> Floats:
+    """Return rows by position, the typical one for -1."""
+    chosen = rows[np.maximum(position, 0)]
+    chosen[position < 0] = typical
+    return chosen
+
+
+def mix_even(probability: Floats, even: Floats) -> Floats:
+    """Return probabilities with a small share of an even distribution, so that none is zero."""
+    mixed: Floats = (1 - DOUBT) * probability + DOUBT * even
+    return mixed
+
+
+def _refuse_other_fit(earlier: Fit, model: Model, judgments: Judgments) -> None:
+    """Refuse an earlier fit of another model or of other labels."""
+    if model.until == "rounds":
+        raise UsageError(f"start cannot be an earlier fit: model '{model.name}' does not climb, it ends where it ends")
+    if earlier.model != model.name:
+        raise UsageError(f"start is a fit of '{earlier.model}', and '{model.name}' cannot go on from it")
+    if earlier.scale.names != judgments.scale.names:
+        raise UsageError(
+            f"start is a fit of the labels {quoted(earlier.scale.names)}, and these are {quoted(judgments.scale.names)}"
+        )
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
