@@ -190,7 +190,7 @@ def test_good_judges_rank_by_relevance_and_careless_ones_do_not():
 
 def test_another_kind_is_refused():
     """With those there are."""
-    with pytest.raises(UsageError, match="kind 'lazy' of a simulated judge is not one of 'good', 'careless'"):
+    with pytest.raises(UsageError, match="the kind of a simulated judge is 'lazy', expected one of 'good', 'careless'"):
         judge("lazy")
 
 

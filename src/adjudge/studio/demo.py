@@ -1,4 +1,14 @@
-"""The campaign that ships with the package: short texts of our own on everyday questions, with gold."""
+"""The demo: a campaign that ships with the package (short texts on everyday questions, with gold) and simulated judges.
+
+Simulated judges know the truth and make errors according to their kind. Their answers are always compatible: what they
+call relevant they rank above the rest.
+
+- good: as accurate as they are made, and rank by how relevant documents seem;
+- careless: the same, but fast, sometimes too fast, and rank at random;
+- spammer: toss coins, fast;
+- drifting: good at first, and worse from set to set until they toss coins;
+- lenient: call two of five irrelevant documents relevant.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +16,10 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +27,11 @@ from adjudge.errors import UsageError, quoted
 from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.campaign.create import place_files
 from adjudge.studio.campaign.lines import Problems, table_rows, text
-from adjudge.studio.gates.gates import GRADES, Answer
+from adjudge.studio.gates.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Assignment, Ledger
 from adjudge.studio.record.store import Change, Store
-from adjudge.studio.records import Pair, Refused
+from adjudge.studio.records import GRADES, Pair, Refused
 from adjudge.studio.studio import open_store
 from adjudge.studio.work.commands import contest, finish_set, submit, take_assignment
 from adjudge.studio.work.people import person_row
@@ -31,7 +42,7 @@ TRUTH = {name: (name,) for name in ("topic", "document", "grade")}
 
 
 def make_demo(folder: str | os.PathLike[str], force: bool = False) -> Campaign:
-    """Copy the demo to a folder, and load it from there."""
+    """Copy the demo campaign to a folder, and load it from there."""
 
     def copy(staging: Path) -> None:
         for name in FILES:
@@ -42,13 +53,13 @@ def make_demo(folder: str | os.PathLike[str], force: bool = False) -> Campaign:
 
 
 def is_demo(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder's campaign is the demo, whatever was made of its settings."""
-    place = Path(folder) / "documents.jsonl"
-    return place.exists() and place.read_bytes() == (SHIPPED / "documents.jsonl").read_bytes()
+    """Return whether a folder holds the demo campaign; its settings may differ."""
+    documents = Path(folder) / "documents.jsonl"
+    return documents.exists() and documents.read_bytes() == (SHIPPED / "documents.jsonl").read_bytes()
 
 
 def demo_truth() -> dict[Pair, int]:
-    """Return the grade that we gave to every pair of the demo: what simulated judges try to tell, and no judge sees."""
+    """Return the true grade of every pair of the demo, which simulated judges know and real judges do not see."""
     problems = Problems()
     rows = table_rows(text(SHIPPED / "truth.csv", problems) or "", "truth.csv", problems, TRUTH, tuple(TRUTH))
     truth = {(row.values["topic"], row.values["document"]): int(row.values["grade"]) for row in rows}
@@ -56,30 +67,24 @@ def demo_truth() -> dict[Pair, int]:
     return truth
 
 
-# Judges who do not exist, for the demo and for tests: they read the truth, and err each in a way of their own.
-#
-# All answer compatibly, as a page would have them do: what they call relevant they rank above the rest.
-#
-# - good: right as often as their accuracy says, ranks by how relevant documents seem;
-# - careless: the same, but fast, now and then too fast, and ranks at random;
-# - spammer: tosses coins, fast;
-# - drifting: good at first, and worse from set to set down to a coin;
-# - lenient: calls what is irrelevant relevant in two cases of five.
-
 COIN = 0.5
-LENIENT = 0.4  # how often a lenient judge calls what is irrelevant relevant
+LENIENT = 0.4  # how often a lenient judge calls an irrelevant document relevant
 SETS = 40  # after which a drifting judge tosses coins
-NOISE = 0.6  # of how relevant a document seems, in grades
-SPREAD = 0.35  # of the logarithm of seconds
-SHARES = (0.5, 0.3, 0.2)  # of the grades 0, 1, 2 where no truth is given
+NOISE = 0.6  # standard deviation of the perceived relevance, in grades
+SPREAD = 0.35  # standard deviation of the logarithm of seconds
+SHARES = (0.5, 0.3, 0.2)  # of the grades 0, 1, 2 among pairs without a truth
+DAYS = 2.0  # ago, simulated judges began
+DONE = 0.6  # share of the campaign's judgments that they make: the rest is for users of the demo
+PAUSE = 12_000.0  # seconds between two assignments, at most
+COMMENTS = {1: "It answers the question, only in other words.", 0: "It is about something else."}
 
 
 class Kind(NamedTuple):
-    """A way to err."""
+    """How a simulated judge works."""
 
-    seconds: float  # a document, at the middle
-    least: float  # seconds
-    ranks: bool  # whether ranks follow how relevant documents seem
+    seconds: float  # median per document
+    least: float  # seconds per document
+    ranks: bool  # whether ranks follow the perceived relevance
 
 
 KINDS: Mapping[str, Kind] = {
@@ -89,7 +94,7 @@ KINDS: Mapping[str, Kind] = {
     "drifting": Kind(18.0, 7.0, True),
     "lenient": Kind(20.0, 8.0, True),
 }
-CROWD = (  # of the demo: name, accuracy, kind
+CROWD = (  # name, accuracy, kind of the simulated judges
     ("Ada", 0.95, "good"),
     ("Bruno", 0.92, "good"),
     ("Chidi", 0.9, "good"),
@@ -103,98 +108,93 @@ CROWD = (  # of the demo: name, accuracy, kind
 
 
 class SimulatedJudge:
-    """A judge who answers sets whose grades are known to her, and only to her."""
+    """A judge who answers sets whose true grades they know."""
 
     def __init__(self, name: str, accuracy: float, kind: str, rng: np.random.Generator) -> None:
         if kind not in KINDS:
-            raise UsageError(f"kind {kind!r} of a simulated judge is not one of {quoted(KINDS)}")
+            raise UsageError(f"the kind of a simulated judge is {kind!r}, expected one of {quoted(KINDS)}")
         self.name, self.accuracy, self.kind, self.rng = name, accuracy, kind, rng
-        self.sets = 0  # that she has judged
+        self.sets = 0  # judged so far
 
     def answers(self, grades: Sequence[int]) -> list[Answer]:
-        """Return her answers on a set: relevance, ranks that are compatible with it, and seconds."""
+        """Return the answers to a set: relevance, ranks that are compatible with it, and seconds."""
         relevance = [int(self.rng.random() < self.chance(grade)) for grade in grades]
         self.sets += 1
         ranks, seconds = self._ranks(relevance, grades), self._seconds(len(grades))
-        return [Answer(*given) for given in zip(relevance, [True] * len(grades), ranks, seconds, strict=True)]
+        answers = zip(relevance, ranks, seconds, strict=True)
+        return [Answer(label, True, rank, time) for label, rank, time in answers]
 
     def chance(self, grade: int) -> float:
-        """Return how likely it is that she calls a document of this grade relevant, now."""
-        right = self._right()
+        """Return the probability that the judge now calls a document of this grade relevant."""
+        right = self._accuracy_now()
         if grade >= 1:
             return right
         return LENIENT if self.kind == "lenient" else 1 - right
 
-    def _right(self) -> float:
-        """Return how often she is right, now."""
+    def _accuracy_now(self) -> float:
+        """Return how often the judge is right after the sets so far."""
         if self.kind == "spammer":
             return COIN
         if self.kind == "drifting":
-            worn = min(1.0, self.sets / SETS)
-            return self.accuracy + worn * (COIN - self.accuracy)
+            progress = min(1.0, self.sets / SETS)
+            return self.accuracy + progress * (COIN - self.accuracy)
         return self.accuracy
 
     def _ranks(self, relevance: Sequence[int], grades: Sequence[int]) -> list[int]:
-        """Return strict ranks, what she calls relevant first, then by how relevant documents seem to her."""
+        """Return strict ranks: documents judged relevant first, then by perceived relevance."""
         noise = self.rng.normal(0, NOISE, len(grades))
-        seems = (np.asarray(grades) if KINDS[self.kind].ranks else 0) + noise
-        order = np.lexsort((-seems, -np.asarray(relevance)))
+        perceived = (np.asarray(grades) if KINDS[self.kind].ranks else 0) + noise
+        order = np.lexsort((-perceived, -np.asarray(relevance)))
         ranks = np.empty(len(grades), int)
         ranks[order] = np.arange(1, len(grades) + 1)
         return [int(rank) for rank in ranks]
 
     def _seconds(self, documents: int) -> list[float]:
-        """Return how long she looks at each document."""
+        """Return how long the judge looks at each document."""
         kind = KINDS[self.kind]
         drawn = kind.seconds * np.exp(self.rng.normal(0, SPREAD, documents))
         return [round(float(seconds), 1) for seconds in np.maximum(drawn, kind.least)]
 
 
 def demo_judges(rng: np.random.Generator) -> list[SimulatedJudge]:
-    """Return the judges of the demo, each with randomness of her own."""
+    """Return the judges of the demo, each with their own random stream."""
     streams = rng.spawn(len(CROWD))
     return [SimulatedJudge(*who, stream) for who, stream in zip(CROWD, streams, strict=True)]
 
 
 def grade_of(pair: Pair, truth: Mapping[Pair, int]) -> int:
-    """Return the grade of a pair; of one whose truth is not given, one that its name decides, always the same."""
+    """Return the grade of a pair; without a truth, a grade that is computed from its names and always the same."""
     if pair in truth:
         return truth[pair]
     share = int.from_bytes(blake2b("\0".join(pair).encode(), digest_size=6).digest()) / 2**48
     return GRADES[int(np.searchsorted(np.cumsum(SHARES)[:-1], share, side="right"))]
 
 
-# The demo at work: simulated judges who qualified and judged over the last two days, through the studio's commands.
-
-DAYS = 2.0  # ago, they began
-DONE = 0.6  # of the judgments that the campaign asks for: the rest is for whoever tries the demo
-PAUSE = 12_000.0  # seconds between two pieces of work, at most
-
-WHY = {1: "It answers the question, only in other words.", 0: "It is about something else."}
-
-
 def simulate_demo(folder: str | os.PathLike[str], seed: int = 0) -> int:
-    """Have simulated judges work through part of a campaign, and return how many judgments were accepted."""
+    """Let simulated judges work through part of a campaign, and return how many judgments were accepted.
+
+    They qualify and judge over the last two days, through the same commands as real judges.
+    """
     campaign, rng, truth = load_campaign(Path(folder)), np.random.default_rng(seed), demo_truth()
     end = time.time() - 600
     now = [end - 86_400 * DAYS]
     store = open_store(campaign, clock=lambda: now[0])
     try:
-        judges = {_joined(store, judge.name): judge for judge in demo_judges(rng)}
-        wanted = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
+        judges = {_add_judge(store, judge.name): judge for judge in demo_judges(rng)}
+        target = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
         at_work = list(judges)
-        while at_work and store.ledger.items.judged.sum() < wanted:
+        while at_work and store.ledger.items.judged.sum() < target:
             now[0] = min(now[0] + PAUSE * rng.random(), max(now[0], end - 3_600))
             person = at_work.pop(0)
-            if _works(store, person, judges[person], truth, rng, now):
+            if _work_assignment(store, person, judges[person], truth, rng, now):
                 at_work.append(person)
         return int(store.ledger.items.judged.sum())
     finally:
         store.close()
 
 
-def _joined(store: Store, name: str) -> int:
-    """Return a new judge."""
+def _add_judge(store: Store, name: str) -> int:
+    """Add a judge, and return their number."""
 
     def add(ledger: Ledger, now: float) -> Change:
         row = person_row(ledger, now, name, "judge")
@@ -204,7 +204,7 @@ def _joined(store: Store, name: str) -> int:
     return number
 
 
-def _works(
+def _work_assignment(
     store: Store,
     person: int,
     judge: SimulatedJudge,
@@ -212,30 +212,33 @@ def _works(
     rng: np.random.Generator,
     now: list[float],
 ) -> bool:
-    """Have a judge work through one assignment; return whether there was one."""
+    """Let a judge work through one assignment; return whether there was one."""
     try:
         store.do(lambda ledger, at: take_assignment(ledger, at, person, rng))
     except Refused:
         return False
-    held = store.ledger.assignments[store.ledger.people[person].last or 0]
-    for one in held.sets:
-        grades = [grade_of(store.ledger.items.pairs[item], truth) for item in one.items]
-        given = [
-            {"key": f"simulated {slot}", "slot": slot, **answer._asdict()}
-            for slot, answer in enumerate(judge.answers(grades))
-        ]
-        now[0] += sum(answer["seconds"] for answer in given) + 5
-        store.do(lambda ledger, at, one=one, given=given: finish_set(ledger, at, person, one.token, given))  # type: ignore[misc]
-    _handed_in(store, person, held)
+    assignment = store.ledger.assignments[store.ledger.people[person].last or 0]
+    for part in assignment.sets:
+        grades = [grade_of(store.ledger.items.pairs[item], truth) for item in part.items]
+        answers = [_answer_row(slot, answer) for slot, answer in enumerate(judge.answers(grades))]
+        now[0] += sum(answer["seconds"] for answer in answers) + 5
+        store.do(partial(finish_set, person=person, token=part.token, sent=answers))
+    _end_assignment(store, person, assignment)
     return True
 
 
-def _handed_in(store: Store, person: int, held: Assignment) -> None:
-    """Submit what passed; contest gold that was judged otherwise, so that the desk has something to rule on."""
-    if held.outcome == "passed":
-        store.do(lambda ledger, at: submit(ledger, at, person, held.token))
-    elif held.kind == "work" and not held.contested:
-        mistakes = review_view(store.ledger, held)["mistakes"]
-        for one in mistakes[:1]:
-            why = WHY[one["yours"]]
-            store.do(lambda ledger, at, one=one, why=why: contest(ledger, at, person, one["set"], one["slot"], why))  # type: ignore[misc]
+def _answer_row(slot: int, answer: Answer) -> dict[str, Any]:
+    """Return an answer as a page sends it."""
+    label, decided, rank, seconds, comment = answer
+    row = {"key": f"simulated {slot}", "slot": slot, "relevance": label, "told": decided}
+    return {**row, "rank": rank, "seconds": seconds, "comment": comment}
+
+
+def _end_assignment(store: Store, person: int, assignment: Assignment) -> None:
+    """Submit an assignment that passed; contest a mistake of one that did not, for the desk to show."""
+    if assignment.outcome == "passed":
+        store.do(partial(submit, person=person, token=assignment.token))
+    elif assignment.kind == "work" and not assignment.contested:
+        for mistake in review_view(store.ledger, assignment)["mistakes"][:1]:
+            where = {"token": mistake["set"], "slot": mistake["slot"]}
+            store.do(partial(contest, person=person, comment=COMMENTS[mistake["yours"]], **where))

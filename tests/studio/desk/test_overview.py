@@ -1,12 +1,11 @@
 """The numbers of the lead's overview."""
 
-from dataclasses import replace
-
 import pytest
 
 from adjudge.studio.desk import commands as lead
 from adjudge.studio.desk.gold import work_of
 from adjudge.studio.desk.overview import active_judges, earnings, gate_rates, live, open_assignments, pace, progress
+from adjudge.studio.settings import Redundancy
 from adjudge.studio.work import commands
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
@@ -36,13 +35,13 @@ def test_progress_loses_the_judgments_of_the_excluded(desk):
 
 def test_settled_items_need_no_more(desk):
     """With one judgment wanted, the eight judged items are done."""
-    total = far(desk, replace(desk.campaign.settings.redundancy, judgments=1)).total
+    total = far(desk, desk.campaign.settings.redundancy.model_copy(update={"judgments": 1})).total
     assert (total.judged, total.needed, total.settled) == (8, 12, 8)
 
 
 def test_adaptive_redundancy_says_what_it_saved(desk):
     """Items settled by one judgment, where a fixed number would have taken three each."""
-    adaptive = replace(desk.campaign.settings.redundancy, adaptive=True, judgments=3, least=1, most=1)
+    adaptive = Redundancy(adaptive=True, judgments=3, least=1, most=1)
     assert far(desk, adaptive).saved == 16
     assert far(desk).saved is None
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.studio.gates import designer
-from adjudge.studio.gates.designer import compose_sets, compositions, described, design, gate_table
+from adjudge.studio.gates.designer import compose_sets, compositions, describe_grades, design, gate_table
 from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
@@ -41,7 +41,7 @@ def test_all_that_is_said_to_be_there_is_there():
             [1] * 5,
             "5 documents of grade 1: the best strict ranking reaches 0.590 of the printed ideal, below 0.62",
         ),
-        ([0] * 5, "5 documents of grade 0: NDCG is 0/0 where no document is relevant"),
+        ([0] * 5, "5 documents of grade 0: NDCG is 0/0 if no document is relevant"),
         ([0, 0, 1, 1, 2], ""),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_gate_that_refuses_nobody_is_warned_of():
     """Even the worst ranking passes, and so does who calls everything relevant."""
     assert design([1, 1, 1, 1, 2], Gate()).warnings == (
         "4 documents of grade 1, 1 of grade 2: even the worst ranking has 0.674, so the rank gate refuses nobody",
-        "4 documents of grade 1, 1 of grade 2: who calls every document relevant is taken in 100% of cases",
+        "4 documents of grade 1, 1 of grade 2: a judge who calls every document relevant is accepted in 100% of cases",
     )
 
 
@@ -79,10 +79,10 @@ def test_compositions_are_all_there_are():
     assert compositions(1) == [(0,), (1,), (2,)]
 
 
-def test_described():
+def test_describe_grades():
     """One document, several."""
-    assert described([0, 2, 2]) == "1 document of grade 0, 2 of grade 2"
-    assert described((1, 1)) == "2 documents of grade 1"
+    assert describe_grades([0, 2, 2]) == "1 document of grade 0, 2 of grade 2"
+    assert describe_grades((1, 1)) == "2 documents of grade 1"
 
 
 def test_the_gate_table_has_every_gold_set_of_a_campaign():
@@ -106,7 +106,7 @@ def test_sets_are_made_of_the_compositions_on_which_the_gate_errs_least():
     assert [fixed.use for fixed in made] == ["gold"]
     assert len(notes) == 1
     assert notes[0].startswith("topic 't': 3 documents of grade 1, 2 of grade 2 in no gold set; ")
-    assert "who calls every document relevant is taken in 70% of cases" in notes[0]
+    assert "a judge who calls every document relevant is accepted in 70% of cases" in notes[0]
 
 
 @settings(max_examples=30, deadline=None)
@@ -133,7 +133,7 @@ def test_no_set_can_fail_everybody_and_no_document_is_in_two(topics, pooled, ndc
         else:
             assert any((fixed.topic, document) in gold for document in fixed.documents)
     if not any(fixed.use == "gold" for fixed in made):
-        assert any("gold sets could be made, and every assignment needs 1" in note for note in notes)
+        assert any("gold sets could be made, but every assignment needs 1" in note for note in notes)
 
 
 def test_qualification_has_one_graded_document_a_set_relevant_and_irrelevant_by_turns():
@@ -164,7 +164,7 @@ def test_what_cannot_be_made_is_said():
     assert notes == [
         "0 of 4 qualification sets could be made: each needs a graded document and 4 more of its topic",
         "topic 't': 1 document of grade 0, 1 of grade 1 left over, too few for a gold set of 5",
-        "0 gold sets could be made, and every assignment needs 1: grade more documents",
+        "0 gold sets could be made, but every assignment needs 1: grade more documents",
     ]
 
 

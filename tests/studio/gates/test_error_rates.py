@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.errors import UsageError
-from adjudge.studio.gates.error_rates import MOST, false_accepts, false_refuse, frontier, solve, solve_sets, ways
+from adjudge.studio.gates.error_rates import MOST, false_accepts, false_refuse, frontier, patterns, solve, solve_sets
 from adjudge.studio.gates.gates import Answer, problems, work_verdict
 from adjudge.studio.settings import Gate
 
@@ -58,18 +58,18 @@ def test_the_order_of_documents_does_not_matter():
 
 def test_every_way_to_judge_is_there_once():
     """(n0 + 1)(n1 + 1)(n2 + 1) of them, each with the orders compatible with it."""
-    found = ways((2, 1, 1), "printed")
-    assert len({way.relevant for way in found}) == len(found) == 12
-    assert {way.relevant: len(way.scores) for way in found}[0, 1, 1] == 2  # both orders above, one below
-    assert all(isnan(score) for way in ways((3, 0, 0), "printed") for score in way.scores)
+    found = patterns((2, 1, 1), "printed")
+    assert len({pattern.relevant for pattern in found}) == len(found) == 12
+    assert {pattern.relevant: len(pattern.scores) for pattern in found}[0, 1, 1] == 2  # both orders above, one below
+    assert all(isnan(score) for pattern in patterns((3, 0, 0), "printed") for score in pattern.scores)
 
 
 @pytest.mark.parametrize(
     ("grades", "what"),
     [
-        ([0] * (MOST + 1), "a gold set of 11 documents cannot be worked out: from 1 to 10 can"),
-        ([], "a gold set of 0 documents cannot be worked out"),
-        ([0, 3], "gold grade 3 is none of 0, 1, 2"),
+        ([0] * (MOST + 1), "error rates need a gold set of 1 to 10 documents, but there are 11"),
+        ([], "error rates need a gold set of 1 to 10 documents, but there are 0"),
+        ([0, 3], "gold grade is 3, expected 0, 1 or 2"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(grades, what):
@@ -92,7 +92,7 @@ def test_the_wish_is_kept_and_nothing_higher_keeps_it(grades, wanted, accuracy, 
     assert found.false_accept == false_accepts(grades, solved)
     assert found.binary <= gate.binary
     counts = tuple(grades.count(grade) for grade in (0, 1, 2))
-    scores = {score for way in ways(counts, ndcg_of) for score in way.scores}
+    scores = {score for pattern in patterns(counts, ndcg_of) for score in pattern.scores}
     higher = [score for score in scores if score > found.ndcg + 1e-3]
     assert all(
         false_refuse(grades, Gate(binary=found.binary, ndcg=score, ndcg_of=ndcg_of), accuracy) > wanted
@@ -139,7 +139,7 @@ def test_the_frontier_trades_one_threshold_for_the_other():
 @pytest.mark.parametrize(("wanted", "accuracy"), [(1.0, 0.9), (-0.1, 0.9), (0.1, 0.0), (0.1, 1.1)])
 def test_what_cannot_be_wished_is_refused(wanted, accuracy):
     """With the limits."""
-    with pytest.raises(UsageError, match="the rate is from 0 to below 1, the accuracy above 0 and at most 1"):
+    with pytest.raises(UsageError, match="the rate must be at least 0 and below 1, the accuracy above 0 and at most 1"):
         solve([0, 1], wanted, accuracy, Gate())
 
 

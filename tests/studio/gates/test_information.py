@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.studio.gates.information import expected_information, revised, saved, settled
+from adjudge.studio.gates.information import expected_information, judgments_saved, settled_items, update_belief
 
 CHANCE = st.floats(0, 1)
 
@@ -37,7 +37,7 @@ def test_information_is_that_of_brute_force(belief, right_0, right_1):
         after = 0.0
         for said in (0, 1):
             chance = (1 - p) * confusion[0, said] + p * confusion[1, said]
-            q = revised(p, said, confusion)
+            q = update_belief(p, said, confusion)
             after += chance * bits([q, 1 - q])
         assert told == pytest.approx(bits([p, 1 - p]) - after, abs=1e-9)
         assert 0 <= told <= 1 + 1e-12
@@ -53,18 +53,18 @@ def test_a_perfect_judge_tells_all_and_a_blind_one_nothing():
 def test_revision_is_bayes_rule():
     """A judge right nine times in ten turns an even chance into .9, either way."""
     confusion = np.array([[0.9, 0.1], [0.2, 0.8]])
-    assert revised(0.5, 1, confusion) == pytest.approx(0.8 / 0.9)
-    assert revised(0.5, 0, confusion) == pytest.approx(0.2 / 1.1)
+    assert update_belief(0.5, 1, confusion) == pytest.approx(0.8 / 0.9)
+    assert update_belief(0.5, 0, confusion) == pytest.approx(0.2 / 1.1)
 
 
 def test_what_cannot_have_been_said_teaches_nothing():
     """0/0 leaves the belief where it was."""
-    assert revised(1.0, 0, np.eye(2)) == 1.0
+    assert update_belief(1.0, 0, np.eye(2)) == 1.0
 
 
 def test_without_adaption_the_number_of_judgments_decides():
     """However sure the label is."""
-    done = settled(np.array([0.99, 0.5, 0.5]), np.array([2, 3, 4]), Redundancy(adaptive=False))
+    done = settled_items(np.array([0.99, 0.5, 0.5]), np.array([2, 3, 4]), Redundancy(adaptive=False))
     assert done.tolist() == [False, True, True]
 
 
@@ -81,11 +81,11 @@ def test_without_adaption_the_number_of_judgments_decides():
 )
 def test_adaptive_redundancy_stops_when_it_is_sure_or_has_asked_enough(belief, judged, done):
     """By P(label), either way, and the number of judgments."""
-    assert settled(np.array([belief]), np.array([judged]), Redundancy()).tolist() == [done]
+    assert settled_items(np.array([belief]), np.array([judged]), Redundancy()).tolist() == [done]
 
 
 def test_what_is_saved_is_counted_against_a_fixed_number():
     """Settled items only; those that took more judgments count against it."""
     judged, done = np.array([2, 2, 5, 1]), np.array([True, True, True, False])
-    assert saved(judged, done, Redundancy()) == 1 + 1 - 2
-    assert saved(judged, np.array([True, True, False, False]), Redundancy()) == 2
+    assert judgments_saved(judged, done, Redundancy()) == 1 + 1 - 2
+    assert judgments_saved(judged, np.array([True, True, False, False]), Redundancy()) == 2

@@ -55,5 +55,5 @@ def test_a_qualification_counts_wrong_gold_as_right(desk, reading):
     held.kind = "qualification"
     gold = next(one for one in held.sets if one.use == "gold")
     told = [regraded(desk.store.ledger, held, frozenset((gold.id, slot) for slot in range(n))) for n in range(3)]
-    assert [verdict.criteria[0].got for verdict in told] == [0, 1, 2]
+    assert [verdict.criteria[0].score for verdict in told] == [0, 1, 2]
     assert [verdict.passed for verdict in told] == [False, False, True]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import distinct, func, select
 
 from adjudge.studio.desk.consensus_view import summary_found
-from adjudge.studio.gates.information import saved, settled
+from adjudge.studio.gates.information import judgments_saved, settled_items
 from adjudge.studio.record.schema import answers, assignments, finishes, judgments, outcomes, people, sets, slots
 from adjudge.studio.work.assignment import believed
 
@@ -131,13 +131,13 @@ def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief:
     """
     size = len(pool.pooled)  # items that came later are not of the pool yet
     judged = pool.judged[:size]
-    done = settled(believed(pool, belief)[:size], judged, redundancy) & pool.pooled
+    done = settled_items(believed(pool, belief)[:size], judged, redundancy) & pool.pooled
     wanted = np.where(done, judged, np.maximum(redundancy.judgments, judged + 1))
     rows = []
     for name, ids in zip(topics, pool.of_topic, strict=True):
         needed = int(np.minimum(wanted[ids], max(redundancy.judgments, redundancy.most)).sum())
         rows.append(TopicProgress(name, len(ids), int(judged[ids].sum()), needed, int(done[ids].sum())))
-    less = saved(judged, done, redundancy) if redundancy.adaptive else None
+    less = judgments_saved(judged, done, redundancy) if redundancy.adaptive else None
     return Progress(tuple(row for row in rows if row.items), less)
 
 

@@ -1,9 +1,9 @@
-"""What a gate does to honest judges and to spammers, worked out for a gold set before anybody meets it.
+"""The gate designer: what a gate does to honest judges and to spammers on a gold set, and gold sets that work.
 
-The printed gates have traps, by the composition of the gold set: the ideal ranking is tied and a judge's is strict, so
-five documents of one grade can be passed by nobody; five irrelevant ones are 0/0; and of some sets every ranking
-passes. ``design`` says so of a set (``rates`` has the arithmetic), ``compose_sets`` makes sets that have none of this,
-and ``solve`` (of ``thresholds``) finds a gate for the sets there are.
+The printed gates have traps that depend on the composition of the gold set. The ideal ranking is tied and a judge's is
+strict, so nobody can pass five documents of one grade; five irrelevant documents make NDCG 0/0; and on some sets every
+ranking passes. ``design`` reports this for a set, and ``compose_sets`` makes sets without these traps. The arithmetic,
+and the search for thresholds (``solve``), are in ``error_rates``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 
 from adjudge.errors import quote
 from adjudge.studio.gates.error_rates import false_accepts, false_refuse, frontier, solve, solve_sets
-from adjudge.studio.gates.gates import GRADES, Gate, attainable_ndcg, reaches
-from adjudge.studio.records import FixedSet, Gold, Pair
+from adjudge.studio.gates.gates import Gate, attainable_ndcg, reaches
+from adjudge.studio.records import GRADES, FixedSet, Gold, Pair
 from adjudge.studio.settings import Settings
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "GateRow",
     "compose_sets",
     "compositions",
-    "described",
+    "describe_grades",
     "design",
     "frontier",
     "gate_table",
@@ -37,7 +37,13 @@ __all__ = [
 ]
 
 ACCURACIES = (0.85, 0.95)
-TOO_OFTEN = 0.5  # how often a spammer may be taken before a set says nothing of anybody
+TOO_OFTEN = 0.5  # acceptance rate of a spammer above which a set is warned about
+SPAMMERS = {
+    "random": "a judge who tosses a coin",
+    "all-relevant": "a judge who calls every document relevant",
+    "all-irrelevant": "a judge who calls every document irrelevant",
+}
+Composition = tuple[int, ...]  # the grades of a set, rising
 
 
 class Design(NamedTuple):
@@ -45,22 +51,22 @@ class Design(NamedTuple):
 
     feasible: bool
     reason: str  # why not
-    worst: float  # the worst NDCG, over what ``ndcg_of`` says, of any strict ranking
+    worst: float  # NDCG of any strict ranking, divided by the ideal of ``ndcg_of``
     best: float
-    false_accept: Mapping[str, float]  # of spammers
-    false_refuse: Mapping[float, float]  # of judges, by their accuracy
+    false_accept: Mapping[str, float]  # by kind of spammer
+    false_refuse: Mapping[float, float]  # by accuracy of the judge
     warnings: tuple[str, ...] = ()
 
     @property
     def cost(self) -> float:
-        """How often the gate errs: it refuses the judge who is right 95 % of the time, or takes the best spammer."""
+        """How often the gate refuses judges who are right 95 % of the time, plus how often it accepts a spammer."""
         return self.false_refuse[max(ACCURACIES)] + max(self.false_accept.values())
 
 
 def design(grades: Sequence[int], gate: Gate) -> Design:
-    """Return what a gate does on a gold set of these grades: whether anybody can pass, and how often it errs."""
+    """Return what a gate does on a gold set of these grades: whether anybody can pass, and its error rates."""
     worst, best = _extremes(grades, gate.ndcg_of)
-    reason = _impossible(grades, gate, best)
+    reason = _infeasible_reason(grades, gate, best)
     return Design(
         feasible=not reason,
         reason=reason,
@@ -73,41 +79,33 @@ def design(grades: Sequence[int], gate: Gate) -> Design:
 
 
 def _extremes(grades: Sequence[int], ndcg_of: str) -> tuple[float, float]:
-    """Return the worst and the best NDCG that the gate can see.
-
-    Every strict ranking is compatible with some relevance (all relevant), so these are those of all rankings.
-    """
+    """Return the worst and the best NDCG of a strict ranking; each is compatible with calling all relevant."""
     worst, best = attainable_ndcg(grades)
     return (worst / best, best / best) if ndcg_of == "attainable" else (worst, best)
 
 
-def _impossible(grades: Sequence[int], gate: Gate, best: float) -> str:
-    """Return why nobody can pass, or nothing: who judges and ranks without an error has the best of all scores."""
+def _infeasible_reason(grades: Sequence[int], gate: Gate, best: float) -> str:
+    """Return why nobody can pass, not even a judge without errors; empty if somebody can."""
     if gate.ndcg > 0 and isnan(best):
-        return f"{described(grades)}: NDCG is 0/0 where no document is relevant"
+        return f"{describe_grades(grades)}: NDCG is 0/0 if no document is relevant"
     if gate.ndcg > 0 and not reaches(best, gate.ndcg):
         ideal = "printed ideal" if gate.ndcg_of == "printed" else "best strict ranking"
-        return f"{described(grades)}: the best strict ranking reaches {best:.3f} of the {ideal}, below {gate.ndcg:g}"
+        return (
+            f"{describe_grades(grades)}: the best strict ranking reaches {best:.3f} of the {ideal}, below {gate.ndcg:g}"
+        )
     return ""
 
 
 def _warnings(grades: Sequence[int], gate: Gate, worst: float) -> Iterator[str]:
-    """Yield what is wrong with a set that can be passed."""
+    """Yield what a lead should know about a set that can be passed."""
     if gate.ndcg > 0 and reaches(worst, gate.ndcg):
-        yield f"{described(grades)}: even the worst ranking has {worst:.3f}, so the rank gate refuses nobody"
-    for spammer, taken in false_accepts(grades, gate).items():
-        if taken > TOO_OFTEN:
-            yield f"{described(grades)}: {_SPAM[spammer]} is taken in {taken:.0%} of cases"
+        yield f"{describe_grades(grades)}: even the worst ranking has {worst:.3f}, so the rank gate refuses nobody"
+    for spammer, rate in false_accepts(grades, gate).items():
+        if rate > TOO_OFTEN:
+            yield f"{describe_grades(grades)}: {SPAMMERS[spammer]} is accepted in {rate:.0%} of cases"
 
 
-_SPAM = {
-    "random": "who judges by tossing a coin",
-    "all-relevant": "who calls every document relevant",
-    "all-irrelevant": "who calls every document irrelevant",
-}
-
-
-def described(grades: Sequence[int]) -> str:
+def describe_grades(grades: Sequence[int]) -> str:
     """Return a composition in words: ``3 documents of grade 0, 1 of grade 1, 1 of grade 2``."""
     parts = [(grades.count(grade), grade) for grade in GRADES if grade in grades]
     words = [f"{count} of grade {grade}" for count, grade in parts]
@@ -115,25 +113,25 @@ def described(grades: Sequence[int]) -> str:
     return ", ".join([first, *words[1:]])
 
 
-def compositions(documents: int) -> list[tuple[int, ...]]:
-    """Return every composition of a gold set, grades rising."""
+def compositions(documents: int) -> list[Composition]:
+    """Return every composition of a gold set."""
     return list(combinations_with_replacement(GRADES, documents))
 
 
 class Graded(Protocol):
-    """What is asked of a campaign here."""
+    """The parts of a campaign that the designer reads."""
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """The settings of the campaign."""
 
     @property
     def gold(self) -> Mapping[Pair, Gold]:
-        """Its graded pairs."""
+        """The graded pairs."""
 
     @property
     def sets(self) -> tuple[FixedSet, ...]:
-        """The sets that its files fix."""
+        """The fixed sets of its files."""
 
 
 class GateRow(NamedTuple):
@@ -159,29 +157,29 @@ def gate_table(campaign: Graded) -> list[GateRow]:
 def compose_sets(
     gold: Mapping[Pair, Gold], settings: Settings, rng: np.random.Generator, pool: Sequence[Pair] = ()
 ) -> tuple[list[FixedSet], list[str]]:
-    """Return gold and qualification sets made of graded pairs, and what could not be made and why.
+    """Return qualification and gold sets made of graded pairs, and notes on those that could not be made.
 
-    A qualification set has one graded document, relevant and irrelevant by turns, among documents of the pool that
-    nobody has graded; a document of the pool that goes in is judged there and nowhere else. Where the pool of a topic
-    is too small, other graded documents fill it up. The rest becomes gold sets: in each topic, again and again, the
-    composition on which the gate errs least. Sets that nobody can pass are never made; sets of which ``design`` warns
-    only where there would be no gold set at all.
+    A qualification set has one graded document, alternately relevant and irrelevant, among ungraded documents of the
+    pool; a document of the pool that is used is judged there and nowhere else. If the pool of a topic is too small,
+    other graded documents fill the set. The rest becomes gold sets: in each topic, repeatedly, the composition with the
+    smallest error of the gate. Sets that nobody can pass are never made. Sets that ``design`` warns about are made only
+    if there would be no gold set otherwise.
     """
     stock = _Stock(gold, pool, rng)
-    wanted = settings.qualification
-    qualification, notes = [], list[str]()
-    if wanted.required:
-        qualification = _qualification_sets(stock, wanted.jobs, wanted.documents)
-        if len(qualification) < wanted.jobs:
+    jobs, documents = settings.qualification.jobs, settings.qualification.documents
+    qualification, notes = list[FixedSet](), list[str]()
+    if settings.qualification.required:
+        qualification = _qualification_sets(stock, jobs, documents)
+        if len(qualification) < jobs:
             notes.append(
-                f"{len(qualification)} of {wanted.jobs} qualification sets could be made: each needs a graded document "
-                f"and {wanted.documents - 1} more of its topic"
+                f"{len(qualification)} of {jobs} qualification sets could be made: each needs a graded document "
+                f"and {documents - 1} more of its topic"
             )
     return qualification + _gold_sets(stock, settings, notes), notes
 
 
 class _Stock:
-    """The documents that are left to make sets of, by topic and grade; taken at random."""
+    """The documents that are left to make sets of, by topic and grade; they are taken in random order."""
 
     def __init__(self, gold: Mapping[Pair, Gold], pool: Sequence[Pair], rng: np.random.Generator) -> None:
         self.graded: dict[str, dict[int, list[str]]] = {}
@@ -199,7 +197,7 @@ class _Stock:
         return sum(map(len, self.graded[topic].values()))
 
     def has(self, topic: str, grades: Sequence[int]) -> bool:
-        """Say whether there are documents of these grades left."""
+        """Return whether there are documents of these grades left."""
         return all(len(self.graded[topic][grade]) >= grades.count(grade) for grade in GRADES)
 
     def take(self, topic: str, grades: Sequence[int]) -> list[str]:
@@ -207,89 +205,81 @@ class _Stock:
         return [self.graded[topic][grade].pop() for grade in grades]
 
     def mixed(self, documents: Sequence[str]) -> tuple[str, ...]:
-        """Return documents in a random order, so that their place tells nothing."""
+        """Return documents in random order, so that their position tells nothing."""
         return tuple(documents[i] for i in self.rng.permutation(len(documents)))
 
 
 def _qualification_sets(stock: _Stock, jobs: int, documents: int) -> list[FixedSet]:
-    """Return the qualification sets that can be made, of as many topics as there are."""
-    made: list[FixedSet] = []
+    """Return the qualification sets that can be made, of as many different topics as possible."""
+    sets: list[FixedSet] = []
     used: dict[str, int] = dict.fromkeys(stock.graded, 0)
     for job in range(jobs):
-        able = [topic for topic in used if _fills(stock, topic, documents)]
+        able = [topic for topic in used if _has_enough(stock, topic, documents)]
         if not able:
             break
-        # of the topics used least, one that has relevant or irrelevant documents to spare, whichever is due
+        # the least used topic with the most documents of the grades that are due
         due = (1, 2) if job % 2 == 0 else (0,)
         topic = min(able, key=lambda t: (used[t], -sum(len(stock.graded[t][g]) for g in due), -stock.left(t)))
         used[topic] += 1
-        chosen = _qualifying(stock, topic, due) + _filling(stock, topic, documents - 1)
-        made.append(FixedSet(f"qualification-{job + 1}", "qualification", topic, stock.mixed(chosen)))
-    return made
+        chosen = _take_graded(stock, topic, due) + _take_fillers(stock, topic, documents - 1)
+        sets.append(FixedSet(f"qualification-{job + 1}", "qualification", topic, stock.mixed(chosen)))
+    return sets
 
 
-def _fills(stock: _Stock, topic: str, documents: int) -> bool:
-    """Say whether a topic has enough documents for a qualification set."""
+def _has_enough(stock: _Stock, topic: str, documents: int) -> bool:
+    """Return whether a topic has enough documents for a qualification set."""
     graded = stock.left(topic)
     return graded > 0 and graded + len(stock.ungraded.get(topic, [])) >= documents
 
 
-def _qualifying(stock: _Stock, topic: str, due: Sequence[int]) -> list[str]:
-    """Take the graded document of a qualification set: of what is due, the grade of which most are left."""
+def _take_graded(stock: _Stock, topic: str, due: Sequence[int]) -> list[str]:
+    """Take a graded document for a qualification set, of the grade with most documents left, if possible one due."""
     grades = [grade for grade in due if stock.graded[topic][grade]] or [g for g in GRADES if stock.graded[topic][g]]
     return stock.take(topic, [max(grades, key=lambda grade: len(stock.graded[topic][grade]))])
 
 
-def _filling(stock: _Stock, topic: str, documents: int) -> list[str]:
-    """Take the other documents of a qualification set: of the pool, then of the graded that most are left of."""
+def _take_fillers(stock: _Stock, topic: str, documents: int) -> list[str]:
+    """Take the other documents of a qualification set: from the pool, then graded ones."""
     pool = stock.ungraded.get(topic, [])
-    taken = [pool.pop() for _ in range(min(documents, len(pool)))]
-    while len(taken) < documents:
-        taken += _qualifying(stock, topic, GRADES)
-    return taken
+    fillers = [pool.pop() for _ in range(min(documents, len(pool)))]
+    while len(fillers) < documents:
+        fillers += _take_graded(stock, topic, GRADES)
+    return fillers
 
 
 def _gold_sets(stock: _Stock, settings: Settings, notes: list[str]) -> list[FixedSet]:
-    """Return the gold sets that can be made, and note what is wrong with them or with what is left."""
+    """Return the gold sets that can be made, and note their warnings and the documents that are left."""
     documents, gate, needed = settings.assignment.documents, settings.gate, settings.assignment.gold_sets
     designs = {grades: design(grades, gate) for grades in compositions(documents)}
-    sound = {grades for grades, found in designs.items() if found.feasible and not found.warnings}
-    made = [fixed for topic in stock.graded for fixed in _of_topic(stock, topic, designs, sound)]
-    if not made and needed:
-        possible = {grades for grades, found in designs.items() if found.feasible}
-        made = [fixed for topic in stock.graded for fixed in _of_topic(stock, topic, designs, possible, notes)]
+    feasible = {grades: report for grades, report in designs.items() if report.feasible}
+    sets = _sets_of(stock, {grades: report for grades, report in feasible.items() if not report.warnings}, notes)
+    if not sets and needed:
+        sets = _sets_of(stock, feasible, notes)
+    notes += [f"topic {quote(topic)}: {_unused(stock, topic, designs)}" for topic in stock.graded if stock.left(topic)]
+    if len(sets) < needed:
+        notes.append(f"{len(sets)} gold sets could be made, but every assignment needs {needed}: grade more documents")
+    return sets
+
+
+def _sets_of(stock: _Stock, designs: Mapping[Composition, Design], notes: list[str]) -> list[FixedSet]:
+    """Return gold sets of these compositions, those with the smallest error of the gate first, and note warnings."""
+    sets: list[FixedSet] = []
     for topic in stock.graded:
-        if stock.left(topic):
-            notes.append(f"topic {quote(topic)}: {_unused(stock, topic, designs)}")
-    if len(made) < needed:
-        notes.append(f"{len(made)} gold sets could be made, and every assignment needs {needed}: grade more documents")
-    return made
+        number = 0
+        while able := [grades for grades in designs if stock.has(topic, grades)]:
+            number += 1
+            best = min(able, key=lambda grades: (designs[grades].cost, grades))
+            fixed = FixedSet(f"gold-{topic}-{number}", "gold", topic, stock.mixed(stock.take(topic, best)))
+            sets.append(fixed)
+            notes += [f"set {quote(fixed.name)}: {warning}" for warning in designs[best].warnings]
+    return sets
 
 
-def _of_topic(
-    stock: _Stock,
-    topic: str,
-    designs: Mapping[tuple[int, ...], Design],
-    allowed: set[tuple[int, ...]],
-    notes: list[str] | None = None,
-) -> list[FixedSet]:
-    """Return the gold sets of one topic, those on which the gate errs least first."""
-    made: list[FixedSet] = []
-    while able := [grades for grades in allowed if stock.has(topic, grades)]:
-        best = min(able, key=lambda grades: (designs[grades].cost, grades))
-        name = f"gold-{topic}-{len(made) + 1}"
-        made.append(FixedSet(name, "gold", topic, stock.mixed(stock.take(topic, best))))
-        if notes is not None:
-            notes.extend(f"set {quote(name)}: {warning}" for warning in designs[best].warnings)
-    return made
-
-
-def _unused(stock: _Stock, topic: str, designs: Mapping[tuple[int, ...], Design]) -> str:
+def _unused(stock: _Stock, topic: str, designs: Mapping[Composition, Design]) -> str:
     """Return why graded documents of a topic are in no set."""
     left = [grade for grade in GRADES for _ in stock.graded[topic][grade]]
     size = len(next(iter(designs)))
     if len(left) < size:
-        return f"{described(left)} left over, too few for a gold set of {size}"
-    whole = designs[min(grades for grades in designs if stock.has(topic, grades))]
-    why = whole.reason or whole.warnings[0]
-    return f"{described(left)} in no gold set; {why}"
+        return f"{describe_grades(left)} left over, too few for a gold set of {size}"
+    report = designs[min(grades for grades in designs if stock.has(topic, grades))]
+    return f"{describe_grades(left)} in no gold set; {report.reason or report.warnings[0]}"

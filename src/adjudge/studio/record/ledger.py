@@ -19,7 +19,7 @@ from sqlalchemy import Table
 
 from adjudge.studio.campaign.campaign import Campaign
 from adjudge.studio.gates.gates import Answer
-from adjudge.studio.gates.information import TYPICAL, revised
+from adjudge.studio.gates.information import TYPICAL, update_belief
 from adjudge.studio.record.audit import Link
 from adjudge.studio.record.item_counts import Items, Met
 from adjudge.studio.records import Gold
@@ -314,7 +314,7 @@ class Ledger:
         """Let one judgment change what is believed of its item, by Bayes' rule."""
         if self.belief is not None and self.confusion is not None and row["item"] < len(self.belief):
             before = float(self.belief[row["item"]])
-            self.belief[row["item"]] = revised(before, row["relevance"], self.confusion(row["person"]))
+            self.belief[row["item"]] = update_belief(before, row["relevance"], self.confusion(row["person"]))
 
     def _contest(self, row: Mapping[str, Any]) -> None:
         self.contests[row["id"]] = row

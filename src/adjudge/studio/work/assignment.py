@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudge.studio.campaign.campaign import FixedSet
-from adjudge.studio.gates.information import expected_information, settled
+from adjudge.studio.gates.information import expected_information, settled_items
 from adjudge.studio.record.item_counts import Ids, Items, Met
 from adjudge.studio.settings import Redundancy
 
@@ -37,7 +37,7 @@ def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float64]
     tellable = items.pooled & (items.untold < redundancy.judgments)  # what nobody can tell is not asked of everybody
     if not redundancy.adaptive:
         return tellable & (taken < redundancy.judgments)
-    done = settled(believed(items, belief), items.judged, redundancy)
+    done = settled_items(believed(items, belief), items.judged, redundancy)
     at_once = np.maximum(redundancy.least, items.judged + 1)
     return tellable & ~done & (taken < np.minimum(at_once, redundancy.most))
 

@@ -127,19 +127,19 @@ def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generato
             yield sets[k]
 
 
-def save_answers(ledger: Ledger, now: float, person: int, token: str, given: Sequence[Row]) -> Change:
+def save_answers(ledger: Ledger, now: float, person: int, token: str, sent: Sequence[Row]) -> Change:
     """Keep answers as they are now; one whose key is known is kept already."""
     one = open_set(ledger, person, token)
-    rows, _ = _answer_rows(ledger, one, now, given)
-    return Change(rows, [row["key"] for row in given])
+    rows, _ = _answer_rows(ledger, one, now, sent)
+    return Change(rows, [row["key"] for row in sent])
 
 
-def _answer_rows(ledger: Ledger, one: Set, now: float, given: Sequence[Row]) -> tuple[Rows, list[Answer]]:
+def _answer_rows(ledger: Ledger, one: Set, now: float, sent: Sequence[Row]) -> tuple[Rows, list[Answer]]:
     """Return the rows of new answers, and how the set's answers then are."""
     rows: Rows = []
     answers = list(one.answers)
     keys = set(one.keys)
-    for row in given:
+    for row in sent:
         if row["slot"] >= len(one.items):
             raise Refused(422, "slot", f"The set has {len(one.items)} documents; there is no slot {row['slot']}.")
         if row["rank"] is not None and row["rank"] > len(one.items):
@@ -175,14 +175,14 @@ def own_set(ledger: Ledger, person: int, token: str) -> Set:
     return one
 
 
-def finish_set(ledger: Ledger, now: float, person: int, token: str, given: Sequence[Row]) -> Change:
+def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequence[Row]) -> Change:
     """Leave a set for the next, if its answers are compatible; after the last set the assignment is graded."""
     one = own_set(ledger, person, token)
     assignment = ledger.assignments[one.assignment]
     if one.finished is not None:
         return Change(answer=(assignment.id, []))
     open_set(ledger, person, token)
-    rows, answers = _answer_rows(ledger, one, now, given)
+    rows, answers = _answer_rows(ledger, one, now, sent)
     wrong = problems(answers)
     if wrong:
         return Change(rows, (assignment.id, wrong))
@@ -202,7 +202,7 @@ def _graded(
     times = timed(assignment, said, now)
     verdict = verdict_of(ledger, assignment, said, times)
     outcome = "passed" if verdict.passed else "returned"
-    scores = {criterion.name: criterion.got for criterion in verdict.criteria}
+    scores = {criterion.name: criterion.score for criterion in verdict.criteria}
     row = {
         "id": ledger.next_id(schema.outcomes),
         "at": now,

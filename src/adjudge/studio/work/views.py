@@ -108,7 +108,7 @@ def _document_view(ledger: Ledger, one: Set, slot: int, answer: Answer) -> View:
         "title": _title(ledger, one.items[slot]),
         "url": url_of(one, slot),
         "relevance": answer.relevance,
-        "told": answer.told,
+        "told": answer.decided,
         "rank": answer.rank,
         "seconds": answer.seconds,
         "comment": answer.comment,
@@ -150,7 +150,8 @@ def review_view(ledger: Ledger, assignment: Assignment) -> View:
         "kind": assignment.kind,
         "passed": passed,
         "criteria": [
-            {"name": one.name, "wanted": one.wanted, "got": one.got, "passed": one.passed} for one in verdict.criteria
+            {"name": criterion.name, "wanted": criterion.threshold, "got": criterion.score, "passed": criterion.passed}
+            for criterion in verdict.criteria
         ],
         "gold": sum(grade is not None for one in assignment.sets for grade in _shown_grades(ledger, assignment, one)),
         "mistakes": [row for one in assignment.sets for row in _mistakes(ledger, assignment, one)],
