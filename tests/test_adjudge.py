@@ -53,6 +53,12 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
         "adjudge.compat.crowdkit",
         "adjudge.data.simulate",
         "adjudge.data.datasets",
+        "adjudge.data.show",
+        "adjudge.metrics.score",
+        "adjudge.metrics.checks",
+        "adjudge.diagnostics.judges",
+        "adjudge.diagnostics.monitor",
+        "adjudge.reports.report",
     ],
 )
 def test_examples_in_docstrings_work(module):

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from adjudge.metrics.run_scores import RunScores, score_runs
     from adjudge.models.ranking.rank import Ranking, rank
     from adjudge.reports.case import Case, case_of
-    from adjudge.reports.document import document
     from adjudge.reports.gallery import chart
+    from adjudge.reports.report import document
 
 
 HOMES = {  # where each name lives; a room loads when something in it is first used
@@ -87,7 +87,7 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.inference.save": ("load", "save"),
     "adjudge.inference.update": ("update",),
     "adjudge.reports.case": ("Case", "case_of"),
-    "adjudge.reports.document": ("document",),
+    "adjudge.reports.report": ("document",),
     "adjudge.reports.gallery": ("chart",),
     "adjudge.metrics.agreement": ("Agreement", "agreement"),
     "adjudge.metrics.compare": ("Comparison", "compare"),

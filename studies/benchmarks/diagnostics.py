@@ -337,7 +337,7 @@ def real() -> Claim:
         "have cheated: two who agree too much may as well share a habit that the model does not know of."
     )
     rows = []
-    for row in result.table().head(8).iter_rows(named=True):
+    for row in result.table.head(8).iter_rows(named=True):
         counts = (f"{row['agreed']:.0f} ({row['expected']:.0f})", f"{row['wrong']:.0f} ({row['expected_wrong']:.0f})")
         last = (f"{row['copied']:.2f}", f"{row['rate']:.1g}", "yes" if row["flagged"] else "no")
         rows.append((row["judge"], row["other"], str(row["shared"]), *counts, *last))

@@ -7,8 +7,8 @@ import pytest
 
 import adjudge
 from adjudge.reports.case import case_of
-from adjudge.reports.document import document
 from adjudge.reports.gallery import FIGURES
+from adjudge.reports.report import document
 
 WIDTHS = {"desktop": 1_200, "phone": 360}
 

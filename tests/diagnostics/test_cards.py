@@ -69,7 +69,7 @@ def test_a_sampled_fit_says_the_same_on_cards_and_in_its_own_table():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         fit = adjudge.fit(crowd.judgments, "hierarchical", run=SHORT)
-    known, own = cards(fit, crowd.judgments).table(), fit.judges
+    known, own = cards(fit, crowd.judgments).table, fit.judges
     for card, column in (("right", "p_right"), ("informedness", "informedness"), ("bits", "bits")):
         for end in ("_low", "_high"):
             np.testing.assert_allclose(known[card + end], own[column + end])
@@ -231,7 +231,7 @@ def test_every_model_has_cards(model, ordinal):
             assert each.low <= each.value <= each.high
         np.testing.assert_allclose(card.confusion.sum(axis=1), 1, atol=1e-6)
         assert card.sentence.endswith(".")
-    numbers = found.table().select(pl.selectors.float())
+    numbers = found.table.select(pl.selectors.float())
     assert not any(column.is_nan().any() for column in numbers)
 
 
@@ -240,12 +240,12 @@ def test_the_table_has_a_row_a_judge_and_the_same_seed_the_same_numbers():
     crowd = adjudge.simulate("liu-wang", items=60)
     fit = adjudge.fit(crowd.judgments)
     found = cards(fit, crowd.judgments)
-    assert found.table()["judge"].to_list() == fit.judge_names.to_list() == [card.judge for card in found]
-    assert found.table().columns[:7] == ["judge", "judgments", "items", "topics", "right", "right_low", "right_high"]
-    assert {"bias_A", "bias_C_high", "agreement_items", "sentence"} <= {*found.table().columns}
-    assert found.table()["sensitivity"].dtype == pl.Float64
-    assert found.table().equals(cards(fit, crowd.judgments).table())
-    assert not found.table().equals(cards(fit, crowd.judgments, seed=1).table())
+    assert found.table["judge"].to_list() == fit.judge_names.to_list() == [card.judge for card in found]
+    assert found.table.columns[:7] == ["judge", "judgments", "items", "topics", "right", "right_low", "right_high"]
+    assert {"bias_A", "bias_C_high", "agreement_items", "sentence"} <= {*found.table.columns}
+    assert found.table["sensitivity"].dtype == pl.Float64
+    assert found.table.equals(cards(fit, crowd.judgments).table)
+    assert not found.table.equals(cards(fit, crowd.judgments, seed=1).table)
     assert len(found) == len(found[:2]) + 1
     np.testing.assert_array_equal(found.low[1], found[1].confusion_low)
 

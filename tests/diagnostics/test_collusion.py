@@ -52,7 +52,7 @@ def test_the_share_of_copied_labels_is_estimated():
     assert result.found.copied[there].mean() == pytest.approx(0.8, abs=0.2)
     assert (result.found.wrong[there] > result.found.expected_wrong[there]).all()
     assert (result.found.agreed[there] > result.found.expected[there]).all()
-    table = result.table()
+    table = result.table
     assert table["rate"].is_sorted()
     assert "same_order" not in table.columns
     assert "agreed more than the model allows: 'j" in result.sentence
@@ -76,7 +76,7 @@ def test_identical_work_in_the_same_order_is_seen():
         said["copy"] = said["v"]
         rows += [(f"i{n:03}", judge, label, rng.random() if judge in "wxyz" else n) for judge, label in said.items()]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row", strict=False))
-    first = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table().row(0, named=True)
+    first = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table.row(0, named=True)
     assert {first["judge"], first["other"]} == {"v", "copy"}
     assert first["flagged"]
     assert first["identical"]
@@ -90,9 +90,9 @@ def test_nobody_shares_enough():
         judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))
         result = collusion(adjudge.fit(judgments, "dawid-skene"), judgments)
         assert result.sentence == "Whether judges copy cannot be told: no two of them share 8 items."
-        assert result.table().height == 0
+        assert result.table.height == 0
     lone = collusion(adjudge.fit(judgments, "dawid-skene"), judgments, least=1)
-    assert lone.table().height == 0
+    assert lone.table.height == 0
 
 
 def test_a_pair_of_one_shared_item_has_a_chance():
@@ -130,7 +130,7 @@ def timed(order, when):
     ]
     rows = [rows[at] for at in np.random.default_rng(order).permutation(160)] if order else rows
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
-    table = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table()
+    table = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table
     return {frozenset((row["judge"], row["other"])): row["same_order"] for row in table.iter_rows(named=True)}
 
 

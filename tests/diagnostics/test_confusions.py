@@ -95,7 +95,7 @@ def test_what_cards_know_need_not_be_drawn_again():
     crowd = adjudge.simulate("dawid-skene", 4, items=100, judges=8, labels=3)
     fit = adjudge.fit(crowd.judgments)
     low = cards(fit, crowd.judgments).low
-    assert confusions(fit, crowd.judgments, low=low).table().equals(confusions(fit, crowd.judgments).table())
+    assert confusions(fit, crowd.judgments, low=low).table.equals(confusions(fit, crowd.judgments).table)
 
 
 def test_ends_of_other_judges_are_refused():
@@ -112,15 +112,15 @@ def test_a_crowd_without_errors_has_no_confusions():
     found = confusions(fit, judgments)
     assert len(found) == 0
     assert found.errors == 0
-    assert found.table().columns == [*vars(confusions(*crowd_of(1, 1))[0])]
-    assert found.table().height == 0
+    assert found.table.columns == [*vars(confusions(*crowd_of(1, 1))[0])]
+    assert found.table.height == 0
 
 
 def test_the_table_and_slices():
     """Items stand side by side."""
     found = confusions(*crowd_of(6, 2))
-    assert found.table().row(0)[:4] == ("Fair", "Good", 60, 1)
-    assert found.table()["items"][0] == " ".join(found[0].items)
+    assert found.table.row(0)[:4] == ("Fair", "Good", 60, 1)
+    assert found.table["items"][0] == " ".join(found[0].items)
     assert found[:1] == (found[0],)
 
 

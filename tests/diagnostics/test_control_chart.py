@@ -42,7 +42,7 @@ def test_those_who_change_are_out_of_control(crowd):
     assert out[changed].mean() > 0.2
     assert out[~changed].mean() < 0.03
     assert "batches of 20 judges are out of control, of" in chart.sentence
-    assert chart.table().height == chart.size.size
+    assert chart.table.height == chart.size.size
 
 
 def test_the_worst_are_below_the_crowd(crowd):
@@ -135,7 +135,7 @@ def part_weak(times, order):
 
 def test_the_order_of_rows_says_nothing():
     """Batches of judgments with equal times are the same of rows that are shuffled."""
-    tables = [control_chart(*part_weak(lambda n: n // 20, order)).table().sort("judge", "batch") for order in (0, 1, 2)]
+    tables = [control_chart(*part_weak(lambda n: n // 20, order)).table.sort("judge", "batch") for order in (0, 1, 2)]
     for table in tables[1:]:
         assert table.select("judge", "batch", "since", "judgments", "flag").equals(
             tables[0].select("judge", "batch", "since", "judgments", "flag")

@@ -100,7 +100,7 @@ def test_the_table_has_those_first_who_changed():
     """A row a judge, in the kind of frame that came in."""
     crowd = adjudge.simulate("drifting", 1, **SIZES, guessing=0.9)
     found = drift(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-    table = found.table()
+    table = found.table
     assert table.height == 30
     assert table["p_changed"].is_sorted(descending=True)
     assert {"place_low", "before_high", "after", "time", "flagged"} <= {*table.columns}
@@ -120,7 +120,7 @@ def test_few_judgments_say_nothing():
     assert found.changes == (None, None)
     assert not found.flagged.any()
     assert found.sentence == f"Whether judges changed cannot be told: none has {FEWEST} judgments."
-    assert found.table()["p_changed"].null_count() == 2
+    assert found.table["p_changed"].null_count() == 2
     some = [(f"i{n}", judge, n % 2, n) for n in range(FEWEST) for judge in "xy"] + [("i0", "z", 0, 5)]
     assert drift(*tiny(some)).sentence == (
         f"No judge is found to have changed, of 2; of 1 with fewer than {FEWEST} judgments nothing is said."
@@ -158,7 +158,7 @@ def dated(day, order, weak=4):
 def test_the_order_of_rows_says_nothing(parts):
     """However many judgments have one time: changes are found between times, the same of rows that are shuffled."""
     found = [drift(*dated(lambda n: n * parts // 160, order)) for order in (None, 1, 2)]
-    tables = [each.table().sort("judge") for each in found]
+    tables = [each.table.sort("judge") for each in found]
     for table in tables[1:]:
         assert table.select("judge", "flagged", "time", "place", "changes").equals(
             tables[0].select("judge", "flagged", "time", "place", "changes")

@@ -1,12 +1,14 @@
 """Judges against a monitoring set, and new work against an earlier fit."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import beta
 
 import adjudge
-from adjudge.diagnostics.monitor import monitored, new_work
+from adjudge.diagnostics.drift import drift
+from adjudge.diagnostics.monitor import monitor, monitored, new_work
 from adjudge.errors import UsageError
 
 SIZES = {"items": 800, "judges": 20, "labels": 3, "accuracy": 0.8}
@@ -39,7 +41,7 @@ def timed(times):
 def test_quality_is_a_beta_posterior():
     """Right and wrong counted period by period, from a flat prior; items without gold are not looked at."""
     found = monitored(*timed(list(range(8))), periods=2)
-    table = found.table()
+    table = found.table
     assert table.select("judge", "period", "judgments", "right").rows() == [
         ("x", 0, 3, 3),
         ("x", 1, 4, 4),
@@ -56,7 +58,7 @@ def test_quality_is_a_beta_posterior():
 def test_days_are_periods():
     """Where times are dates; a day without work has no row."""
     days = [f"2026-05-{1 + 2 * (n // 4):02d}" for n in range(8)]
-    found = monitored(*timed(days), periods="day").table()
+    found = monitored(*timed(days), periods="day").table
     assert found["period"].to_list() == [0, 2, 0, 2]
     assert found["since"].to_list() == ["2026-05-01", "2026-05-03"] * 2
 
@@ -65,7 +67,7 @@ def test_without_times_there_is_one_period():
     """Everything, together."""
     judgments = adjudge.read(pl.DataFrame({"item": ["a", "b"], "judge": ["x", "x"], "label": [0, 1]}))
     found = monitored(judgments, {"a": 0})
-    assert found.table().rows() == [("x", 0, "all", 1, 1, 2 / 3, *beta.ppf([0.05, 0.95], 2, 1))]
+    assert found.table.rows() == [("x", 0, "all", 1, 1, 2 / 3, *beta.ppf([0.05, 0.95], 2, 1))]
     assert monitored(*timed([1] * 8), periods=3).period.tolist() == [0, 0]
 
 
@@ -87,10 +89,10 @@ def test_those_who_became_worse_are_named():
     crowd = adjudge.simulate("dawid-skene", 2, **SIZES)
     early, late = halves(crowd, change=("j3", "j7"))
     found = new_work(adjudge.fit(early, "dawid-skene"), late)
-    named = set(found.table().filter(pl.col("flagged"))["judge"])
+    named = set(found.table.filter(pl.col("flagged"))["judge"])
     assert {"j3", "j7"} <= named
     assert len(named) <= 3
-    worse = found.table().row(by_predicate=pl.col("judge") == "j3", named=True)
+    worse = found.table.row(by_predicate=pl.col("judge") == "j3", named=True)
     assert worse["quality"] < 0.5 < worse["believed"]
     assert worse["low"] < 1 / 3 + 0.1 < worse["high"] + 0.1
     assert "judges is worse than the earlier fit believed: 'j3'" in found.sentence
@@ -120,13 +122,13 @@ def test_new_judges_are_named_as_new():
         labels=[0, 1, 2],
     )
     found = new_work(known, renamed)
-    stranger = found.table().row(by_predicate=pl.col("judge") == "new", named=True)
+    stranger = found.table.row(by_predicate=pl.col("judge") == "new", named=True)
     assert stranger["new"]
     assert stranger["z"] is None
     assert stranger["p"] is None
     assert not stranger["flagged"]
     assert 0 < stranger["low"] < stranger["quality"] < stranger["high"] < 1
-    assert found.table()["new"].sum() == 1
+    assert found.table["new"].sum() == 1
     assert found.sentence.endswith("; 1 judges are new.")
     kept = np.flatnonzero(renamed.judge != 0)
     absent = new_work(known, renamed.take(kept))
@@ -160,3 +162,33 @@ def test_a_level_that_is_none_is_refused():
         new_work(known, late, level=0)
     with pytest.raises(UsageError, match="are not the fit's '0', '1', '2'"):
         new_work(known, adjudge.read(pl.DataFrame({"item": ["a"], "judge": ["x"], "label": [7]})))
+
+
+def test_monitor_holds_all_parts_or_their_reasons():
+    """Parts that cannot be computed say why."""
+    crowd = adjudge.simulate("drifting", items=200, judges=8, labels=2)
+    judgments = adjudge.read(crowd.table)
+    fit = adjudge.fit(judgments, "dawid-skene")
+    found = monitor(fit, judgments, new=judgments)
+    assert list(found.parts) == ["drift", "chart", "streaks", "collusion", "new"]
+    assert found.reasons == {"gold": "no truth is known: give gold"}
+    assert found.drift.table.equals(drift(fit, judgments).table)
+    assert found.table.rows()[4] == ("gold", False, "no truth is known: give gold")
+    assert repr(found) == "Monitoring(drift, chart, streaks, collusion, new; 1 parts not available)"
+    only = monitor(fit, crowd.table.to_pandas(), gold=crowd.truths, parts=("gold",))
+    assert list(only.parts) == ["gold"]
+    assert not only.reasons
+    assert isinstance(only.table, pd.DataFrame)
+
+
+def test_monitor_takes_the_gold_of_the_fit():
+    """Unless other gold is given; and it refuses parts that do not exist."""
+    judgments = adjudge.dataset("anesthesia")
+    items = judgments.items.to_list()
+    fit = adjudge.fit(judgments, "dawid-skene", gold={items[0]: 1, items[1]: 1})
+    found = monitor(fit, judgments)
+    assert found.gold.items == 2
+    assert set(found.reasons) == {"drift", "chart", "streaks", "new"}
+    with pytest.raises(UsageError) as error:
+        monitor(fit, judgments, parts=("mood",))
+    assert str(error.value) == ("part 'mood' is not one of 'drift', 'chart', 'streaks', 'collusion', 'gold', 'new'")

@@ -147,11 +147,11 @@ def test_topics_that_are_not_known_are_none():
 def test_tables():
     """One of each reason, and all in one."""
     looks = second_looks(*quarrel())
-    whole = looks.table()
-    assert whole.columns == ["why", *looks.gold.table().columns]
+    whole = looks.table
+    assert whole.columns == ["why", *looks.gold.table.columns]
     assert set(whole["why"]) >= {"contested", "gold"}
     assert whole.height == sum(map(len, looks))
-    assert looks.gold.table().row(0, named=True)["item"] == "i1"
+    assert looks.gold.table.row(0, named=True)["item"] == "i1"
     assert looks.gold[:1] == (looks.gold[0],)
 
 
@@ -159,7 +159,7 @@ def test_a_fit_that_is_sure_of_everything_asks_for_nothing():
     """Empty tables have their columns all the same."""
     judgments = table([("a", "x", "1"), ("b", "x", "1"), ("b", "y", "1")])
     looks = second_looks(adjudge.fit(judgments), judgments)
-    assert looks.table().height == 0
+    assert looks.table.height == 0
     assert [len(each) for each in looks] == [0, 0, 0, 0]
 
 
@@ -172,7 +172,7 @@ def test_every_model_has_items_to_look_at(model):
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         options = {"run": adjudge.Run(2, 20, 40)} if adjudge.MODELS[model].sampler else {}
         fit = adjudge.fit(judgments, model, dict(crowd.gold), **options)
-    whole = second_looks(fit, judgments).table()
+    whole = second_looks(fit, judgments).table
     assert not whole["value"].is_nan().any()
     assert whole["probability"].is_between(0, 1.000001).all()
     assert all(reason for reason in whole["reason"])

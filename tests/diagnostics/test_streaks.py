@@ -36,7 +36,7 @@ def test_one_who_stops_looking_is_found():
     assert found.beyond[who]
     assert found.length[who] >= 40
     assert found.label[who] == 1
-    first = found.table().row(0, named=True)
+    first = found.table.row(0, named=True)
     assert (first["judge"], first["beyond_habit"]) == ("j1", True)
     assert found.sentence.startswith("1 of 10 judges said the same for longer than their items explain, 1 of them")
     assert f"such as 'j1', {found.length[who]} times '1'." in found.sentence
@@ -95,7 +95,7 @@ def sorted_by_label(order, times):
 def test_the_order_of_rows_says_nothing(parts):
     """A file sorted by label has no streaks for that; what is found is the same of rows that are shuffled."""
     found = [streaks(*sorted_by_label(order, lambda n: n * parts // 60)) for order in (0, 1, 2)]
-    tables = [each.table().sort("judge") for each in found]
+    tables = [each.table.sort("judge") for each in found]
     assert not tables[0]["flagged"].any()
     for table in tables[1:]:
         assert table.select("judge", "label", "streak", "since").equals(

@@ -6,13 +6,16 @@ from functools import partial
 import numpy as np
 import pytest
 
+import adjudge
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run, sample
+from adjudge.inference.fitted import as_fitted
 from adjudge.inference.gibbs import diffuse, voted_by_chance, with_priors
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import count_agreement
 from adjudge.kernels.sweep import Sweep
-from adjudge.metrics.checks import mid_rank, predictive_check
+from adjudge.metrics.checks import check, mid_rank, predictive_check
+from adjudge.metrics.predictive import loo, waic
 
 ITEMS, JUDGES = 150, 10
 FREE = np.ones((2, 2)) + 3 * np.eye(2)
@@ -151,3 +154,22 @@ def test_too_few_replications_are_refused():
     block = crowd(np.random.default_rng(8), 0.8)
     with pytest.raises(UsageError, match="replications 79: give 80 or more, for with fewer no check could fail"):
         predictive_check(fitted(block), block, replications=79)
+
+
+@pytest.mark.filterwarnings("ignore:.*have not converged")
+def test_check_holds_what_its_functions_find():
+    """Convergence, predictive check, LOO and WAIC; with another fit, the difference."""
+    judgments = adjudge.dataset("anesthesia")
+    run = adjudge.Run(2, 100, 200)
+    fit, other = (adjudge.fit(judgments, "hybrid-confusion", inference="gibbs", run=run, seed=s) for s in (1, 2))
+    found = check(fit, judgments, other)
+    block = as_fitted(fit, judgments)
+    assert found.loo.elpd == loo(fit.draws, block).elpd
+    assert found.waic.elpd == waic(fit.draws, block).elpd
+    assert found.crowd.sentence == predictive_check(fit.draws, block).sentence
+    assert found.difference.elpd == pytest.approx(found.loo.elpd - loo(other.draws, block).elpd)
+    assert found.parameters["r_hat"].drop_nans().is_sorted(descending=True)
+    assert found.table["measure"].to_list() == ["PSIS-LOO", "WAIC"]
+    assert repr(found).startswith(f"ModelCheck(hybrid-confusion: {fit.stopped}; ")
+    with pytest.raises(UsageError, match="has no draws"):
+        check(adjudge.fit(judgments, "majority"), judgments)

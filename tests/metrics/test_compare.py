@@ -69,7 +69,7 @@ def test_with_gold_the_most_accurate_is_best(crowd: Any) -> None:
     assert (found.best, found.criterion, found.scored) == (next(iter(found.models)), "accuracy", True)
     for name, model in found.models.items():
         known = scores(fit(crowd.judgments, name), crowd.truths)
-        assert model.scores.table() == known.table()
+        assert model.scores.rows == known.rows
         assert set(model.intervals) == {measure for measure, value in known.values.items() if value is not None}
         assert all(span.low <= known.values[measure] <= span.high for measure, span in model.intervals.items())
 

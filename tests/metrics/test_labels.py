@@ -283,7 +283,7 @@ def test_fractional_measures_are_undefined_like_the_others() -> None:
 
 def test_table_has_a_row_for_each_measure() -> None:
     """Rows hold name, value and note, which is the reason where there is no value."""
-    rows = scores({"d1": "no", "d2": "no"}, GOLD).table()
+    rows = scores({"d1": "no", "d2": "no"}, GOLD).rows
     assert [row.measure for row in rows] == BINARY
     assert rows[0] == ("accuracy", 0.5, "")
     assert rows[1] == ("precision", None, "not defined because nothing was answered 'yes'")
@@ -330,7 +330,7 @@ def test_order_of_items_changes_nothing(pairs: list[tuple[str, str]], random: An
     before = scored(pairs)
     random.shuffle(pairs)
     after = scored(pairs)
-    assert after.table() == before.table()
+    assert after.rows == before.rows
     assert after.confusion.tolist() == before.confusion.tolist()
 
 

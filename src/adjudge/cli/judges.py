@@ -97,12 +97,12 @@ def judges(
     found = load(fit)
     given = kept_judgments(fit, found, judgments, replace(reading, judge=judge_column))
     if items and format is not None:
-        _print(second_looks(found, given, most=rows).table(), format)
+        _print(second_looks(found, given, most=rows).table, format)
         return
     known = case_of(found, given, truth, seed=seed).cards
     chosen = sorted(known, key=SORTS[sort]) if judge is None else [known.of(judge)]
     if format is not None:
-        _print(replace(known, cards=tuple(chosen)).table(), format)
+        _print(replace(known, cards=tuple(chosen)).table, format)
         return
     screen = console()
     if judge is not None:

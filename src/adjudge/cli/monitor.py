@@ -213,7 +213,7 @@ def _print(asked: Asked, name: str, format: str) -> None:  # noqa: A002
     reason = SECTIONS[name].missing(asked)
     if reason:
         raise UsageError(f"--show {name}: not defined because {reason}")
-    sys.stdout.buffer.write(table_text(SECTIONS[name].find(asked).table(), format))
+    sys.stdout.buffer.write(table_text(SECTIONS[name].find(asked).table, format))
     sys.stdout.buffer.flush()
 
 
@@ -235,7 +235,7 @@ def _show(asked: Asked, sections: Mapping[str, Section], rows: int) -> None:
             screen.print(f"{section.title}: not shown because {reason}.\n", markup=False)
             continue
         screen.print(f"{section.title}: {found.sentence}", markup=False)
-        whole = found.table().rows(named=True)
+        whole = found.table.rows(named=True)
         named = [row for row in whole if not section.flag or row[section.flag]]
         lines = [tuple(row[name] for name in section.columns) for row in named[:rows]]
         if lines:

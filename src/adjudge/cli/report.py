@@ -56,8 +56,8 @@ def report(
     from adjudge.data.write import write_file, write_whole
     from adjudge.inference.save import load
     from adjudge.reports.case import case_of
-    from adjudge.reports.document import document
     from adjudge.reports.gallery import figure_files
+    from adjudge.reports.report import document
 
     found = load(fit)
     before = None if earlier is None else load(earlier)

@@ -82,7 +82,7 @@ def show_scores(scores: Scores) -> None:
     notes = f"; {scores.missing:,} gold items without an answer" if scores.missing else ""
     screen = console()
     title = f"Scores on {scores.items:,} items{notes}"
-    screen.print(table(title, ("measure", "value", "note"), scores.table(), longest=NOTES))
+    screen.print(table(title, ("measure", "value", "note"), scores.rows, longest=NOTES))
     if len(scores.labels) <= CELLS:
         names = [str(label) for label in scores.labels]
         counts = [(name, *row) for name, row in zip(names, scores.confusion.tolist(), strict=True)]

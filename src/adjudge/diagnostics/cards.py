@@ -12,6 +12,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.scale import Scale
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.evidence import Estimate, Evidence, Told, entropy, gathered, others, told, typical_matrix
 from adjudge.diagnostics.known_truths import Held, Reliability, reliability, share_interval
@@ -87,7 +88,7 @@ class Card:
 
 
 @dataclass(frozen=True, eq=False)
-class Cards(Sequence[Card]):
+class Cards(NotebookView, Sequence[Card]):
     """The cards of all judges, in the order of the fit; a card is found by its number or its judge's name."""
 
     scale: Scale
@@ -95,6 +96,11 @@ class Cards(Sequence[Card]):
     typical: Floats = field(repr=False)  # (K, K) the matrix of the typical judge
     most_bits: float = 0.0  # what a judge who is always right would tell of a truth
     reliability: str = UNHELD  # whether what the fit says of labels holds where the truth is known
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        middle = float(np.median([card.informedness.value for card in self.cards])) if self.cards else 0.0
+        return f"Cards({len(self.cards):,} judges; median Youden's J {middle:.2f})"
 
     @property
     def low(self) -> Floats:
@@ -123,11 +129,13 @@ class Cards(Sequence[Card]):
         other = f"near: {quoted(near)}" if near else f"judges are such as {quoted(list(found)[:3])}"
         raise UsageError(f"judge {quote(judge)} is not in the fit; {other}")
 
-    def table(self) -> pl.DataFrame:
-        """Return a row for each judge: every estimate with its low and high end, and the sentence."""
+    @property
+    def table(self) -> Any:
+        """A table with one row per judge: every estimate with its low and high end, and the sentence."""
         rows = [card.columns(self.scale.names) for card in self.cards]
-        whole: pl.DataFrame = frame({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
-        return whole.cast({pl.Null: pl.Float64})  # what no judge has is a number all the same
+        table: pl.DataFrame = frame({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+        typed = table.cast({pl.Null: pl.Float64})  # a column without any value is a column of numbers, too
+        return frame(typed.to_dict(), self.kind)
 
 
 def cards(fit: Fit, judgments: Any, truth: Codes | None = None, *, seed: int = 0) -> Cards:
@@ -143,7 +151,14 @@ def cards(fit: Fit, judgments: Any, truth: Codes | None = None, *, seed: int = 0
     held = reliability(fit, evidence, truth)
     facts = _facts(fit, evidence, told(fit, evidence, seed), held)
     made = tuple(_card(str(name), j, fit, facts) for j, name in enumerate(fit.judge_names.to_list()))
-    return Cards(fit.scale, made, frozen(facts.typical), float(entropy(evidence.common)), held.sentence or UNHELD)
+    return Cards(
+        fit.scale,
+        made,
+        frozen(facts.typical),
+        float(entropy(evidence.common)),
+        held.sentence or UNHELD,
+        evidence.judgments.kind,
+    )
 
 
 class _Facts(NamedTuple):

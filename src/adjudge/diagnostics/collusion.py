@@ -19,6 +19,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.discoveries import CONTROLS, adjusted, against_crowd
 from adjudge.diagnostics.others import seen_by
@@ -37,7 +38,7 @@ LEVEL = 0.05  # expected share of pairs named wrongly
 
 
 @dataclass(frozen=True, eq=False)
-class Collusion:
+class Collusion(NotebookView):
     """What pairs of judges share, those first who stand out most; a row a pair."""
 
     judges: Names  # (J)
@@ -54,7 +55,11 @@ class Collusion:
     # direction, nan if there is none
     least: int
     level: float
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        flagged = int(self.flagged.sum())
+        return f"Collusion({self.one.size:,} pairs of judges, {flagged:,} agree more than the model allows)"
 
     @property
     def sentence(self) -> str:
@@ -72,6 +77,7 @@ class Collusion:
             "named are expected to be named wrongly)."
         )
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a pair."""
         columns: dict[str, Any] = {

@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
 from adjudge.diagnostics.evidence import Evidence, gathered, told, typical_matrix
 from adjudge.diagnostics.sentences import MET, NOTABLE, part
 from adjudge.errors import UsageError, quote
@@ -43,11 +45,15 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class Confusions(Sequence[Confusion]):
+class Confusions(NotebookView, Sequence[Confusion]):
     """Confusions, the one that costs most labels first."""
 
-    errors: float  # labels that are wrong in all, expected
+    errors: float  # expected number of wrong labels
     confusions: tuple[Confusion, ...] = field(repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        return f"Confusions({len(self.confusions):,} confusions, {self.errors:,.0f} wrong labels in all)"
 
     def __len__(self) -> int:
         return len(self.confusions)
@@ -62,10 +68,11 @@ class Confusions(Sequence[Confusion]):
     def __getitem__(self, index: int | slice) -> Confusion | tuple[Confusion, ...]:
         return self.confusions[index]
 
-    def table(self) -> pl.DataFrame:
-        """Return a row for each confusion; its items stand side by side."""
+    @property
+    def table(self) -> Any:
+        """A table with one row per confusion; its items are separated by blanks."""
         rows = [vars(each) | {"items": " ".join(each.items)} for each in self.confusions]
-        return pl.DataFrame(rows, schema=SCHEMA)
+        return frame(pl.DataFrame(rows, schema=SCHEMA).to_dict(), self.kind)
 
 
 SCHEMA: dict[str, Any] = {
@@ -119,7 +126,7 @@ def confusions(fit: Fit, judgments: Any, *, most: int = 10, low: Floats | None =
             items=_examples(fit, evidence, given[:, other] * likely, likely),
         )
         found.append(replace(bare, sentence=_sentence(bare)))
-    return Confusions(errors, tuple(found))
+    return Confusions(errors, tuple(found), evidence.judgments.kind)
 
 
 def _given(evidence: Evidence) -> Floats:

@@ -11,6 +11,7 @@ from scipy.stats import beta, norm
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.others import right_by, seen_by
 from adjudge.diagnostics.times import DAY, WITHOUT, Times, at_once, series, steps, times_of
@@ -27,7 +28,7 @@ ROW = 8  # batches in a row on one side of the level that are no accident
 
 
 @dataclass(frozen=True, eq=False)
-class ControlChart:
+class ControlChart(NotebookView):
     """The share of right labels of each judge, batch by batch, with the limits that chance sets; a row a batch."""
 
     judges: Names  # (J)
@@ -40,7 +41,11 @@ class ControlChart:
     limits: Floats  # (B, 4) -3, -2, +2 and +3 standard errors from the level
     flags: tuple[str, ...]  # (B) which rule the batch breaks, nothing where it breaks none
     at_once: int = 0  # judges of several judgments, all of one time
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        broken = sum(bool(flag) for flag in self.flags)
+        return f"ControlChart({len(self.flags):,} batches of {np.unique(self.judge).size:,} judges, {broken:,} flagged)"
 
     @property
     def sentence(self) -> str:
@@ -58,6 +63,7 @@ class ControlChart:
         shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return f"{broken.sum():,} of {whole} are out of control, of {len(names):,} judges: {shown}{unsaid}."
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a batch."""
         limits = {name: self.limits[:, c] for c, name in enumerate(("low_3", "low_2", "high_2", "high_3"))}

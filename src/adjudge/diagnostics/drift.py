@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.others import seen_by
 from adjudge.diagnostics.times import WITHOUT, series, steps, times_of
@@ -70,7 +71,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Drift:
+class Drift(NotebookView):
     """Which judges changed, when, and by how much."""
 
     judges: Names  # (J)
@@ -79,7 +80,10 @@ class Drift:
     flagged: Flags  # (J) said to have changed
     time: tuple[str | None, ...]  # (J) of the first judgment after the change
     level: float = LEVEL
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        return f"Drift({self.judged.size:,} judges, {self.flagged.sum():,} changed)"
 
     @property
     def sentence(self) -> str:
@@ -102,6 +106,7 @@ class Drift:
             f"expected to be named wrongly){unsaid}."
         )
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a judge, those most likely to have changed first."""
         order = sorted(range(len(self.changes)), key=lambda j: -(c.changed if (c := self.changes[j]) else -1.0))

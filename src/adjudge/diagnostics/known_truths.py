@@ -7,12 +7,14 @@ judgments alone, by the matrices that were learned with gold, and calibrated as 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.gold import read_gold
+from adjudge.data.judgments import Judgments, places
 from adjudge.diagnostics.evidence import Evidence
 from adjudge.diagnostics.others import softmax, votes
 from adjudge.inference.answers import INTERVAL
@@ -55,6 +57,15 @@ def reliability(fit: Fit, evidence: Evidence, truth: Codes | None = None) -> Rel
     told = bool((block.gold >= 0).any())
     means = [float(np.average(part, weights=weight)) for part in (chance, right)]
     return Reliability(found, _sentence(means[0], means[1], where.size, np.unique(item).size, told))
+
+
+def read_truth(fit: Fit, judgments: Judgments, truth: Any) -> Codes | None:
+    """Return truths as codes (I) in the order of the fit's items, -1 if unknown; codes are returned as they are."""
+    if truth is None or isinstance(truth, np.ndarray):
+        return truth
+    grown, code = read_gold(truth, judgments)
+    index = places(fit.items, grown.items)
+    return frozen(np.where(index >= 0, code[index], -1))
 
 
 def share_interval(same: Codes | Floats, total: Codes | Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,9 @@ be.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +20,19 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.read import read
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
+from adjudge.diagnostics.collusion import Collusion, collusion
+from adjudge.diagnostics.control_chart import ControlChart, control_chart
 from adjudge.diagnostics.discoveries import SMALLEST, adjusted, against_crowd
-from adjudge.diagnostics.drift import Grid, Quality
+from adjudge.diagnostics.drift import Drift, Grid, Quality, drift
 from adjudge.diagnostics.others import STEADY, by_label, right_by, seen_by
 from adjudge.diagnostics.pairs import tail
-from adjudge.diagnostics.times import DAY, WITHOUT, times_of
-from adjudge.errors import UsageError, quote
+from adjudge.diagnostics.streaks import Streaks, streaks
+from adjudge.diagnostics.times import DAY, WITHOUT, times_of, untimed
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.inference.fitted import as_fitted
+from adjudge.inference.inputs import read_fitted
 from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
 
@@ -39,7 +47,7 @@ PERIODS = 4  # where it is not said how many
 
 
 @dataclass(frozen=True, eq=False)
-class Monitored:
+class Monitored(NotebookView):
     """How often judges are right on the monitoring set, period by period; a row a judge and period."""
 
     judges: Names  # (J)
@@ -52,7 +60,11 @@ class Monitored:
     low: Floats  # (R) ends of its 90 % interval
     high: Floats
     items: int  # of the monitoring set that were judged
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        judges, total = np.unique(self.judge).size, max(int(self.judged.sum()), 1)
+        return f"Monitored({judges:,} judges on {self.items:,} gold items, {self.right.sum() / total:.1%} right)"
 
     @property
     def sentence(self) -> str:
@@ -61,6 +73,7 @@ class Monitored:
         share = f"right on {right / total:.1%} of {total:,} judgments" if total else "not seen on it"
         return f"Monitoring set of {self.items:,} items: {np.unique(self.judge).size:,} judges, {share}."
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a judge and period."""
         return frame(
@@ -129,7 +142,7 @@ def monitored(judgments: Judgments, gold: Any, *, periods: int | str = PERIODS, 
 
 
 @dataclass(frozen=True, eq=False)
-class NewWork:
+class NewWork(NotebookView):
     """Each judge's new work beside what an earlier fit believed of her; a row a judge of the new work."""
 
     judges: Names  # (J)
@@ -143,7 +156,10 @@ class NewWork:
     p: Floats  # (J) the chance of new work as bad, by one no worse than the crowd became; 1 where nothing was believed
     flagged: Flags  # (J) worse than believed, and than the crowd as a whole became
     centre: float  # how far the crowd as a whole is below what was believed, in standard errors; 0 if it is not
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        return f"NewWork({self.judged.size:,} judges, {self.flagged.sum():,} worse than the earlier fit expects)"
 
     @property
     def sentence(self) -> str:
@@ -161,6 +177,7 @@ class NewWork:
             f"The new work of {len(names):,} of {met:,} judges is worse than the earlier fit believed: {shown}{more}."
         )
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a judge, the worst against belief first."""
         order = np.lexsort((self.p, self.new))
@@ -267,3 +284,110 @@ def _unsure(known: Fit, place: Codes, pull: Floats, confusion: Floats, number: F
     counts = number[:, None] * by_label(known.params).mean(axis=0) + STEADY  # (J, K)
     square = np.einsum("jzk,jzk->jz", confusion, pull**2) - np.einsum("jzk,jzk->jz", confusion, pull) ** 2
     return np.asarray((np.maximum(square, 0.0) / (counts + 1)).sum(axis=1))
+
+
+PARTS = ("drift", "chart", "streaks", "collusion", "gold", "new")
+TIMED = ("drift", "chart", "streaks")
+
+
+@dataclass(frozen=True, eq=False)
+class Monitoring(NotebookView):
+    """What monitoring says of judges. A part that could not be computed is ``None``, with the reason in ``reasons``."""
+
+    drift: Drift | None = None
+    chart: ControlChart | None = None
+    streaks: Streaks | None = None
+    collusion: Collusion | None = None
+    gold: Monitored | None = None
+    new: NewWork | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    kind: str = field(default="polars", repr=False)
+
+    def __repr__(self) -> str:
+        return f"Monitoring({', '.join(self.parts) or 'nothing'}; {len(self.reasons)} parts not available)"
+
+    @property
+    def parts(self) -> dict[str, Drift | ControlChart | Streaks | Collusion | Monitored | NewWork]:
+        """The parts that were computed, by name."""
+        return {name: part for name in PARTS if (part := getattr(self, name)) is not None}
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per part: its name, and its sentence or the reason why there is none."""
+        lines = {name: part.sentence for name, part in self.parts.items()} | dict(self.reasons)
+        names = [name for name in PARTS if name in lines]
+        available = [name in self.parts for name in names]
+        return frame({"part": names, "available": available, "text": [lines[name] for name in names]}, self.kind)
+
+
+def monitor(
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
+    *,
+    gold: Any = None,
+    new: Any = None,
+    parts: Sequence[str] = PARTS,
+) -> Monitoring:
+    """Monitor the judges of a fit: who changed, copies or repeats one label, and how good new work is.
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit. Drift, control charts and streaks
+        need their times.
+    gold : frame, path or mapping, optional
+        Items whose truth is known. Default: the gold of the fit.
+    new : frame, path or Judgments, optional
+        New judgments, to be compared with what the fit expects of their judges.
+    parts : sequence of str
+        The parts to compute: drift, chart, streaks, collusion, gold, new.
+
+    Returns
+    -------
+    Monitoring
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> found = monitor(adjudge.fit(judgments, "dawid-skene"), judgments)
+    >>> found.collusion.sentence
+    'No pair of judges agreed more than the model allows, of 10 pairs with 8 shared items or more.'
+    >>> found.reasons["drift"]
+    'the judgments have no times'
+
+    """
+    unknown = [name for name in parts if name not in PARTS]
+    if unknown:
+        raise UsageError(f"part {unknown[0]!r} is not one of {quoted(PARTS)}")
+    record, table = read_fitted(fit, judgments)
+    as_fitted(record, table)  # refuses judgments that the fit was not made from
+    truths = _fit_gold(record) if gold is None else gold
+    compute: Mapping[str, Callable[[], Any]] = {
+        "drift": lambda: drift(record, table),
+        "chart": lambda: control_chart(record, table),
+        "streaks": lambda: streaks(record, table),
+        "collusion": lambda: collusion(record, table),
+        "gold": lambda: monitored(table, truths),
+        "new": lambda: new_work(record, new),
+    }
+    reasons = dict.fromkeys(TIMED, WITHOUT) if untimed(table) == WITHOUT else {}
+    reasons |= {} if truths is not None else {"gold": "no truth is known: give gold"}
+    reasons |= {} if new is not None else {"new": "there are no new judgments: give new"}
+    results = {}
+    for name in parts:
+        try:
+            if name not in reasons:
+                results[name] = compute[name]()
+        except UsageError as error:  # the other parts may be defined
+            reasons[name] = str(error)
+    return Monitoring(**results, reasons={n: reasons[n] for n in parts if n in reasons}, kind=table.kind)
+
+
+def _fit_gold(fit: Fit) -> dict[Any, Any] | None:
+    """Return the gold that a fit used, by item; None if it used none."""
+    if fit.gold is None or not (fit.gold >= 0).any():
+        return None
+    return {item: fit.scale.labels[k] for item, k in zip(fit.items.to_list(), fit.gold.tolist(), strict=True) if k >= 0}

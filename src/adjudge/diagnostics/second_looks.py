@@ -19,6 +19,8 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
 from adjudge.diagnostics.evidence import LEAST, Evidence, entropy, gathered, typical_matrix
 from adjudge.errors import UsageError, quote
 from adjudge.inference.result import Fit
@@ -43,11 +45,15 @@ class Look(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Looks(Sequence[Look]):
+class Looks(NotebookView, Sequence[Look]):
     """Items to look at for one reason, the most pressing first."""
 
     title: str
     looks: tuple[Look, ...] = field(repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        return f"Looks({self.title}: {len(self.looks):,} items)"
 
     def __len__(self) -> int:
         return len(self.looks)
@@ -62,9 +68,10 @@ class Looks(Sequence[Look]):
     def __getitem__(self, index: int | slice) -> Look | tuple[Look, ...]:
         return self.looks[index]
 
-    def table(self) -> pl.DataFrame:
-        """Return a row for each item."""
-        return pl.DataFrame([look._asdict() for look in self.looks], schema=SCHEMA)
+    @property
+    def table(self) -> Any:
+        """A table with one row per item."""
+        return frame(_looks_table(self.looks).to_dict(), self.kind)
 
 
 SCHEMA: dict[str, Any] = {
@@ -79,7 +86,13 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-class SecondLooks(NamedTuple):
+def _looks_table(looks: Sequence[Look]) -> pl.DataFrame:
+    """Return items as a table."""
+    return pl.DataFrame([look._asdict() for look in looks], schema=SCHEMA)
+
+
+@dataclass(frozen=True)
+class SecondLooks(NotebookView):
     """The items that deserve a second look, by reason."""
 
     uncertain: Looks
@@ -87,11 +100,23 @@ class SecondLooks(NamedTuple):
     gold: Looks
     helpful: Looks
 
-    def table(self) -> pl.DataFrame:
-        """Return all in one table, with the reason's name in its first column."""
-        parts = [looks.table().insert_column(0, pl.lit(why).alias("why")) for why, looks in self._asdict().items()]
-        whole: pl.DataFrame = pl.concat(parts)
-        return whole
+    def __repr__(self) -> str:
+        counts = [f"{len(looks):,} {why}" for why, looks in self.by_reason().items()]
+        return f"SecondLooks({', '.join(counts)})"
+
+    def __iter__(self) -> Iterator[Looks]:
+        return iter(self.by_reason().values())
+
+    def by_reason(self) -> dict[str, Looks]:
+        """Return the lists of items by the name of their reason."""
+        return {"uncertain": self.uncertain, "contested": self.contested, "gold": self.gold, "helpful": self.helpful}
+
+    @property
+    def table(self) -> Any:
+        """A table of all items, with the name of the reason in its first column."""
+        reasons = self.by_reason().items()
+        parts = [_looks_table(looks).insert_column(0, pl.lit(why).alias("why")) for why, looks in reasons]
+        return frame(pl.concat(parts).to_dict(), self.uncertain.kind)
 
 
 def second_looks(fit: Fit, judgments: Any, *, most: int = 10) -> SecondLooks:
@@ -184,6 +209,7 @@ class _Shown:
         self.fit, self.most, self.items = fit, most, len(fit.items)
         self.names = [quote(name) for name in fit.scale.names]
         self.given = _Given(fit, evidence)
+        self.kind = evidence.judgments.kind
 
     def looks(
         self,
@@ -199,7 +225,8 @@ class _Shown:
         best = worth[np.argsort(-value[worth], kind="stable")[: self.most]]
         label = self.fit.label if label is None else label
         chance = self.fit.posterior[np.arange(self.items), label] if chance is None else chance
-        return Looks(title, tuple(self._look(i, label, chance, value, reason(i)) for i in best.tolist()))
+        chosen = tuple(self._look(i, label, chance, value, reason(i)) for i in best.tolist())
+        return Looks(title, chosen, self.kind)
 
     def _look(self, i: int, label: Codes, chance: Floats, value: Floats, reason: str) -> Look:
         """Return one item."""

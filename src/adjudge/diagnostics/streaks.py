@@ -17,6 +17,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.discoveries import adjusted
 from adjudge.diagnostics.others import seen_by
@@ -72,7 +73,7 @@ FEWEST = 5  # judgments below which there are no streaks to speak of
 
 
 @dataclass(frozen=True, eq=False)
-class Streaks:
+class Streaks(NotebookView):
     """The longest streak of one label of each judge."""
 
     judges: Names  # (J)
@@ -85,7 +86,11 @@ class Streaks:
     flagged: Flags  # (J)
     beyond: Flags  # (J) flagged, and longer than how she usually judges explains
     at_once: int = 0  # judges of several judgments, all of one time
-    kind: str = field(default="polars", repr=False)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        longest = self.length.max(initial=0)
+        return f"Streaks({self.judged.size:,} judges, {self.flagged.sum():,} flagged; longest streak {longest:,})"
 
     @property
     def sentence(self) -> str:
@@ -103,6 +108,7 @@ class Streaks:
             f"{self.length[worst]:,} times {quote(self.label[worst])}{unsaid}."
         )
 
+    @property
     def table(self) -> Any:
         """Return a frame with a row a judge, the most surprising first."""
         order = np.lexsort((self.p_own, self.p, ~self.flagged, ~self.beyond))

@@ -39,6 +39,7 @@ class Answers(NamedTuple):
     label: Codes  # (I)
     probability: Floats | None = None  # (I, K)
     told: Codes | None = None  # (I) the gold a fit was given, -1 where none
+    kind: str = "polars"  # of the frames to give back
 
 
 class Matched(NamedTuple):
@@ -127,7 +128,7 @@ def _from_fit(fit: Any, source: Source, seen: Coded) -> Answers:
         if place is None:
             what = f"label {quote(value)} is not on the scale of the fit: {quoted(fit.scale.names)}"
             raise source.wrong(what, int(position))
-    return Answers(fit.items, fit.scale, fit.label, fit.posterior, getattr(fit, "gold", None))
+    return Answers(fit.items, fit.scale, fit.label, fit.posterior, getattr(fit, "gold", None), fit.kind)
 
 
 def _from_table(table: Source, named: Mapping[str, str | None], source: Source, seen: Coded) -> Answers:
@@ -142,7 +143,7 @@ def _from_table(table: Source, named: Mapping[str, str | None], source: Source, 
     more = [value for value, k in zip(truths, own.places(truths), strict=True) if k is None]
     scale, to_scale = scale_codes(table, label, scale_of([*own.labels, *more]).labels, ordinal=False)
     probability = _probability(table, probable, scale) if probable else None
-    return Answers(item.names, scale, to_scale[label.code], probability)
+    return Answers(item.names, scale, to_scale[label.code], probability, kind=table.kind)
 
 
 def _refuse_second_answers(table: Source, item: Coded) -> None:

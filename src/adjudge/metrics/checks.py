@@ -12,15 +12,23 @@ can be fitted to almost any share of pairs that agree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws
+from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
+from adjudge.inference.inputs import read_fit, read_fitted
+from adjudge.inference.result import Fit, draws_of
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import Counts, count_agreement, replicate
+from adjudge.metrics.predictive import Difference, Loo, Waic, difference, loo, waic
 
 REPLICATIONS = 200
 SURE = 0.05  # p below which the model has failed, of all four checks together
@@ -75,6 +83,88 @@ class PredictiveCheck(NamedTuple):
                 f"and {expected:.1%} in crowds drawn from the model."
             )
         return f"The model does not explain the crowd: {'; '.join(self.failed)}."
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCheck(NotebookView):
+    """Whether a sampled fit can be trusted: its chains, its account of the crowd, and its held-out likelihood."""
+
+    model: str
+    convergence: str  # how sampling ended, in words
+    parameters: Any  # a table with one row per parameter, the worst R-hat first
+    crowd: PredictiveCheck
+    loo: Loo
+    waic: Waic
+    other: str | None = None  # the model that it is compared with
+    difference: Difference | None = None  # in elpd; above 0, the first model is better
+    kind: str = field(default="polars", repr=False)
+
+    def __repr__(self) -> str:
+        crowd = "explains the crowd" if self.crowd.explained else "does not explain the crowd"
+        return f"ModelCheck({self.model}: {self.convergence}; {crowd}; elpd {self.loo.elpd:,.1f})"
+
+    @property
+    def table(self) -> Any:
+        """A table of the two estimates of the expected log predictive density: PSIS-LOO and WAIC."""
+        rows = [("PSIS-LOO", *self.loo[:3], self.loo.bad), ("WAIC", *self.waic[:3], self.waic.bad)]
+        names = ("measure", "elpd", "error", "parameters", "doubtful_items")
+        return frame({name: [row[n] for row in rows] for n, name in enumerate(names)}, self.kind)
+
+
+def check(
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
+    other: Fit | str | PathLike[str] | None = None,
+    *,
+    seed: int = 0,
+) -> ModelCheck:
+    """Check a sampled fit: convergence of its chains, a posterior predictive check, and leave-one-item-out density.
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A sampled fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit.
+    other : Fit or path, optional
+        Another sampled fit of the same judgments, to compare with.
+    seed : int
+        Seed of the replicated judgments.
+
+    Returns
+    -------
+    ModelCheck
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> fit = adjudge.fit(judgments, "hybrid-confusion", inference="gibbs", seed=1)
+    >>> check(fit, judgments).crowd.explained
+    True
+
+    """
+    record, table = read_fitted(fit, judgments)
+    block, draws, informs = as_fitted(record, table), draws_of(record), gold_informed(record)
+    second = None if other is None else read_fit(other)
+    if second is not None:
+        refuse_other_gold(record, second)
+    left_out = loo(draws, block, gold_informs=informs)
+    gain = None
+    if second is not None:
+        gain = difference(left_out, loo(draws_of(second), as_fitted(second, table), gold_informs=gold_informed(second)))
+    parameters = replace(record, kind="polars").diagnostics.sort("r_hat", descending=True, nulls_last=True)
+    return ModelCheck(
+        model=record.model,
+        convergence=record.stopped,
+        parameters=frame(parameters.to_dict(), record.kind),
+        crowd=predictive_check(draws, block, seed=seed),
+        loo=left_out,
+        waic=waic(draws, block, gold_informs=informs),
+        other=None if second is None else second.model,
+        difference=gain,
+        kind=record.kind,
+    )
 
 
 def predictive_check(draws: Draws, block: Block, *, replications: int = REPLICATIONS, seed: int = 0) -> PredictiveCheck:

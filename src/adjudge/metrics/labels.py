@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.scale import Label, Scale
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.metrics import confusion as matrix
 from adjudge.metrics import probabilities as curve
@@ -89,7 +91,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(NotebookView):
     """How good answers are; a measure that is not defined has the value ``None`` and a reason."""
 
     items: int  # that have gold and an answer
@@ -103,16 +105,24 @@ class Scores:
     reasons: Mapping[str, str]  # why a measure has no value
     notes: Mapping[str, str]  # what must be said with a value
     known: int = 0  # scored items whose truth the fit had been told
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
         missing = f", {self.missing:,} missing" if self.missing else ""
         shown = [f"{measure} {value:.4f}" for measure, value in self.values.items() if value is not None]
         return f"Scores({self.items:,} items{missing}: {', '.join(shown[:4])})"
 
-    def table(self) -> list[Row]:
-        """Return a row for each measure: its name, its value, and its note or reason."""
-        said = {**self.notes, **self.reasons}
-        return [Row(measure, value, said.get(measure, "")) for measure, value in self.values.items()]
+    @property
+    def rows(self) -> list[Row]:
+        """One row per measure: its name, its value, and its note or the reason why it has no value."""
+        notes = {**self.notes, **self.reasons}
+        return [Row(measure, value, notes.get(measure, "")) for measure, value in self.values.items()]
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per measure: measure, value, note."""
+        rows = self.rows
+        return frame({name: [getattr(row, name) for row in rows] for name in Row._fields}, self.kind)
 
 
 class Scored(NamedTuple):
@@ -170,7 +180,7 @@ def scores(
     found = matched(answers, gold, {"item": item, "label": label})
     given, truth, place, missing = ordered(found, labels, ordinal)
     scored = _scored(given, truth, place, _positive(given.scale, positive), bound)
-    return _scores(scored, missing)
+    return _scores(scored, missing, given.kind)
 
 
 def _positive(scale: Scale, chosen: Label | None) -> int | None:
@@ -192,7 +202,7 @@ def _scored(given: Answers, truth: Codes, place: Codes, positive: int | None, bo
     return Scored(truth, given.label[place], probability, given.scale, positive, bound, known)
 
 
-def _scores(scored: Scored, missing: int) -> Scores:
+def _scores(scored: Scored, missing: int, kind: str) -> Scores:
     """Return the record that everyone reads."""
     confusion, fractional, labels = scored.confusion, scored.fractional, scored.scale.labels
     rows = [*_label_rows(scored, confusion), *_ordered_rows(scored, confusion)]
@@ -209,6 +219,7 @@ def _scores(scored: Scored, missing: int) -> Scores:
         reasons={row.measure: row.note for row in rows if row.value is None},
         notes={row.measure: row.note for row in rows if row.value is not None and row.note},
         known=scored.known,
+        kind=kind,
     )
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats, frozen
-from adjudge.data.gold import read_gold
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import places
 from adjudge.diagnostics.cards import cards
 from adjudge.diagnostics.collusion import collusion
@@ -17,7 +16,7 @@ from adjudge.diagnostics.confusions import confusions
 from adjudge.diagnostics.control_chart import control_chart
 from adjudge.diagnostics.drift import drift
 from adjudge.diagnostics.evidence import gathered, matrices
-from adjudge.diagnostics.known_truths import truths_known, without_gold
+from adjudge.diagnostics.known_truths import read_truth, truths_known, without_gold
 from adjudge.diagnostics.monitor import new_work
 from adjudge.diagnostics.second_looks import second_looks
 from adjudge.diagnostics.times import untimed
@@ -45,11 +44,7 @@ MOST_ITEMS = 50  # to look at, for each reason
 def case_of(fit: Fit, judgments: Judgments, truth: Any = None, *, seed: int = 0, earlier: Fit | None = None) -> Case:
     """Return a case; ``truth`` is a table of (item, label) that the fit was not told."""
     own = replace(judgments, kind="polars")  # whatever kind of frame it came from
-    if truth is None:
-        return Case(fit, own, None, seed, earlier)
-    known, code = read_gold(truth, judgments)
-    where = places(fit.items, known.items)
-    return Case(fit, own, frozen(np.where(where >= 0, code[where], -1)), seed, earlier)
+    return Case(fit, own, read_truth(fit, judgments, truth), seed, earlier)
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,4 +90,4 @@ def item_rows(fit: Fit, judgments: Judgments, pairs: Mapping[int, tuple[str, str
         return {**look._asdict(), "item": number, "topic": topic, "document": document}
 
     found = second_looks(fit, judgments, most=MOST)
-    return {why: [row(look) for look in looks] for why, looks in found._asdict().items()}
+    return {why: [row(look) for look in looks] for why, looks in found.by_reason().items()}

@@ -1,4 +1,4 @@
-"""The page that a lead opens on Monday morning: one HTML file that needs nothing else.
+"""``report``: one HTML page on a fit that needs nothing else, and its figures.
 
 It works from a mail attachment: no script or picture is fetched, and without scripts it can still be read. Names of
 judges, items and labels come from anybody, so all text is escaped, and only the one script that ships here may run.
@@ -9,15 +9,22 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from adjudge.reports.case import MOST_ITEMS, Case
+from adjudge.data.write import write_file, write_whole
+from adjudge.inference.inputs import read_fit, read_fitted
+from adjudge.inference.result import Fit
+from adjudge.reports.case import MOST_ITEMS, Case, case_of
 from adjudge.reports.drawing import CLEAR, FAINT, INK, drawing, rendered
-from adjudge.reports.gallery import FIGURES, Figure
+from adjudge.reports.gallery import FIGURES, Figure, chart, figure_files
 from adjudge.reports.judge_section import Markup, element, joined, judge_section, sortable_head
 from adjudge.reports.summary import actions, opening
 
@@ -45,6 +52,95 @@ SECTIONS = {
     "items": "Items",
 }
 Told: TypeAlias = Callable[[str], None]
+
+
+def _silent(step: str) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report on a fit. The page and the figures are made when they are first used."""
+
+    title: str
+    case: Case = field(repr=False)
+    progress: Told = field(default=_silent, repr=False)
+
+    def __repr__(self) -> str:
+        fit = self.case.fit
+        return f"Report({self.title!r}: {fit.model}, {len(fit.items):,} items, {len(fit.judge_names):,} judges)"
+
+    def _repr_html_(self) -> str:
+        todo = _todo(actions(self.case))
+        return element("div", element("p", repr(self)), *(element("p", line) for line in opening(self.case)), todo)
+
+    @cached_property
+    def html(self) -> str:
+        """The whole page."""
+        return document(self.case, self.title, self.progress)
+
+    @cached_property
+    def figures(self) -> dict[str, bytes]:
+        """The files of all figures that can be drawn, SVG and PNG, by name."""
+        return figure_files(self.case, self.progress)
+
+    def plot(self, name: str = "judges") -> Any:
+        """Return one figure as an Altair chart."""
+        return chart(name, self.case)
+
+    def save(self, path: str | PathLike[str], figures: str | PathLike[str] | None = None) -> None:
+        """Write the page to a file and, if a folder is named, the figures into it."""
+        write_file(self.html.encode(), Path(path))
+        if figures is not None:
+            write_whole(self.figures, Path(figures))
+
+
+def report(
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
+    *,
+    truth: Any = None,
+    earlier: Fit | str | PathLike[str] | None = None,
+    title: str | None = None,
+    seed: int = 0,
+    progress: Told = _silent,
+) -> Report:
+    """Report on a fit: a summary in words, figures, judges, confusions, and the items to look at.
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit.
+    truth : frame, path or mapping, optional
+        Truths that the fit did not use, to check it against.
+    earlier : Fit or path, optional
+        An earlier fit of the same judges, to compare their work with.
+    title : str, optional
+        The title of the page. Default: the name of the fit's folder, or "Judgments".
+    seed : int
+        Seed of the draws behind the intervals of a fit that was not sampled.
+    progress : callable
+        Called with a text when a step of the work begins.
+
+    Returns
+    -------
+    Report
+        With ``html``, ``figures``, ``plot(name)`` and ``save(path)``.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> report(adjudge.fit(judgments, "dawid-skene"), judgments)
+    Report('Judgments': dawid-skene, 45 items, 5 judges)
+
+    """
+    record, table = read_fitted(fit, judgments)
+    name = "Judgments" if isinstance(fit, Fit) else Path(fit).resolve().name
+    case = case_of(record, table, truth, seed=seed, earlier=None if earlier is None else read_fit(earlier))
+    return Report(name if title is None else title, case, progress)
 
 
 def document(case: Case, title: str = "Judgments", told: Told = lambda what: None) -> str:
@@ -79,8 +175,8 @@ def _parts(case: Case, told: Told) -> Iterator[tuple[str, Markup]]:
     told("looking for pairs and changes")
     yield "watch", _watch(case)
     yield "guidelines", _guidelines(case)
-    looks = case.looks._asdict().items()
-    yield "items", joined(*(_table(each.title, each.table(), f"looks-{why}") for why, each in looks))
+    looks = case.looks.by_reason().items()
+    yield "items", joined(*(_table(each.title, each.table, f"looks-{why}") for why, each in looks))
 
 
 def _header(case: Case, title: str) -> Markup:
@@ -156,7 +252,7 @@ def _watch(case: Case) -> Markup:
 
 def _flagged(found: Watched, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows that stand out, as many as can be looked at, and what is to be seen of them."""
-    table: pl.DataFrame = found.table()
+    table: pl.DataFrame = found.table
     return table.filter(pl.col("flagged")).select(columns).head(MOST_ITEMS)
 
 
@@ -165,7 +261,7 @@ def _guidelines(case: Case) -> Markup:
     wrong = f"About {case.confusions.errors:,.0f} of {len(case.judgments):,} labels are wrong."
     return joined(
         element("p", wrong),
-        _table("What is taken for what", case.confusions.table().select(CONFUSION_COLUMNS), "confusions"),
+        _table("What is taken for what", case.confusions.table.select(CONFUSION_COLUMNS), "confusions"),
     )
 
 

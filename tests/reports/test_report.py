@@ -11,8 +11,8 @@ import pytest
 
 import adjudge
 from adjudge.reports.case import case_of
-from adjudge.reports.document import SECTIONS, document
 from adjudge.reports.gallery import FIGURES
+from adjudge.reports.report import SECTIONS, document, report
 
 VOID = {"meta", "input"}
 
@@ -129,3 +129,19 @@ def test_hostile_labels_and_topics_stay_texts_in_figures_too():
     text = document(case_of(adjudge.fit(judgments, "dawid-skene"), timed), bad)
     assert text.count("<script>") == 1
     assert "<img" not in text
+
+
+def test_a_report_is_a_page_figures_and_charts(tmp_path):
+    """It is saved whole, shown in a notebook as its summary, and draws one figure at a time."""
+    judgments = adjudge.dataset("anesthesia")
+    fit = adjudge.fit(judgments, "dawid-skene")
+    steps = []
+    made = report(fit, judgments, title="Five <judges>", progress=steps.append)
+    assert repr(made) == "Report('Five <judges>': dawid-skene, 45 items, 5 judges)"
+    assert "Five &lt;judges&gt;" in made._repr_html_()
+    made.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == made.html
+    assert steps[0] == "looking at judges"
+    assert made.plot("certainty").to_dict()["title"]
+    adjudge.save(fit, tmp_path / "folder", judgments)
+    assert repr(report(tmp_path / "folder")).startswith("Report('folder': ")
