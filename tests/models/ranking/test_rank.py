@@ -103,11 +103,11 @@ def test_the_widest_and_narrowest_priors_work(table: dict[str, Any], spread: flo
         ({"judge_spread": float("nan")}, "judge_spread nan is not a number from 0.01 to 1000"),
         (
             {"position_bias": True},
-            "position bias is for preferences by bradley-terry: plackett-luce has no left and right",
+            "position_bias needs preferences and the method 'bradley-terry', not 'plackett-luce'",
         ),
         (
             {"method": "borda", "reliability": True},
-            "borda knows no reliability of judges: plackett-luce does",
+            "method 'borda' does not estimate the reliability of judges; 'plackett-luce' does",
         ),
     ],
 )

@@ -1,8 +1,8 @@
-"""Borda's count, of rankings that may be partial and have ties.
+"""The Borda count of rankings that may be partial and have ties.
 
-Of m items that a judge ranked, the one at place p has beaten m - p (Borda, 1781, Mémoire sur les élections au
-scrutin); tied ones share the mean of their places. Here points are (m - p) / (m - 1), the share of the others that
-an item beats, so that rankings of different lengths are comparable, and the score is their mean over rankings.
+Among m ranked items, the one with rank p beats m - p others (Borda, 1781, Mémoire sur les élections au scrutin); tied
+items share the mean of their ranks. The points are (m - p) / (m - 1), the share of the other items that an item beats,
+so that rankings of different lengths are comparable. The score is the mean over rankings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import numpy as np
 
 from adjudge.arrays import Flags, Floats
 from adjudge.data.rankings import Rankings
-from adjudge.models.ranking.worth import Consensus, Wishes
+from adjudge.models.ranking.worth import Consensus, RankOptions
 
 
-def borda(rankings: Rankings, wishes: Wishes) -> Consensus:
-    """Return the mean points of each item, with the standard error of the mean; 1/2 where nothing was compared."""
+def borda(rankings: Rankings, options: RankOptions) -> Consensus:
+    """Return the mean points of each item with standard errors; 1/2 for an item that was never compared."""
     points, compared = _points(rankings)
     item, items = rankings.item[compared], len(rankings.items)
     count = np.bincount(item, minlength=items)
@@ -31,9 +31,9 @@ def _points(rankings: Rankings) -> tuple[Floats, Flags]:
     size = np.diff(rankings.start)
     m = np.repeat(size, size)
     ranking = np.repeat(np.arange(size.size), size)
-    new = np.r_[True, (np.diff(ranking) != 0) | (np.diff(rankings.level) != 0)]  # a group of tied ones begins
+    new = np.r_[True, (np.diff(ranking) != 0) | (np.diff(rankings.level) != 0)]  # where a group of tied items begins
     begin = np.flatnonzero(new)[np.cumsum(new) - 1]
     tied = np.diff(np.r_[np.flatnonzero(new), new.size])[np.cumsum(new) - 1]
-    place = begin - rankings.start[ranking] + (tied + 1) / 2
-    points: Floats = (m - place) / np.maximum(m - 1, 1)
+    rank = begin - rankings.start[ranking] + (tied + 1) / 2
+    points: Floats = (m - rank) / np.maximum(m - 1, 1)
     return points, m > 1

@@ -1,12 +1,12 @@
-"""The log likelihood of preferences between two under Bradley and Terry, with ties and a favoured place.
+"""The Bradley-Terry model of preferences between two items, with ties and position bias.
 
 With h = (gamma (theta_left - theta_right) + bias) / 2, where theta are log worths, gamma is the judge's reliability
-and bias what the left place is worth to everybody, the three outcomes have probabilities in proportion to
+and bias the advantage of the left item, the three outcomes have probabilities in proportion to
 
     left : right : tie  =  exp(h) : exp(-h) : nu
 
-Without ties nu is 0 and the model is that of Bradley and Terry (1952, Biometrika 39, 324-345); nu is Davidson's
-(1970, JASA 65, 317-328), and the place that of Davidson and Beaver (1977, Biometrics 33, 693-702).
+Without ties nu is 0 and the model is that of Bradley and Terry (1952, Biometrika 39, 324-345); nu is due to
+Davidson (1970, JASA 65, 317-328), and the position bias to Davidson and Beaver (1977, Biometrics 33, 693-702).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.rankings import Rankings
-from adjudge.models.ranking.worth import Consensus, Wishes, Worths, climb, errors
+from adjudge.models.ranking.worth import Consensus, RankOptions, Worths, maximise, standard_errors
 
 
 class Slopes(NamedTuple):
-    """Where the log likelihood rises."""
+    """The gradient of the log-likelihood."""
 
     theta: Floats  # (I)
     log_gamma: Floats  # (J)
@@ -40,7 +40,7 @@ def log_likelihood(
     bias: float,
     log_nu: float,
 ) -> tuple[float, Slopes]:
-    """Return the log likelihood and its slopes; side (N) is 1 where the better, or of tied ones the first, is left."""
+    """Return the log-likelihood and its gradient; ``side`` (N) is 1 if the better (or first tied) item is left."""
     lead = np.exp(log_gamma)[judge] * (theta[better] - theta[worse])
     h = (lead + side * bias) / 2
     total = np.logaddexp(np.logaddexp(h, -h), log_nu)
@@ -53,34 +53,33 @@ def log_likelihood(
     return float(value.sum()), Slopes(rise, d_gamma, float(side @ slope), float(d_nu))
 
 
-# Bradley and Terry's model with Davidson's ties and a favoured place: see ``adjudge.models.ranking.bradley_terry``.
-
-
-def bradley_terry(rankings: Rankings, wishes: Wishes) -> Consensus:
-    """Return the most likely log worths; nu is estimated where there are ties, the rest where it is wished for."""
+def bradley_terry(rankings: Rankings, options: RankOptions) -> Consensus:
+    """Return log worths; nu is estimated if there are ties, reliability and position bias if the options say so."""
     better, worse = rankings.item[::2], rankings.item[1::2]
     tie = rankings.level[1::2] == 0
     side = np.ones(tie.size) if rankings.side is None else rankings.side
     items, judges, tied = len(rankings.items), len(rankings.judges), bool(tie.any())
 
-    def likelihood(at: Worths) -> tuple[float, Worths]:
+    def likelihood(params: Worths) -> tuple[float, Worths]:
         arrays = (better, worse, side, tie, rankings.judge)
-        value, slope = log_likelihood(*arrays, at.theta, at.log_gamma, float(at.more[0]), float(at.more[1]))
+        value, slope = log_likelihood(
+            *arrays, params.theta, params.log_gamma, float(params.more[0]), float(params.more[1])
+        )
         return value, Worths(slope.theta, slope.log_gamma, np.array([slope.bias, slope.log_nu]))
 
-    begin = Worths(np.zeros(items), np.zeros(judges), np.array([0.0, 0.0 if tied else -np.inf]))
+    start = Worths(np.zeros(items), np.zeros(judges), np.array([0.0, 0.0 if tied else -np.inf]))
     spread = Worths(
-        np.full(items, wishes.spread),
-        np.full(judges, wishes.judge_spread * wishes.reliability),
-        wishes.spread * np.array([wishes.position_bias, tied]),
+        np.full(items, options.spread),
+        np.full(judges, options.judge_spread * options.reliability),
+        options.spread * np.array([options.position_bias, tied]),
     )
-    found, value, stopped = climb(likelihood, begin, spread)
+    best, value, stopped = maximise(likelihood, start, spread)
     return Consensus(
-        found.theta,
-        errors(likelihood, found, rankings.topic, wishes.spread),
+        best.theta,
+        standard_errors(likelihood, best, rankings.topic, options.spread),
         stopped,
-        np.exp(found.log_gamma) if wishes.reliability else None,
+        np.exp(best.log_gamma) if options.reliability else None,
         value,
-        float(found.more[0]) if wishes.position_bias else None,
-        float(np.exp(found.more[1])) if tied else None,
+        float(best.more[0]) if options.position_bias else None,
+        float(np.exp(best.more[1])) if tied else None,
     )
