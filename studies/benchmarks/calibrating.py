@@ -25,71 +25,81 @@ LITTLE = 0.005  # that nobody minds
 OPENING = """; `python -m studies calibration --out results` does the same.
 
 ## The idea
-A model takes judges to err independently, given the truth, and takes what it has learned of them for certain. Neither
-is so: hard items mislead everybody, habits are shared, some copy; and of a judge with ten judgments little is known.
-Ten judgments are then worth two or three, and a posterior that counts ten is far too sure.
+A model assumes that judges make independent errors given the true label, and treats its estimates of the judges as
+certain. Both assumptions are wrong: difficult items mislead everyone, judges share habits, some copy, and little is
+known about a judge with ten judgments. Ten judgments may then be worth two or three, and a posterior that counts ten
+is over-confident.
 
-`adjudge fit --calibrate judgments` gives the vote a share in every probability, from the judgments alone. That judges
-err together can be seen without gold: on the same item, one judge's error makes another's likelier than the model has
-it. Against judgments drawn from the model itself that is told in deviations (z); and in strength, by the effect of
-items on the log odds of all their judges under which drawn judgments err together as much. Then the same judges judge
-the same items anew in a simulation, erring together as far as they are seen to; the truths behind it are known, so the
-model is fitted to it and the share of the vote is taken that serves it best there. How often all judges of an item are
-wrong, cannot be seen without gold. So where they surely err together, the vote has up to half of the rest besides, by
-how strong that is; and half where nothing can be seen, since hardly any item has two judges, or judges have too few
-judgments each. It errs on the side of doubt.
+`adjudge fit --calibrate judgments` mixes every probability with the vote shares, based on the judgments alone.
+Correlated errors can be detected without gold: on the same item, an error of one judge makes an error of another more
+likely than in the model. The correlation is compared with judgments that are simulated from the model. Its
+significance is the number of standard deviations (z). Its strength is the item effect on the log odds of all judges
+that reproduces it in simulated judgments. Then the same judges and items are simulated with this correlation. The
+true labels of the simulation are known, so the model is fitted to it, and the weight of the vote shares with the best
+log loss is chosen. How often all judges of an item are wrong cannot be observed without gold. Therefore, if errors
+are clearly correlated, the vote shares get up to half of the remaining weight, depending on the strength. They also
+get half if the correlation cannot be estimated, because hardly any item has two judges or because judges have too few
+judgments. The method prefers too much doubt to too little.
 
-`auto`, the model that is taken where none is named, and the studio's consensus are calibrated so without being asked; a
-model that is named answers as its paper has it. With gold (`--calibrate gold`), the logarithms of posterior and vote
-are weighed such that gold items are as likely as can be.
+This calibration is the default for `auto`, if no model is named, and for the consensus of the studio. A model that is
+named gives the probabilities of its paper. With gold (`--calibrate gold`), the logarithms of posterior and vote
+shares are combined with weights that maximise the likelihood of the gold labels.
 
 ## What is measured
-All sets of the shared data that have labels and gold; every model, by its mode where it has one (`hierarchical`, which
-is sampled only, by two chains of 200 draws), and `auto`, whatever model it takes. Accuracy gives ties their shares; log
-loss has probabilities kept within .001 and .999; Brier is summed over labels; ECE is of ten bins. No gold is used for a
-model's own probabilities nor for those calibrated by judgments. By gold, every item is answered in five folds by a fit
-and a map that were not told its truth. `emotion` is left out, since its labels are numbers, and so are sets without
-gold. `trec2011_task2_mini` is a part of `trec2011_task2`. Every set counts as much as another, however many items it
-has; the 90 % interval of the gain is that of sets drawn anew.
+All sets of the shared data with labels and gold; every model, by its mode if it has one (`hierarchical`, which is
+sampled only, by two chains of 200 draws), and `auto`. Accuracy counts ties by their shares; log loss limits
+probabilities to .001 and .999; the Brier score is summed over labels; ECE has ten bins. The model's own probabilities
+and those calibrated by judgments use no gold. Calibration by gold uses five folds: every item is predicted by a fit
+and a calibration without its true label. `emotion` is left out, because its labels are numbers, and so are sets
+without gold. `trec2011_task2_mini` is a part of `trec2011_task2`. All sets have the same weight, independent of their
+size; the 90 % interval of the gain is from a bootstrap over sets.
 
-![What models say of their likeliest labels beside how often these are right](calibration.svg)
+![Mean probability of the most likely label, and how often it is right](calibration.svg)
 
-Each pair of panels is a model before and after calibration by judgments. Dots on the broken line mean what they say;
-dots below it are too sure.
+Each pair of panels shows a model before and after calibration by judgments. Points on the dashed line are calibrated;
+points below it are over-confident.
 
 ## Limits
-- The constants (nothing is done below 1.5 deviations; the scale of .6 on which strength counts; the half) were chosen
-  with an eye on the gold of these sets; "What was tried and dropped" says what they come to where they were not.
-- Items that mislead everybody in the same way cannot be seen without gold: where judges are otherwise independent, z is
-  near 0, and nothing is done. Judges who copy are seen.
-- Where judges err together only slightly and many judge each item, doubt costs: on simulated crowds with an effect of
-  .5 on the log odds up to .05 of log loss (`tests/inference/test_calibrate.py` holds it there). GLAD and subtypes,
-  which know items better, are held against themselves, and left alone where they explain it.
-- Judgments that are held back are foretold well by probabilities of truths that are far too sure: a judge's label
-  follows the others' whether they are right or not. So no choice by held-out judgments can mend those.
-- A share of the vote can be no better than the vote allows: where the vote is wrong and sure, so is that share.
-- z is of 16 or 32 draws, and crowds are simulated: another seed, or order of items, gives a slightly other share."""
+- The constants (no change below 1.5 standard deviations; the scale of .6 for the strength; the half) were chosen with
+  knowledge of the gold of these sets. "Alternatives" shows the result if they are chosen without the scored set.
+- Items that mislead everyone in the same way cannot be detected without gold: if judges are otherwise independent, z
+  is near 0, and nothing is changed. Copying is detected.
+- If errors are only weakly correlated and every item has many judges, the doubt has a cost: on simulated crowds with
+  an effect of .5 on the log odds, up to .05 of log loss (`tests/inference/test_calibrate.py` checks this limit). GLAD
+  and subtypes, which model items, are compared with themselves, and left unchanged if they explain the correlation.
+- Over-confident probabilities can predict held-out judgments well, because the label of a judge follows those of the
+  others, whether they are right or not. Therefore, selection by held-out judgments cannot correct over-confidence.
+- The mixture is limited by the vote: if the vote is wrong and certain, so is its part of the mixture.
+- z is computed from 16 or 32 simulations. Another seed or order of items gives a slightly different weight."""
 
 TRIED = (
-    ("vote", "the vote, smoothed", "what calibration must not fall behind"),
-    ("own", "Dawid-Skene's own probabilities", "what is to be mended"),
-    ("temperature", "a temperature chosen by held-out judgments", "behind the vote"),
+    ("vote", "smoothed vote shares", "the baseline"),
+    ("own", "Dawid-Skene, not calibrated", "to be improved"),
+    ("temperature", "a temperature chosen by held-out judgments", "worse than the vote shares"),
     (
         "difficulty",
         "Dawid-Skene with item difficulty as a random effect, by EM over five levels",
-        "hardly better than without; sampling what EM learns would not mend that, and was not tried",
+        "hardly better than without; sampling instead of EM was not tried",
     ),
-    ("log", "log-linear pooling of models", "behind the vote"),
-    ("stack", "stacking of seven models by held-out judgments", "seven fits, and behind half a vote"),
-    ("hedge", "a hedge of one less the temperature", "needs the temperature, and is behind half a vote"),
-    ("half", "half a vote everywhere", "as good here, and loses much where the plain model is true"),
+    ("log", "log-linear pooling of models", "worse than the vote shares"),
+    ("stack", "stacking of seven models by held-out judgments", "seven fits, and worse than a weight of one half"),
+    (
+        "weight of the vote",
+        "a mixture with a weight of 1 minus the temperature",
+        "needs the temperature, and is worse than a weight of one half",
+    ),
+    (
+        "half",
+        "vote shares with a weight of one half everywhere",
+        "as good here, but much worse if the plain model is true",
+    ),
     (
         "simulated",
-        "the share that simulated crowds ask for, and no more",
-        "crowds are worse than what can be simulated",
+        "only the weight from simulated crowds",
+        "real crowds are worse than simulated ones",
     ),
-    ("equal", "equal average of seven tempered models", "seven fits, and no longer the model asked for"),
-    ("four", "average of vote, Dawid-Skene, single confusion and minimax entropy", "the least, but four fits"),
+    ("equal", "equal average of seven tempered models", "seven fits, and no longer the requested model"),
+    ("four", "average of vote, Dawid-Skene, single confusion and minimax entropy", "the best, but four fits"),
 )
 
 
@@ -105,7 +115,17 @@ def found_by_study() -> Found:
 def by_model(found: Found) -> Claim:
     """Return every model before and after."""
     models = found.by_model()
-    head = ["model", "sets", "accuracy", "by judgments", "log loss", "by judgments", "gain", "the vote's", "Brier"]
+    head = [
+        "model",
+        "sets",
+        "accuracy",
+        "by judgments",
+        "log loss",
+        "by judgments",
+        "gain",
+        "log loss of the vote",
+        "Brier",
+    ]
     head += ["by judgments", "ECE", "by judgments", f"sets worse than the vote by more than {WORSE:g}"]
     return Claim("By model", " ".join(sentences(found, models)), head, [_model(one) for one in models])
 
@@ -122,17 +142,17 @@ def sentences(found: Found, models: Sequence[ByModel]) -> list[str]:
     dearer = [one.model for one in models if one.judgments["log_loss"] > one.own["log_loss"] + LITTLE]
     poorer = [one.model for one in models if one.judgments["accuracy"] < one.own["accuracy"] - LITTLE]
     return [
-        f"Means over {many} sets, of the model's own probabilities and of those calibrated by judgments. Dawid-Skene's",
-        f"own have a log loss of {ds.own['log_loss']:.3f} where the shares of votes have {vote.own['log_loss']:.3f};",
-        f"calibrated, {ds.judgments['log_loss']:.3f}. The least has `{best.model}` with",
-        f"{best.judgments['log_loss']:.3f}; the penalties of `minimax-entropy` were tuned on these sets. Of the",
-        f"{len(full)} models that take every set, {len(within)} are at or below {GOAL:g}, the goal, which says little:",
-        "it comes from a survey of 36 sets on which the vote had .76, and here the vote itself has",
+        f"Means over {many} sets, of the model's own probabilities and of those calibrated by judgments. The own",
+        f"probabilities of Dawid-Skene have a log loss of {ds.own['log_loss']:.3f}, the vote shares",
+        f"{vote.own['log_loss']:.3f}, and the calibrated probabilities {ds.judgments['log_loss']:.3f}. The lowest has",
+        f"`{best.model}` with {best.judgments['log_loss']:.3f}; the penalties of `minimax-entropy` were tuned on these",
+        f"sets. Of the {len(full)} models for all sets, {len(within)} reach the goal of {GOAL:g}. That goal is easy",
+        "here: it comes from a survey of 36 sets on which the vote shares had .76, and here they have",
         f"{vote.own['log_loss']:.3f}. On no set worse than the vote by more than {WORSE:g}: {_listed(safe)}.",
-        f"Calibration costs more than {LITTLE:g} of log loss with {_listed(dearer)}, and of accuracy with",
-        f"{_listed(poorer)}.",
-        "`weighted-vote` has no gold to learn from here and is the vote. Models on fewer sets need two labels or an",
-        "order; compare them with the vote's log loss on the same sets.",
+        f"Calibration increases log loss by more than {LITTLE:g} for {_listed(dearer)}, and decreases accuracy by more",
+        f"than that for {_listed(poorer)}.",
+        "`weighted-vote` has no gold here and equals the vote. Models on fewer sets need two labels or ordered labels;",
+        "compare them with the log loss of the vote on the same sets.",
     ]
 
 
@@ -158,7 +178,7 @@ def by_set(found: Found, model: str) -> Claim:
             for (way, name), goal in zip((("by judgments", JUDGMENTS), ("by gold", BY_GOLD)), TREC_GOALS, strict=True)
         ]
         how += f" On `{TREC}`: {', '.join(asked)}."
-    head = ("set", "gold items", "vote shares", "own", "by judgments", "by gold", "z", "hedge")
+    head = ("set", "gold items", "vote shares", "own", "by judgments", "by gold", "z", "weight of the vote")
     return Claim(f"By set: `{model}`", how, head, rows)
 
 
@@ -166,14 +186,14 @@ def tried() -> Claim:
     """Return what was tried beside, and what it came to."""
     reached, by = calibrating_tried.measure(), calibrating_tried.settings()
     how = (
-        f"Mean log loss on the {len(calibrating_tried.SETS)} sets that are quickly fitted, by `calibrating_tried.py`. "
-        "What is kept stays with the model that was asked for, needs two fits more, and does nothing where the model "
-        f"is true. It comes to {by['used']:.3f} with Dawid-Skene here; with its three constants chosen on all sets but "
-        f"the one that is scored, to {by['left out']:.3f}; with the best of a grid, chosen on these sets, to "
+        f"Mean log loss on the {len(calibrating_tried.SETS)} sets that are fitted quickly, by `calibrating_tried.py`. "
+        "The method in use keeps the requested model, needs two more fits, and changes nothing if the model is true. "
+        f"It has {by['used']:.3f} with Dawid-Skene here; with its three constants chosen on all sets except the one "
+        f"that is scored, {by['left out']:.3f}; with the best constants of a grid, chosen on these sets, "
         f"{by['best']:.3f}."
     )
     rows = [(idea, f"{reached[name]:.3f}", remark) for name, idea, remark in TRIED]
-    return Claim("What was tried and dropped", how, ("idea", "mean log loss", "remark"), rows)
+    return Claim("Alternatives", how, ("method", "mean log loss", "remark"), rows)
 
 
 def measure() -> list[Claim]:

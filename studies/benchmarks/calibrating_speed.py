@@ -58,12 +58,13 @@ def measure() -> Claim:
             rows.append((name, f"{len(judgments):,}", *cells))
     ratio, model, name = worst
     how = (
-        "CPU seconds of a fit on one thread, what calibration by judgments adds, and the ratio; the least of "
-        f"{ROUNDS}. Calibration fits hybrid-confusion by its mode, draws judgments anew some twenty times, and fits "
-        "the model to one such crowd, of few items to three. A vote takes next to nothing, so that its ratio says "
-        f"little; of the others the largest is {ratio:.1f} (`{model}` on `{name}`; goal {GOAL:g})."
+        "CPU seconds of a fit on one thread, the additional time for calibration by judgments, and the ratio; minimum "
+        f"of {ROUNDS} rounds. Calibration fits hybrid-confusion by its mode, simulates judgments about twenty times, "
+        "and fits the model to one such crowd, or to three if there are few items. The ratio of a vote is not "
+        f"meaningful, because a vote takes almost no time; the largest ratio of the others is {ratio:.1f} (`{model}` "
+        f"on `{name}`; goal {GOAL:g})."
     )
-    return Claim("What calibration costs", how, ("crowd", "judgments", *(f"`{each}`" for each in MODELS)), rows)
+    return Claim("Run time of calibration", how, ("crowd", "judgments", *(f"`{each}`" for each in MODELS)), rows)
 
 
 if __name__ == "__main__":

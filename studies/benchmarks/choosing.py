@@ -1,10 +1,11 @@
-"""Claim: the model chosen never loses to the vote by more than a point, and beats every single model on average.
+"""Claim: the selected model is at most a point worse than the vote, and better than every single model on average.
 
-Accuracy on gold items that were judged, ties by their shares, of the model that ``--model auto`` takes (seed 0) and of
-single models; no gold is looked at in choosing. "Best" is the best of all models that take the set's labels, known only
-with gold. Seconds are CPU time of the choice, fits of all candidates to five folds included. The penalties of
-`minimax-entropy` and the rule of choosing were tuned on these same sets, so expect less of both on others; the crowd of
-`xquad_sentences` is simulated, and `trec2011_task2_mini` is a part of `trec2011_task2`.
+Accuracy on judged gold items, with ties counted by their shares, of the model that ``--model auto`` selects (seed 0)
+and of single models. The selection does not use gold. "Best" is the best of all models that can be used for the labels
+of the set, which is known only with gold. Seconds are the CPU time of the selection, including the fits of all
+candidates to five folds. The penalties of `minimax-entropy` and the selection rule were tuned on these same sets, so
+expect lower gains on others. The crowd of `xquad_sentences` is simulated, and `trec2011_task2_mini` is a part of
+`trec2011_task2`.
 """
 
 from __future__ import annotations
@@ -129,7 +130,16 @@ def by_set(found: list[Chosen]) -> Claim:
     gain = f"{100 * fmean(one.of(0) - one.accuracy[VOTE] for one in found):+.1f}"
     best = f"{fmean(one.accuracy[one.best] for one in found):.3f}"
     last = ("mean", "", "", f"{fmean(one.of(0) for one in found):.3f}", gain, *means, best)
-    head = ("set", "gold", "chosen", "accuracy", "against the vote, points", *(f"`{m}`" for m in SHOWN), "best", "s")
+    head = (
+        "set",
+        "gold",
+        "selected",
+        "accuracy",
+        "difference from the vote, points",
+        *(f"`{m}`" for m in SHOWN),
+        "best",
+        "s",
+    )
     rows = [*map(cells, found), (*last, f"{sum(one.seconds for one in found):.0f}")]
     return Claim("By set", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
 
@@ -147,8 +157,14 @@ def by_seed(found: list[Chosen]) -> Claim:
         loss = f"{points:+.1f} points (`{worst.name}`; goal -1)"
         ahead = f"{100 * (mean - single[best]):+.1f} points"
         rows.append((str(seed), f"{mean:.4f}", ahead, loss, ", ".join(other) or "-"))
-    how = f"Folds are dealt by the seed. The best single model on average is `{best}` with {single[best]:.4f}."
-    head = ("seed", "mean accuracy", "against the best single model", "worst against the vote", "chosen otherwise")
+    how = f"The seed assigns judgments to folds. The best single model on average is `{best}` with {single[best]:.4f}."
+    head = (
+        "seed",
+        "mean accuracy",
+        "difference from the best single model",
+        "worst difference from the vote",
+        "other selections",
+    )
     return Claim("By seed", how, head, rows)
 
 
@@ -160,8 +176,8 @@ def by_model(found: list[Chosen]) -> Claim:
         points = f"{100 * (worst.accuracy[model] - worst.accuracy[VOTE]):+.1f} (`{worst.name}`)"
         taken = sum(one.models[0] == model for one in found)
         rows.append((f"`{model}`", f"{fmean(one.accuracy[model] for one in found):.4f}", points, str(taken)))
-    head = ("model", "mean accuracy", "worst against the vote, points", "chosen on so many sets")
-    how = "Models that take labels of any kind and number; those for two labels or an order alone have no mean here."
+    head = ("model", "mean accuracy", "worst difference from the vote, points", "times selected")
+    how = "Only models that can be used with any labels; models for two labels or for ordered labels have no mean here."
     return Claim("By model", how, head, sorted(rows, key=lambda row: row[1], reverse=True))
 
 

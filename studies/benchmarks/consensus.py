@@ -1,7 +1,7 @@
-"""Claim: the model that the studio's desk uses by itself is honest about few judgments by few judges.
+"""Claim: the default model of the desk is calibrated for few judgments by few judges.
 
-The demo's campaign, worked on by its simulated judges, ten times: log loss and accuracy of what the live consensus
-believes of the ordinary items that were judged, by model, against the grades that the simulated judges tried to tell.
+The demo campaign with its simulated judges, ten times: log loss and accuracy of the live consensus on the judged
+ordinary items, by model, relative to the grades that the simulated judges tried to give.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measure() -> Claim:
     means = {model: np.mean(found, axis=0) for model, found in losses.items()}
     table = [[f"`{model}`", f"{loss:.3f}", f"{share:.3f}"] for model, (loss, share) in means.items()]
     how = " ".join(str(__doc__).split("\n\n")[1].split())
-    return Claim("What the desk believes", how, ("model", "log loss", "accuracy"), table)
+    return Claim("The live consensus", how, ("model", "log loss", "accuracy"), table)
 
 
 if __name__ == "__main__":

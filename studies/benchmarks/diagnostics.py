@@ -1,9 +1,9 @@
-"""Claim: changes are found where they are, copying where a pair shares many items, and few are named who did nothing.
+"""Claim: changes and copying are detected, and few judges are reported without cause.
 
-Crowds are simulated, so it is known who changed and who copied; every crowd is fitted anew (`dawid-skene`), and nothing
-that was simulated is shown to the diagnostics. All settings are in the tables; a line is the sum of its crowds. What
-can be chosen in the diagnostics (what is believed of changes beforehand, the level at which they are named, the share
-of copying the test is best against) was chosen on crowds of the same kinds, with other seeds than these.
+Crowds are simulated, so it is known which judges changed and which copied. Every crowd is fitted (`dawid-skene`), and
+the diagnostics see only the judgments. All settings are in the tables; a row sums over its crowds. The tuning
+constants of the diagnostics (the prior of changes, the level at which they are reported, the share of copying for
+which the test is optimal) were chosen on crowds of the same kinds with other seeds.
 """
 
 from __future__ import annotations
@@ -114,24 +114,24 @@ def drifts() -> Claim:
     """Find changes of every kind."""
     rows = [said(drifted(switch)) for switch in SWITCHES]
     how = (
-        f"{DRIFTS} crowds a line of {JUDGES} judges with {SERIES} judgments each, two labels, {PER_ITEM} judges an "
-        f"item; {CHANGING} judges change half-way, the others are right as often as the second column says. Named are "
-        "as many judges as keep the expected share of those named wrongly at 10 %. Goals: found within 10 % of the "
-        "series in 90 % of cases when .9 becomes .6, and under 5 % of judges named who did not change. The last two "
-        "columns are batches of 25 judgments that a control chart finds out of a judge's own limits."
+        f"{DRIFTS} crowds per row of {JUDGES} judges with {SERIES} judgments each, two labels, {PER_ITEM} judges per "
+        f"item. {CHANGING} judges change half-way; the accuracy of the others is in the second column. Judges are "
+        "reported at an expected false discovery rate of 10 %. Goals: if the accuracy drops from .9 to .6, 90 % are "
+        "reported within 10 % of the series, and fewer than 5 % of the judges who did not change are reported. The "
+        "last two columns are batches of 25 judgments outside the judge's own limits in a control chart."
     )
     head = (
         "accuracy changes",
         "crowd",
-        "named",
-        "named and found within 10 % of the series",
-        "90 % interval of the place holds it",
-        "named of those who do not change",
-        "wrong of all who are named",
-        "batches out, who change",
-        "batches out, who do not",
+        "reported",
+        "reported within 10 % of the series",
+        "90 % interval contains the change",
+        "reported among those who do not change",
+        "false discoveries",
+        "batches out of limits, changing judges",
+        "batches out of limits, other judges",
     )
-    return Claim("Who changed, and when", how, head, rows)
+    return Claim("Changes of quality", how, head, rows)
 
 
 class Crowd(NamedTuple):
@@ -240,14 +240,22 @@ def copied(setting: Copying | Ring) -> tuple[str, ...]:
 def copies() -> Claim:
     """Find those who copy."""
     how = (
-        f"{COPIES} crowds a line, {PER_ITEM} judges an item, right 80 % on average. Pairs are seated together at about "
-        "half of one's items (`adjudge simulate colluding`); rings are seated by chance, and all copy from the first "
-        "of them at an item. Pairs are named at a false discovery rate of 5 % (Benjamini and Hochberg). Goals: power "
-        "above 90 % at a realised false discovery rate (its mean over crowds) below 10 %. What limits power is how "
-        "many items a pair shares: beside it is the power of the same test when it is told the true matrices."
+        f"{COPIES} crowds per row, {PER_ITEM} judges per item, with a mean accuracy of 80 %. Copying pairs share about "
+        "half of their items (`adjudge simulate colluding`); judges of a ring meet at random, and all copy from the "
+        "first of them on an item. Pairs are reported at a false discovery rate of 5 % (Benjamini and Hochberg). "
+        "Goals: power above 90 % with a realised false discovery rate (mean over crowds) below 10 %. Power depends "
+        "on the number of shared items; the next column is the power of the same test with the true matrices."
     )
-    head = ("crowd", "who copies", "items a pair shares", "power", "power if told", "false discoveries", "share copied")
-    return Claim("Who copied", how, head, [said(copied(setting)) for setting in CROWDS])
+    head = (
+        "crowd",
+        "copying judges",
+        "shared items per pair",
+        "power",
+        "power with true matrices",
+        "false discoveries",
+        "share copied",
+    )
+    return Claim("Copying", how, head, [said(copied(setting)) for setting in CROWDS])
 
 
 HONEST: tuple[tuple[str, dict[str, float], int], ...] = (
@@ -275,9 +283,9 @@ def honest() -> Claim:
         chances = (f"{100 * np.mean(small):.1f} %", f"{100 * np.mean(smaller):.2f} %")
         rows.append(said((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
     how = (
-        "p-values under the model, before the crowd is looked at; at most 5 % of crowds may have any pair named. p "
-        "counts all of the value that was reached, so where sums of few labels take few values, fewer than 5 % are "
-        "below .05; how much of what is missing that explains was not measured."
+        "p-values under the model, without an empirical correction. At most 5 % of the crowds may have a reported "
+        "pair. The p-values include the observed value, so with few labels, where sums have few possible values, "
+        "fewer than 5 % are below .05. How much of the difference this explains was not measured."
     )
     head = (
         "crowd",
@@ -285,9 +293,9 @@ def honest() -> Claim:
         "pairs",
         "p below .05 (should be 5 %)",
         "p below .001 (.1 %)",
-        "crowds with a pair named",
+        "crowds with a reported pair",
     )
-    return Claim("Where nobody copies", how, head, rows)
+    return Claim("Crowds without copying", how, head, rows)
 
 
 def new_work() -> Claim:
@@ -304,10 +312,12 @@ def new_work() -> Claim:
                 wrongly += result.flagged[~worse].tolist()
             rows.append(said((str(labels), f"{guessing:.0%}", share(named), share(wrongly))))
     how = (
-        f"{COPIES} crowds a line of {JUDGES} judges with 100 judgments in a fit and 100 in new work, right 80 % on "
-        f"average; in the new work {CHANGING} of them guess blindly on a share of the items."
+        f"{COPIES} crowds per row of {JUDGES} judges with 100 judgments in a fit and 100 in new work, and a mean "
+        f"accuracy of 80 %. In the new work, {CHANGING} of them answer at random on a share of the items."
     )
-    return Claim("Whose new work is worse", how, ("labels", "guess", "named", "named of those who do not"), rows)
+    return Claim(
+        "Worse new work", how, ("labels", "share of random answers", "reported", "reported among the others"), rows
+    )
 
 
 def halves(seed: int, labels: int, guessing: float) -> Iterator[adjudge.Judgments]:
@@ -332,9 +342,9 @@ def real() -> Claim:
     seconds = time.perf_counter() - began
     how = (
         f"`trec2011_task2`, {len(judgments):,} judgments of {len(judgments.judges):,} judges: {result.p.size:,} pairs "
-        f"share 8 items or more, looked at in {seconds:.2f} s. By themselves pairs lie around {result.centre:.2f} with "
-        f"a spread of {result.spread:.2f} standard deviations (0 and 1 if the model were right). Nobody is said to "
-        "have cheated: two who agree too much may as well share a habit that the model does not know of."
+        f"share 8 items or more, tested in {seconds:.2f} s. The test statistics have a mean of {result.centre:.2f} and "
+        f"a standard deviation of {result.spread:.2f} (0 and 1 if the model were right). A reported pair need not have "
+        "cheated: two judges can also agree too often because they share a habit that is not part of the model."
     )
     rows = []
     for row in result.table.head(8).iter_rows(named=True):
@@ -346,10 +356,10 @@ def real() -> Claim:
         "other",
         "shared",
         "agreed (expected)",
-        "on a wrong label (expected)",
+        "agreed on a wrong label (expected)",
         "share copied",
-        "rate",
-        "named",
+        "false discovery rate",
+        "reported",
     )
     return Claim("On real judgments", how, head, rows)
 

@@ -1,8 +1,8 @@
-"""Claim: a pass on Spark costs at most 1.5 s more than the same pass in memory, and nearly all of that is fixed.
+"""Claim: an iteration on Spark takes at most 1.5 s more than the same iteration in memory, nearly all of it fixed.
 
-Dawid and Skene's model, five labels, 500 judges, 5 judgments an item; two executors of one core each, with a Python of
-their own (`local-cluster[2,1,1024]`), beside two threads in memory, in the same run. Wall time of a pass, the least of
-several; what is fixed and what grows with the judgments is the line through both sizes.
+Dawid-Skene, five labels, 500 judges, 5 judgments per item; two executors with one core and one Python process each
+(`local-cluster[2,1,1024]`), compared with two threads in memory in the same run. Wall time of an iteration, minimum of
+several. The fixed part and the part that grows with the judgments are separated by the line through both sizes.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def beside_memory(engine: Engine, name: str, sizes: tuple[int, ...] = SIZES) -> 
         fixed, grows = line(sizes, found)
         rows.append([who, *(f"{second:.3f} s" for second in found), f"{fixed:.3f} s", f"{grows:.3f} s"])
     how = " ".join((__doc__ or "").split("\n\n")[1].split())
-    head = ["who", *(f"{size:,} judgments" for size in sizes), "fixed", "and for every 10,000,000"]
-    return Claim(f"A pass on {name}", how, head, rows)
+    head = ["engine", *(f"{size:,} judgments" for size in sizes), "fixed", "per 10,000,000 judgments"]
+    return Claim(f"An iteration on {name}", how, head, rows)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Claim: every model is linear in judgments up to a million.
+"""Claim: every model is linear in the number of judgments up to a million.
 
-CPU time of a pass (E-step and M-step, all threads counted, median of several, warm) and of a whole fit. 5 judgments an
-item; five labels in an order, or two where a model takes no more. Exponents are the slope of a pass's time between
-100,000 and 1,000,000 judgments in logarithms, 1 is linear: once with 200 judgments a judge, as everywhere else in the
-table, and once with 500 judges at both sizes. Where judges become more, their tables leave the cache, and the first
-exponent is a little above 1. m-msr compares every two judges: its work is their pairs, whatever the judgments are. A
-vote or an average counts once and has no passes; one is timed all the same. A fit marked with "about" was not run: it
-is the passes of the smaller one at this size.
+CPU time of an EM iteration (E-step and M-step, all threads counted, median of several, after a warm-up) and of a whole
+fit. 5 judgments per item; five ordered labels, or two for models that need two. An exponent is the slope of the time
+of an iteration between 100,000 and 1,000,000 judgments on log scales (1 is linear): once with 200 judgments per judge,
+as in the other columns, and once with 500 judges at both sizes. With more judges, their tables exceed the cache, and
+the first exponent is slightly above 1. m-msr compares all pairs of judges, so its time depends on the number of pairs
+and not on the judgments. A vote or an average has no iterations; one pass is timed instead. A fit marked "about" was
+not run: its time is the iteration count of the smaller fit times the time of an iteration at this size.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def measure() -> Claim:
             rows.append(row(name, crowds[labels], few[labels], pool))
             print(" ".join(rows[-1]), file=sys.stderr)
     sizes = [f"{size:,}" for size in SIZES]
-    passes = [f"ns a judgment and pass, {size}" for size in sizes]
-    exponents = ("exponent, 200 a judge", f"exponent, {FIXED} judges")
-    head = ("model", *passes, *exponents, "passes", *(f"fit of {size}, s" for size in sizes))
+    passes = [f"ns per judgment and iteration, {size}" for size in sizes]
+    exponents = ("exponent, 200 per judge", f"exponent, {FIXED} judges")
+    head = ("model", *passes, *exponents, "iterations", *(f"fit of {size}, s" for size in sizes))
     return Claim("Every model", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
 
 

@@ -1,9 +1,10 @@
-"""Claim: judgments beyond memory are fitted on one machine, at little more than the cost of those in memory.
+"""Claim: judgments beyond memory are fitted on one machine in little more time than judgments in memory.
 
-A table of judgments (five labels, 1,000 judges, 5 judgments an item on average, rows in no order) is written to Parquet
-files, put into blocks, and fitted by Dawid and Skene's model for a few passes; each in a process of its own, whose
-largest resident size is told. Blocks are mapped files: what is resident of them is let go of after each. Beside it, the
-same pass over as many judgments in memory (10 million at most), as `adjudge fit` takes it. Wall time, two threads.
+A table of judgments (five labels, 1,000 judges, 5 judgments per item on average, rows in random order) is written to
+Parquet files, converted to blocks, and fitted with Dawid-Skene for a few iterations. Each step runs in its own
+process, whose peak resident memory is shown. Blocks are memory-mapped files, which are released after use. For
+comparison, the same iteration over as many judgments in memory (at most 10 million), as in `adjudge fit`. Wall time,
+two threads.
 """
 
 from __future__ import annotations
@@ -112,10 +113,10 @@ def measure() -> list[Claim]:
             shutil.rmtree(folder, ignore_errors=True)
         print(" ".join(rows[-1][0]), file=sys.stderr)
     head = (
-        "judgments", "blocks", "bytes a judgment", "into blocks, s", "resident, MiB", "pass in memory, s",
-        "pass out of core, s", "throughput against memory (goal .5)", "resident, MiB (goal 2,048)",
+        "judgments", "blocks", "bytes per judgment", "conversion, s", "resident, MiB", "iteration in memory, s",
+        "iteration on disk, s", "throughput relative to memory (goal .5)", "resident, MiB (goal 2,048)",
     )  # fmt: skip
-    return [Claim("Out of core", " ".join(__doc__.split("\n\n")[1].split()), head, [row for row, _ in rows])]
+    return [Claim("Blocks on disk", " ".join(__doc__.split("\n\n")[1].split()), head, [row for row, _ in rows])]
 
 
 def _row(size: int, folder: Path, best: float) -> tuple[tuple[str, ...], float]:

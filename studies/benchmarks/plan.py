@@ -1,11 +1,11 @@
-"""Claim: what a pass costs from 10^8 to 10^10 judgments, on 10 to 200 executors, by a model of what is measured here.
+"""Claim: the time of an iteration for 10^8 to 10^10 judgments on 10 to 200 executors, by a model of the measured parts.
 
-A pass takes: the kernel's time a judgment, which grows with the judges, whose rows no longer fit the caches; the fixed
-cost of an engine and that of a task, as measured beside it; params to every executor and tallies back, K * K numbers a
-judge each, through a network of 10 Gbit/s (assumed: there is none here), tallies by a tree; adding them up, and the
-M-step, at the driver; and waiting for the slowest executor, with blocks as even as hashing leaves them (measured).
-An executor has four cores, and a task costs 10 ms (both assumed); a judgment takes 6.6 bytes of its memory, and a judge
-16 K * K bytes a thread.
+The time of an iteration consists of: the time of the kernel per judgment, which grows with the number of judges,
+because their rows no longer fit into the caches; the fixed time of the engine and of a task, as measured above;
+sending the parameters to every executor and the counts back, K * K numbers per judge each, over a network of 10 Gbit/s
+(an assumption), with counts added in a tree; adding the counts and the M-step on the driver; and waiting for the
+slowest executor, with block sizes as uneven as hashing makes them (measured). An executor has four cores, and a task
+takes 10 ms (both are assumptions); a judgment needs 6.6 bytes of its memory, and a judge 16 K * K bytes per thread.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def measured(fixed: float, task: float) -> Cost:
         block, params = _block(judges), accurate(judges, K)
         soft(block, params)
         kernel[judges] = _least(lambda block=block, params=params: soft(block, params)) / PIECE
-        print(f"{judges:,} judges: {1e9 * kernel[judges]:.1f} ns a judgment", file=sys.stderr)
+        print(f"{judges:,} judges: {1e9 * kernel[judges]:.1f} ns per judgment", file=sys.stderr)
     tally = Tally(np.ones((1, K)), np.random.default_rng(0).random((10**6, K, K)), 0.0)
     start, estimate = accurate(10**6, K), mode(own)
     adding = _least(lambda: add([tally, tally, tally])) / (2 * tally.label.nbytes)
@@ -92,22 +92,22 @@ def measure(fixed: float = 0.3, task: float = 0.01) -> list[Claim]:
                 rows.append((f"{judges:,}", f"1e{math.log10(size):.0f}", str(executors), *told,
                              f"{sum(parts.values()):.1f}", f"{memory:.1f}", most))  # fmt: skip
     head = ("judges", "judgments", "executors", "kernel, s", "engine, s", "network, s", "adding and M-step, s")
-    head = (*head, "a pass, s", "GB an executor", "what costs most")
+    head = (*head, "iteration, s", "GB per executor", "largest part")
     basis = [
-        (f"kernel, {judges:,} judges", f"{1e9 * value:.1f} ns a judgment") for judges, value in cost.kernel.items()
+        (f"kernel, {judges:,} judges", f"{1e9 * value:.1f} ns per judgment") for judges, value in cost.kernel.items()
     ]
     basis += [
-        ("adding tallies", f"{cost.adding * 1e9:.2f} s a GB"),
-        ("the M-step", f"{cost.estimating * 1e9:.2f} s a GB"),
+        ("adding counts", f"{cost.adding * 1e9:.2f} s per GB"),
+        ("the M-step", f"{cost.estimating * 1e9:.2f} s per GB"),
     ]
     basis += [
-        ("blocks' sizes", f"{cost.uneven:.2%} spread"),
-        ("engine", f"{cost.fixed:.2f} s a pass, {1e3 * cost.task:.1f} ms a task"),
+        ("block sizes", f"{cost.uneven:.2%} spread"),
+        ("engine", f"{cost.fixed:.2f} s per iteration, {1e3 * cost.task:.1f} ms per task"),
     ]
     return [
-        Claim("What a pass to 10^10 costs", " ".join(__doc__.split("\n\n")[1].split()), head, rows),
-        Claim("What that rests on", "Measured on this machine; the engine is Spark on two local workers.",
-              ("what", "figure"), basis),
+        Claim("Estimated time of an iteration, up to 10^10", " ".join(__doc__.split("\n\n")[1].split()), head, rows),
+        Claim("Inputs of the estimate", "Measured on this machine; the engine is Spark on two local workers.",
+              ("input", "value"), basis),
         _travelling(),
     ]  # fmt: skip
 
@@ -123,13 +123,15 @@ def _travelling() -> Claim:
             label[counts > 0] = 1.0
             sent = Sent(np.ones((1, K)), label, 0.0).__reduce__()
             size = label.nbytes if sent[0] is Tally else sent[1][2].nbytes + sent[1][1].nbytes
-            how = "all alike" if not spread else f"log-normal, deviation {spread:g}"
+            how = "equal" if not spread else f"log-normal, standard deviation {spread:g}"
             rows.append((f"{judges:,}", how, f"{(counts > 0).mean():.0%}", f"{size / label.nbytes:.0%}"))
     how = (
-        f"Of a block of {BLOCK:,} judgments: the share of judges who spoke in it, and the bytes of its tally that "
-        "travel (rows of silent judges are left out where they are the most). K = 5."
+        f"For a block of {BLOCK:,} judgments: the share of judges with a judgment in it, and the share of the bytes "
+        "of its counts that are sent (rows of other judges are left out if they are the majority). K = 5."
     )
-    return Claim("Tallies that travel", how, ("judges", "their work", "spoke", "sent"), rows)
+    return Claim(
+        "Counts that are sent", how, ("judges", "distribution of work", "judges in the block", "bytes sent"), rows
+    )
 
 
 def _interpolated(kernel: dict[int, float], judges: int) -> float:

@@ -1,9 +1,10 @@
-"""Claim: what papers print for a method on a set, we reach with the same method within two standard errors.
+"""Claim: we reach what papers print for a method on a set with the same method, within two standard errors.
 
-Accuracy and F1 of the positive label as ``../shared/data/published_results.csv`` lists them, of every method that we
-have on every set that we have. A tie counts by its shares, which is what breaking ties at random gives on average.
-Two standard errors are those of the printed figure on the gold at hand, often half of the paper's. Zheng et al. count
-a gold item that nobody judged (1,184 of 1,517 on `adult2`) as a guess, which is right one time in K: so do we for them.
+Accuracy, and F1 of the positive label, as listed in ``../shared/data/published_results.csv``, for every method that we
+implement on every set that we have. A tie counts by its shares, which is the expected result of breaking ties at
+random. Two standard errors are those of the printed number on the available gold, which is often half of the paper's.
+Zheng et al. count a gold item without judgments (1,184 of 1,517 on `adult2`) as a guess that is right with probability
+1/K; we do the same for their numbers.
 """
 
 from __future__ import annotations
@@ -46,22 +47,22 @@ METHODS = {
 }
 NEIGHBOURS = {"BCC": "hybrid-confusion", "iBCC (VB)": "hybrid-confusion", "EBCC": "subtypes"}
 EXCEPTIONS = {  # why a row is not checked
-    "other experiment": "judges began at their results in a qualification test, or part of the gold was given to the "
-    "model, in folds that are not here",
-    "set not here": "its judgments were not obtained, or it is a mean over sets that were not, or another team's run",
-    "gold not here": "measured on 1,000 NIST labels that are held back",
+    "other experiment": "judges were initialised with the results of a qualification test, or part of the gold was "
+    "given to the model, in folds that are not available",
+    "set not here": "its judgments are not available, or it is a mean over such sets, or the run of another team",
+    "gold not here": "measured on 1,000 NIST labels that are not published",
     "checked elsewhere": "errors of the mean and median of scores: tests/models/test_average.py",
-    "neighbour": "BCC, iBCC and EBCC average over a judge's matrix, ours takes its mode: not the same method",
-    "no such model": "we have none of CATD, PM, Multi, CBCC, VI-BP, VI-MF, LFC_N, BWA, CUBAM",
+    "neighbour": "BCC, iBCC and EBCC average over the confusion matrix, ours takes its mode: not the same method",
+    "no such model": "CATD, PM, Multi, CBCC, VI-BP, VI-MF, LFC_N, BWA and CUBAM are not implemented",
 }
 MISSES = {  # what is checked, and falls short
-    (GOLD_ONLY, "DS_unsupervised", "accuracy"): "a third of its items is held back with their gold, and the fewer "
-    "judgments a judge has the worse maximum likelihood does; on all judgments of `trec2011_task2` it is above",
+    (GOLD_ONLY, "DS_unsupervised", "accuracy"): "a third of its items is not published, with their gold, and "
+    "maximum likelihood is worse with fewer judgments per judge; on all judgments of `trec2011_task2` it is above",
 }
-MISSED = "Figures that we fall short of, each with its reason; a test holds that these fall short, and no others."
+MISSED = "Numbers that we do not reach, each with its reason. A test checks that these are the only ones."
 NEAR = (
-    "The same model of a judge, averaged over her matrix instead of taken at its mode, and EBCC with more subtypes "
-    "than our two. These are not the same methods: our nearest stand beside them, and are held to nothing."
+    "The same model of a judge, but averaged over the confusion matrix instead of taken at its mode, and EBCC with "
+    "more subtypes than our two. These are not the same methods. Our closest models are shown for comparison only."
 )
 
 
@@ -161,14 +162,16 @@ def measure() -> list[Claim]:
     """Return what is checked, the neighbours, and how many rows are neither."""
     kinds = [(row, kind(row)) for row in rows()]
     found, near = ([checked(row) for row, one in kinds if one == wanted] for wanted in ("checked", "neighbour"))
-    head = ("set", "metric", "method", "printed", "two errors", "model", "ours")
+    head = ("set", "metric", "method", "printed", "two standard errors", "model", "ours")
     how = " ".join(__doc__.split("\n\n")[1].split())
     count = Counter(one for _, one in kinds)
-    reached = f"{sum(one.reached for one in found)} of {len(found)} figures are reached. {how}"
+    reached = f"{sum(one.reached for one in found)} of {len(found)} numbers are reached. {how}"
     return [
         Claim("Checked", reached, (*head, "verdict"), [(*cells(one), verdict(one)) for one in found]),
-        Claim("Missed", MISSED, ("set", "method", "metric", "reason"), [(*key, why) for key, why in MISSES.items()]),
-        Claim("Neighbours", NEAR, head, [cells(one) for one in near]),
+        Claim(
+            "Not reached", MISSED, ("set", "method", "metric", "reason"), [(*key, why) for key, why in MISSES.items()]
+        ),
+        Claim("Related methods", NEAR, head, [cells(one) for one in near]),
         Claim(
             "Not checked",
             f"{len(kinds) - len(found)} of {len(kinds)} rows.",

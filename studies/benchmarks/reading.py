@@ -1,7 +1,7 @@
-"""Claim: reading 10 million rows of Parquet into judgments takes at most 3 times what polars needs to load them.
+"""Claim: reading 10 million rows of Parquet as judgments takes at most 3 times as long as polars needs to load them.
 
-Wall time of the call alone, each in a new process, the median of five, the two sides taking turns. Text ids; rows
-shuffled, as in a log, or grouped by item.
+Wall time of the call alone, each in a new process, median of five, with the two sides taking turns. Ids are strings;
+rows are shuffled, as in a log, or grouped by item.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def measure(rows: int = ROWS) -> Claim:
             load, read = (median(side) for side in zip(*times, strict=True))
             found.append((f"{rows:,}, {order}", f"{load:.2f}", f"{read:.2f}", f"{read / load:.2f}x (goal 3x)"))
             print(" ".join(found[-1]), file=sys.stderr)
-    head = ("rows", "polars loads, s", "adjudge reads, s", "ratio")
+    head = ("rows", "polars, s", "adjudge, s", "ratio")
     return Claim("Reading Parquet", " ".join(__doc__.split("\n\n")[1].split()), head, found)
 
 

@@ -1,13 +1,14 @@
-"""Claim: a page on 90,000 judgments takes seconds, and so do search systems under a thousand draws of their labels.
+"""Claim: a report on 90,000 judgments takes seconds, and so does an evaluation of search systems for 1,000 label draws.
 
 The page: `adjudge report` on the hierarchical fit of `trec2011_task2` with its gold (89,624 judgments, 19,033 items,
-762 judges, 3,000 draws), as a process, once compiled.
-The measures: MAP, nDCG, nDCG@10, P@10 and MRR of one run under 1,000 draws of the labels of 100 topics with 200
-documents each; pytrec_eval is given the same labels a draw at a time, for as many draws as stand in its line, and must
-agree.
-The systems: three runs on `trec2011_task2` (the votes with more or less noise) under 1,000 draws of its labels.
-The coefficients: Krippendorff's alpha, nominal, of 100,000 judgments by 200 judges of 20,000 items; the package
-`krippendorff` takes a table of all judges and items, which is made beforehand. Ours has Fleiss' and Cohen's kappas too.
+762 judges, 3,000 draws), as a process, after its kernels were compiled.
+The measures: MAP, nDCG, nDCG@10, P@10 and MRR of one run for 1,000 draws of the labels of 100 topics with 200
+documents each. pytrec_eval gets the same labels draw by draw, for the number of draws in its row, and must agree.
+The systems: three runs on `trec2011_task2` (the vote shares with different amounts of noise) for 1,000 draws of its
+labels.
+The coefficients: nominal Krippendorff's alpha of 100,000 judgments by 200 judges on 20,000 items. The package
+`krippendorff` needs a table of all judges and items, which is prepared in advance. adjudge computes Fleiss' and
+Cohen's kappas too.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def page(folder: Path) -> Claim:
     walls, cpus = zip(*(adjudge_("report", str(folder)) for _ in range(3)), strict=True)
     size = (folder / "report.html").stat().st_size / 1e6
     row = [f"{min(walls):.1f} (goal 10)", f"{min(cpus):.1f}", f"{size:.1f} (goal 5)"]
-    return Claim("One page", HOW[0], ("wall, s", "CPU, s", "MB"), [row])
+    return Claim("The report", HOW[0], ("wall, s", "CPU, s", "MB"), [row])
 
 
 def ranking() -> Claim:
@@ -100,9 +101,9 @@ def ranking() -> Claim:
     a_draw = slow / THEIRS, fast / DRAWS
     rows = [
         ["adjudge", f"{DRAWS:,}", f"{fast:.2f}", "1x"],
-        ["pytrec_eval", f"{THEIRS:,}", f"{slow:.2f}", f"{a_draw[0] / a_draw[1]:,.0f}x a draw"],
+        ["pytrec_eval", f"{THEIRS:,}", f"{slow:.2f}", f"{a_draw[0] / a_draw[1]:,.0f}x per draw"],
     ]
-    return Claim("Ranking measures under draws of labels", HOW[1], ("", "draws", "CPU, s", "of ours"), rows)
+    return Claim("Ranking measures for draws of labels", HOW[1], ("", "draws", "CPU, s", "relative to adjudge"), rows)
 
 
 def systems(fit: Any) -> Claim:
@@ -121,7 +122,10 @@ def systems(fit: Any) -> Claim:
         took, _ = timed(lambda: adjudge.evaluate(runs, fit))
     head = ("runs", "topics", "documents", "draws", "CPU, s")
     return Claim(
-        "Systems under uncertain labels", HOW[2], head, [["3", "100", f"{len(fit.items):,}", "1,000", f"{took:.1f}"]]
+        "Search systems under uncertain labels",
+        HOW[2],
+        head,
+        [["3", "100", f"{len(fit.items):,}", "1,000", f"{took:.1f}"]],
     )
 
 
@@ -135,9 +139,9 @@ def coefficients() -> Claim:
     np.testing.assert_allclose(here.values["alpha_nominal"], there, rtol=1e-9)
     rows = [
         ["adjudge, with kappas and intervals", f"{fast:.3f}", "1x"],
-        ["krippendorff, alpha alone", f"{slow:.3f}", f"{slow / fast:.1f}x"],
+        ["krippendorff, alpha only", f"{slow:.3f}", f"{slow / fast:.1f}x"],
     ]
-    return Claim("Agreement", HOW[3], ("", "CPU, s", "of ours"), rows)
+    return Claim("Agreement", HOW[3], ("", "CPU, s", "relative to adjudge"), rows)
 
 
 def measure() -> list[Claim]:

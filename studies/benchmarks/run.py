@@ -54,22 +54,26 @@ def machine() -> str:
 
 
 PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] = {
-    "benchmarks": ("Benchmarks", f" ({machine()}). Times vary by machine; look at the ratios.", timed),
-    "bayes": ("Sampling, beside JAGS, NumPyro and nutpie", f" ({machine()}). JAGS takes its time.", bayes.measure),
-    "published": ("Published figures and ours", ".", published.measure),
-    "choosing": ("Which model is chosen, and how good it is", ".", choosing.measure),
-    "calibration": ("Calibration: probabilities that mean what they say", calibrating.OPENING, calibrating.measure),
-    "reporting": ("What a lead reads, measured", f" ({machine()}).", reporting.measure),
+    "benchmarks": ("Benchmarks", f" ({machine()}). Times depend on the machine; compare the ratios.", timed),
+    "bayes": (
+        "Sampling, compared with JAGS, NumPyro and nutpie",
+        f" ({machine()}). JAGS needs a long time.",
+        bayes.measure,
+    ),
+    "published": ("Published results and ours", ".", published.measure),
+    "choosing": ("Model selection", ".", choosing.measure),
+    "calibration": ("Calibration of probabilities", calibrating.OPENING, calibrating.measure),
+    "reporting": ("Reports and evaluation, measured", f" ({machine()}).", reporting.measure),
     "diagnostics": (
-        "Who changed, who copied, and how often that is said wrongly",
+        "Monitoring of judges, measured",
         f". {' '.join(diagnostics.__doc__.split(chr(10) * 2)[1].split())}",
         diagnostics.measure,
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
-    "update": ("Growing data: `adjudge update`, measured", f" ({machine()}).", update.measure),
-    "search": ("Searching and describing, measured", f" ({machine()}).", search.measure),
-    "large": ("Judgments beyond memory and beyond one machine, measured", f" ({machine()}).", large.measure),
+    "update": ("Updates with new judgments, measured", f" ({machine()}).", update.measure),
+    "search": ("Search and features, measured", f" ({machine()}).", search.measure),
+    "large": ("Large data, measured", f" ({machine()}).", large.measure),
 }
 FILES = {  # where a page is not called as it is asked for
     "large": "large-figures",

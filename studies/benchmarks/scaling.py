@@ -1,7 +1,7 @@
-"""Claim: a step's cost is linear in judgments, and a fit of 10 million stays small.
+"""Claim: the time of an EM step is linear in the number of judgments, and a fit of 10 million needs little memory.
 
-CPU time of one EM step a judgment (one thread, five labels, 5 judgments an item, 200 a judge), the memory a fit
-needs beyond its judgments, and the largest resident size of a new process that draws and fits them.
+CPU time of one EM step per judgment (one thread, five labels, 5 judgments per item, 200 per judge), the memory that a
+fit needs in addition to its judgments, and the peak resident memory of a new process that simulates and fits them.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def measure() -> Claim:
         extra = f"{max(0, found['extra']) / size:.0f}" if size >= 1_000_000 else "-"
         rows.append((f"{size:,}", f"{1e9 * found['step'] / size:.1f}", extra, f"{found['resident'] / 2**20:,.0f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
-    head = ("judgments", "ns a judgment and step", "extra bytes a judgment (goal 40)", "resident, MiB (goal 2,048)")
-    return Claim("Linear, and small", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    head = ("judgments", "ns per judgment and step", "extra bytes per judgment (goal 40)", "resident, MiB (goal 2,048)")
+    return Claim("Scaling", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
 
 
 if __name__ == "__main__":

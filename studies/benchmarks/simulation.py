@@ -1,6 +1,6 @@
-"""Claim: 10 million judgments are drawn in seconds.
+"""Claim: 10 million judgments are simulated in seconds.
 
-Wall time of ``simulate("dawid-skene")`` in one process, names included.
+Wall time of ``simulate("dawid-skene")`` in one process, including names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def measure() -> Claim:
         simulate("dawid-skene", items=size // 5, judges=size // 200)
         rows.append((f"{size:,}", f"{time.perf_counter() - began:.2f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
-    return Claim("Simulating", " ".join(__doc__.split("\n\n")[1].split()), ("judgments", "s"), rows)
+    return Claim("Simulation", " ".join(__doc__.split("\n\n")[1].split()), ("judgments", "s"), rows)
 
 
 if __name__ == "__main__":

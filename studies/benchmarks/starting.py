@@ -1,6 +1,6 @@
-"""Claim: the command line answers at once.
+"""Claim: the command line starts quickly.
 
-Wall time in new processes, the median of seven, after a first run has compiled the kernels.
+Wall time in new processes, median of seven, after a first run has compiled the kernels.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def measure() -> Claim:
         alone = wall([sys.executable, "-c", "import adjudge"]) - bare
     rows = [
         ("`adjudge fit` on 1,000 rows of CSV, with --out", f"{run:.2f}", "1.5"),
-        ("of which imports", f"{imports:.2f}", "0.7"),
+        ("imports included in it", f"{imports:.2f}", "0.7"),
         ("`import adjudge`", f"{alone:.3f}", "0.25"),
     ]
     for row in rows:
         print(" ".join(row), file=sys.stderr)
-    return Claim("Starting", " ".join(__doc__.split("\n\n")[1].split()), ("what", "s", "goal, s"), rows)
+    return Claim("Start-up time", " ".join(__doc__.split("\n\n")[1].split()), ("command", "s", "goal, s"), rows)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,24 @@
-"""Claim: on two cores the studio serves hundreds of judges, twenty times Potato's rate, and loses nothing when killed.
+"""Claim: on two cores the studio serves hundreds of judges, at twenty times the rate of Potato, and loses no data.
 
-Judging: `adjudge serve` as a process on a campaign of 100,000 pairs (1,000 topics with 100 documents of 100 words), 3
-judgments each, SQLite with synchronous=FULL. 50 judges in another process, who do not think: each judgment is a request
-that is answered after its commit, each set of five is finished by another that gives the next set, assignments of six
-sets are reviewed, submitted and followed by a new one. Nothing is left out but the browser and the gate's six seconds.
-Thinking: 500 judges on the same server who take 6 s (3 to 9) a judgment and load every document. Times are counted from
-the moment a judgment was due, so that waiting for a slow answer makes no later answer look fast.
-Memory: the most that the server has held by then (VmHWM), and the processes that come and go below it. Then it is
-killed and started anew on all that it has collected; the time counts until a judge is answered.
-Beside Potato: 20 judges who do not think, one after the other in this run. Potato runs as its Docker image does
-(gunicorn, one worker, eight threads), two labels, passwordless sign-in, and each judge does as its page does: save the
-answer, move on, load the next page, without the page's scripts and further requests. Ours load every document, as
-Potato's page carries its text. Both write to the same disk with fsync.
-Killed: SIGKILL at a random moment while 12 judges send and send again what was not acknowledged; started anew on the
-same folder, the time counts until a judge is answered. Every acknowledged answer, set, assignment and code must be
-there once, no item may have more judgments and leases than it should, nobody may judge twice, the audit log must hold.
-Hindered: the studio cannot write for some seconds. It must answer 503, acknowledge nothing false, and go on by itself.
+Throughput: `adjudge serve` as a process with a campaign of 100,000 pairs (1,000 topics with 100 documents of 100
+words), 3 judgments each, SQLite with synchronous=FULL. 50 judges in another process answer without delay: each
+judgment is a request that is answered after its commit, each set of five is finished by another request that returns
+the next set, and assignments of six sets are reviewed, submitted and followed by a new one. Only the browser and the
+six seconds of the gate are left out.
+Latency: 500 judges on the same server, who take 6 s (3 to 9) per judgment and load every document. Times are counted
+from the moment when a judgment was due, so that waiting for a slow answer does not hide later delays.
+Memory: the peak memory of the server until then (VmHWM), and of its temporary child processes. Then the server is
+killed and started again with all collected data; the time ends when a judge is answered.
+Potato: 20 judges without delay, one program after the other in this run. Potato runs as in its Docker image (gunicorn,
+one worker, eight threads) with two labels and sign-in without password. Each judge does what its page does: save the
+answer, move on, load the next page, without scripts and further requests. With adjudge they load every document,
+because the page of Potato contains the text. Both write to the same disk with fsync.
+Crashes: SIGKILL at a random moment while 12 judges send answers, and send again what was not acknowledged. The studio
+is started again with the same folder; the time ends when a judge is answered. Every acknowledged answer, set,
+assignment and code must exist once, no item may have more judgments and reservations than allowed, nobody may judge an
+item twice, and the audit log must be valid.
+Outages: the studio cannot write for some seconds. It must answer 503, acknowledge nothing that is not stored, and
+continue by itself.
 Races: judges in one event loop ask for the next set; some are right, some wrong, some give up, some leave.
 """
 
@@ -46,7 +49,7 @@ from studies.benchmarks.studio_kill import Told, faults, hindrances, lines
 from studies.benchmarks.studio_load import Elsewhere, Load
 from studies.benchmarks.studio_races import row as raced
 
-HOW = [" ".join(part.split()) for part in re.split(r"\n(?=\w+(?: Potato)?: )", __doc__.split("\n\n")[1])]
+HOW = [" ".join(part.split()) for part in re.split(r"\n(?=\w+: )", __doc__.split("\n\n")[1])]
 GOAL, GOAL_MS, GOAL_MB, GOAL_TIMES = 300, 100, 300, 20
 SMALL = 2_000  # items of the campaign on which Potato is at its best
 
@@ -127,20 +130,20 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
             what = "yes" if documents else "no"
             rows.append([what, rate, f"{requests:,.0f}", *times(kinds["submit"]), *times(kinds["next"]), cores])
         head = ("documents loaded", "judgments/s", "requests/s", "submit p50, ms", "p95", "p99", "next p50, ms", "p95")
-        yield Claim("Judgments a second", HOW[0], (*head, "p99", "cores: server, judges"), rows)
+        yield Claim("Throughput", HOW[0], (*head, "p99", "cores: server, judges"), rows)
         told = stage.work("thinking", warm=30.0, seconds=90.0, think=6.0, documents=True)
         kinds = told["kinds"]
         p50, p95, p99 = times(kinds["submit"])
         row = ["500", f"{kinds['submit']['per_second']:,.0f}", p50, p95, f"{p99} (goal {GOAL_MS})"]
         row += [times(kinds["next"])[2], f"{told['server']:.2f}, {told['client']:.2f}"]
         head = ("judges", "judgments/s", "submit p50, ms", "p95", "p99", "next p99, ms", "cores: server, judges")
-        yield Claim("Judges who think", HOW[1], head, [row])
+        yield Claim("Latency", HOW[1], head, [row])
         parts = [[name, f"{held:.0f}"] for name, held in stage.peaks.items()]
         parts[0][1] += f" (goal {GOAL_MB})"
         server.kill()
-        parts.append(["started anew after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
+        parts.append(["restart after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
         wrong = stage.faults()
-        yield Claim("Memory and restart", HOW[2], ("process", "most held, MB"), parts)
+        yield Claim("Memory and restart", HOW[2], ("process", "peak, MB"), parts)
         if wrong:
             raise RuntimeError(f"the database is not as it should be: {wrong}")
 
@@ -148,7 +151,7 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
 def _called(pid: int) -> str:
     """Return what a process below the server is, by its command."""
     command = Path(f"/proc/{pid}/cmdline").read_text()
-    return "consensus, while it is fitted" if "consensus" in command else "other"
+    return "consensus, during a fit" if "consensus" in command else "other"
 
 
 def beside_potato(folder: Path) -> Claim:
@@ -178,8 +181,19 @@ def beside_potato(folder: Path) -> Claim:
         times_ = f"1/{rate / slow:.0f} (goal 1/{GOAL_TIMES})"
         rows.append([f"{items:,}", "Potato", f"{slow:,.1f}", *_submit_next(kinds), f"{theirs['memory']:.0f}"])
         rows[-1] += [str(theirs["lost"]), times_]
-    head = ("pairs", "", "judgments/s", "submit p50, ms", "p99", "next p50, ms", "p99", "memory, MB", "lost", "of ours")
-    return Claim("Beside Potato", HOW[3], head, rows)
+    head = (
+        "pairs",
+        "",
+        "judgments/s",
+        "submit p50, ms",
+        "p99",
+        "next p50, ms",
+        "p99",
+        "memory, MB",
+        "lost",
+        "relative to adjudge",
+    )
+    return Claim("Comparison with Potato", HOW[3], head, rows)
 
 
 def _submit_next(kinds: dict[str, dict[str, float]]) -> list[str]:
@@ -199,18 +213,18 @@ def hindered() -> Claim:
         rows.append([what, str(told["during"]), str(told["refused"]), str(told["after"]), wrong])
     head = (
         "",
-        "acknowledged meanwhile",
+        "acknowledged during the outage",
         "answered 503",
         "acknowledged afterwards, without a restart",
-        "false, lost or doubled",
+        "wrong, lost or duplicated",
     )
-    return Claim("Hindered", HOW[5], head, rows)
+    return Claim("Outages", HOW[5], head, rows)
 
 
 def races() -> Claim:
     """Let 64 judges ask 10,000 times in all, then 10,000 times each."""
     rows = [raced(64, 160, 3), raced(64, 10_000, 20)]
-    head = ("judges", "asked for the next", "a second", "twice, repeated or beyond k", "leases left")
+    head = ("judges", "requests for the next set", "per second", "twice, repeated or too many", "reservations left")
     return Claim("Races", HOW[6], head, rows)
 
 
@@ -220,7 +234,7 @@ def measure() -> Iterator[Claim]:
         yield from whole_campaign(Path(place) / "whole")
         yield beside_potato(Path(place))
     head, row = lines(100)
-    yield Claim("Killed", HOW[4], head, [row])
+    yield Claim("Crashes", HOW[4], head, [row])
     yield hindered()
     yield consensus.measure()
     yield races()

@@ -330,7 +330,7 @@ def small_disk(size: str = "64m") -> Iterator[Path | None]:
 def hindrances() -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Try everything that keeps the studio from writing."""
     with tempfile.TemporaryDirectory() as place:
-        yield "no file may grow (EFBIG)", hindered(Path(place) / "a", no_room)
+        yield "no file can grow (EFBIG)", hindered(Path(place) / "a", no_room)
         yield "database locked by another process", hindered(Path(place) / "b", locked)
     with small_disk() as folder:
         yield "disk full (ENOSPC)", None if folder is None else hindered(folder, full_disk)
@@ -340,7 +340,7 @@ def lines(rounds: int) -> tuple[Sequence[str], Sequence[str]]:
     """Kill the studio; return the head and the row of the table."""
     with tempfile.TemporaryDirectory() as place:
         found = killed(Path(place) / "campaign", rounds)
-    head = ("rounds", "acknowledged answers", "lost, doubled or beyond k", "restart p50, s", "longest, s (goal 3)")
+    head = ("rounds", "acknowledged answers", "lost, duplicated or too many", "restart p50, s", "longest, s (goal 3)")
     starts = found["starts"][1:]
     row = (
         str(rounds),

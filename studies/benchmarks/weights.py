@@ -1,8 +1,8 @@
-"""Claims: a million judgments are weighed in well under two seconds, and the simulated crowd is like paper 004's.
+"""Claims: a million judgments are weighed in well under two seconds, and the simulated crowd is like that of paper 004.
 
-CPU seconds, the median of five, of one million judgments (200,000 items, 5,000 judges with 9 to 430 each); from
-encoded judgments, and from a pandas frame with a column of trust, reading included. Beside it the same formula in
-pandas (groupby and map), whose weights are checked to be the same.
+CPU seconds, median of five, for one million judgments (200,000 items, 5,000 judges with 9 to 430 judgments each): from
+encoded judgments, and from a pandas frame with a column of trust, including reading. For comparison, the same formula
+in pandas (groupby and map); its weights are checked to be the same.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def timed() -> Claim:
         rows.append((scheme, f"{encoded:.3f}", f"{read:.3f}", f"{plain:.2f}", f"{plain / read:.1f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ("scheme", "encoded, s", "from a frame, s", "pandas, s", "pandas / from a frame")
-    return Claim("Weighing a million judgments", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    return Claim("Weights of a million judgments", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
 
 
 def in_pandas(table: pd.DataFrame, scheme: str) -> pd.Series:
@@ -82,10 +82,10 @@ def crowds() -> Claim:
     rows = [_regime(regime) for regime in REGIMES]
     how = (
         "`simulate rerank` at the size of paper 004 (10,540 passages, 52,700 judgments, 108 judges), means of "
-        f"{SEEDS} seeds. The paper: 51.8 % full agreement, 21 to 1,050 passages a judge. The first row is as tuned: "
-        "`noise` is the one number that was fitted, to full agreement."
+        f"{SEEDS} seeds. The paper has 51.8 % full agreement and 21 to 1,050 passages per judge. The first row shows "
+        "the default settings, in which `noise` was fitted to the full agreement."
     )
-    head = ("sizes", "full agreement", "kappa", "passages a judge", "activity ~ skill", "trust ~ skill")
+    head = ("sizes", "full agreement", "kappa", "passages per judge", "activity ~ skill", "trust ~ skill")
     return Claim("The simulated crowd", how, (*head, "majority wrong", "Dawid-Skene wrong"), rows)
 
 
