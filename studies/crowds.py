@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes
+from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments
-from adjudge.data.read import open_source, read
+from adjudge.data.read import read
 from adjudge.data.scale import number_of
 from adjudge.errors import InputError, quoted
 from adjudge.metrics.compare import truths

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes
+from adjudge.data.formats import open_source
 from adjudge.data.judgments import places
-from adjudge.data.read import open_source
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.export import task2_run

@@ -3,7 +3,17 @@
 import pytest
 
 from adjudge import errors
-from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError, quote, quoted
+from adjudge.errors import (
+    AdjudgeError,
+    AdjudgeWarning,
+    CampaignProblems,
+    InputError,
+    MissingExtra,
+    Problems,
+    UsageError,
+    quote,
+    quoted,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +51,7 @@ def test_the_tree_is_drawn_whole() -> None:
     kinds = [
         kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AdjudgeError)
     ]
-    assert len(kinds) == 4
+    assert len(kinds) == 5
     assert all(name in (errors.__doc__ or "") for name in kinds)
     assert issubclass(AdjudgeWarning, UserWarning)
 
@@ -69,3 +79,35 @@ def test_quoted_lists_names() -> None:
     assert quoted("abcdefgh") == "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
     assert quoted(range(5), most=3) == "'0', '1', '2' and 2 more"
     assert quoted([]) == "none"
+
+
+def test_no_problems_refuse_nothing() -> None:
+    """Without problems nothing is raised."""
+    Problems().refuse("here")
+
+
+def test_every_problem_has_a_line() -> None:
+    """Problems are listed with file and line, also those that were raised as errors."""
+    problems = Problems()
+    problems.add("is missing", "a.csv")
+    problems.add("is odd", "b.csv", 7)
+    with problems.catch():
+        raise InputError("is empty", "c.csv", 2)
+    with pytest.raises(InputError) as refused:
+        problems.refuse("trial")
+    assert str(refused.value) == (
+        "trial: there are 3 problems\n  a.csv: is missing\n  b.csv, line 7: is odd\n  c.csv, line 2: is empty"
+    )
+    assert refused.value.exit_code == 1
+
+
+def test_one_problem() -> None:
+    """One problem is not counted."""
+    assert str(CampaignProblems(["a: b"], "x")) == "x: there is a problem\n  a: b"
+
+
+def test_many_problems_are_cut() -> None:
+    """The first problems are shown, the rest are counted and stay on the error."""
+    error = CampaignProblems([str(n) for n in range(1060)], "x")
+    assert str(error).splitlines()[-2:] == ["  49", "  and 1,010 more"]
+    assert len(error.problems) == 1060

@@ -1,46 +1,87 @@
-"""What can go wrong, and what the command line answers.
+"""Errors, their exit codes on the command line, and the words that messages are made of.
 
 ::
 
     AdjudgeError
-    ├── InputError      the data are not what they should be: where, what, what to do    exit code 1
-    ├── UsageError      the call is not what it should be                                exit code 2
-    └── MissingExtra    an optional part is not installed: the line to type              exit code 1
+    ├── InputError            the data are wrong: says where, what, and what to do    exit code 1
+    │   └── CampaignProblems  all problems of a campaign's files at once              exit code 1
+    ├── UsageError            the call is wrong                                       exit code 2
+    └── MissingExtra          an optional package is not installed                    exit code 1
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+MOST_PROBLEMS = 50  # that a message lists; more of them usually have one cause
 
 
 class AdjudgeError(Exception):
-    """Anything adjudge refuses to do, said in a sentence a person can act on."""
+    """Anything that adjudge refuses to do; the message is a sentence that a person can act on."""
 
     exit_code = 1
 
 
 class InputError(AdjudgeError):
-    """The data are not what they should be; says where (file and row), what, and what to do."""
+    """The data are wrong: the message says where (file and row), what, and what to do."""
 
-    def __init__(self, what: str, source: str | None = None, row: int | None = None) -> None:
+    def __init__(self, problem: str, source: str | None = None, row: int | None = None) -> None:
         where = ", ".join(part for part in (source, None if row is None else f"row {row}") if part)
-        super().__init__(f"{where}: {what}" if where else what)
-        self.source, self.row = source, row
+        super().__init__(f"{where}: {problem}" if where else problem)
+        self.problem, self.source, self.row = problem, source, row
+
+
+class CampaignProblems(InputError):  # noqa: N818
+    """The files of a campaign are wrong: every problem, with its file and line."""
+
+    def __init__(self, problems: Sequence[str], where: str) -> None:
+        rest = len(problems) - MOST_PROBLEMS
+        lines = [*problems[:MOST_PROBLEMS], *([f"and {rest:,} more"] if rest > 0 else [])]
+        head = "there is a problem" if len(problems) == 1 else f"there are {len(problems):,} problems"
+        super().__init__("\n  ".join([head, *lines]), where)
+        self.problems = tuple(problems)
+
+
+class Problems:
+    """Problems of files, collected so that a person can correct all of them in one go."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def add(self, problem: str, file: str, line: int | None = None) -> None:
+        """Add a problem of a file, and of a line of it if that is known."""
+        self.messages.append(f"{file}: {problem}" if line is None else f"{file}, line {line}: {problem}")
+
+    @contextmanager
+    def catch(self) -> Iterator[None]:
+        """Add an input error that is raised inside the ``with`` block instead of passing it on."""
+        try:
+            yield
+        except InputError as error:
+            self.add(error.problem, error.source or "", error.row)
+
+    def refuse(self, where: str) -> None:
+        """Raise all problems, if there are any."""
+        if self.messages:
+            raise CampaignProblems(self.messages, where)
 
 
 class UsageError(AdjudgeError):
-    """The call itself is wrong: an unknown model, an option that does not fit."""
+    """The call is wrong: for example an unknown model, or options that exclude each other."""
 
     exit_code = 2
 
 
 class MissingExtra(AdjudgeError):  # noqa: N818
-    """An optional part is not installed; the message is the line to type."""
+    """An optional package is not installed; the message says how to install it."""
 
     def __init__(self, package: str, need: str) -> None:
         super().__init__(f"{need} needs {package}, which is not installed: pip install {package}")
 
 
 class AdjudgeWarning(UserWarning):
-    """Something the user should know, and nothing that stops the work."""
+    """Something that the user should know but that does not stop the work."""
 
 
 def quote(name: object, most: int = 60) -> str:

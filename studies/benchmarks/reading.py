@@ -27,7 +27,7 @@ print(json.dumps(time.perf_counter() - began))
 READ = """
 import json, sys, time
 import polars as pl
-from adjudge.judgments.read import read
+from adjudge.data.read import read
 read(pl.DataFrame({"item": ["a", "b", "a"], "judge": ["x", "y", "y"], "label": ["0", "1", "0"]}))  # compiled
 began = time.perf_counter()
 judgments = read(sys.argv[1])

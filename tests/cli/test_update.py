@@ -97,7 +97,7 @@ def test_gold_is_told(run, fitted, tmp_path):
     ("table", "code", "said"),
     [
         ("item,judge,label\nn1,x,maybe\n", 1, "row 2: label 'maybe' is not one of 'no', 'yes' (a fit keeps its scale"),
-        ("item,judge,label\n", 1, "new.csv: the file holds a header and no rows"),
+        ("item,judge,label\n", 1, "new.csv: the file has a header but no rows"),
         ("item,judge\nn1,x\n", 1, "label"),
     ],
 )

@@ -48,13 +48,13 @@ def test_optional_roles_may_be_missing() -> None:
 
 def test_a_missing_role_lists_columns_and_usual_names() -> None:
     """A role without a column says what there is and what is looked for."""
-    assert refusal(("item", "judge", "grade")) == (
-        "labels.csv: no column for the label (columns: 'item', 'judge', 'grade'); "
-        "usual names are label, rating, answer, vote, or name it with --label"
+    assert refusal(("item", "judge", "score")) == (
+        "labels.csv: no column for the label (columns: 'item', 'judge', 'score'); "
+        "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with --label"
     )
     assert refusal(()) == (
         "labels.csv: no column for the item (columns: none); "
-        "usual names are item, task, doc, document, question, unit, or name it with --item"
+        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item"
     )
 
 

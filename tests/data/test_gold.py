@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adjudge.data.gold import gold_source, gold_table, read_gold
+from adjudge.data.gold import ADVICE, gold_source, gold_table, read_gold
 from adjudge.data.judgments import places
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
@@ -118,7 +118,7 @@ def test_gold_of_other_items() -> None:
 def test_a_truth_outside_the_scale() -> None:
     """A truth that is not on the judges' scale is refused."""
     assert refusal(table(("a", "-1"), ("b", "no"), ("c", "maybe"), label="gold")) == (
-        "table, row 2: label 'maybe' is not one of 'no', 'yes' (give --labels to extend the scale)"
+        "table, row 2: label 'maybe' is not one of 'no', 'yes'" + ADVICE
     )
 
 
@@ -142,12 +142,12 @@ def test_gold_contradicts_itself(tmp_path: Path) -> None:
     [
         ({}, "table: holds no rows"),
         (table(("a", None), ("b", "no")), "table, row 0: the label (column 'label') is empty"),
-        (table(("a", "-1"), label="gold"), "table: every truth is -1, which stands for not known"),
-        (table(("a", "-1")), "table, row 0: label '-1' is not one of 'no', 'yes' (give --labels to extend the scale)"),
+        (table(("a", "-1"), label="gold"), "table: every truth is -1, which means unknown"),
+        (table(("a", "-1")), "table, row 0: label '-1' is not one of 'no', 'yes'" + ADVICE),
         (
             table(("a", "no"), label="truth"),
             "table: no column for the label (columns: 'item', 'truth'); "
-            "usual names are label, rating, answer, vote, or name it with --label",
+            "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with --label",
         ),
         (pl.Series(["no"]), "Series is not a table: give a path, or a pandas, polars or pyarrow frame"),
     ],
@@ -188,3 +188,62 @@ def test_gold_by_topic_and_item() -> None:
         judgments = read(pl.DataFrame(frame))
     gold = pl.DataFrame({"topic": [8, 7], "doc": ["d", "e"], "label": ["1", "0"]})
     assert read_gold(gold, judgments)[1].tolist() == [-1, 1, 0]
+
+
+PAIRS = read(
+    pl.DataFrame(
+        {
+            "topic": ["oak", "oak", "elm", "elm"],
+            "document": ["d1", "d2", "d3", "d3"],
+            "judge": ["x", "y", "x", "y"],
+            "label": ["1", "0", "1", "0"],
+        }
+    )
+)
+
+
+def pairs(*rows: tuple[Any, ...], label: str = "label") -> pl.DataFrame:
+    """Return gold with topics."""
+    return pl.DataFrame(rows, schema=["topic", "document", label], orient="row")
+
+
+def test_gold_of_another_topic_is_not_matched() -> None:
+    """A document that was judged for one topic has no gold from another topic."""
+    with pytest.warns(AdjudgeWarning, match="nobody judged gold item 'elm_d1'"):
+        judgments, truths = read_gold(pairs(("oak", "d1", "1"), ("elm", "d1", "0"), ("elm", "d3", "1")), PAIRS)
+    assert judgments.items.to_list() == ["d1", "d2", "d3", "elm_d1"]
+    assert truths.tolist() == [1, -1, 1, 0]
+
+
+def test_gold_with_other_names_of_topics() -> None:
+    """If no pair of topic and document was judged, documents alone are matched."""
+    assert read_gold(pairs(("1", "d1", "1"), ("2", "d3", "0")), PAIRS)[1].tolist() == [1, -1, 0]
+
+
+def test_gold_of_judgments_without_topics() -> None:
+    """Items that are called topic_document are found by topic and document."""
+    named = {"item": ["oak_d1", "elm_d1"], "judge": ["x", "y"], "label": ["0", "1"]}
+    judgments, truths = read_gold(pairs(("oak", "d1", "0"), ("elm", "d1", "1")), read(pl.DataFrame(named)))
+    assert truths.tolist() == [0, 1]
+    assert len(judgments.items) == 2
+
+
+def test_grades_are_read_as_labels() -> None:
+    """The studio's grades 1 and 2 are label 1 of judgments with labels 0 and 1; the warning says so."""
+    with pytest.warns(AdjudgeWarning) as caught:
+        truths = read_gold(pairs(("oak", "d1", 2), ("oak", "d2", 0), ("elm", "d3", 1), label="grade"), PAIRS)[1]
+    assert truths.tolist() == [1, 0, 1]
+    assert [str(warning.message) for warning in caught] == [
+        "table: grades 1 and 2 are read as label '1', grade 0 as '0' (the labels are '0', '1')"
+    ]
+
+
+def test_grades_that_are_no_labels() -> None:
+    """Grades are not guessed: other scales need gold with their labels."""
+    gold = pairs(("oak", "d1", 3), ("elm", "d3", 0), label="grade")
+    with pytest.raises(AdjudgeError) as caught:
+        read_gold(gold, PAIRS)
+    assert str(caught.value) == f"table, row 0: label '3' is not one of '0', '1'{ADVICE}"
+    assert refusal(pl.DataFrame({"item": ["a"], "grade": [2]})) == (
+        f"table, row 0: label '2' is not one of 'no', 'yes'{ADVICE}"
+    )

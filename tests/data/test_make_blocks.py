@@ -183,7 +183,7 @@ def test_repeats_are_dropped_as_in_memory(tmp_path, how):
         ("item,judge,label\na,b,1\na,,1\n", r"t.csv, row 3: the judge \(column 'judge'\) is empty"),
         ("item,judge,label\na,b,1\n\n\na,c,maybe\n", r"t.csv, row 5: label 'maybe' is not one of '0', '1'"),
         ("item,judge\na,b\n", "no column for the label"),
-        ("item,judge,label\n", "a header and no rows"),
+        ("item,judge,label\n", "a header but no rows"),
         ("", "is empty"),
         ('item,judge,label\na,b,"1\n', "quotation mark is opened and not closed"),
     ],

@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from adjudge.data.formats import open_source
 from adjudge.data.rankings import NUMBERING, WORDS, Rankings, holds_pairs, read_pairs, read_rankings
-from adjudge.data.read import open_source
 from adjudge.errors import AdjudgeWarning, InputError
 
 HEAD = "topic,item,judge,rank\n"
@@ -135,7 +135,7 @@ def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
         (
             "judge,rank\nx,1\n",
             "r.csv: no column for the item (columns: 'judge', 'rank'); "
-            "usual names are item, task, doc, document, question, unit, or name it with --item",
+            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
         ),
     ],
 )

@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.data import read as room
-from adjudge.data import source as sources
+from adjudge.data import files
+from adjudge.data.formats import READERS, open_source
 from adjudge.data.judgments import Judgments, judgment_table
-from adjudge.data.read import READERS, open_source, read
+from adjudge.data.read import read
 from adjudge.data.write import table_text
 from adjudge.errors import AdjudgeError, AdjudgeWarning
 
@@ -30,10 +30,10 @@ CSV = "item,judge,label\na,x,no\nb,y,yes\n"
 ROWS = [("a", "x", "no"), ("b", "y", "yes")]
 JSON = '{"item": "a", "judge": "x", "label": "no"}\n{"item": "b", "judge": "y", "label": "yes"}\n'
 TABLE = pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row")
-WIDE = "4 values where the header names 3 columns; a value that holds ',' needs quotation marks"
-NO_NAME = "is not JSON (Expecting property name enclosed in double quotes); give one object a line"
-QUOTES = "values are quoted whole, and quotation marks in them are doubled"
-DAMAGED = "the Parquet file is damaged, or cut off while it was written or copied"
+WIDE = "4 values, expected 3 as in the header; a value that contains ',' needs quotation marks"
+NO_NAME = "is not JSON (Expecting property name enclosed in double quotes); give one object per line"
+QUOTES = "put the whole value in quotation marks, and double those inside it"
+DAMAGED = "the Parquet file is damaged, or was cut off while it was written or copied"
 
 Write = Callable[..., str]
 
@@ -107,6 +107,20 @@ def refusal(data: Any, **options: Any) -> str:
 def test_formats(write: Write, name: str, content: str | bytes) -> None:
     """The same judgments are read from every format, told by the content or the file's name."""
     assert rows_of(read(write(content, name))) == ROWS
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "windows-1252"])
+@pytest.mark.parametrize(("name", "content"), [("labels.csv", CSV), ("labels.jsonl", JSON)])
+@pytest.mark.filterwarnings("ignore::adjudge.errors.AdjudgeWarning")
+def test_encodings(write: Write, encoding: str, name: str, content: str) -> None:
+    """The same judgments are read from every encoding, which the judgments remember."""
+    judgments = read(
+        write(content.replace("yes", "oui, très").replace(",oui, très", ",oui très").encode(encoding), name)
+    )
+    assert judgments.scale.labels[0] == "no"
+    assert "très" in judgments.scale.names[1]
+    assert judgments.origin is not None
+    assert judgments.origin.encoding == encoding.removesuffix("-le")
 
 
 @pytest.mark.parametrize("suffix", PACK)
@@ -196,7 +210,7 @@ def test_judgments_are_read_already() -> None:
     assert read(judgments) is judgments
     with pytest.warns(AdjudgeWarning):
         assert len(read(judgments, repeats="drop")) == 1
-    late = "these judgments are read already: give columns, labels and format where they are read"
+    late = "these judgments are read already: give columns, labels and format when they are read"
     for options in ({"item": "task"}, {"labels": np.array([0, 1])}, {"ordinal": True}, {"format": "csv"}):
         assert refusal(judgments, **options) == late
 
@@ -207,8 +221,8 @@ def test_judgments_are_read_already() -> None:
         ("", "labels.csv: the file is empty"),
         ("\n \r\n", "labels.csv: the file is empty"),
         ("\ufeff", "labels.csv: the file is empty"),
-        ("item,judge,label", "labels.csv: the file holds a header and no rows"),
-        ("item,judge,label\n\n,,\n", "labels.csv: the file holds a header and no rows"),
+        ("item,judge,label", "labels.csv: the file has a header but no rows"),
+        ("item,judge,label\n\n,,\n", "labels.csv: the file has a header but no rows"),
         (CSV + "c,z,\n", "labels.csv, row 4: the label (column 'label') is empty"),
         (CSV + 'c,"",no\n', "labels.csv, row 4: the judge (column 'judge') is empty"),
         (CSV + "c,z\n", "labels.csv, row 4: the label (column 'label') is empty"),
@@ -221,23 +235,20 @@ def test_judgments_are_read_already() -> None:
         ("\n" + CSV + '"c\nd",z,"no"\n"c",z,no,1\n', f"labels.csv, row 7: {WIDE}"),
         (CSV + '"c,z,no\nd,z,no\n', f"labels.csv, row 4: a quotation mark is opened and not closed: {QUOTES}"),
         (CSV + 'c,"z,no\n', f"labels.csv, row 4: a quotation mark is opened and not closed: {QUOTES}"),
-        (CSV + '"c,z,no\n' * 60_000, f"labels.csv, row 4: a quotation mark stands inside a value: {QUOTES}"),
+        (CSV + '"c,z,no\n' * 60_000, f"labels.csv, row 4: there is a quotation mark inside a value: {QUOTES}"),
         (CSV + '"c' + ",z,no\n" * 60_000, f"labels.csv, row 4: a quotation mark is opened and not closed: {QUOTES}"),
-        (CSV + '5" disk,z,no\n', f"labels.csv, row 4: a quotation mark stands inside a value: {QUOTES}"),
+        (CSV + '5" disk,z,no\n', f"labels.csv, row 4: there is a quotation mark inside a value: {QUOTES}"),
         (
             CSV + '"5"" disk",z,no\n5" disk,z,no\n',
-            f"labels.csv, row 5: a quotation mark stands inside a value: {QUOTES}",
+            f"labels.csv, row 5: there is a quotation mark inside a value: {QUOTES}",
         ),
-        (CSV + '"c"d,z,no\n', f"labels.csv, row 4: a quotation mark stands inside a value: {QUOTES}"),
+        (CSV + '"c"d,z,no\n', f"labels.csv, row 4: there is a quotation mark inside a value: {QUOTES}"),
         ("item,judge,label,label\na,x,no,1\n", "labels.csv, row 1: two columns are called 'label': rename one"),
         ("item,judge,label, label\na,x,no,1\n", "labels.csv, row 1: two columns are called 'label': rename one"),
         ("\nitem,note,judge,label,note\na,,x,no,1\n", "labels.csv, row 2: two columns are called 'note': rename one"),
-        (CSV.encode() + b"c,z,n\xf6\n", "labels.csv, row 4: byte 0xf6 is not UTF-8 text; save the file as UTF-8"),
-        (b"item,judge,l\xe4bel\n", "labels.csv, row 1: byte 0xe4 is not UTF-8 text; save the file as UTF-8"),
-        (CSV.encode("utf-16"), "labels.csv, row 1: byte 0xff is not UTF-8 text; save the file as UTF-8"),
         (
-            b"item,judge,label,note\na,x,no,\xff\n",
-            "labels.csv, row 2: byte 0xff is not UTF-8 text; save the file as UTF-8",
+            CSV.encode() + b"c,z,n\x81\n",
+            "labels.csv, row 4: byte 0x81 is neither UTF-8 nor windows-1252 text; save the file as UTF-8",
         ),
         (
             b"PK\x03\x04" + CSV.encode(),
@@ -272,16 +283,22 @@ def test_a_label_outside_the_scale(write: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (JSON + '{"item": "c"\n', "labels.jsonl, row 3: is not JSON (Expecting ',' delimiter); give one object a line"),
+        (
+            JSON + '{"item": "c"\n',
+            "labels.jsonl, row 3: is not JSON (Expecting ',' delimiter); give one object per line",
+        ),
         (
             JSON + '\n\n{"item": "c", "judge": null, "label": "no"}\n',
             "labels.jsonl, row 5: the judge (column 'judge') is empty",
         ),
         (JSON + '{"item": "c", "judge": "z"}\n', "labels.jsonl, row 3: the label (column 'label') is empty"),
-        (JSON + "[1, 2]\n", "labels.jsonl, row 3: is JSON but not an object with named values; give one object a line"),
+        (
+            JSON + "[1, 2]\n",
+            "labels.jsonl, row 3: is JSON but not an object with named values; give one object per line",
+        ),
         (
             f"[{JSON.splitlines()[0]}]",
-            "labels.jsonl, row 1: is JSON but not an object with named values; give one object a line",
+            "labels.jsonl, row 1: is JSON but not an object with named values; give one object per line",
         ),
         (
             "{\n" + JSON.splitlines()[0][1:],
@@ -289,7 +306,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         ),
         (
             JSON + '{"item": "c", "judge": "z", "label": NaN}\n',
-            "labels.jsonl, row 3: is not JSON (NaN is not a JSON value); give one object a line",
+            "labels.jsonl, row 3: is not JSON (NaN is not a JSON value); give one object per line",
         ),
         (
             JSON + '{"item": "c", "judge": "z", "label": ["no"]}\n',
@@ -304,8 +321,8 @@ def test_a_label_outside_the_scale(write: Write) -> None:
             "labels.jsonl: column 'label' holds lists, records or objects, not one label a row",
         ),
         (
-            JSON.encode() + b'{"item": "\xff"}\n',
-            "labels.jsonl, row 3: byte 0xff is not UTF-8 text; save the file as UTF-8",
+            JSON.encode() + b'{"item": "\x81"}\n',
+            "labels.jsonl, row 3: byte 0x81 is neither UTF-8 nor windows-1252 text; save the file as UTF-8",
         ),
         (
             JSON + '{"item": "a\u2028b",\n',
@@ -314,7 +331,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         (
             "{}\n",
             "labels.jsonl: no column for the item (columns: none); "
-            "usual names are item, task, doc, document, question, unit, or name it with --item",
+            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
         ),
     ],
 )
@@ -400,7 +417,7 @@ def test_nothing_compressed(write: Write, suffix: str) -> None:
 def test_zstandard_of_other_things_than_text(write: Write) -> None:
     """What is not text is not unpacked from Zstandard, and the message says by what it is."""
     path = write(zstd(GOOD), "labels.parquet.zst")
-    assert refusal(path) == "labels.parquet.zst: holds something other than text: unpack it first (zstd -d)"
+    assert refusal(path) == "labels.parquet.zst: contains something other than text: decompress it first (zstd -d)"
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -420,7 +437,7 @@ def test_a_file_without_permission(write: Write, monkeypatch: pytest.MonkeyPatch
         raise PermissionError(13, "Permission denied")
 
     path = write(CSV, name)
-    monkeypatch.setattr(sources, "open", forbidden, raising=False)  # root may read anything
+    monkeypatch.setattr(files, "open", forbidden, raising=False)  # root may read anything
     assert refusal(path) == f"{name}: cannot be read: Permission denied"
 
 
@@ -489,12 +506,6 @@ def test_round_trip_of_types(tmp_path_factory: pytest.TempPathFactory, kind: str
     path = tmp_path_factory.mktemp("trip") / f"labels.{kind}"
     path.write_bytes(table_text(table, kind))
     assert sorted(rows_of(read(path))) == sorted(table.rows())
-
-
-def test_the_room_knows_every_compression() -> None:
-    """Every kind of compression has a suffix and an unpacker."""
-    assert set(PACK) == room.PACKED
-    assert len(room.UNPACK) == len(PACK)
 
 
 def test_quotation_marks_in_a_header(tmp_path: Path) -> None:

@@ -1,11 +1,7 @@
 """Frames of every library, lines of text and bytes, in one shape."""
 
-import builtins
 import datetime
-import io
-import sys
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adjudge.data.source import Source, bytes_of, display_name, from_frame, of_lines, text_of
+from adjudge.data.source import Source, from_frame, from_lines
 from adjudge.errors import InputError
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -138,7 +134,7 @@ def test_what_is_no_table(thing: object) -> None:
 )
 def test_two_columns_of_one_name(frame: Any) -> None:
     """A frame with two columns of one name is refused."""
-    assert refusal(from_frame, frame) == "table: two columns are called the same: rename one"
+    assert refusal(from_frame, frame) == "table: two columns have the same name: rename one"
 
 
 def test_values_that_are_no_text() -> None:
@@ -157,7 +153,7 @@ def test_wrong_says_where() -> None:
 def test_lines_without_values_are_passed_over() -> None:
     """Blank lines are no rows, and rows after them keep their numbers."""
     frame = pl.DataFrame({"item": [None, "a", None, "b", None], "label": [None, "1", None, None, "2"]})
-    source = of_lines("labels.csv", frame, 2)
+    source = from_lines("labels.csv", frame, 2)
     assert source.column("item").to_list() == ["a", "b", None]
     assert [source.row(position) for position in range(3)] == [3, 5, 6]
     assert source.text
@@ -166,48 +162,11 @@ def test_lines_without_values_are_passed_over() -> None:
 def test_line_breaks_within_values_are_lines() -> None:
     """A row's number is that of the line where it begins."""
     frame = pl.DataFrame({"item": ["a\nb", "c", "d\n\n"], "label": ["1", "x\ny", "2"]})
-    source = of_lines("labels.csv", frame, 2)
+    source = from_lines("labels.csv", frame, 2)
     assert [source.row(position) for position in range(3)] == [2, 4, 6]
 
 
 def test_lines_without_any_value() -> None:
     """A file of blank lines below its header holds no rows."""
     frame = pl.DataFrame({"item": [None], "label": [None]}, schema_overrides={"item": pl.String, "label": pl.String})
-    assert refusal(of_lines, "labels.csv", frame, 2) == "labels.csv: the file holds a header and no rows"
-
-
-def test_bytes_of_a_file(tmp_path: Path) -> None:
-    """A file gives all its bytes, or the first ones."""
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"item,label")
-    assert bytes_of(path) == b"item,label"
-    assert bytes_of(str(path), 4) == b"item"
-
-
-def test_bytes_of_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dash is standard input, which has a name for people."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"item")))
-    assert bytes_of("-") == b"item"
-    assert (display_name("-"), display_name("a.csv")) == ("standard input", "a.csv")
-
-
-def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No such file, a folder, an impossible name and a lack of permission are each said."""
-    missing, secret = tmp_path / "missing.csv", tmp_path / "secret.csv"
-    assert refusal(bytes_of, missing) == f"{missing}: there is no such file"
-    assert refusal(bytes_of, tmp_path) == f"{tmp_path}: is a folder, not a file"
-    assert refusal(bytes_of, "a\0b") == "a\0b: there is no such file"
-
-    def forbidden(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(builtins, "open", forbidden)  # root may read anything
-    assert refusal(bytes_of, secret) == f"{secret}: cannot be read: Permission denied"
-
-
-def test_text_of_bytes() -> None:
-    """Bytes are UTF-8 text, or refused with the first byte that is not and its row."""
-    assert text_of("é\n日".encode(), "a.csv") == "é\n日"
-    assert refusal(text_of, b"item\na\n\xe9t\xe9\n", "a.csv") == (
-        "a.csv, row 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8"
-    )
+    assert refusal(from_lines, "labels.csv", frame, 2) == "labels.csv: the file has a header but no rows"

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adjudge.data.files import Content
+from adjudge.data.formats import open_source
 from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments, judgment_table
-from adjudge.data.read import open_source, read
+from adjudge.data.read import read
 from adjudge.data.trec import (
     document_of,
     qrels_source,
@@ -93,7 +95,7 @@ def test_task2_judgments_without_gold_or_header(tmp_path: Path) -> None:
     source = open_source(path, "trec-task2")
     assert source.columns == ("item", "topic", "judge", "label", "gold", "hit")
     assert source.column("gold").to_list() == ["-1"] * 4
-    assert [source.row(0), task2_source(HEADER.encode() + path.read_bytes(), "x").row(0)] == [1, 2]
+    assert [source.row(0), task2_source(Content("x", HEADER.encode() + path.read_bytes())).row(0)] == [1, 2]
     assert rows_of(read(path, format="trec-task2")) == rows_of(JUDGMENTS)
 
 
@@ -131,7 +133,7 @@ def test_task1_run_is_written_and_read(tmp_path: Path) -> None:
 
 def test_all_fields_of_a_task1_run_are_carried_along() -> None:
     """Eleven fields go out as they came in."""
-    source = task1_source(USED.encode(), "run")
+    source = task1_source(Content("run", USED.encode()))
     team, judge, topic = (source.column(name)[0] for name in ("team", "judge", "topic"))
     rest = [source.column(name)[0] for name in ("field8", "field9", "field10")]
     rank, probability = source.column("rank")[0], source.column("probability")[0]
@@ -142,13 +144,15 @@ def test_all_fields_of_a_task1_run_are_carried_along() -> None:
 @pytest.mark.parametrize(("said", "label"), [("0", "0"), ("1", "1"), (".499", "0"), ("0.5", "1"), ("1e-3", "0")])
 def test_a_class_label_is_a_probability(said: str, label: str) -> None:
     """A probability of one half or more is relevant."""
-    assert task2_run_source(f"20 a 1 {said}\n".encode(), "run").column("label").to_list() == [label]
+    assert task2_run_source(Content("run", f"20 a 1 {said}\n".encode())).column("label").to_list() == [label]
 
 
 def test_labels_that_are_not_usable_are_passed_over() -> None:
     """Rejected, automated and training labels are left out, and so is what says nothing; rows keep their numbers."""
     lines = [USED.replace("\t0\n", f"\t{kind}\n") for kind in "123"]
-    source = task1_source("".join([*lines, USED.replace("0.5", "na"), USED.replace("0.5", "NA"), USED]).encode(), "run")
+    source = task1_source(
+        Content("run", "".join([*lines, USED.replace("0.5", "na"), USED.replace("0.5", "NA"), USED]).encode())
+    )
     assert source.column("label").to_list() == ["1"]
     assert source.row(0) == 6
 
@@ -157,9 +161,8 @@ def test_labels_that_are_not_usable_are_passed_over() -> None:
     ("reader", "content", "message"),
     [
         (qrels_source, b"20 0 a 1\n\n20 0 a\n", "f, row 3: 3 fields, expected 4: topic, iteration, document, label"),
-        (qrels_source, b"20 0 a 1\n20 0 \xff 1\n", "f, row 2: byte 0xff is not UTF-8 text; save the file as UTF-8"),
         (task2_source, b"20 a 1 0.5\n", "f, row 1: 4 fields, expected 6: topic, hit, judge, document, gold, label"),
-        (task2_source, HEADER.encode(), "f: the file holds no usable rows"),
+        (task2_source, HEADER.encode(), "f: the file has no usable rows"),
         (task2_run_source, b"20 a 1 yes\n", "f, row 1: class label 'yes' is not a probability from 0 to 1, nor na"),
         (task2_run_source, b"20 a 1 nan\n", "f, row 1: class label 'nan' is not a probability from 0 to 1, nor na"),
         (
@@ -167,9 +170,9 @@ def test_labels_that_are_not_usable_are_passed_over() -> None:
             b"20 a 1 1\n20 b 2 1.5\n",
             "f, row 2: class label '1.5' is not a probability from 0 to 1, nor na",
         ),
-        (task2_run_source, b"20 a 1 na\n", "f: the file holds no usable rows"),
-        (task1_source, USED.replace("\t0\n", "\t1\n").encode(), "f: the file holds no usable rows"),
-        (task1_source, b"\n", "f: the file holds no usable rows"),
+        (task2_run_source, b"20 a 1 na\n", "f: the file has no usable rows"),
+        (task1_source, USED.replace("\t0\n", "\t1\n").encode(), "f: the file has no usable rows"),
+        (task1_source, b"\n", "f: the file has no usable rows"),
         (
             task1_source,
             b"team x\n",
@@ -180,7 +183,7 @@ def test_labels_that_are_not_usable_are_passed_over() -> None:
 )
 def test_broken_files(reader: Any, content: bytes, message: str) -> None:
     """What is wrong in a TREC file is said in one line, with its row."""
-    assert refusal(reader, content, "f") == message
+    assert refusal(reader, Content("f", content)) == message
 
 
 def test_what_cannot_be_written() -> None:
@@ -231,7 +234,7 @@ def test_the_tracks_own_data(shared: Any) -> None:
     """The judgments of the 2011 track come back from a task 2 file as they went."""
     judgments = read(shared("data/trec2011_task2_mini/labels.csv"))
     text = task2_text(judgments)
-    source = task2_source(text.encode(), "task2")
+    source = task2_source(Content("task2", text.encode()))
     assert source.column("item").to_list() == judgments.items.gather(judgments.item()).to_list()
     assert source.column("judge").to_list() == judgments.judges.gather(judgments.judge).to_list()
     assert source.column("label").to_list() == [judgments.scale.labels[k] for k in judgments.label]

@@ -5,7 +5,7 @@ import gzip
 import polars as pl
 import pytest
 
-from adjudge.errors import InputError
+from adjudge.errors import AdjudgeWarning, InputError
 from adjudge.learn.passages import read_passages, read_queries
 
 TEXTS = {"d1": "one lamb", "d2": "two, with a comma"}
@@ -139,8 +139,10 @@ def test_a_text_that_is_missing_is_empty(tmp_path):
         ),
         (LINES + b'{"id": "d\\u00a03", "text": "a"}\n', r"p.jsonl, row 3: passage .* has blanks in its name"),
         (LINES + b'{"id": "d3", "text": "a\x00b"}\n', r"p.jsonl, row 3: is not JSON \(Invalid control character"),
-        (LINES + '{"id": "d3", "text": "é"}\n'.encode("latin1"), r"p.jsonl, row 3: byte 0xe9 is not UTF-8 text"),
-        (LINES.decode().encode("utf16"), r"p.jsonl, row 1: byte 0xff is not UTF-8 text"),
+        (
+            LINES + b'{"id": "d3", "text": "\x81"}\n',
+            r"p.jsonl, row 3: byte 0x81 is neither UTF-8 nor windows-1252 text",
+        ),
         (gzip.compress(LINES, mtime=0)[:-9], r"p.jsonl: the compressed file is damaged or cut off"),
     ],
 )
@@ -197,3 +199,12 @@ def test_columns_that_are_not_there():
         read_passages(pl.DataFrame({"id": ["a"], "text": ["b"]}), "z")
     with pytest.raises(InputError, match="queries: there are no queries"):
         read_queries({})
+
+
+def test_passages_in_other_encodings(tmp_path):
+    """UTF-16, and windows-1252 with a warning."""
+    (tmp_path / "p.jsonl").write_bytes(LINES.decode().encode("utf16"))
+    assert read_passages(tmp_path / "p.jsonl") == {"d1": "one", "d2": "two"}
+    (tmp_path / "p.tsv").write_bytes("id\ttext\nd1\tété\n".encode("cp1252"))
+    with pytest.warns(AdjudgeWarning, match="is read as windows-1252"):
+        assert read_passages(tmp_path / "p.tsv") == {"d1": "été"}

@@ -197,7 +197,7 @@ def test_gold_of_other_items_is_refused(tmp_path: Path) -> None:
 
 def test_gold_without_any_known_truth_is_refused() -> None:
     """A table of nothing but -1 knows no truth."""
-    with pytest.raises(InputError, match=r"^gold: every truth is -1, which stands for not known$"):
+    with pytest.raises(InputError, match=r"^gold: every truth is -1, which means unknown$"):
         scores({"a": 1, "b": 0}, pl.DataFrame({"item": ["a", "b"], "gold": [-1, -1]}))
 
 

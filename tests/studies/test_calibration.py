@@ -156,9 +156,9 @@ def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, m
     (tmp_path / "b" / "gold.csv").write_text("item,label\n")
     found = study(Asked(str(tmp_path)))
     assert found.sets == ["a"]
-    said = f"left out: b: {tmp_path}/b/gold.csv: the file holds a header and no rows"
+    said = f"left out: b: {tmp_path}/b/gold.csv: the file has a header but no rows"
     assert said in found.warnings()
-    with pytest.raises(InputError, match="holds a header and no rows"):
+    with pytest.raises(InputError, match="has a header but no rows"):
         study(Asked(str(tmp_path), ["b"]))
     shutil.rmtree(tmp_path / "a")
     with pytest.raises(UsageError, match="there is no set to study: name some with --sets"):

@@ -109,7 +109,7 @@ def test_sets_that_cannot_be_measured(tmp_path):
         read_set(tmp_path, "n")
     (tmp_path / "n" / "labels.csv").write_text("item,judge,label\ni1,a,0\ni1,b,1\n")
     (tmp_path / "n" / "gold.csv").write_text("item,label\n")
-    with pytest.raises(InputError, match="holds a header and no rows"):
+    with pytest.raises(InputError, match="has a header but no rows"):
         read_set(tmp_path, "n")
 
 

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
+import adjudge
+from adjudge.data.gold import read_gold
 from adjudge.errors import InputError, UsageError
+from adjudge.metrics.answers import matched
 from adjudge.studio.campaign.campaign import FILES
 from adjudge.studio.demo import (
     CROWD,
@@ -23,6 +26,8 @@ from adjudge.studio.demo import (
     make_demo,
     simulate_demo,
 )
+from adjudge.studio.desk.exports import EXPORTS, Wanted, export
+from adjudge.studio.desk.transfer import fresh_belief
 from adjudge.studio.gates.designer import design
 from adjudge.studio.gates.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
@@ -112,6 +117,32 @@ def test_the_demo_is_alive(tmp_path):
         assert connection.scalar(select(func.min(s.judgments.c.at))) < connection.scalar(
             select(func.max(s.judgments.c.at))
         )
+
+
+@pytest.mark.filterwarnings("ignore::adjudge.errors.AdjudgeWarning")
+def test_what_the_studio_writes_is_read(tmp_path):
+    """A fit reads the exported judgments with the campaign's gold, and gold may be any export of labels."""
+    campaign = make_demo(tmp_path / "demo")
+    simulate_demo(tmp_path / "demo", seed=3)
+    with reading_campaign(tmp_path / "demo") as (loaded, connection):
+        wanted = Wanted(tmp_path / "demo", belief=fresh_belief(connection, loaded))
+        for what in ("judgments", "qrels", "uncertainty", "task1", "task2"):
+            with open(tmp_path / EXPORTS[what].file, "wb") as out:
+                export(connection, what, wanted, out)
+    gold = campaign.folder / "gold.csv"
+    fit = adjudge.fit(tmp_path / "judgments.csv", gold=gold)
+    truth = {f"{topic}_{document}": int(known.grade > 0) for (topic, document), known in campaign.gold.items()}
+    labels = dict(zip(fit.items.to_list(), fit.gold.tolist(), strict=True))
+    assert {item: labels[item] for item in truth} == truth
+    assert Counter(fit.gold.tolist())[-1] == len(fit.items) - len(truth)
+    judgments = adjudge.read(tmp_path / "judgments.csv")
+    for what in ("qrels", "uncertainty", "task2"):
+        assert (read_gold(tmp_path / EXPORTS[what].file, judgments)[1] >= 0).all(), what
+    assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
+    scored = matched(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
+    assert scored.answers.scale.names == ("0", "1")
+    assert scored.missing == len(set(truth) - set(judgments.items))
+    assert len(matched(fit, gold, {"item": None, "label": None}).truth) == len(truth)
 
 
 def test_the_same_seed_is_the_same_work(tmp_path):

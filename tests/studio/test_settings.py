@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from adjudge.studio.campaign.lines import Problems
+from adjudge.errors import Problems
 from adjudge.studio.settings import (
     MODELS,
     SETTINGS,
@@ -25,7 +25,7 @@ from adjudge.studio.settings import (
 def read(text):
     """Return the settings of a text, and the problems in it."""
     problems = Problems()
-    return read_settings(text, problems), problems.found
+    return read_settings(text, problems), problems.messages
 
 
 def test_the_defaults_are_the_papers():

@@ -247,7 +247,7 @@ def _show(asked: Asked, sections: Mapping[str, Section], rows: int) -> None:
 def _pointed(error: UnreadableTimeError, table: str | None, reading: o.Reading) -> UnreadableTimeError:
     """Return the error with the row of the table, where there is one that can be read again."""
     from adjudge.data.columns import find_columns
-    from adjudge.data.read import open_source
+    from adjudge.data.formats import open_source
     from adjudge.diagnostics.times import UnreadableTimeError
 
     if table is None or table == "-":

@@ -99,7 +99,7 @@ def update(
 def _fitted(folder: str, fit: Fit, table: str | None, reading: o.Reading) -> Judgments | None:
     """Return the judgments of a fit, None where it has them in its codes or nobody knows them."""
     from adjudge.cli.output import JUDGMENTS, kept_judgments
-    from adjudge.data.read import open_source
+    from adjudge.data.formats import open_source
 
     if table is not None:
         return reading.read(table, labels=fit.scale.labels, ordinal=fit.scale.ordinal)

@@ -29,7 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.gold import by_topic, gold_source, gold_table
+from adjudge.data.gold import as_judged, gold_source, gold_table
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.scale import Scale
 from adjudge.data.write import table_text, write_file
@@ -366,11 +366,10 @@ def with_gold(
     """
     source = gold_source(gold, format)
     item, label = (column if column in source.columns else None for column in (item, label))
+    judged = ((blocks.names(number), blocks.topic(number)) for number in range(len(blocks.parts)))
+    source, item = as_judged(source, item, judged, blocks.topics)
     items, truths = gold_table(source, blocks.scale, item=item, label=label)
     folder = _shelved(blocks, items.names, truths)
-    if folder is None and blocks.topics is not None and "topic" in source.columns:
-        items, truths = gold_table(by_topic(source, item), blocks.scale, item="item", label=label)
-        folder = _shelved(blocks, items.names, truths)
     many = len(items.names)
     if folder is None:
         such = f"judged items are such as {blocks.names(0)[0]!r}"

@@ -1,7 +1,10 @@
-"""Which column plays which role: found by its usual name, or named by the user."""
+"""Which column plays which role: found by its usual name, or named by the user.
+
+A name counts in any case and with or without a trailing "id": ``worker``, ``Worker ID`` and ``workerId`` are the same.
+"""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 
@@ -13,17 +16,33 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "weight": ("weight",),
     "time": ("time", "timestamp"),
 }
+ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column has a usual one
+    "item": ("docno", "passage"),
+    "label": ("grade", "relevance", "rel"),
+    "topic": ("qid",),
+}
 NEEDED = ("item", "judge", "label")
+
+# Names in tables of pairs of a topic and a document, the most likely first.
+TOPIC = ("topic", "topic_id", "qid", "query_id", "query", "question")
+DOCUMENT = ("document", "doc", "docno", "doc_id", "docid", "passage", "item", "id")
+GRADE = ("grade", "label", "relevance", "gold", "rel", "rating")
+
+# The judgments that the studio exports. An empty label there means that the judge could not tell.
+EXPORT = ("topic", "document", "judge", "label", "rank", "seconds", "comment", "use", "at", "assignment")
+
+# The labels of the consensus that the studio exports: 0 or 1, with their uncertainty.
+EXPORTED_LABELS = ("topic", "document", "label", "probability", "judgments", "entropy")
 
 
 def find_columns(
     names: Sequence[str], chosen: Mapping[str, str | None], source: str, needed: Sequence[str] = NEEDED
 ) -> dict[str, str]:
-    """Return role -> column: every needed role has one, and in a table of judgments others may."""
+    """Return role -> column. Every needed role has a column; tables of judgments may have the other roles as well."""
     taken = [column for column in chosen.values() if column is not None]
-    wanted = USUAL if needed == NEEDED else needed
-    found = {role: chosen.get(role) or _find(role, names, taken, source, role in needed) for role in wanted}
-    roles = {role: column for role, column in found.items() if column is not None}
+    wished = USUAL if needed == NEEDED else needed
+    columns = {role: chosen.get(role) or _find(role, names, taken, source, role in needed) for role in wished}
+    roles = {role: column for role, column in columns.items() if column is not None}
     _refuse_unknown(roles, names, source)
     _refuse_shared(roles, source)
     return roles
@@ -34,38 +53,62 @@ def is_usual(column: str, role: str) -> bool:
     return _plain(column) in USUAL[role]
 
 
-def _find(role: str, names: Sequence[str], taken: Sequence[str], source: str, needed: bool) -> str | None:
-    """Return the column whose name is usual for a role, rather one that is not taken for another."""
+def topic_column(names: Sequence[str]) -> str | None:
+    """Return the column of topics, None if there is none or if several columns could be it."""
+    usual = _candidates("topic", names)
+    return usual[0] if len(usual) == 1 else None
+
+
+def match_columns(names: Iterable[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return role -> column, each with the first of its aliases that is a column's name in any case."""
+    columns = {_underscored(name): name for name in reversed([*names])}
+    first = {role: next((alias for alias in each if alias in columns), None) for role, each in aliases.items()}
+    return {role: columns[alias] for role, alias in first.items() if alias is not None}
+
+
+def _candidates(role: str, names: Sequence[str]) -> list[str]:
+    """Return the columns with a usual name for a role or, if there are none, those with a less usual one."""
     usual = [name for name in names if is_usual(name, role)]
+    return usual or [name for name in names if {name.strip().lower(), _plain(name)} & {*ALSO.get(role, ())}]
+
+
+def _find(role: str, names: Sequence[str], taken: Sequence[str], source: str, needed: bool) -> str | None:
+    """Return the column for a role, preferably one that has no other role."""
+    usual = _candidates(role, names)
     candidates = [name for name in usual if name not in taken] or (usual if needed else [])
     if len(candidates) > 1 and needed:
         raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
     if len(candidates) > 1:
-        what = f"{source}: {quoted(candidates)} could each be the {role}; none is used (choose one with --{role})"
-        warnings.warn(what, AdjudgeWarning, stacklevel=2)
+        message = f"{source}: {quoted(candidates)} could each be the {role}; none is used (choose one with --{role})"
+        warnings.warn(message, AdjudgeWarning, stacklevel=2)
         return None
     if needed and not candidates:
         raise InputError(
             f"no column for the {role} (columns: {quoted(names)}); usual names are "
-            f"{', '.join(USUAL[role])}, or name it with --{role}",
+            f"{', '.join((*USUAL[role], *ALSO.get(role, ())))}, or name it with --{role}",
             source,
         )
     return candidates[0] if candidates else None
 
 
 def _refuse_unknown(roles: Mapping[str, str], names: Sequence[str], source: str) -> None:
-    """Refuse a column that is not there."""
+    """Refuse a column that does not exist."""
     for role, column in roles.items():
         if column not in names:
             raise InputError(f"there is no column {quote(column)} for the {role} (columns: {quoted(names)})", source)
 
 
 def _refuse_shared(roles: Mapping[str, str], source: str) -> None:
-    """Refuse one column in two roles."""
+    """Refuse a column that has two roles."""
     for column in roles.values():
         sharing = [role for role, name in roles.items() if name == column]
         if len(sharing) > 1:
             raise InputError(f"column {quote(column)} is named as both {' and '.join(sharing)}", source)
+
+
+def _underscored(column: str) -> str:
+    """Return a column's name in lower case with underscores between words."""
+    return column.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _plain(column: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.columns import find_columns, is_usual
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.columns import EXPORT, find_columns, is_usual
+from adjudge.data.judgments import Judgments, Origin, encoded
 from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
@@ -23,6 +24,7 @@ EXTEND = " (give --labels to extend the scale)"
 PIECE = 1 << 16  # names hashed at a time
 SEEN = 100  # names that tell, mostly, whether the others need to be read
 CODED = ("item", "judge", "label", "topic")
+APOSTROPHE = r"^'([=+\-@\t\r])"  # what an export to spreadsheets puts before a value that looks like a formula
 PERSON = r"(?i)^(w|worker|judge|annotator|coder|rater|assessor|user|turker)[-_ ]?\d+$"
 
 
@@ -39,6 +41,7 @@ def encode(
 ) -> Judgments:
     """Return the judgments of a source, refusing with file and row what cannot be right."""
     roles = find_columns(source.columns, named, source.name)
+    source = without_undecided(source, roles["label"])
     refuse_swapped_columns(source, roles)
     columns = code_columns(source, {role: roles[role] for role in CODED if role in roles})
     item, judge, label = columns["item"], columns["judge"], columns["label"]
@@ -61,7 +64,29 @@ def encode(
         weight=_counting(source, roles["weight"]) if "weight" in roles else None,
         time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
+        origin=Origin(source.name, source.format, source.encoding, source.compression, roles),
     )
+
+
+def without_undecided(source: Source, label: str) -> Source:
+    """Return judgments that the studio exported without those whose label is empty because the judge could not tell.
+
+    Other tables are returned unchanged. The apostrophe that exports put before a name like ``-1`` is removed.
+    """
+    if not {*EXPORT} <= {*source.columns}:
+        return source
+    labels = source.column(label).cast(pl.String)
+    decided = (labels.is_not_null() & (labels.str.strip_chars() != "")).fill_null(False)
+    rows = decided.arg_true()
+    if len(rows) < len(labels):
+        message = f"{source.name}: {len(labels) - len(rows):,} of {len(labels):,} judgments have no label because the "
+        warnings.warn(f"{message}judge could not tell; they are left out", AdjudgeWarning, stacklevel=3)
+
+    def column(name: str) -> pl.Series:
+        series = source.column(name).filter(decided)
+        return series.str.replace(APOSTROPHE, "$1") if series.dtype == pl.String else series
+
+    return replace(source, column=column, row=lambda position: source.row(int(rows[position])))
 
 
 def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:

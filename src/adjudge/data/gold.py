@@ -1,26 +1,36 @@
-"""Known truths, matched to the items they belong to."""
+"""Gold: items whose true label is known, matched to the judged items.
+
+Gold is a table with an item and a label, or with a topic, a document and a grade as the studio writes it. An item of a
+table with topics is judged under its own name or, if the name occurs in several topics, as ``topic_item``.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes
-from adjudge.data.columns import find_columns
+from adjudge.data.columns import find_columns, topic_column
 from adjudge.data.encode import Coded, code_columns, scale_codes
+from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments, places
-from adjudge.data.read import open_source
 from adjudge.data.scale import Scale
 from adjudge.data.source import Source
-from adjudge.errors import AdjudgeWarning, quote
+from adjudge.errors import AdjudgeWarning, quote, quoted
 
-UNKNOWN = "-1"  # how TREC's task 2 files write, in their column of gold, a truth that is not known
+if TYPE_CHECKING:
+    from adjudge.data.judgments import Names
+
+UNKNOWN = "-1"  # how the task 2 files of TREC write, in their column of gold, that a true label is unknown
 GOLD = "gold"
+GRADE = "grade"
+GRADES = (0.0, 1.0, 2.0)  # irrelevant, relevant, highly relevant
+ADVICE = ": write gold with the labels of the judgments, or extend the scale with --labels (labels=... in Python)"
 
 
 def read_gold(
@@ -31,30 +41,28 @@ def read_gold(
     label: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> tuple[Judgments, Codes]:
-    """Return the judgments, with any items only gold knows added, and the truth of each item (-1 unknown).
+    """Return the judgments with the items that only gold has added, and the true label of each item (-1 if unknown).
 
-    ``item`` and ``label`` name columns, where gold has them. Gold for items nobody judged is kept with a
-    warning; gold of which no item was judged is an error.
+    ``item`` and ``label`` name columns of the gold, if it has them. Gold for items that nobody judged is kept with a
+    warning; gold without any judged item is an error.
     """
     source = gold_source(data, format)
     item, label = (column if column in source.columns else None for column in (item, label))
+    source, item = as_judged(source, item, [(judgments.items, judgments.topic)], judgments.topics)
     items, truths = gold_table(source, judgments.scale, item=item, label=label)
-    place = places(items.names, judgments.items)
-    if (place < 0).all() and judgments.topics is not None and "topic" in source.columns:
-        items, truths = gold_table(by_topic(source, item), judgments.scale, item="item", label=label)
-        place = places(items.names, judgments.items)
-    unjudged = np.flatnonzero(place < 0)
+    position = places(items.names, judgments.items)
+    unjudged = np.flatnonzero(position < 0)
     if unjudged.size:
-        warnings.warn(_unjudged(source, items, judgments, unjudged), AdjudgeWarning, stacklevel=2)
-    grown = judgments.with_items(items.names.gather(unjudged))
-    place[unjudged] = len(judgments.items) + np.arange(unjudged.size)
-    gold = np.full(len(grown.items), -1, np.int32)
-    gold[place] = truths
-    return grown, gold
+        warnings.warn(_unjudged_message(source, items, judgments, unjudged), AdjudgeWarning, stacklevel=2)
+    extended = judgments.with_items(items.names.gather(unjudged))
+    position[unjudged] = len(judgments.items) + np.arange(unjudged.size)
+    gold = np.full(len(extended.items), -1, np.int32)
+    gold[position] = truths
+    return extended, gold
 
 
 def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
-    """Return gold given as a path, a frame, or a mapping from item to truth, as a source."""
+    """Return gold from a path, a frame, or a mapping from item to true label."""
     if hasattr(data, "items") and hasattr(data, "index") and not hasattr(data, "columns"):
         data = dict(data.items())  # a pandas Series indexed by item
     if isinstance(data, Mapping):
@@ -65,65 +73,145 @@ def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
 def gold_table(
     source: Source, scale: Scale, *, item: str | None = None, label: str | None = None
 ) -> tuple[Coded, Codes]:
-    """Return the items that have gold, and their truths on the scale; two truths for one item are refused."""
-    if label is None and GOLD in source.columns:
-        label = GOLD
-    roles = find_columns(source.columns, {"item": item, "label": label}, source.name, needed=("item", "label"))
+    """Return the items that have gold, and their positions on the scale; two true labels for an item are refused."""
+    roles = gold_columns(source, item, label)
+    source = as_labels(source, roles["label"], scale)
     columns = code_columns(source, roles)
     items, labels = columns["item"], columns["label"]
     truth = _truths(source, labels, scale, may_be_unknown=roles["label"] == GOLD)
-    known = np.flatnonzero(truth >= 0)
-    first = np.full(len(items.names), -1)  # the row where each item's truth is first said
-    first[items.code[known][::-1]] = known[::-1]
-    _refuse_second_truths(source, items, labels, known[truth[known] != truth[first[items.code[known]]]], first)
-    kept = np.flatnonzero(first >= 0)
-    place = np.full(first.size, -1)
-    place[kept] = np.arange(kept.size)
-    return Coded(place[items.code], items.names.gather(kept), first[kept]), truth[first[kept]]
+    rows = np.flatnonzero(truth >= 0)
+    first = np.full(len(items.names), -1)  # the first row with the true label of each item
+    first[items.code[rows][::-1]] = rows[::-1]
+    _refuse_second_truths(source, items, labels, rows[truth[rows] != truth[first[items.code[rows]]]], first)
+    with_truth = np.flatnonzero(first >= 0)
+    position = np.full(first.size, -1)
+    position[with_truth] = np.arange(with_truth.size)
+    first = first[with_truth]
+    return Coded(position[items.code], items.names.gather(with_truth), first), truth[first]
 
 
-def by_topic(source: Source, item: str | None) -> Source:
-    """Return gold whose items are called ``topic_item``, as judged items are that are in several topics."""
+def gold_columns(source: Source, item: str | None, label: str | None) -> dict[str, str]:
+    """Return the columns of items and true labels; a column called gold holds true labels."""
+    label = label or (GOLD if GOLD in source.columns else None)
+    return find_columns(source.columns, {"item": item, "label": label}, source.name, needed=("item", "label"))
+
+
+def as_judged(
+    source: Source, item: str | None, judged: Iterable[tuple[Names, Codes | None]], topics: Names | None
+) -> tuple[Source, str | None]:
+    """Return gold with items named as they were judged, and the column of items.
+
+    ``judged`` has the judged items and their topics, in one or several parts; ``topics`` has the names of topics.
+    A pair of gold is the item ``item`` if this was judged in the same topic, else ``topic_item``.
+    """
+    topic = topic_column([name for name in source.columns if name != item])
+    if topic is None:
+        return source, item
     column = find_columns(source.columns, {"item": item}, source.name, needed=("item",))["item"]
+    names = _text_column(source, column)
+    pairs = pl.DataFrame({"topic": _text_column(source, topic), "item": names})
+    joined = pairs.select(pl.format("{}_{}", "topic", "item")).to_series()
+    plain_match, joined_match, taken = (np.zeros(len(names), bool) for _ in range(3))
+    code = None if topics is None else places(pairs["topic"], topics)
+    for items, topic_code in judged:
+        position = places(names, items)
+        same = position >= 0
+        taken |= same
+        if code is not None and topic_code is not None:
+            same &= (topic_code[position] == code) | (topic_code[position] < 0)
+        plain_match |= same
+        joined_match |= places(joined, items) >= 0
+    if not (plain_match | joined_match).any():
+        return source, column  # topics may have other names here: match by item alone
+    if code is None and joined_match.any():
+        plain_match[:] = False
+    several = pairs.select(pl.col("topic").n_unique().over("item") > 1).to_series().to_numpy()
+    plain = plain_match | ~(joined_match | joined_match.any() | taken | several)
+    if plain.all():
+        return source, column
+    chosen = pl.DataFrame({"plain": plain, "name": names, "joined": joined})
+    renamed = chosen.select(pl.when("plain").then("name").otherwise("joined").alias(column)).to_series()
+    return replace(source, column=lambda name: renamed if name == column else source.column(name)), column
 
-    def joined(wanted: str) -> pl.Series:
-        if wanted != "item":
-            return source.column(wanted)
-        parts = {"topic": source.column("topic"), "item": source.column(column)}
-        return pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series()
 
-    columns = ("item", *(name for name in source.columns if name not in ("item", column)))
-    return replace(source, columns=columns, column=joined)
+def split_topics(source: Source, item: str) -> tuple[Source, tuple[Names, Codes | None], Names | None]:
+    """Return a table with ``topic_item`` in place of items that are in several topics, its items, and its topics.
+
+    The items come with the code of their topic, as ``as_judged`` takes them.
+    """
+    topic = topic_column([name for name in source.columns if name != item])
+    if topic is None:
+        return source, (_text_column(source, item), None), None
+    table = pl.DataFrame({"topic": _text_column(source, topic), "item": _text_column(source, item)})
+    topics = table["topic"].unique(maintain_order=True)
+    several = pl.col("topic").n_unique().over("item") > 1
+    joined = pl.when(several).then(pl.format("{}_{}", "topic", "item")).otherwise("item").alias(item)
+    names = table.select(joined).to_series()
+    if not names.equals(table["item"]):
+        original = source.column
+        source = replace(source, column=lambda name: names if name == item else original(name))
+    return source, (names, places(table["topic"], topics)), topics
+
+
+def as_labels(source: Source, column: str, scale: Scale) -> Source:
+    """Return gold whose grades 0, 1 and 2 are read as the labels 0 and 1 of the judgments, with a warning.
+
+    Only a column called grade has grades. The studio counts a document as relevant from grade 1 on.
+    """
+    binary = scale.places([0, 1])
+    if column.strip().lower() != GRADE or len(scale) != 2 or None in binary:
+        return source
+    grades = _text_column(source, column)
+    numbers = grades.cast(pl.Float64, strict=False)
+    if not numbers.is_in(GRADES).fill_null(False).all() or not (numbers == 2).any():
+        return source
+    irrelevant, relevant = (scale.names[k] for k in binary if k is not None)
+    message = f"{source.name}: grades 1 and 2 are read as label {quote(relevant)}, grade 0 as {quote(irrelevant)}"
+    warnings.warn(f"{message} (the labels are {quoted(scale.names)})", AdjudgeWarning, stacklevel=3)
+    table = pl.DataFrame({"relevant": numbers >= 1})
+    labels = table.select(pl.when("relevant").then(pl.lit(relevant)).otherwise(pl.lit(irrelevant))).to_series()
+    return replace(source, column=lambda name: labels if name == column else source.column(name))
+
+
+def _text_column(source: Source, column: str) -> pl.Series:
+    """Return a column as text."""
+    series = source.column(column)
+    if series.dtype.is_float():
+        whole_numbers = series.cast(pl.Int64, strict=False)
+        series = whole_numbers if whole_numbers.cast(pl.Float64).eq_missing(series).all() else series
+    text = series.cast(pl.String)
+    return text.str.strip_chars() if source.text else text
 
 
 def _truths(source: Source, labels: Coded, scale: Scale, may_be_unknown: bool) -> Codes:
-    """Return the place on the scale of every row's truth, -1 where it is not known."""
+    """Return the position on the scale of the true label of every row, -1 if it is unknown."""
     certain = UNKNOWN in scale.names or not may_be_unknown
-    known = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | certain
-    if not known.any():
-        raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
-    place = np.full(known.size, -1, np.int32)
-    seen = Coded(labels.code, labels.names.filter(pl.Series(known)), labels.first[known])
-    place[known] = scale_codes(source, seen, scale.labels, scale.ordinal)[1]
-    return place[labels.code]
+    is_truth = (labels.names.cast(pl.String) != UNKNOWN).to_numpy() | certain
+    if not is_truth.any():
+        raise source.wrong(f"every truth is {UNKNOWN}, which means unknown")
+    position = np.full(is_truth.size, -1, np.int32)
+    present = Coded(labels.code, labels.names.filter(pl.Series(is_truth)), labels.first[is_truth])
+    position[is_truth] = scale_codes(source, present, scale.labels, scale.ordinal, advice=ADVICE)[1]
+    return position[labels.code]
 
 
 def _refuse_second_truths(source: Source, items: Coded, labels: Coded, other: Codes, first: Codes) -> None:
-    """Refuse an item that has another truth than before."""
+    """Refuse an item that has another true label in an earlier row."""
     if other.size:
         n, before = int(other[0]), int(first[items.code[other[0]]])
-        item, here, there = items.names[int(items.code[n])], *labels.names.gather(labels.code[[n, before]])
-        what = f"item {quote(item)} has the truth {quote(here)} here and {quote(there)} in row {source.row(before)}"
-        raise source.wrong(f"{what}: keep one of them", n)
+        item, label, earlier = items.names[int(items.code[n])], *labels.names.gather(labels.code[[n, before]])
+        row = source.row(before)
+        problem = f"item {quote(item)} has the truth {quote(label)} here and {quote(earlier)} in row {row}"
+        raise source.wrong(f"{problem}: keep one of them", n)
 
 
-def _unjudged(source: Source, items: Coded, judgments: Judgments, unjudged: Codes) -> str:
-    """Return what to say of gold for items nobody judged, refusing gold that is all of this kind."""
+def _unjudged_message(source: Source, items: Coded, judgments: Judgments, unjudged: Codes) -> str:
+    """Return the warning about gold for items that nobody judged; gold without any judged item is refused."""
     name, n = items.names[int(unjudged[0])], int(items.first[unjudged[0]])
     total = len(items.names)
     if unjudged.size == total:
-        what = f"none of the {total:,} gold items was judged: this one is {quote(name)}"
-        raise source.wrong(f"{what}, and judged items are such as {quote(judgments.items[0])}", n)
+        problem = f"none of the {total:,} gold items was judged: this one is {quote(name)}"
+        raise source.wrong(f"{problem}, and judged items are such as {quote(judgments.items[0])}", n)
     where = f"{source.name}, row {source.row(n)}"
     return (
         f"{where}: nobody judged gold item {quote(name)} ({unjudged.size:,} such of {total:,}, kept with their truth)"

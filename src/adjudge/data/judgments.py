@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -11,6 +12,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.scale import Scale
+from adjudge.data.write import frame
 from adjudge.errors import UsageError, quoted
 from adjudge.kernels.block import Block
 from adjudge.kernels.coding import grouped, starts
@@ -18,6 +20,16 @@ from adjudge.kernels.coding import grouped, starts
 Names: TypeAlias = pl.Series
 
 REPEATS = ("keep", "merge", "drop")
+
+
+class Origin(NamedTuple):
+    """The table that judgments were read from."""
+
+    name: str
+    format: str
+    encoding: str | None
+    compression: str | None
+    columns: Mapping[str, str]  # role -> column
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +51,7 @@ class Judgments:
     weight: Floats | None = None  # (N) how often each judgment counts
     time: Names | None = None  # (N) as it was given
     kind: str = "polars"  # of the frames to give back
+    origin: Origin | None = None
 
     def __repr__(self) -> str:
         parts = [f"{len(self.items):,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
@@ -48,6 +61,17 @@ class Judgments:
 
     def __len__(self) -> int:
         return int(self.judge.size)
+
+    @property
+    def table(self) -> Any:
+        """The judgments as a frame of the kind that they came in: item, judge, label and what else there is."""
+        return frame(judgment_table(self).to_dict(), self.kind)
+
+    @property
+    def summary(self) -> Any:
+        """How the judgments were read and how many there are, as a frame with the columns property and value."""
+        rows = describe(self)
+        return frame({"property": list(rows), "value": list(rows.values())}, self.kind)
 
     def block(self, gold: Codes | None = None, by_topic: bool = False) -> Block:
         """Return the arrays a kernel reads; ``gold`` (I) holds truths, -1 where unknown."""
@@ -301,7 +325,36 @@ def _extended(known: Names, more: Names) -> Names:
     return known.cast(pl.String).extend(more.cast(pl.String))
 
 
-# Judgments back into rows, as they came in.
+def describe(judgments: Judgments) -> dict[str, str]:
+    """Return property -> value: how judgments were read, and how many of everything there are."""
+    origin, rows = judgments.origin, {}
+    if origin is not None:
+        form = [origin.format, *(part for part in (origin.encoding, origin.compression) if part)]
+        rows = {"source": origin.name, "format": ", ".join(form)}
+        rows |= {f"{role} column": column for role, column in origin.columns.items()}
+    order = "ordinal" if judgments.scale.ordinal else "nominal"
+    pair = judgments.item().astype(np.int64) * len(judgments.judges) + judgments.judge
+    per_item, per_judge = np.diff(judgments.start), np.bincount(judgments.judge, minlength=len(judgments.judges))
+    rows |= {"items": f"{len(judgments.items):,}", "judges": f"{len(judgments.judges):,}"}
+    if judgments.topics is not None:
+        rows["topics"] = f"{len(judgments.topics):,}"
+    rows |= {
+        "judgments": f"{len(judgments):,}",
+        "labels": f"{quoted(judgments.scale.names)} ({order})",
+        "judgments per item": _spread(per_item),
+        "judgments per judge": _spread(per_judge),
+        "repeats": f"{len(judgments) - np.unique(pair).size:,}",
+    }
+    if judgments.weight is not None:
+        rows["weights"] = f"{judgments.weight.min():g} to {judgments.weight.max():g}"
+    if judgments.time is not None:
+        rows["times"] = f"{judgments.time.min()!s} to {judgments.time.max()!s}"
+    return rows
+
+
+def _spread(count: Codes) -> str:
+    """Return the mean of counts and their range."""
+    return f"{count.mean():.1f} ({count.min():,} to {count.max():,})" if count.size else "none"
 
 
 def judgment_table(judgments: Judgments) -> pl.DataFrame:

@@ -42,20 +42,22 @@ from adjudge.data.encode import (
     refuse_swapped_columns,
     scale_codes,
     weights_of,
+    without_undecided,
 )
+from adjudge.data.files import FALLBACK, MARKS, PARQUET, FilePath, compression_of, display_name, read_bytes
+from adjudge.data.formats import SUFFIXES, intact_parquet, open_source, separator_of
 from adjudge.data.judgments import Judgments, encoded
-from adjudge.data.read import BOM, PARQUET, SUFFIXES, open_source, whole
 from adjudge.data.scale import Label, Scale
-from adjudge.data.source import Place, Source, bytes_of, display_name, of_lines
+from adjudge.data.source import Source, from_lines
+from adjudge.data.trec import sniff_format
 from adjudge.data.write import write_file
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
 SEPARATED = {".csv": None, ".tsv": "\t", ".tab": "\t"}  # by what values are separated, None where the header tells
 SAMPLE = 1 << 16  # bytes from which the length of a line is estimated
-MARKS = ",\t;|"
 
 
-def batches(files: Sequence[Place], rows: int, format: str | None = None) -> Iterator[tuple[Source, int]]:  # noqa: A002
+def batches(files: Sequence[FilePath], rows: int, format: str | None = None) -> Iterator[tuple[Source, int]]:  # noqa: A002
     """Yield the rows of files in their order, as sources of about ``rows`` rows, and how many each has."""
     for file in files:
         if _is_parquet(file, format):
@@ -63,40 +65,42 @@ def batches(files: Sequence[Place], rows: int, format: str | None = None) -> Ite
         elif _is_separated(file, format):
             yield from _separated_batches(file, rows)
         else:
-            source = open_source(file, format)
-            yield source, len(source.column(source.columns[0]))
+            yield _as_a_whole(file, format)
 
 
-def sizes(files: Sequence[Place], format: str | None = None) -> int:  # noqa: A002
+def sizes(files: Sequence[FilePath], format: str | None = None) -> int:  # noqa: A002
     """Return about how many rows files have: of Parquet as it says itself, of others by the length of their lines."""
     return sum(_size(file, format) for file in files)
 
 
-def _size(file: Place, format: str | None) -> int:  # noqa: A002
+def _size(file: FilePath, format: str | None) -> int:  # noqa: A002
     """Return about how many rows a file has."""
     if _is_parquet(file, format):
-        with whole(str(file)):
+        with intact_parquet(str(file)):
             return int(pl.scan_parquet(Path(file), glob=False).select(pl.len()).collect().item())
-    sample = bytes_of(file, SAMPLE)
+    sample = read_bytes(file, SAMPLE)
     lines = max(1, sample.count(b"\n"))
     return max(1, round(os.path.getsize(file) / max(1, len(sample)) * lines)) if str(file) != "-" else lines
 
 
-def _is_parquet(file: Place, format: str | None) -> bool:  # noqa: A002
+def _is_parquet(file: FilePath, format: str | None) -> bool:  # noqa: A002
     """Whether a file says that it is Parquet."""
-    return format in (None, "parquet") and str(file) != "-" and bytes_of(file, len(PARQUET)) == PARQUET
+    return format in (None, "parquet") and str(file) != "-" and read_bytes(file, len(PARQUET)) == PARQUET
 
 
-def _is_separated(file: Place, format: str | None) -> bool:  # noqa: A002
-    """Whether a file can be read line by line: plain UTF-8, and separated values by its name."""
+def _is_separated(file: FilePath, format: str | None) -> bool:  # noqa: A002
+    """Whether a file can be read in batches: uncompressed, without a byte order mark, and called CSV or TSV."""
     suffix = Path(file).suffix.lower()
-    return suffix in SEPARATED and format in (None, SUFFIXES[suffix]) and not bytes_of(file, 3).startswith(BOM)
+    if suffix not in SEPARATED or format not in (None, SUFFIXES[suffix]):
+        return False
+    start = read_bytes(file, 8)
+    return compression_of(start) is None and not start.startswith(tuple(MARKS)) and b"\0" not in start
 
 
-def _parquet_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
+def _parquet_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]]:
     """Yield the rows of a Parquet file; they count from 0."""
     name, done = display_name(file), 0
-    with whole(name):
+    with intact_parquet(name):
         for batch in pl.scan_parquet(Path(file), glob=False).collect_batches(chunk_size=rows, maintain_order=True):
             if batch.height:
                 yield _at(Source(name, tuple(batch.columns), batch.get_column), done), batch.height
@@ -105,32 +109,43 @@ def _parquet_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
         raise InputError("holds no rows", name)
 
 
-def _separated_batches(file: Place, rows: int) -> Iterator[tuple[Source, int]]:
-    """Yield the rows of separated values, each as the text it is; what is broken is told as of a file read whole."""
+def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]]:
+    """Yield the rows of separated values as text; a broken file is refused as if it were read as a whole."""
     name = display_name(file)
     with open(file, "rb") as content:
         header = content.readline()
-    separator = SEPARATED[Path(file).suffix.lower()] or max(MARKS, key=lambda mark: header.count(mark.encode()))
-    columns = [column.strip() for column in header.decode(errors="replace").split(separator)]
-    if not header.strip() or b'"' in header or b"\r" in header.rstrip(b"\r\n") or len({*columns}) < len(columns):
-        source = open_source(file)  # a header that spans lines, is missing, or names a column twice is for whole files
-        yield source, len(source.column(source.columns[0]))
+    first = header.decode(errors="replace")
+    separator = SEPARATED[Path(file).suffix.lower()] or separator_of(first)
+    columns = [column.strip() for column in first.split(separator)]
+    simple = header.strip() and b'"' not in header and b"\r" not in header.rstrip(b"\r\n") and "\ufffd" not in first
+    if not simple or len({*columns}) < len(columns) or sniff_format(first) is not None:
+        yield _as_a_whole(file)
         return
-    line, found = 2, False
+    line, started = 2, False
     try:
         lazy = pl.scan_csv(Path(file), separator=separator, infer_schema=False, glob=False)
         for batch in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             breaks = batch.select(pl.all().str.count_matches("\n", literal=True).sum()).row(0)
             batch.columns = [column.strip() or column for column in batch.columns]
             if batch.height and not batch.select(pl.all_horizontal(pl.all().is_null()).all()).item():
-                found = True
-                yield of_lines(name, batch, line), batch.height
+                started = True
+                yield from_lines(name, batch, line), batch.height
             line += batch.height + int(sum(breaks))
     except pl.exceptions.PolarsError as error:
-        open_source(file, None)
-        raise InputError("is not readable as separated values", name) from error
-    if not found:
-        raise InputError("the file holds a header and no rows", name)
+        whole_table = _as_a_whole(file)  # refuses what is broken
+        if started:
+            problem = f"is not UTF-8, which a file of this size must be: convert it (iconv -f {FALLBACK} -t utf-8)"
+            raise InputError(problem, name) from error
+        yield whole_table
+        return
+    if not started:
+        raise InputError("the file has a header but no rows", name)
+
+
+def _as_a_whole(file: FilePath, format: str | None = None) -> tuple[Source, int]:  # noqa: A002
+    """Return all rows of a file that cannot be read in batches, and how many there are."""
+    source = open_source(file, format)
+    return source, len(source.column(source.columns[0]))
 
 
 def _at(source: Source, first: int) -> Source:
@@ -196,7 +211,7 @@ class _FirstSeen(Source):
 class Table(NamedTuple):
     """Where rows come from, and how they are to be read."""
 
-    files: Sequence[Place]
+    files: Sequence[FilePath]
     named: Mapping[str, str | None]  # columns whose names are not usual
     labels: Sequence[Label] | None = None
     ordinal: bool = False
@@ -365,6 +380,7 @@ def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
         if roles and set(found) != set(roles):
             raise source.wrong(f"has other columns than the files before: {', '.join(sorted(set(found) ^ set(roles)))}")
         roles = found
+        source = without_undecided(source, roles["label"])
         coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
         label = coded["label"]
         known, place = len(labels.codes), labels.number(label.names)

@@ -14,8 +14,8 @@ import polars as pl
 from adjudge.arrays import Codes, frozen
 from adjudge.data.columns import find_columns, is_usual
 from adjudge.data.encode import Coded, code_columns
+from adjudge.data.formats import open_source
 from adjudge.data.judgments import places
-from adjudge.data.read import open_source
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 

@@ -21,11 +21,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data import files
 from adjudge.data.columns import find_columns
-from adjudge.data.read import PACKED, PARQUET, SUFFIXES, content_of, open_source
-from adjudge.data.source import Source, bytes_of, display_name, from_frame, text_of
-from adjudge.data.trec import QRELS, document_of
-from adjudge.errors import InputError, UsageError, quote
+from adjudge.data.files import PARQUET, FilePath, read_bytes, read_content
+from adjudge.data.formats import named_format, open_source
+from adjudge.data.source import Source, from_frame
+from adjudge.data.trec import QRELS, document_of, read_fields
+from adjudge.errors import UsageError, quote
 
 RUN = ("topic", "Q0", "document", "rank", "score", "tag")
 COLUMNS = ("topic", "document", "score")  # of a run that is given as a frame
@@ -56,11 +58,11 @@ class System:
         return found
 
 
-def is_run(path: str | os.PathLike[str]) -> bool:
+def is_run(path: FilePath) -> bool:
     """Whether a file looks like a run: its first line has Q0 second, or six fields with a number in the fifth."""
-    if not os.path.isfile(path) or bytes_of(path, len(PARQUET)) == PARQUET:
+    if not os.path.isfile(path) or read_bytes(path, len(PARQUET)) == PARQUET:
         return False
-    first = content_of(path).lstrip().split(b"\n", 1)[0].split()
+    first = read_content(path).data.lstrip().split(b"\n", 1)[0].split()
     if len(first) > 1 and first[1].upper() == b"Q0":  # what else is wrong with it is said by who reads it
         return True
     try:
@@ -74,7 +76,7 @@ def read_run(data: Any, name: str | None = None) -> System:
     if isinstance(data, System):
         return data
     if isinstance(data, str | os.PathLike):
-        source = _lines(data, RUN)
+        source = _fields_source(data, RUN)
         name = name or _stem(Path(data))
     else:
         source = from_frame(_frame(data, "score") if isinstance(data, Mapping) else data, name or "run")
@@ -102,8 +104,8 @@ def read_grades(data: Any) -> dict[str, dict[str, float]]:
     """Read the grade of every judged document of every topic, from a file, a frame or {topic: {document: grade}}."""
     if isinstance(data, Mapping):
         source = from_frame(_frame(data, "label").rename({"document": "item"}), "qrels")
-    elif isinstance(data, str | os.PathLike) and _told(data) in (None, "qrels"):
-        source = _lines(data, QRELS)
+    elif isinstance(data, str | os.PathLike) and named_format(data) in (None, "qrels"):
+        source = _fields_source(data, QRELS)
     else:
         source = open_source(data)
     item = "document" if "document" in source.columns else None
@@ -158,32 +160,18 @@ def _called(system: System, data: Any) -> System:
 def _stem(path: Path) -> str:
     """Return what a run's file is called, without the endings that only say what it is."""
     name = path.name
-    for endings in (PACKED, RUN_SUFFIXES):
+    for endings in (files.SUFFIXES, RUN_SUFFIXES):
         stem, ending = os.path.splitext(name)
         name = stem if stem and ending.lower() in endings else name
     return "standard input" if name == "-" else name
 
 
-def _told(path: str | os.PathLike[str]) -> str | None:
-    """Return the format that a file's name tells, None where it tells none."""
-    endings = [ending for ending in Path(path).suffixes if ending.lower() not in PACKED]
-    return SUFFIXES.get(endings[-1].lower()) if endings else None
-
-
-def _lines(path: str | os.PathLike[str], fields: Sequence[str]) -> Source:
-    """Return the fields of every line of a file, set apart by blanks; a line of another width is refused."""
-    name = display_name(path)
-    lines = pl.Series("line", text_of(content_of(path), name).replace("\r", "\n").split("\n"))
-    row = (lines.str.strip_chars() != "").arg_true()
-    pattern = r"^\s*" + r"\s+".join([r"(\S+)"] * len(fields)) + r"\s*$"
-    table = lines.gather(row).str.extract_groups(pattern).struct.unnest()
-    table.columns = list(fields)
-    wrong = table[fields[0]].is_null().arg_true()
-    if len(wrong):
-        width = lines.gather(row[[wrong[0]]]).str.count_matches(r"\S+")[0]
-        what = f"{width} fields, expected {len(fields)}: {', '.join(fields)}"
-        raise InputError(what, name, int(row[wrong[0]]) + 1)
-    return Source(name, tuple(fields), table.get_column, lambda position: int(row[position]) + 1, text=True)
+def _fields_source(path: FilePath, fields: Sequence[str]) -> Source:
+    """Return the fields of every line of a TREC file."""
+    content = read_content(path)
+    table = read_fields(content, fields)
+    row = table.get_column("row")
+    return Source(content.name, tuple(fields), table.get_column, lambda position: int(row[position]), text=True)
 
 
 def _frame(data: Mapping[Any, Any], value: str) -> pl.DataFrame:

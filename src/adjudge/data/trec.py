@@ -1,11 +1,12 @@
-"""TREC's files: qrels, and the files of the 2011 crowdsourcing track, read and written.
+"""The files of TREC, read and written: qrels, runs, and the files of the 2011 crowdsourcing track.
 
 - qrels: ``topic iteration document relevance``;
-- task 2 judgments: ``topic hit worker document gold label``, gold -1 where unknown, an optional header;
+- run: ``topic Q0 document rank score tag``, read by ``runs``;
+- task 2 judgments: ``topic hit worker document gold label``, gold -1 if it is unknown, with or without a header;
 - task 2 run: ``topic document rank class-label``;
 - task 1 run: eleven tab-separated fields, of which 1 is the team, 2 the worker, 4 the topic, 5 the document,
-  6 the rank, 7 the class label and 11 the type of label (0 usable, 1 rejected, 2 automated, 3 training); 3 and
-  8 to 10 are carried along as they are.
+  6 the rank, 7 the class label and 11 the type of label (0 usable, 1 rejected, 2 automated, 3 training); fields 3
+  and 8 to 10 are returned unchanged.
 
 The class label of a run is a probability of relevance, or ``na``; as a label, one of .5 or more is 1. A document
 may belong to several topics, so an item is called ``topic_document``.
@@ -13,14 +14,15 @@ may belong to several topics, so an item is called ``topic_document``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.files import Content
 from adjudge.data.judgments import judgment_table
-from adjudge.data.source import Source, text_of
+from adjudge.data.source import Source
 from adjudge.errors import InputError, UsageError, quote
 
 if TYPE_CHECKING:
@@ -33,33 +35,64 @@ TASK2_HEADER = ("topicID", "hitID", "workerID", "docID", "gold", "label")
 TASK2_RUN = ("topic", "document", "rank", "label")
 TASK1 = ("team", "judge", "field3", "topic", "document", "rank", "label", "field8", "field9", "field10", "type")
 USABLE = "0"
-NOTHING = "na"  # what a run says where it says nothing
+TYPES = ("0", "1", "2", "3")  # of labels in a task 1 run
+NOTHING = "na"  # written for a missing value
 
 
-def qrels_source(content: bytes, name: str) -> Source:
+def sniff_format(line: str) -> str | None:
+    """Return the format of a TREC file without a header from its first line, None if it is no such file."""
+    tabs, fields = line.rstrip("\r\n").split("\t"), line.split()
+    if len(tabs) == len(TASK1) and tabs[TASK1.index("type")].strip() in TYPES:
+        return "trec-task1"
+    if len(fields) != 4 or "," in line or ";" in line:
+        return None
+    if fields[2].isdigit() and (fields[3] == NOTHING or _is_decimal(fields[3])):
+        return "trec-task2-run"
+    is_iteration = fields[1].isdigit() or fields[1].upper() == "Q0"
+    return "qrels" if is_iteration and fields[3].removeprefix("-").isdigit() else None
+
+
+def qrels_source(content: Content) -> Source:
     """Read relevance judgments; the label is the grade."""
-    return _source(_fields(content, name, QRELS), name, ("item", "topic", "label"))
+    return _source(read_fields(content, QRELS), content.name, ("item", "topic", "label"))
 
 
-def task2_source(content: bytes, name: str) -> Source:
-    """Read the crowd's judgments of task 2, with the gold that the file carries in a column ``gold``."""
-    frame = _fields(content, name, TASK2)
+def task2_source(content: Content) -> Source:
+    """Read the judgments of the crowd of task 2; the column ``gold`` has the gold of the file."""
+    frame = read_fields(content, TASK2)
     if frame.height and not frame["gold"][0].lstrip("-").isdigit():
         frame = frame.slice(1)
-    return _source(frame, name, ("item", "topic", "judge", "label", "gold", "hit"))
+    return _source(frame, content.name, ("item", "topic", "judge", "label", "gold", "hit"))
 
 
-def task2_run_source(content: bytes, name: str) -> Source:
-    """Read the consensus of a task 2 run: the label of every item, its probability of relevance, its rank."""
-    frame = _classed(_fields(content, name, TASK2_RUN), name)
-    return _source(frame, name, ("item", "topic", "label", "probability", "rank"))
+def task2_run_source(content: Content) -> Source:
+    """Read the consensus of a task 2 run: label, probability of relevance and rank of every item."""
+    frame = _with_probability(read_fields(content, TASK2_RUN), content.name)
+    return _source(frame, content.name, ("item", "topic", "label", "probability", "rank"))
 
 
-def task1_source(content: bytes, name: str) -> Source:
-    """Read the judgments of a task 1 run, those of type 0 (usable) only."""
-    frame = _fields(content, name, TASK1, separator="\t").filter(pl.col("type") == USABLE)
+def task1_source(content: Content) -> Source:
+    """Read the judgments of a task 1 run, only those of type 0 (usable)."""
+    frame = read_fields(content, TASK1, separator="\t").filter(pl.col("type") == USABLE)
     columns = ("item", "topic", "judge", "label", "probability", "rank", "team")
-    return _source(_classed(frame, name), name, (*columns, "field3", "field8", "field9", "field10"))
+    source_columns = (*columns, "field3", "field8", "field9", "field10")
+    return _source(_with_probability(frame, content.name), content.name, source_columns)
+
+
+def read_fields(content: Content, fields: Sequence[str], separator: str | None = None) -> pl.DataFrame:
+    """Return the fields of every line as text, and a column ``row``; a line with more or fewer fields is refused."""
+    frame, problems = _split_lines(content, fields, separator)
+    if problems:
+        row, problem = problems[0]
+        raise InputError(problem, content.name, row)
+    return frame
+
+
+def parse_fields(content: Content, fields: Sequence[str]) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield the row of every line with its fields, or with the problem of a line with more or fewer fields."""
+    frame, problems = _split_lines(content, fields)
+    rows: list[tuple[int, dict[str, Any] | str]] = [(values.pop("row"), values) for values in frame.to_dicts()]
+    yield from sorted([*rows, *problems], key=lambda row: row[0])
 
 
 def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
@@ -134,33 +167,52 @@ def _field(value: object) -> str:
     return field
 
 
-def _fields(content: bytes, name: str, fields: Sequence[str], separator: str | None = None) -> pl.DataFrame:
-    """Return the fields of every line as text, and a column ``row``; a line of another width is refused."""
-    lines = text_of(content, name).replace("\r", "").split("\n")
-    rows = [(number, line.split(separator)) for number, line in enumerate(lines, 1) if line.strip()]
-    for number, values in rows:
-        if len(values) != len(fields):
-            raise InputError(f"{len(values)} fields, expected {len(fields)}: {', '.join(fields)}", name, number)
-    columns = {field: [values[f] for _, values in rows] for f, field in enumerate(fields)}
-    numbers = {"row": [number for number, _ in rows]}
-    return pl.DataFrame({**numbers, **columns}, schema_overrides=dict.fromkeys(fields, pl.String))
+def _is_decimal(field: str) -> bool:
+    """Whether a field is a number written with a decimal point."""
+    whole_part, point, fraction = field.partition(".")
+    return point == "." and (whole_part + fraction).isdigit()
 
 
-def _classed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the rows of a run that say something, each with a ``probability`` and a label 0 or 1."""
+def _split_lines(
+    content: Content, fields: Sequence[str], separator: str | None = None
+) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Return the fields of lines with a column ``row``, and (row, problem) of lines with more or fewer fields."""
+    lines = pl.Series("line", content.text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    rows = (lines.str.strip_chars() != "").arg_true()
+    lines = lines.gather(rows)
+    if separator is None:
+        pattern = r"^\s*" + r"\s+".join([r"(\S+)"] * len(fields)) + r"\s*$"
+    else:
+        pattern = "^" + separator.join([f"([^{separator}]*)"] * len(fields)) + "$"
+    table = lines.str.extract_groups(pattern).struct.unnest()
+    table.columns = list(fields)
+    frame = table.insert_column(0, (rows + 1).cast(pl.Int64).alias("row"))
+    broken = frame[fields[0]].is_null()
+    if not broken.any():
+        return frame, []
+    counts = lines.str.count_matches(r"\S+") if separator is None else lines.str.count_matches(separator) + 1
+    names = ", ".join(fields)
+    problems = [
+        (int(frame["row"][n]), f"{counts[n]} fields, expected {len(fields)}: {names}") for n in broken.arg_true()
+    ]
+    return frame.filter(~broken), problems
+
+
+def _with_probability(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of a run that have a class label, each with a ``probability`` and a label 0 or 1."""
     frame = frame.filter(pl.col("label").str.to_lowercase() != NOTHING)
     probability = frame["label"].cast(pl.Float64, strict=False)
     bad = (~probability.is_between(0, 1)).fill_null(True).arg_true()
     if len(bad):
-        what = f"class label {quote(frame['label'][bad[0]])} is not a probability from 0 to 1, nor {NOTHING}"
-        raise InputError(what, name, int(frame["row"][bad[0]]))
+        problem = f"class label {quote(frame['label'][bad[0]])} is not a probability from 0 to 1, nor {NOTHING}"
+        raise InputError(problem, name, int(frame["row"][bad[0]]))
     return frame.with_columns(probability=probability, label=(probability >= 0.5).cast(pl.Int8).cast(pl.String))
 
 
 def _source(frame: pl.DataFrame, name: str, columns: Sequence[str]) -> Source:
-    """Return fields as a source, items named by topic and document."""
+    """Return fields as a source with items named by topic and document."""
     if not frame.height:
-        raise InputError("the file holds no usable rows", name)
+        raise InputError("the file has no usable rows", name)
     table = frame.with_columns(item=pl.format("{}_{}", "topic", "document"))
     rows = table.get_column("row")
     return Source(name, tuple(columns), table.get_column, lambda position: int(rows[position]), text=True)

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
+from adjudge.data.files import display_name
 from adjudge.data.runs import System, read_grades, read_run
-from adjudge.data.source import display_name
 from adjudge.data.write import FORMATS, table_text
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.learn.features import FeatureTable, Progress, features

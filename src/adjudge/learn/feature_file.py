@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
-from adjudge.data.read import content_of, open_source
+from adjudge.data.columns import DOCUMENT, TOPIC, match_columns
+from adjudge.data.files import display_name, read_content
+from adjudge.data.formats import open_source
 from adjudge.data.runs import System, read_run
-from adjudge.data.source import display_name, text_of
 from adjudge.errors import InputError, quote, quoted
 
 LETOR = (".svm", ".svmlight", ".letor")
-NAMES = {"topic": ("topic", "qid", "query_id", "question"), "document": ("document", "docno", "passage", "item")}
+COLUMNS = {"topic": TOPIC, "document": DOCUMENT}
 LABEL = "label"
 
 
@@ -65,11 +66,11 @@ def read_features(data: Any) -> Features:
 def _table(data: Any) -> Features:
     """Return features from a table: topic, document, perhaps a label, and numbers."""
     source = open_source(data)
-    chosen = {role: next((name for name in names if name in source.columns), None) for role, names in NAMES.items()}
-    for role, column in chosen.items():
-        if column is None:
+    chosen = match_columns(source.columns, COLUMNS)
+    for role in COLUMNS:
+        if role not in chosen:
             raise source.wrong(f"there is no column {quote(role)}: features have topic, document and numbers")
-    topic, document = (source.column(str(chosen[role])).cast(pl.String) for role in NAMES)
+    topic, document = (source.column(chosen[role]).cast(pl.String) for role in COLUMNS)
     names = [name for name in source.columns if name not in (*chosen.values(), LABEL)]
     if not names:
         raise source.wrong("there is no feature: every column but topic, document and label is one")
@@ -103,7 +104,7 @@ def _letor(path: str) -> Features:
     where = display_name(path)
     topics, documents, labels = list[str](), list[str](), list[float]()
     rows, names = list[dict[int, float]](), dict[int, str]()
-    for n, line in enumerate(text_of(content_of(path), where).splitlines(), 1):
+    for n, line in enumerate(read_content(path).text.splitlines(), 1):
         told, _, note = line.partition("#")
         if not told.strip():
             parts = note.split(maxsplit=1)

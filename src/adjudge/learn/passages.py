@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from adjudge.data.read import PARQUET, SUFFIXES, content_of, open_source
-from adjudge.data.source import Source, display_name, from_frame, text_of
+from adjudge.data.files import FilePath, read_content
+from adjudge.data.formats import SUFFIXES, open_source
+from adjudge.data.source import Source, from_frame
 from adjudge.errors import InputError, quote, quoted
 
 TABS = (".tsv", ".tab")
@@ -94,7 +95,7 @@ def _told(held: Any, what: str, kind: Kind, row: int) -> str | None:
     return text
 
 
-def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
+def _headless(path: FilePath, kind: Kind) -> Source | None:
     """Return the lines of a file without a header: values set apart by tabs, of which the first is no usual name.
 
     Where the file's name does not say that it is one of tabs, its first line does.
@@ -102,10 +103,11 @@ def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
     told = _format_of(path)
     if str(path) == "-" or told not in (None, "tsv"):
         return None
-    name, content = display_name(path), content_of(path)
-    if content.startswith(PARQUET) or content.lstrip()[:1] == b"{":
+    content = read_content(path)
+    name = content.name
+    if content.is_parquet or content.data.lstrip()[:1] == b"{":
         return None
-    lines = BREAK.split(text_of(content, name))  # no other sign ends a line: texts have them
+    lines = BREAK.split(content.text)  # no other sign ends a line: texts have them
     row = [n for n, line in enumerate(lines) if line.strip()]
     first = lines[row[0]].split("\t")
     if told is None and len(first) == 1:
@@ -124,7 +126,7 @@ def _headless(path: str | os.PathLike[str], kind: Kind) -> Source | None:
     return Source(name, tuple(table.columns), table.get_column, lambda position: row[position] + 1, text=True)
 
 
-def _format_of(path: str | os.PathLike[str]) -> str | None:
+def _format_of(path: FilePath) -> str | None:
     """Return the format that a file's name tells, None where it tells none."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     if any(ending in TABS for ending in endings):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.data.read import open_source
+from adjudge.data.formats import open_source
 from adjudge.data.runs import System, read_grades
 from adjudge.data.scale import number_of
 from adjudge.data.source import Source

@@ -16,8 +16,9 @@ import polars as pl
 from adjudge.arrays import Floats
 from adjudge.data.columns import find_columns
 from adjudge.data.encode import encode
+from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments, places
-from adjudge.data.read import open_source, read
+from adjudge.data.read import read
 from adjudge.data.scale import number_of
 from adjudge.data.source import Source
 from adjudge.errors import UsageError, quote, quoted

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
-from adjudge.data.columns import find_columns
+from adjudge.data.columns import EXPORTED_LABELS, find_columns
 from adjudge.data.encode import Coded, code_columns, scale_codes
-from adjudge.data.gold import GOLD, UNKNOWN, gold_source, gold_table
+from adjudge.data.gold import GOLD, UNKNOWN, as_judged, as_labels, gold_source, gold_table, split_topics
 from adjudge.data.judgments import places
 from adjudge.data.scale import Label, Scale, given_scale, scale_of
 from adjudge.errors import UsageError, quote, quoted
@@ -57,6 +57,11 @@ def matched(answers: Any, gold: Any, named: Mapping[str, str | None]) -> Matched
     source = _source(gold, "gold")
     table = _source(answers, "answers") if fit is None else None
     roles = _gold_roles(source, _meant(source, named, table))
+    if table is None:
+        source, _ = as_judged(source, roles["item"], [(fit.items, fit.topic)], fit.topics)
+        source = as_labels(source, roles["label"], fit.scale)
+    else:
+        table, source = _matched_tables(table, source, roles, named)
     seen = code_columns(source, {"label": roles["label"]})["label"]
     if roles["label"] == GOLD:
         seen = _without_unknown(source, seen)
@@ -102,6 +107,19 @@ def _source(data: Any, name: str) -> Source:
     return source if isinstance(data, str | PathLike) else replace(source, name=name)
 
 
+def _matched_tables(
+    table: Source, source: Source, roles: Mapping[str, str], named: Mapping[str, str | None]
+) -> tuple[Source, Source]:
+    """Return answers and gold with the same names for items of topics, and gold grades as the labels of the answers."""
+    columns = find_columns(table.columns, _meant(table, named, source), table.name, needed=ROLES)
+    table, answered, topics = split_topics(table, columns["item"])
+    source, _ = as_judged(source, roles["item"], [answered], topics)
+    probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
+    if {*EXPORTED_LABELS} <= {*table.columns}:
+        probable = ["0", "1"]
+    return table, as_labels(source, roles["label"], Scale(tuple(probable))) if probable else source
+
+
 def _meant(source: Source, named: Mapping[str, str | None], other: Source | None) -> dict[str, str | None]:
     """Return the columns named for this table: one that only the other table has is named for that."""
     away = set(other.columns) - set(source.columns) if other is not None else set()
@@ -118,7 +136,7 @@ def _without_unknown(source: Source, seen: Coded) -> Coded:
     """Return the truths without the one that stands for not known."""
     known = (seen.names.cast(pl.String) != UNKNOWN).to_numpy()
     if not known.any():
-        raise source.wrong(f"every truth is {UNKNOWN}, which stands for not known")
+        raise source.wrong(f"every truth is {UNKNOWN}, which means unknown")
     return Coded(seen.code, seen.names.filter(pl.Series(known)), seen.first[known])
 
 

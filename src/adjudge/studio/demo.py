@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjudge.data.formats import open_source
 from adjudge.errors import UsageError, quoted
 from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.campaign.create import place_files
-from adjudge.studio.campaign.lines import Problems, table_rows, text
 from adjudge.studio.gates.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Assignment, Ledger
@@ -38,7 +38,6 @@ from adjudge.studio.work.people import person_row
 from adjudge.studio.work.views import review_view
 
 SHIPPED = Path(__file__).parent / "demo_campaign"
-TRUTH = {name: (name,) for name in ("topic", "document", "grade")}
 
 
 def make_demo(folder: str | os.PathLike[str], force: bool = False) -> Campaign:
@@ -60,11 +59,9 @@ def is_demo(folder: str | os.PathLike[str]) -> bool:
 
 def demo_truth() -> dict[Pair, int]:
     """Return the true grade of every pair of the demo, which simulated judges know and real judges do not see."""
-    problems = Problems()
-    rows = table_rows(text(SHIPPED / "truth.csv", problems) or "", "truth.csv", problems, TRUTH, tuple(TRUTH))
-    truth = {(row.values["topic"], row.values["document"]): int(row.values["grade"]) for row in rows}
-    problems.refuse(str(SHIPPED))
-    return truth
+    source = open_source(SHIPPED / "truth.csv")
+    topic, document, grade = (source.column(name).to_list() for name in ("topic", "document", "grade"))
+    return {(t, d): int(g) for t, d, g in zip(topic, document, grade, strict=True)}
 
 
 COIN = 0.5

@@ -12,14 +12,15 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from adjudge.errors import quote, quoted
-from adjudge.studio.campaign.lines import Problems
+from adjudge.data.files import checked_content
+from adjudge.errors import Problems, quote, quoted
 
 FILE = "campaign.toml"
 HEAD = """\
@@ -311,6 +312,12 @@ WORD = r'[A-Za-z0-9_-]+|"[^"]*"|\'[^\']*\''
 TABLE_LINE = re.compile(rf"\s*\[+\s*({WORD})")
 KEY_LINE = re.compile(rf"\s*({WORD})\s*(?:\.\s*({WORD})\s*)?=")
 SYNTAX = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def load_settings(folder: Path, problems: Problems) -> Settings:
+    """Return the settings of a campaign's folder; problems are added, and a setting with a problem has its default."""
+    content = checked_content(folder / FILE, problems, FILE)
+    return Settings() if content is None else read_settings(content.text, problems)
 
 
 def read_settings(text: str, problems: Problems) -> Settings:

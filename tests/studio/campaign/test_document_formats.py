@@ -1,13 +1,15 @@
 """Documents out of texts, pages, PDF, JSON lines and TREC's files."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 
 import pytest
 
+from adjudge.errors import Problems
 from adjudge.studio.campaign.document_formats import file_documents, kind_of, read_sources
-from adjudge.studio.campaign.lines import Problems
 from adjudge.studio.records import Document
 
 
@@ -43,7 +45,7 @@ def read(tmp_path, name, kind, data, most_bytes=1000):
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     problems = Problems()
     found = [one.document for one in file_documents(path, kind, most_bytes, problems)]
-    return found, [problem.replace(f"{tmp_path}/", "") for problem in problems.found]
+    return found, [problem.replace(f"{tmp_path}/", "") for problem in problems.messages]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +129,8 @@ def test_json_lines(tmp_path, record, document, pack):
         (b'{"text": "x"}', "d.jsonl, line 1: there is no name: give it under 'document'"),
         (b'\n{"id": "x"}', "d.jsonl, line 2: document 'x': its content, under 'content', is missing"),
         (b'{"id": "x", "text": 5}', "d.jsonl, line 1: document 'x': its content, under 'content', is no text"),
-        (b"nope", "d.jsonl, line 1: is not JSON: Expecting value"),
-        (b"[1]", "d.jsonl, line 1: is JSON, but no object in braces"),
+        (b"nope", "d.jsonl, line 1: is not JSON (Expecting value); give one object per line"),
+        (b"[1]", "d.jsonl, line 1: is JSON but not an object with named values; give one object per line"),
         (gzip.compress(b"x" * 99, mtime=0)[:-9], "d.jsonl: the compressed file is damaged or cut off"),
     ],
 )
@@ -151,6 +153,26 @@ TREC = """<DOC>
 </DOC>
 <doc><docno>3</docno>Only words.</doc>
 """
+
+
+@pytest.mark.parametrize(("name", "pack"), [("d.csv", bytes), ("d.csv.xz", lzma.compress), ("d.csv.bz2", bz2.compress)])
+def test_tables(tmp_path, name, pack):
+    """One document per row, compressed in any way; an empty title is taken from the text."""
+    text = "docno,title,body\na,A tree,oak\nb,,elm\n,x,y\nc,,\n"
+    assert read(tmp_path, name, kind_of(tmp_path / name), pack(text.encode())) == (
+        [Document("a", "A tree", "text", "oak"), Document("b", "elm", "text", "elm")],
+        [
+            f"{name}, line 4: there is no name: give it under 'document'",
+            f"{name}, line 5: document 'c': its content, under 'content', is missing",
+        ],
+    )
+
+
+def test_json_lines_in_utf_16(tmp_path):
+    """The encoding that some Windows programs write."""
+    text = '{"document": "a", "text": "Größe"}\n'
+    found = read(tmp_path, "d.jsonl", "jsonl", text.encode("utf-16"))
+    assert found == ([Document("a", "Größe", "text", "Größe")], [])
 
 
 def test_trec_documents(tmp_path):
@@ -182,7 +204,7 @@ def _document_sources_read(path, tmp_path):
     problems, notes = Problems(), []
     names = [found.document.name for found in read_sources(path, 1000, problems, notes)]
     place = f"{tmp_path}/"
-    return names, [text.replace(place, "") for text in problems.found], [text.replace(place, "") for text in notes]
+    return names, [text.replace(place, "") for text in problems.messages], [text.replace(place, "") for text in notes]
 
 
 @pytest.fixture
@@ -240,7 +262,8 @@ def test_pipes_are_refused(folder, tmp_path):
         ("none", "none: there is no such file or folder"),
         (
             "docs/photo.jpg",
-            "docs/photo.jpg: is of no kind that can be read: .txt, .md, .html, .pdf, .jsonl or TREC documents",
+            "docs/photo.jpg: cannot be read: give .txt, .md, .html, .pdf, .jsonl, .csv, .tsv, .parquet or TREC "
+            "documents",
         ),
         ("pipe", "pipe: is neither a file nor a folder"),
     ],

@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adjudge.errors import InputError
+from adjudge.errors import InputError, Problems
 from adjudge.studio.campaign.documents import document_line, read_documents
-from adjudge.studio.campaign.lines import Problems
 from adjudge.studio.records import Document
 
 
@@ -16,7 +15,7 @@ def read(tmp_path, data, most_bytes=1000):
     path = tmp_path / "documents.jsonl"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     problems = Problems()
-    return read_documents(path, most_bytes, problems), problems.found
+    return read_documents(path, most_bytes, problems), problems.messages
 
 
 def line(document="a", title="t", kind="text", content="c", **more):
@@ -99,7 +98,7 @@ def test_files_that_cannot_be_read(tmp_path):
     problems = Problems()
     assert read_documents(tmp_path / "none", 9, problems) is None
     assert read_documents(tmp_path, 9, problems) is None
-    assert problems.found == [
+    assert problems.messages == [
         "documents.jsonl: there is no such file",
         "documents.jsonl: cannot be read: Is a directory",
     ]

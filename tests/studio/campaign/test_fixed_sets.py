@@ -2,8 +2,8 @@
 
 import pytest
 
+from adjudge.errors import Problems
 from adjudge.studio.campaign.fixed_sets import Known, infeasible, read_sets, sets_text
-from adjudge.studio.campaign.lines import Problems
 from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
@@ -19,7 +19,7 @@ def read(tmp_path, text, settings=EASY, gold=GOLD):
     """Return the sets of a file, and what is wrong with them."""
     (tmp_path / "sets.csv").write_text("set,use,topic,document\n" + text)
     problems = Problems()
-    return read_sets(tmp_path / "sets.csv", Known({"1", "2"}, DOCUMENTS, gold, settings), problems), problems.found
+    return read_sets(tmp_path / "sets.csv", Known({"1", "2"}, DOCUMENTS, gold, settings), problems), problems.messages
 
 
 def rows(name, use, *documents, topic="1"):
@@ -129,7 +129,7 @@ def test_a_file_that_is_missing(tmp_path):
     """Is one problem."""
     problems = Problems()
     assert read_sets(tmp_path / "none.csv", Known((), (), {}, EASY), problems) == ()
-    assert problems.found == ["sets.csv: there is no such file"]
+    assert problems.messages == ["sets.csv: there is no such file"]
 
 
 def test_the_printed_trap(tmp_path):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from adjudge.errors import Problems
 from adjudge.studio.campaign.gold_file import gold_text, read_gold
-from adjudge.studio.campaign.lines import Problems
 from adjudge.studio.records import Gold
 
 
@@ -11,7 +11,7 @@ def read(tmp_path, text):
     """Return the gold of a file, and what is wrong with it."""
     (tmp_path / "g").write_text(text, newline="")
     problems = Problems()
-    return read_gold(tmp_path / "g", problems, "g")[0], problems.found
+    return read_gold(tmp_path / "g", problems, "g")[0], problems.messages
 
 
 @pytest.mark.parametrize(

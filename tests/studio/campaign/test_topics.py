@@ -4,8 +4,7 @@ import gzip
 
 import pytest
 
-from adjudge.errors import InputError
-from adjudge.studio.campaign.lines import Problems
+from adjudge.errors import InputError, Problems
 from adjudge.studio.campaign.topics import (
     all_pairs,
     name_problem,
@@ -53,7 +52,7 @@ def read(tmp_path, data):
     path = tmp_path / "topics"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     problems = Problems()
-    return list(read_topics(path, problems, "t").values()), problems.found
+    return list(read_topics(path, problems, "t").values()), problems.messages
 
 
 @pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())])
@@ -85,7 +84,7 @@ def test_tables_and_json(tmp_path, data):
         ("topic,query\n,q\n", "t, line 2: topic is empty"),
         ('{"query": "q"}', "t, line 1: there is no topic: name it under 'topic'"),
         ('{"topic": "1", "query": ["q"]}', "t, line 1: topic '1': query must be a text"),
-        ('\n{"topic": "1", "query": }', "t, line 2: is not JSON: Expecting value"),
+        ('\n{"topic": "1", "query": }', "t, line 2: is not JSON (Expecting value); give one object per line"),
         (
             f'{{"topic": "1", "query": "q", "narrative": "{"x" * 20_001}"}}',
             "t, line 1: topic '1': narrative has 20,001 characters, expected at most 20,000",
@@ -102,7 +101,7 @@ def test_a_missing_file(tmp_path):
     """Is a problem, and no exception."""
     problems = Problems()
     assert read_topics(tmp_path / "none", problems, "t") == {}
-    assert problems.found == ["t: there is no such file"]
+    assert problems.messages == ["t: there is no such file"]
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -140,7 +139,7 @@ def _pool_read(tmp_path, text):
     """Return the pairs of a file with their lines, and what is wrong with them."""
     (tmp_path / "p").write_text(text, newline="")
     problems = Problems()
-    return read_pool(tmp_path / "p", problems, "p"), problems.found
+    return read_pool(tmp_path / "p", problems, "p"), problems.messages
 
 
 @pytest.mark.parametrize("text", ["topic,document\n1,a\n1,b\n", "qid\tdocno\tx\n1\ta\t0\n1\tb\t0\n"])

@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from adjudge.data.files import Content
 from adjudge.data.trec import qrels_source, task1_source, task2_run_source
 from adjudge.errors import UsageError
 from adjudge.studio.desk import commands as lead
@@ -71,7 +72,7 @@ def test_pseudonyms_hide_names(desk):
 def test_qrels_have_the_likely_label_of_judged_items(believed):
     """TREC's own reader takes them; items nobody judged are not in them."""
     text = exported(believed, "qrels")
-    source = qrels_source(text, "qrels")
+    source = qrels_source(Content("qrels", text))
     assert len(source.column("item")) == 8 + 4  # of the pool, and of the gold that ann met
     uncertain = {row["document"]: row for row in rows_of(exported(believed, "uncertainty"))}
     for line in text.decode().splitlines():
@@ -100,7 +101,7 @@ def test_task1_tells_accepted_from_rejected_and_programs(desk):
     assert kinds.count(("bob", "1")) == 6
     assert kinds.count(("an_LLM", "2")) == 1
     assert len(kinds) == 19
-    assert len(task1_source(text, "task1").column("item")) == 12
+    assert len(task1_source(Content("task1", text)).column("item")) == 12
 
 
 def test_excluded_judges_are_not_usable(desk):
@@ -129,7 +130,7 @@ def test_task1_has_qualifications_as_training(desk, monkeypatch):
 def test_task2_ranks_by_probability(believed):
     """By topic, the likeliest first, and TREC's own reader takes it."""
     text = exported(believed, "task2")
-    source = task2_run_source(text, "task2")
+    source = task2_run_source(Content("task2", text))
     by_topic = {}
     for line in text.decode().splitlines():
         topic, _, rank, probability = line.split()

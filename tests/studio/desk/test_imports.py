@@ -57,13 +57,16 @@ def test_long_lists_of_problems_are_cut():
     ("content", "told"),
     [
         (b"", "a.csv: the file holds no judgments"),
-        (b"\xff\xfe", "a.csv: is not UTF-8"),
+        (b"topic,\xff\x81", "a.csv, row 1: byte 0x81 is neither UTF-8 nor windows-1252 text; save the file as UTF-8"),
         (b'{"topic": ', "a.csv: 1 problem, nothing was taken\n  line 1: is not JSON"),
         (
             b"topic,document,judge,label\na,b\n",
-            "a.csv: 1 problem, nothing was taken\n  line 2: has 2 fields, the header",
+            "a.csv: 1 problem, nothing was taken\n  line 2: 2 values, expected 4 as in the header",
         ),
-        (b'topic,document,judge,label\na,"b\n', "a.csv: line 2: is not CSV"),
+        (
+            b'topic,document,judge,label\na,"b\n',
+            "a.csv: 1 problem, nothing was taken\n  line 2: a quotation mark is opened and not closed",
+        ),
     ],
 )
 def test_files_that_cannot_be_read_say_where(content, told):

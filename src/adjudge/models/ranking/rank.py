@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.formats import open_source
 from adjudge.data.rankings import Rankings, holds_pairs, read_pairs, read_rankings
-from adjudge.data.read import open_source
 from adjudge.data.source import Source
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quoted

@@ -12,16 +12,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.errors import InputError, quote
+from adjudge.errors import CampaignProblems, InputError, Problems, quote
 from adjudge.studio.campaign import documents as document_file
 from adjudge.studio.campaign import fixed_sets, gold_file
 from adjudge.studio.campaign import topics as pool_file
 from adjudge.studio.campaign import topics as topic_file
 from adjudge.studio.campaign.documents import Documents
-from adjudge.studio.campaign.lines import CampaignProblems, Problems, text
 from adjudge.studio.records import Document, FixedSet, Gold, Pair, Topic
 from adjudge.studio.settings import FILE as SETTINGS_FILE
-from adjudge.studio.settings import Settings, read_settings
+from adjudge.studio.settings import Settings, load_settings
 
 # What a lead should know of a campaign that can begin all the same; and how much work it is.
 
@@ -129,8 +128,7 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
     if not place.is_dir():
         raise InputError("there is no such folder: make a campaign with `adjudge campaign new`", str(folder))
     problems = Problems()
-    written = text(place / SETTINGS_FILE, problems, SETTINGS_FILE)
-    settings = Settings() if written is None else read_settings(written, problems)
+    settings = load_settings(place, problems)
     topics = topic_file.read_topics(place / topic_file.FILE, problems, topic_file.FILE)
     most = settings.documents.most_bytes
     documents = document_file.read_documents(place / document_file.FILE, most, problems)
@@ -144,7 +142,7 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
     )
     fixed = {(one.topic, document) for one in sets for document in one.documents}
     left = tuple(pair for pair in pool if pair not in fixed)
-    if not left and not problems.found:
+    if not left and not problems.messages:
         problems.add(
             "there is nothing to judge: every pair is in a set of sets.csv, or there is none", pool_file.POOL_FILE
         )

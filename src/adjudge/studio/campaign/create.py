@@ -12,13 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import CampaignProblems, InputError, Problems, UsageError, quote, quoted
 from adjudge.studio.campaign import documents, fixed_sets, topics
 from adjudge.studio.campaign import gold_file as gold
 from adjudge.studio.campaign import topics as pool
 from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.campaign.document_formats import Found, read_sources
-from adjudge.studio.campaign.lines import CampaignProblems, Problems
 from adjudge.studio.campaign.topics import DEPTH, all_pairs, described, name_problem, pooled, read_pool
 from adjudge.studio.records import FixedSet, Gold, Pair
 from adjudge.studio.settings import FILE as SETTINGS_FILE
@@ -152,7 +151,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     known_topics = topics.read_topics(sources.topics, problems)
     found = read_sources(sources.documents, settings.documents.most_bytes, problems, notes)
     names = _write_documents(staging / documents.FILE, found, settings.documents.most_bytes, problems)
-    if not names and not problems.found:
+    if not names and not problems.messages:
         problems.add("there are no documents in it", str(sources.documents))
     known_gold, lines = ({}, {}) if sources.gold is None else gold.read_gold(sources.gold, problems)
     _note_unknown(str(sources.gold), lines.items(), known_topics, names, problems)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
 import html
 import io
-import json
 import logging
 import os
 import re
 import stat
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.errors import MissingExtra, quote
-from adjudge.studio.campaign.lines import GZIP, Problems, called, content, decoded, whole
+from adjudge.data import columns
+from adjudge.data.files import LARGEST, MARKS, checked_bytes, checked_content, decode_document, open_decompressed
+from adjudge.data.files import SUFFIXES as COMPRESSED
+from adjudge.data.formats import named_value, parse_json_object, read_rows
+from adjudge.errors import InputError, MissingExtra, Problems, quote
+from adjudge.studio.campaign.topics import replace_surrogates
 from adjudge.studio.records import KINDS, Document
 
-NAMES = ("document", "id", "docno", "doc_id", "docid", "_id", "name")
-TEXTS = ("text", "contents", "content", "body")
+COLUMNS = {
+    "document": (*columns.DOCUMENT, "_id", "name"),
+    "html": ("html",),
+    "text": ("text", "contents", "content", "body"),
+    "kind": ("kind",),
+    "title": ("title",),
+}
 TITLE_LONGEST = 200  # characters
+UTF16 = tuple(mark for mark, encoding in MARKS.items() if encoding != "utf-8")
 PDF_MOST = 100_000_000  # bytes of a PDF file, whose text is far shorter
 IS_PAGE = re.compile(r"\s*(<!doctype html|<html\b)", re.IGNORECASE)
 TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -44,16 +51,19 @@ class Found(NamedTuple):
 
 def file_documents(path: Path, kind: str, most_bytes: int, problems: Problems) -> Iterator[Found]:
     """Go through the documents of a file: one of a text, a page or a PDF, any number of JSON lines or TREC's files."""
-    if kind == "jsonl":
+    if kind == "jsonl" and not _beginning(path).startswith(UTF16):
         yield from _json_documents(path, problems)
         return
-    most = PDF_MOST if kind == "pdf" else most_bytes if kind in ("text", "html") else None
-    found = content(path, problems) if most is None else content(path, problems, most=most)
+    if kind in ("jsonl", "table"):
+        yield from _table_documents(path, problems)
+        return
+    limit = PDF_MOST if kind == "pdf" else most_bytes if kind in ("text", "html") else LARGEST
+    found = checked_bytes(path, problems, limit)
     if found is None:
         return
     name = _stem(path)
     if kind == "trec":
-        yield from _trec_documents(decoded(found), str(path), problems)
+        yield from _trec_documents(decode_document(found), str(path), problems)
     elif kind == "pdf":
         extracted = _pdf_text(found, str(path), problems)
         if extracted is not None:
@@ -61,60 +71,69 @@ def file_documents(path: Path, kind: str, most_bytes: int, problems: Problems) -
                 Document(name, extracted[0] or _first_line(extracted[1], name), "text", extracted[1]), str(path)
             )
     elif kind == "html":
-        page = decoded(found)
+        page = decode_document(found)
         yield Found(Document(name, _page_title(page, name), "html", page), str(path))
     else:
-        plain = decoded(found)
+        plain = decode_document(found)
         yield Found(Document(name, _first_line(plain, name), "text", plain), str(path))
+
+
+def _table_documents(path: Path, problems: Problems) -> Iterator[Found]:
+    """Go through the documents of a table in memory: CSV, TSV, Parquet or JSON lines, one document per row."""
+    content = checked_content(path, problems)
+    if content is not None:
+        for line, values in read_rows(content, problems, COLUMNS, ("document",)):
+            given = {role: None if value == "" else value for role, value in values.items()}
+            yield from _record_document(given, str(path), line, problems)
 
 
 def _json_documents(path: Path, problems: Problems) -> Iterator[Found]:
     """Go through the documents of a file of JSON lines, one line at a time."""
-    file = str(path)
     for number, line in enumerate(_byte_lines(path, problems), 1):
         if not line.strip():
             continue
-        try:
-            record = json.loads(decoded(line))
-        except (ValueError, RecursionError) as error:
-            problems.add(f"is not JSON: {getattr(error, 'msg', 'nested too deeply')}", file, number)
-            continue
-        document = _json_document(record) if isinstance(record, dict) else "is JSON, but no object in braces"
-        if isinstance(document, str):
-            problems.add(document, file, number)
+        record = parse_json_object(decode_document(line))
+        if isinstance(record, str):
+            problems.add(record, str(path), number)
         else:
-            yield Found(document, file, number)
+            values = {role: named_value(record, aliases) for role, aliases in COLUMNS.items()}
+            yield from _record_document(values, str(path), number, problems)
 
 
 def _byte_lines(path: Path, problems: Problems) -> Iterator[bytes]:
-    """Go through the lines of a file, packed or not."""
+    """Go through the lines of a file, compressed or not."""
     try:
-        with open(path, "rb") as file:
-            packed = file.read(len(GZIP)) == GZIP
-        with gzip.open(path) if packed else open(path, "rb") as file:
+        with open_decompressed(path) as file:
             yield from file
-    except (gzip.BadGzipFile, zlib.error, EOFError):
-        problems.add("the compressed file is damaged or cut off", str(path))
+    except InputError as error:
+        problems.add(error.problem, str(path))
     except OSError as error:
         problems.add(f"cannot be read: {error.strerror}", str(path))
 
 
-def _json_document(record: dict[str, Any]) -> Document | str:
-    """Return the document that a JSON object holds, or what is wrong with it."""
-    name, page, plain = called(record, NAMES), called(record, ("html",)), called(record, TEXTS)
+def _record_document(values: dict[str, Any], file: str, line: int, problems: Problems) -> Iterator[Found]:
+    """Yield the document that a row or a JSON object holds, or add the problem of one that holds none."""
+    document = _document(values)
+    if isinstance(document, str):
+        problems.add(document, file, line)
+    else:
+        yield Found(document, file, line)
+
+
+def _document(values: dict[str, Any]) -> Document | str:
+    """Return the document that named values hold, or the problem."""
+    name, page, kind, title = (values.get(role) for role in ("document", "html", "kind", "title"))
     if name is None:
         return f"there is no name: give it under {quote('document')}"
-    body = page if page is not None else plain
+    body = page if page is not None else values.get("text")
     if not isinstance(name, str | int) or not isinstance(body, str):
         missing = "is missing" if body is None else "is no text"
         return f"document {quote(name)}: its content, under {quote('content')}, {missing}"
-    kind = called(record, ("kind",))
     if kind not in KINDS:
         kind = "html" if page is not None or IS_PAGE.match(body) else "text"
-    title = called(record, ("title",))
     if not isinstance(title, str):
         title = _page_title(body, str(name)) if kind == "html" else _first_line(body, str(name))
-    return Document(whole(str(name)), whole(title), kind, whole(body))
+    return Document(replace_surrogates(str(name)), replace_surrogates(title), kind, replace_surrogates(body))
 
 
 def _trec_documents(given: str, file: str, problems: Problems) -> Iterator[Found]:
@@ -170,7 +189,7 @@ def _pdf_text(found: bytes, file: str, problems: Problems) -> tuple[str, str] | 
     if not plain:
         problems.add("holds no text, perhaps only pictures of pages: run text recognition on it first", file)
         return None
-    return " ".join(whole(title or "").split())[:TITLE_LONGEST], whole(plain)
+    return " ".join(replace_surrogates(title or "").split())[:TITLE_LONGEST], replace_surrogates(plain)
 
 
 def _page_title(page: str, otherwise: str) -> str:
@@ -187,7 +206,7 @@ def _first_line(plain: str, otherwise: str) -> str:
 
 def _stem(path: Path) -> str:
     """Return what a file is called, without the endings that say what it is."""
-    name = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
     return Path(name).stem.strip()
 
 
@@ -204,6 +223,9 @@ SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".csv": "table",
+    ".tsv": "table",
+    ".parquet": "table",
     ".trec": "trec",
     ".sgml": "trec",
 }
@@ -216,10 +238,10 @@ def read_sources(path: Path, most_bytes: int, problems: Problems, notes: list[st
         others: Counter[str] = Counter()
         for file in _files(path, problems):
             kind = kind_of(file)
-            if kind is None:
+            if kind in (None, "table"):  # a table among documents is more often about them
                 others[file.suffix or "without an ending"] += 1
             else:
-                yield from file_documents(file, kind, most_bytes, problems)
+                yield from file_documents(file, str(kind), most_bytes, problems)
         if others:
             kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in others.most_common(5))
             notes.append(f"{path}: {others.total():,} files are of no kind that can be read, and left out ({kinds})")
@@ -230,7 +252,10 @@ def read_sources(path: Path, most_bytes: int, problems: Problems, notes: list[st
     else:
         kind = kind_of(path)
         if kind is None:
-            problems.add("is of no kind that can be read: .txt, .md, .html, .pdf, .jsonl or TREC documents", str(path))
+            problems.add(
+                "cannot be read: give .txt, .md, .html, .pdf, .jsonl, .csv, .tsv, .parquet or TREC documents",
+                str(path),
+            )
         else:
             yield from file_documents(path, kind, most_bytes, problems)
 
@@ -239,20 +264,16 @@ def kind_of(path: Path) -> str | None:
     """Return what a file holds, as its beginning or its name tells; None where neither does."""
     if b"<doc>" in _beginning(path).lower():
         return "trec"
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED]
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _beginning(path: Path) -> bytes:
     """Return the first bytes of a file, unpacked; nothing where it cannot be read, which is said later."""
     try:
-        with open(path, "rb") as file:
-            start = file.read(PEEK)
-        if not start.startswith(GZIP):
-            return start
-        with gzip.open(path) as packed:
-            return packed.read(PEEK)
-    except (OSError, EOFError, zlib.error):
+        with open_decompressed(path) as file:
+            return file.read(PEEK)
+    except (OSError, InputError):
         return b""
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adjudge.errors import InputError, quote, quoted
-from adjudge.studio.campaign.lines import Problems
+from adjudge.errors import InputError, Problems, quote, quoted
 from adjudge.studio.campaign.topics import name_problem
 from adjudge.studio.records import KINDS, Document
 
@@ -75,7 +74,7 @@ def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents
                     lines[len(places)] = number
                 places[name] = len(places)
                 starts.extend((begin, start))
-        if not places and not problems.found:
+        if not places and not problems.messages:
             problems.add("there are no documents", FILE)
         return Documents(path, places, starts)
     except FileNotFoundError:

@@ -6,8 +6,9 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.errors import quote, quoted
-from adjudge.studio.campaign.lines import Problems, table_rows, text
+from adjudge.data.files import checked_content
+from adjudge.data.formats import read_text_rows
+from adjudge.errors import Problems, quote, quoted
 from adjudge.studio.campaign.topics import csv_text, described
 from adjudge.studio.records import USES, FixedSet, Gold, Pair
 from adjudge.studio.settings import Settings
@@ -27,20 +28,20 @@ class Known(NamedTuple):
 
 def read_sets(path: Path, known: Known, problems: Problems) -> tuple[FixedSet, ...]:
     """Return the sets of a file, and note what is wrong with them; those that are wrong are left out."""
-    given = text(path, problems, FILE)
-    if given is None:
+    content = checked_content(path, problems, FILE)
+    if content is None:
         return ()
     sets: dict[str, FixedSet] = {}
     lines: dict[str, int] = {}
-    before = len(problems.found)
-    for line, row in table_rows(given, FILE, problems, COLUMNS, tuple(COLUMNS)):
+    before = len(problems.messages)
+    for line, row in read_text_rows(content, problems, COLUMNS, tuple(COLUMNS)):
         name, use, topic, document = (row[column] for column in COLUMNS)
         first = sets.setdefault(name, FixedSet(name, use, topic, ()))
         lines.setdefault(name, line)
         for what in _wrong_row(first, row, known):
             problems.add(what, FILE, line)
         sets[name] = first._replace(documents=(*first.documents, document))
-    if len(problems.found) == before:  # else what follows would say the same in other words
+    if len(problems.messages) == before:  # else what follows would say the same in other words
         for fixed in sets.values():
             for what in _wrong_set(fixed, known):
                 problems.add(what, FILE, lines[fixed.name])

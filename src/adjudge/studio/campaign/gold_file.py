@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from adjudge.errors import quote
-from adjudge.studio.campaign import topics as pool
-from adjudge.studio.campaign.lines import Problems, is_qrels, qrels_rows, table_rows, text, whole
-from adjudge.studio.campaign.topics import csv_text, described
+from adjudge.data import columns
+from adjudge.data.files import checked_content
+from adjudge.data.formats import read_text_rows
+from adjudge.errors import Problems, quote
+from adjudge.studio.campaign.topics import POOL_COLUMNS, csv_text, described, replace_surrogates
 from adjudge.studio.records import GRADES, Gold, Pair
 
 FILE = "gold.csv"
 COLUMNS = {
-    **pool.POOL_COLUMNS,
-    "grade": ("grade", "label", "relevance", "gold", "rel", "rating"),
+    **POOL_COLUMNS,
+    "grade": columns.GRADE,
     "reason": ("reason", "why", "explanation", "comment"),
 }
 NUMBERS = {str(grade): grade for grade in GRADES}
@@ -23,22 +24,18 @@ NUMBERS = {str(grade): grade for grade in GRADES}
 def read_gold(path: Path, problems: Problems, name: str | None = None) -> tuple[dict[Pair, Gold], dict[Pair, int]]:
     """Return the gold of a table or of qrels, and the line of each pair; what is wrong is noted."""
     file = name or str(path)
-    given = text(path, problems, name)
+    content = checked_content(path, problems, name)
     gold: dict[Pair, Gold] = {}
     lines: dict[Pair, int] = {}
-    if given is None:
+    if content is None:
         return gold, lines
-    if is_qrels(given):
-        rows = qrels_rows(given, file, problems)
-    else:
-        rows = table_rows(given, file, problems, COLUMNS, ("topic", "document", "grade"))
-    for line, values in rows:
+    for line, values in read_text_rows(content, problems, COLUMNS, ("topic", "document", "grade")):
         pair = values["topic"], values["document"]
         if pair in lines:
             problems.add(f"{described(pair)} is in line {lines[pair]} already", file, line)
         lines.setdefault(pair, line)
         if values["grade"] in NUMBERS:
-            gold.setdefault(pair, Gold(NUMBERS[values["grade"]], whole(values.get("reason", ""))))
+            gold.setdefault(pair, Gold(NUMBERS[values["grade"]], replace_surrogates(values.get("reason", ""))))
         else:
             problems.add(f"{described(pair)} has the grade {quote(values['grade'])}, expected 0, 1 or 2", file, line)
     return gold, lines

@@ -12,18 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adjudge.errors import InputError, quote
-from adjudge.studio.campaign.lines import (
-    Problems,
-    Row,
-    called,
-    is_qrels,
-    json_rows,
-    qrels_rows,
-    table_rows,
-    text,
-    whole,
-)
+from adjudge.data import columns
+from adjudge.data.files import Content, checked_content
+from adjudge.data.formats import Row, read_rows, read_text_rows
+from adjudge.errors import InputError, Problems, quote
 from adjudge.studio.records import Pair, Topic
 
 # What topics and documents may be called.
@@ -47,13 +39,15 @@ def name_problem(name: object, what: str) -> str | None:
     return None
 
 
+def replace_surrogates(text: str) -> str:
+    """Return a text without halves of characters, which JSON may hold and no file can."""
+    return text.encode(errors="replace").decode()
+
+
 # The pool: which documents are judged for which topics. From a table, qrels, runs of systems, or simply all.
 
 POOL_FILE = "pool.csv"
-POOL_COLUMNS = {
-    "topic": ("topic", "topic_id", "qid", "query_id", "query"),
-    "document": ("document", "doc", "docno", "doc_id", "docid", "item", "id"),
-}
+POOL_COLUMNS = {"topic": columns.TOPIC, "document": columns.DOCUMENT}
 DEPTH = 20  # documents of a run that are pooled
 MOST = 10_000  # pairs beyond which nobody wants every document judged for every topic
 
@@ -61,15 +55,11 @@ MOST = 10_000  # pairs beyond which nobody wants every document judged for every
 def read_pool(path: Path, problems: Problems, name: str | None = None) -> dict[Pair, int]:
     """Return the pairs of a table or of qrels with the line of each, and note what is wrong with them."""
     file = name or str(path)
-    given = text(path, problems, name)
+    content = checked_content(path, problems, name)
     pairs: dict[Pair, int] = {}
-    if given is None:
+    if content is None:
         return pairs
-    if is_qrels(given):
-        rows = qrels_rows(given, file, problems)
-    else:
-        rows = table_rows(given, file, problems, POOL_COLUMNS, tuple(POOL_COLUMNS))
-    for line, values in rows:
+    for line, values in read_text_rows(content, problems, POOL_COLUMNS, tuple(POOL_COLUMNS)):
         pair = values["topic"], values["document"]
         if pair in pairs:
             problems.add(f"{described(pair)} is in line {pairs[pair]} already", file, line)
@@ -139,13 +129,13 @@ TREC_NAMES = {"num": "topic", "title": "query", "desc": "description", "narr": "
 def read_topics(path: Path, problems: Problems, name: str | None = None) -> dict[str, Topic]:
     """Return the topics of a file by name, and note what is wrong with them."""
     file = name or str(path)
-    given = text(path, problems, name)
-    if given is None:
+    content = checked_content(path, problems, name)
+    if content is None:
         return {}
     topics: dict[str, Topic] = {}
     lines: dict[str, int] = {}
-    before = len(problems.found)
-    for row in _rows(given, file, problems):
+    before = len(problems.messages)
+    for row in _rows(content, problems):
         topic = _topic(row, file, problems)
         if topic is None:
             continue
@@ -153,7 +143,7 @@ def read_topics(path: Path, problems: Problems, name: str | None = None) -> dict
             problems.add(f"topic {quote(topic.name)} is in line {lines[topic.name]} already", file, row.line)
         topics[topic.name] = topic
         lines.setdefault(topic.name, row.line)
-    if not topics and len(problems.found) == before:
+    if not topics and len(problems.messages) == before:
         problems.add("there are no topics", file)
     return topics
 
@@ -164,16 +154,14 @@ def topics_text(topics: Iterable[Topic]) -> str:
     return "".join(json.dumps(dict(zip(keys, topic, strict=True)), ensure_ascii=False) + "\n" for topic in topics)
 
 
-def _rows(given: str, file: str, problems: Problems) -> Iterator[Row]:
-    """Go through the topics of a text, whatever its format."""
-    start = given.lstrip()
-    if TREC_TOPIC.match(start):
-        yield from _trec_rows(given)
-    elif start.startswith("{"):
-        for row in json_rows(given, file, problems):
-            yield Row(row.line, {column: called(row.values, aliases) for column, aliases in COLUMNS.items()})
-    elif start:
-        yield from table_rows(given, file, problems, COLUMNS, ("topic", "query"))
+def _rows(content: Content, problems: Problems) -> Iterator[Row]:
+    """Go through the topics of a file in any format."""
+    if content.is_parquet:
+        yield from read_rows(content, problems, COLUMNS, ("topic", "query"))
+    elif TREC_TOPIC.match(content.text.lstrip()):
+        yield from _trec_rows(content.text)
+    elif content.data.strip():
+        yield from read_rows(content, problems, COLUMNS, ("topic", "query"))
 
 
 def _trec_rows(given: str) -> Iterator[Row]:
@@ -214,7 +202,7 @@ def _topic(row: Row, file: str, problems: Problems) -> Topic | None:
     if what:
         problems.add(what, file, row.line)
         return None
-    return Topic(*(whole(str(value)) for value in values.values()))
+    return Topic(*(replace_surrogates(str(value)) for value in values.values()))
 
 
 def _value(value: Any) -> str | None:

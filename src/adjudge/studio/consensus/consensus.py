@@ -24,17 +24,15 @@ import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.arrays import Codes, Floats
-from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
 from adjudge.studio.campaign import gold_file
-from adjudge.studio.campaign.lines import Problems, text
 from adjudge.studio.consensus import beliefs
 from adjudge.studio.consensus.beliefs import UNKNOWN, Beliefs, json_bytes, replace_file
 from adjudge.studio.gates.information import TYPICAL
 from adjudge.studio.record.schema import contests, counts, items, judgments, people, rulings, slots, standings
 from adjudge.studio.record.store import engine_of, url_of
 from adjudge.studio.records import Gold, Pair
-from adjudge.studio.settings import FILE as SETTINGS_FILE
-from adjudge.studio.settings import Settings, read_settings
+from adjudge.studio.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -381,8 +379,7 @@ def _earlier(target: Path) -> Fit | None:
 def _campaign(place: Path) -> tuple[Settings, dict[Pair, Gold]]:
     """Return the settings and the gold of a campaign: all that is needed here of its files."""
     problems = Problems()
-    written = text(place / SETTINGS_FILE, problems, SETTINGS_FILE)
-    settings = Settings() if written is None else read_settings(written, problems)
+    settings = load_settings(place, problems)
     gold, _ = gold_file.read_gold(place / gold_file.FILE, problems, gold_file.FILE)
     problems.refuse(str(place))
     return settings, gold

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlalchemy import Table, and_, func, select
 
+from adjudge.data.columns import EXPORT, EXPORTED_LABELS
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.studio.desk.consensus_view import ItemFound, items_found
 from adjudge.studio.record import schema
@@ -105,8 +106,6 @@ def _written(pieces: Iterable[bytes], file: IO[bytes]) -> int:
 
 T = TypeVar("T")
 ROWS = 2_000  # rows that are read at once
-HEADER = ("topic", "document", "judge", "label", "rank", "seconds", "comment", "use", "at", "assignment")
-UNCERTAIN = ("topic", "document", "label", "probability", "judgments", "entropy")
 SECRET = {"hash"}  # columns that never leave
 KEPT_BACK = {"passwords"}  # tables that never leave
 SETTINGS = "campaign.toml"
@@ -255,7 +254,7 @@ def _task1(wanted: Wanted, row: Sequence[Any], kind: str) -> tuple[object, ...]:
 
 def _write_judgments(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
     """Write accepted judgments as CSV."""
-    out.writelines(csv_pieces(HEADER, judgment_rows(connection, wanted.names), wanted.raw))
+    out.writelines(csv_pieces(EXPORT, judgment_rows(connection, wanted.names), wanted.raw))
 
 
 def _write_qrels(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
@@ -272,7 +271,7 @@ def _write_uncertain(connection: Connection, wanted: Wanted, out: IO[bytes]) -> 
         (one.topic, one.document, one.label, f"{one.probability:.6f}", one.judgments, f"{one.entropy:.6f}")
         for one in judged(connection, wanted)
     )
-    out.writelines(csv_pieces(UNCERTAIN, rows, wanted.raw))
+    out.writelines(csv_pieces(EXPORTED_LABELS, rows, wanted.raw))
 
 
 def _write_task1(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:

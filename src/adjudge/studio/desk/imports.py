@@ -1,13 +1,12 @@
-"""Judgments made elsewhere: read from CSV or JSONL, every problem listed with its row before anything is taken.
+"""Judgments made elsewhere: read from a table, every problem listed with its line before anything is taken.
 
-A row is ``topic, document, judge, label`` and may have ``rank, seconds, comment``. Answers of a program to exported
+A row is ``topic, document, judge, label`` and may have ``rank, seconds, comment``. Files have any of the formats,
+encodings and compressions of ``adjudge.read``. Answers of a program to exported
 prompts (see ``prompts``) have an ``id`` in place of topic and document, and an ``answer``.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -17,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import select
 
+from adjudge.data import columns
+from adjudge.data.files import LARGEST, decode_content
+from adjudge.data.formats import named_value, parse_rows
 from adjudge.errors import InputError, quote
 from adjudge.studio.record.schema import judgments, people
 
@@ -131,6 +133,7 @@ def _first(text: str, inner: str) -> int | None:
 MOST_PROBLEMS = 20  # that are listed one by one
 MOST_RANK = 1_000
 LONGEST = 2_000  # characters of a comment that are kept
+NAMES = {"topic": columns.TOPIC, "document": columns.DOCUMENT, "judge": columns.USUAL["judge"]}  # of columns
 Row: TypeAlias = Mapping[str, Any] | Unreadable  # of a file, or why a line is none
 
 
@@ -183,18 +186,14 @@ def read_judgments(content: bytes, name: str, judge: str | None = None) -> Read:
     return Read(name, given, problems)
 
 
-def rows_of(content: bytes, name: str) -> Iterator[tuple[int, Row]]:
-    """Return the rows of a CSV or JSONL file with their lines, and in place of one that is none, why."""
-    text = text_of(content, name)
-    return json_rows(text) if text.lstrip().startswith("{") else _csv_rows(text, name)
-
-
-def text_of(content: bytes, name: str) -> str:
-    """Return the text of a file."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 (byte {error.start})", name) from error
+def rows_of(content: bytes, name: str, format: str | None = None) -> Iterator[tuple[int, Row]]:  # noqa: A002
+    """Yield the rows of a file with their lines, and the problem of a line that cannot be read."""
+    decoded = decode_content(content, name, limit=LARGEST, empty=True)
+    for line, values in parse_rows(decoded, format).rows:
+        if isinstance(values, str):
+            yield line, Unreadable(values)
+        else:
+            yield line, {column.strip().lower(): value for column, value in values.items()}
 
 
 def readable(row: Row) -> Mapping[str, Any]:
@@ -226,42 +225,10 @@ def known_labels(connection: Connection, names: Iterable[str]) -> dict[tuple[str
     return found
 
 
-def json_rows(text: str) -> Iterator[tuple[int, Row]]:
-    """Return the objects of JSON lines."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, _json_row(line)
-
-
-def _json_row(line: str) -> Row:
-    """Return the object of a line."""
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        return Unreadable(f"is not JSON: {getattr(error, 'msg', 'too deep')}")
-    return row if isinstance(row, dict) else Unreadable("is not a JSON object")
-
-
-def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Row]]:
-    """Return the rows of a CSV file by its header, each with the line it begins in."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        names = [field.strip().lower() for field in next(reader, ())]
-        before = reader.line_num
-        for row in reader:
-            number, before = before + 1, reader.line_num
-            if row and len(row) != len(names):
-                yield number, Unreadable(f"has {len(row)} fields, the header {len(names)}")
-            elif row:
-                yield number, dict(zip(names, row, strict=True))
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num}: is not CSV: {error}", name) from error
-
-
 def _given(number: int, row: Mapping[str, Any], judge: str | None) -> Given:
     """Return one row as a judgment."""
     topic, document = _text(row, "topic"), _text(row, "document")
-    whose = _text(row, "judge") if row.get("judge") not in (None, "") or judge is None else judge
+    whose = _text(row, "judge") if named_value(row, NAMES["judge"]) not in (None, "") or judge is None else judge
     rank = _number(row, "rank")
     if rank is not None and (rank != int(rank) or not 1 <= rank <= MOST_RANK):
         raise ValueError(f"rank {quote(row['rank'])} is not 1, 2, 3 ... up to {MOST_RANK}")
@@ -283,7 +250,7 @@ def _given(number: int, row: Mapping[str, Any], judge: str | None) -> Given:
 
 def _text(row: Mapping[str, Any], name: str) -> str:
     """Return a text that must be there."""
-    value = row.get(name)
+    value = named_value(row, NAMES[name])
     if value is None or not str(value).strip():
         raise ValueError(f"no {name}")
     return kept(str(value).strip(), name)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
 
+from adjudge.data.files import LARGEST, decode_document, decompress
+from adjudge.data.formats import parse_json_object
 from adjudge.errors import InputError, UsageError, quote
 from adjudge.studio.desk.imports import (
     LONGEST,
@@ -23,11 +25,10 @@ from adjudge.studio.desk.imports import (
     Read,
     Unreadable,
     answer_of,
-    json_rows,
     kept,
     labelled,
     readable,
-    text_of,
+    rows_of,
 )
 from adjudge.studio.record.ledger import COUNTED
 from adjudge.studio.record.schema import counts, items, judgments
@@ -199,20 +200,15 @@ def prompt_lines(
 
 def are_answers(content: bytes) -> bool:
     """Return whether a file holds answers to prompts: JSON lines, of which the first that can be read has an id."""
-    for line in content.removeprefix(b"\xef\xbb\xbf").splitlines()[:LOOKED_AT]:
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            return "id" in row
-    return False
+    text = decode_document(decompress(content, "the file", LARGEST)[0])
+    rows = map(parse_json_object, text.split("\n", LOOKED_AT)[:LOOKED_AT])
+    return next(("id" in row for row in rows if isinstance(row, dict)), False)
 
 
 def read_answers(content: bytes, name: str, judge: str, signer: Signer, pairs: Sequence[Pair]) -> Read:
     """Return answers as judgments, and what could not be read; ``pairs`` are the items by number."""
     given, problems = list[Given](), list[str]()
-    for number, row in json_rows(text_of(content, name)):
+    for number, row in rows_of(content, name, "jsonl"):
         try:
             given.append(_answered(number, readable(row), judge, signer, pairs))
         except Unreadable as error:

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import URL, Connection, insert, select
 
 from adjudge.data.write import write_file
-from adjudge.errors import InputError
+from adjudge.errors import InputError, Problems
 from adjudge.studio.campaign.campaign import FILES, Campaign, CampaignProblems, Documents, load_campaign
-from adjudge.studio.campaign.lines import Problems, text
 from adjudge.studio.record import schema
 from adjudge.studio.record.store import engine_of, url_of
-from adjudge.studio.settings import FILE as SETTINGS_FILE
-from adjudge.studio.settings import read_settings
+from adjudge.studio.settings import load_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -97,9 +95,8 @@ def _as_far_as_it_goes(folder: str | os.PathLike[str]) -> Campaign:
     except CampaignProblems as error:
         place = Path(folder)
         own = Problems()
-        written = text(place / SETTINGS_FILE, own, SETTINGS_FILE)
-        settings = read_settings(written or "", own)
-        if own.found:  # where the database is, and how much was asked for, is not to be guessed
+        settings = load_settings(place, own)
+        if own.messages:  # where the database is, and how much was asked for, is not to be guessed
             raise
         said = f"files of the campaign have problems, so this is by its database alone; {error}"
         nothing = Documents(Path(os.devnull), {}, array("q"))
