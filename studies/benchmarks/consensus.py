@@ -14,7 +14,7 @@ import numpy as np
 
 from adjudge.studio.consensus.consensus import accepted, consensus
 from adjudge.studio.demo import demo_truth, make_demo, simulate_demo
-from adjudge.studio.record.backup import reading_campaign
+from adjudge.studio.studio import reading_campaign
 from studies.benchmarks.claim import Claim
 
 MODELS = ("majority", "one-coin", "single-confusion", "dawid-skene", "hybrid-confusion")

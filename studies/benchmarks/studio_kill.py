@@ -94,7 +94,7 @@ def faults(folder: Path, told: Told, k: int = K) -> list[str]:
         for what, question in held.items():
             lost = getattr(told, what) - {row[0] for row in database.execute(question)}
             found += [f"acknowledged and lost ({what}): {len(lost)}, e.g. {min(lost)}"] if lost else []
-        entry = chain.broken(dict(row) for row in database.execute("SELECT * FROM audit ORDER BY id"))
+        entry = chain.first_broken_entry(dict(row) for row in database.execute("SELECT * FROM audit ORDER BY id"))
         found += [f"the audit log is broken at entry {entry}"] if entry is not None else []
         found += [f"SQLite: {row[0]}" for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
         found += [f"foreign key: {tuple(row)}" for row in database.execute("PRAGMA foreign_key_check")]

@@ -31,9 +31,9 @@ from adjudge.studio.desk.transfer import fresh_belief
 from adjudge.studio.gates.designer import design
 from adjudge.studio.gates.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.audit import wrong
-from adjudge.studio.record.backup import reading_campaign
+from adjudge.studio.record.audit import find_faults
 from adjudge.studio.settings import Gate, Settings, settings_text
+from adjudge.studio.studio import reading_campaign
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_the_demo_is_alive(tmp_path):
     judgments = simulate_demo(tmp_path / "demo", seed=3)
     assert DONE * 3 * len(campaign.pool) <= judgments < 3 * len(campaign.pool)
     with reading_campaign(tmp_path / "demo") as (loaded, connection):
-        assert wrong(connection, loaded) == []
+        assert find_faults(connection, loaded) == []
         ended = {row.outcome for row in connection.execute(select(s.outcomes.c.outcome).distinct())}
         assert {"passed", "returned", "submitted"} <= ended
         assert connection.scalar(select(func.count()).select_from(s.contests)) > 0

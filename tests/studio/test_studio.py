@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from adjudge.studio import studio as consulting
 from adjudge.studio import studio as studios
 from adjudge.studio.campaign.campaign import CampaignProblems
 from adjudge.studio.consensus.beliefs import Beliefs
@@ -77,12 +76,12 @@ def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeyp
     made.time[0] += 10**6
     asked = []
 
-    async def consult(folder):
+    async def refresh(folder):
         from adjudge.studio.consensus.consensus import refresh
 
         asked.append(refresh(folder)["model"])
 
-    monkeypatch.setattr(studios, "consult", consult)
+    monkeypatch.setattr(studios, "refresh_consensus", refresh)
 
     async def run():
         async with studio.running():
@@ -108,14 +107,14 @@ def test_judgments_and_standings_are_news_and_taking_work_is_not(file_crowd):
     """What changes nothing in the consensus does not have it computed anew."""
     made = file_crowd(FREE)
     lea, ann = made.person("lea", "lead"), made.person("ann")
-    before = consulting.news(made.store.ledger)
+    before = studios.news(made.store.ledger)
     made.open_work(made.person("bob"))
-    assert consulting.news(made.store.ledger) == before
+    assert studios.news(made.store.ledger) == before
     made.through(ann)
-    judged = consulting.news(made.store.ledger)
+    judged = studios.news(made.store.ledger)
     assert judged != before
     made.do(change_standing, lea, ann, "paused", "a break")
-    assert consulting.news(made.store.ledger) != judged
+    assert studios.news(made.store.ledger) != judged
 
 
 def test_a_ledger_believes_what_was_found(file_crowd):
@@ -123,11 +122,11 @@ def test_a_ledger_believes_what_was_found(file_crowd):
     made = file_crowd(FREE)
     made.through(made.person("ann"))
     beliefs = Beliefs(made.folder)
-    assert consulting.believe(made.store.ledger, 0.0, beliefs).rows == ()
+    assert studios.believe(made.store.ledger, 0.0, beliefs).rows == ()
     assert made.store.ledger.belief is None
     refresh(made.folder)
     assert beliefs.refresh()
-    made.do(consulting.believe, beliefs)
+    made.do(studios.believe, beliefs)
     assert np.isfinite(made.store.ledger.belief).all()
 
 
@@ -135,14 +134,14 @@ def test_a_process_of_its_own_refreshes_the_consensus(file_crowd):
     """Afterwards the campaign has beliefs to read."""
     made = file_crowd(FREE)
     made.through(made.person("ann"))
-    run(consulting.consult(made.folder))
+    run(studios.refresh_consensus(made.folder))
     assert Beliefs(made.folder).array.size
 
 
 def test_a_consensus_that_fails_stops_nobody(tmp_path, caplog):
     """The log says why, and the studio goes on."""
     with caplog.at_level(logging.WARNING, "adjudge"):
-        run(consulting.consult(tmp_path / "nowhere"))
+        run(studios.refresh_consensus(tmp_path / "nowhere"))
     assert "the consensus could not be refreshed" in caplog.text
     assert "nowhere" in caplog.text
 
@@ -160,7 +159,7 @@ def test_a_studio_that_stops_takes_the_process_along(tmp_path, monkeypatch):
     monkeypatch.setattr(asyncio, "create_subprocess_exec", begun)
 
     async def way():
-        job = asyncio.create_task(consulting.consult(tmp_path))
+        job = asyncio.create_task(studios.refresh_consensus(tmp_path))
         while not started:
             await asyncio.sleep(0.01)
         job.cancel()

@@ -137,7 +137,7 @@ def _since(loaded: Campaign) -> tuple[str, ...]:
     if find_spec("sqlalchemy") is None or not (loaded.folder / loaded.settings.store.database).is_file():
         return ()
     from adjudge.studio.desk.transfer import changed
-    from adjudge.studio.record.backup import reading_campaign
+    from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(loaded.folder) as (campaign, connection):
         return tuple(changed(connection, campaign))

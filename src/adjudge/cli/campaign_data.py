@@ -44,7 +44,7 @@ def export_(
     studio_installed()
     from adjudge.studio.desk.exports import EXPORTS, Wanted, deliver, export
     from adjudge.studio.desk.transfer import fresh_belief
-    from adjudge.studio.record.backup import reading_campaign
+    from adjudge.studio.studio import reading_campaign
 
     if what == "everything" and out is None and sys.stdout.isatty():
         raise UsageError("a zip file is not for a terminal: give --out, or send it to a file or a pipe")
@@ -131,7 +131,7 @@ def prompts(
     from adjudge.studio.desk.exports import deliver
     from adjudge.studio.desk.transfer import program_prompts
     from adjudge.studio.identity.access import Signer, load_key
-    from adjudge.studio.record.backup import reading_campaign
+    from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
         signer = Signer(load_key(campaign.folder))
@@ -164,7 +164,7 @@ def backup(
     from pathlib import Path
 
     from adjudge.studio.record import backup as backups
-    from adjudge.studio.record.backup import reading_campaign
+    from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (loaded, connection):
         rows = backups.backup(connection, loaded, Path(out))
@@ -183,10 +183,10 @@ def verify(folder: Folder) -> None:
     """
     studio_installed()
     from adjudge.studio.record.audit import CHECKS
-    from adjudge.studio.record.backup import reading_campaign
+    from adjudge.studio.studio import reading_campaign
 
     faults = 0
-    with reading_campaign(folder, whole=False) as (loaded, connection):
+    with reading_campaign(folder, complete=False) as (loaded, connection):
         warned(loaded)
         for name, check in CHECKS.items():
             found = list(check(connection, loaded))

@@ -1,4 +1,8 @@
-"""A campaign that is being served: its files, its ledger, who may come in."""
+"""A campaign that is open: for the server (``open_studio``), for one command (``open_store``) or to read it only.
+
+``Studio`` is what the pages work with: the campaign's files, its store and ledger, and the background jobs that end
+leases and keep the consensus fresh.
+"""
 
 from __future__ import annotations
 
@@ -8,77 +12,34 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Callable
+from array import array
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
 
-from adjudge.studio.campaign.campaign import Campaign, load_campaign
+from adjudge.errors import CampaignProblems, InputError, Problems
+from adjudge.studio.campaign.campaign import Campaign, Documents, load_campaign
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.identity.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.record import schema
-from adjudge.studio.record.ledger import Ledger
-from adjudge.studio.record.restore import missing_items, restored
-from adjudge.studio.record.store import Change, Store, View, url_of
+from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
+from adjudge.studio.record.store import Change, Store, View, database_url, open_engine
+from adjudge.studio.settings import load_settings
 from adjudge.studio.work.commands import expire, hand_in, release_broken
-
-# Keeping the consensus fresh while a campaign is served: asked of a process of its own, whenever there is news.
-
-NEWS = (schema.judgments, schema.standings, schema.rulings)  # tables whose rows change what is believed
-
-
-def news(ledger: Ledger) -> tuple[int, ...]:
-    """Return what changes when there is something new to learn from."""
-    return tuple(ledger.next_id(table) for table in NEWS)
-
-
-def believing(ledger: Ledger, beliefs: Beliefs) -> Ledger:
-    """Have a ledger believe what the last consensus found; judgments it takes in from now on revise that."""
-    if beliefs.array.size:
-        ledger.believe(beliefs)
-    return ledger
-
-
-def believe(ledger: Ledger, now: float, beliefs: Beliefs) -> Change:
-    """Take the newest consensus in; nothing of it is written, for it follows from the rows."""
-    believing(ledger, beliefs)
-    return Change()
-
-
-async def consult(folder: Path) -> None:
-    """Have the consensus of a campaign refreshed; if that fails, the last one holds and the log says why."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "adjudge.studio.consensus.consensus",
-        str(folder),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the studio, which then ends this
-    )
-    try:
-        _, said = await process.communicate()
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode:
-        LOG.warning("the consensus could not be refreshed: %s", said.decode(errors="replace").strip())
-
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
-TICK = 5.0  # seconds between looks for leases that have ended
-# A page that replays its outbox is quick; who tries a lead's name from many places shall not keep the lead out.
+TICK = 5.0  # seconds between two searches for leases that have ended
+NEWS = (schema.judgments, schema.standings, schema.rulings)  # tables whose rows change the consensus
+# A page that sends its stored answers again is fast. Many attempts with a lead's name must not lock the lead out.
 RATES = {**DEFAULT_RATES, "judge": (600, 10.0), "sign-in name": (50, 300.0)}
 
 
 class Studio:
-    """What the pages have to work with."""
+    """A campaign that is being served."""
 
     def __init__(self, campaign: Campaign, store: Store, signer: Signer) -> None:
         self.campaign, self.store, self.signer = campaign, store, signer
@@ -89,7 +50,7 @@ class Studio:
 
     @property
     def ledger(self) -> Ledger:
-        """What is so now; only the writer changes it."""
+        """The present state; only the writer changes it."""
         return self.store.ledger
 
     def now(self) -> float:
@@ -97,23 +58,23 @@ class Studio:
         return self.store.clock()
 
     async def do(self, command: Callable[..., Change], *args: Any, then: View | None = None, **named: Any) -> Any:
-        """Carry out ``command(ledger, now, *args, **named)``; answer once it is safe, with a view of it if asked."""
+        """Carry out ``command(ledger, now, *args, **named)``; return its answer or its view when committed."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Any] = loop.create_future()
 
         def reply(answer: Any, error: BaseException | None) -> None:
             loop.call_soon_threadsafe(_resolve, done, answer, error)
 
-        self.store.ask(lambda ledger, now: command(ledger, now, *args, **named), reply, then)
+        self.store.enqueue(lambda ledger, now: command(ledger, now, *args, **named), reply, then)
         return await done
 
     async def look(self, view: Callable[..., T], *args: Any) -> T:
-        """Return ``view(ledger, now, *args)`` when all that was asked before is safe."""
-        found: T = await self.do(lambda ledger, now: Change(answer=view(ledger, now, *args)))
-        return found
+        """Return ``view(ledger, now, *args)`` when all earlier commands are committed."""
+        answer: T = await self.do(lambda ledger, now: Change(answer=view(ledger, now, *args)))
+        return answer
 
     async def read(self, function: Callable[..., T], *args: Any) -> T:
-        """Return ``function(connection, *args)``, run beside the pages on a connection that only reads."""
+        """Return ``function(connection, *args)``, run in another thread on a connection that only reads."""
         return await asyncio.to_thread(self._read, function, *args)
 
     def _read(self, function: Callable[..., T], *args: Any) -> T:
@@ -122,9 +83,9 @@ class Studio:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Take commands, end leases and keep the consensus fresh until the server stops."""
+        """Accept commands, end leases and keep the consensus fresh until the server stops."""
         self.store.start()
-        jobs = [asyncio.create_task(self._ticking()), asyncio.create_task(self._consulting())]
+        jobs = [asyncio.create_task(self._end_leases()), asyncio.create_task(self._keep_consensus())]
         try:
             yield
         finally:
@@ -133,40 +94,75 @@ class Studio:
             await asyncio.gather(*jobs, return_exceptions=True)
             await asyncio.to_thread(self.store.close)
 
-    async def _ticking(self) -> None:
-        """End what has run out, again and again."""
+    async def _end_leases(self) -> None:
+        """End leases that have run out, every ``TICK`` seconds."""
         while True:
             try:
                 await self.do(expire, self.began)
                 await self.do(hand_in, self.began)
                 await asyncio.to_thread(self.store.checkpoint)
-            except Exception as error:  # the disk may be full for now: the next tick tries again
+            except Exception as error:  # for example a full disk: the next tick tries again
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)
 
-    async def _consulting(self) -> None:
-        """Keep the consensus fresh."""
-        known: tuple[int, ...] | None = None
+    async def _keep_consensus(self) -> None:
+        """Refresh the consensus when there are new rows, and let the ledger use it."""
+        last: tuple[int, ...] | None = None
         while True:
             try:
-                if (new := news(self.ledger)) != known or self.beliefs.due:
-                    await consult(self.campaign.folder)
-                    known = new
+                if (new := news(self.ledger)) != last or self.beliefs.due:
+                    await refresh_consensus(self.campaign.folder)
+                    last = new
                 if self.beliefs.refresh():
                     await self.do(believe, self.beliefs)
             except Exception as error:
-                LOG.warning("the consensus could not be taken in: %s", error)
+                LOG.warning("the consensus could not be used: %s", error)
             await asyncio.sleep(self.campaign.settings.consensus.every_seconds)
 
 
 def _resolve(done: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
-    """Give a waiting handler its answer, unless it has gone."""
+    """Give a waiting handler its answer, unless it was cancelled."""
     if done.done():
         return
     if error is None:
         done.set_result(answer)
     else:
         done.set_exception(error)
+
+
+def news(ledger: Ledger) -> tuple[int, ...]:
+    """Return numbers that change when there are rows that the consensus does not know."""
+    return tuple(ledger.next_id(table) for table in NEWS)
+
+
+def believe(ledger: Ledger, now: float, beliefs: Beliefs) -> Change:
+    """Let the ledger use the newest consensus, if there is one; no row is written, since it follows from the rows."""
+    if beliefs.array.size:
+        ledger.believe(beliefs)
+    return Change()
+
+
+async def refresh_consensus(folder: Path) -> None:
+    """Refresh the consensus of a campaign in another process; if that fails, it stays and the log says why."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "adjudge.studio.consensus.consensus",
+        str(folder),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C goes to the studio, which then ends this process
+    )
+    try:
+        _, message = await process.communicate()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if process.returncode:
+        LOG.warning("the consensus could not be refreshed: %s", message.decode(errors="replace").strip())
 
 
 def open_studio(folder: str | os.PathLike[str]) -> Studio:
@@ -177,17 +173,18 @@ def open_studio(folder: str | os.PathLike[str]) -> Studio:
 
 
 def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> Store:
-    """Open the database of a campaign, with a number for every item."""
-    database = os.environ.get("ADJUDGE_DATABASE") or campaign.settings.store.database
+    """Open the database of a campaign, and give every item an id."""
     beliefs = Beliefs(campaign.folder)
 
-    def fold(connection: Connection) -> Ledger:
+    def load(connection: Connection) -> Ledger:
         beliefs.refresh()
-        return believing(restored(connection, campaign), beliefs)
+        ledger = load_ledger(connection, campaign)
+        believe(ledger, 0.0, beliefs)
+        return ledger
 
-    store = Store(url_of(database, campaign.folder), fold, clock)
+    store = Store(database_url(campaign.folder, campaign.settings.store.database), load, clock)
     try:
-        number_items(store)
+        store.do(_add_items, then=lambda ledger, now, _: ledger.items.pool(ledger.campaign))
         store.do(release_broken)
     except BaseException:
         store.close()
@@ -195,12 +192,40 @@ def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> 
     return store
 
 
-def number_items(store: Store) -> None:
-    """Give a number to the campaign's items that have none."""
-    store.do(_new_items, then=lambda ledger, now, _: ledger.items.pool(ledger.campaign))
-
-
-def _new_items(ledger: Ledger, now: float) -> Change:
-    """Add the items that have no number."""
+def _add_items(ledger: Ledger, now: float) -> Change:
+    """Add the campaign's items that have no id."""
     rows = [(schema.items, row) for row in missing_items(ledger)]
     return Change(rows, len(rows), ("studio", "items added", {"items": len(rows)}) if rows else None)
+
+
+@contextlib.contextmanager
+def reading_campaign(folder: str | os.PathLike[str], complete: bool = True) -> Iterator[tuple[Campaign, Connection]]:
+    """Return a campaign and a connection that sees one snapshot of its database; nothing is created or changed.
+
+    The campaign may be served at the same time. If it need not be ``complete``, problems of its files are warnings,
+    and only its settings are read.
+    """
+    campaign = load_campaign(folder) if complete else _load_partly(folder)
+    url = database_url(campaign.folder, campaign.settings.store.database)
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        raise InputError("nobody has worked on this campaign yet: start it with `adjudge serve`", str(folder))
+    engine = open_engine(url, read_only=True)
+    try:
+        with engine.begin() as connection:
+            yield campaign, connection
+    finally:
+        engine.dispose()
+
+
+def _load_partly(folder: str | os.PathLike[str]) -> Campaign:
+    """Return a campaign; if its files have problems, its settings alone, with the problems as its warning."""
+    try:
+        return load_campaign(folder)
+    except CampaignProblems as error:
+        problems = Problems()
+        settings = load_settings(Path(folder), problems)
+        if problems.messages:  # the database and the redundancy must not be guessed
+            raise
+        warning = f"files of the campaign have problems, so this uses its database alone; {error}"
+        nothing = Documents(Path(os.devnull), {}, array("q"))
+        return Campaign(Path(folder), settings, {}, (), {}, (), nothing, (warning,))

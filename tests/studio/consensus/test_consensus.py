@@ -1,7 +1,6 @@
 """The live consensus."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -16,7 +15,7 @@ from adjudge.studio.consensus import consensus as module
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.consensus.consensus import Accepted, accepted, consensus, encoded_judgments, main, mark, refresh
 from adjudge.studio.record import schema
-from adjudge.studio.record.store import engine_of, url_of
+from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold
 from adjudge.studio.settings import MODELS, Consensus, Settings, settings_text
 
@@ -182,7 +181,7 @@ def test_the_table_has_the_labels_words_and_the_times():
 
 def where(folder):
     """Return where the database of a folder is."""
-    return url_of(os.environ.get("ADJUDGE_DATABASE") or "studio.db", folder)
+    return database_url(folder, "studio.db")
 
 
 @pytest.fixture
@@ -191,7 +190,7 @@ def folder(tmp_path):
     rows, _ = crowd(items=60)
     (tmp_path / "campaign.toml").write_text(settings_text(Settings()))
     (tmp_path / "gold.csv").write_text(gold_text({("t1", "d1"): Gold(2, "it says so")}))
-    engine = engine_of(where(tmp_path))
+    engine = open_engine(where(tmp_path))
     with engine.begin() as connection:
         schema.METADATA.create_all(connection)
         pairs = [{"id": n, "topic": t, "document": d} for n, (t, d) in rows.pairs.items()]
@@ -205,7 +204,7 @@ def folder(tmp_path):
 
 def add(folder, rows, first=1):
     """Add judgments to the database of a folder."""
-    engine = engine_of(where(folder))
+    engine = open_engine(where(folder))
     with engine.begin() as connection:
         for number, (item, person, relevance) in enumerate(rows, first):
             row = {"id": number, "at": 1e9 + number, "item": item, "person": person, "relevance": relevance}
@@ -293,7 +292,7 @@ def test_a_second_run_goes_on_from_the_first(folder):
 def test_an_empty_database_has_a_summary(folder):
     """And empty lists."""
     (folder / "studio.db").unlink()
-    engine = engine_of(url_of("studio.db", folder))
+    engine = open_engine(database_url(folder, "studio.db"))
     with engine.begin() as connection:
         schema.METADATA.create_all(connection)
     engine.dispose()

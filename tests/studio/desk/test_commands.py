@@ -10,8 +10,8 @@ from adjudge.studio.desk.gold import past_of, work_of
 from adjudge.studio.desk.imports import Given
 from adjudge.studio.identity.access import hash_token, parse_scopes
 from adjudge.studio.record import schema
-from adjudge.studio.record.audit import broken, wrong
-from adjudge.studio.record.restore import restored
+from adjudge.studio.record.audit import find_faults, first_broken_entry
+from adjudge.studio.record.ledger import load_ledger
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.work import commands, grading
@@ -23,7 +23,7 @@ def audited(desk):
     """Return the last entry of the audit log: who, what, detail."""
     with desk.store.reading() as connection:
         rows = connection.execute(select(schema.audit).order_by(schema.audit.c.id)).mappings().all()
-    assert broken(rows) is None
+    assert first_broken_entry(rows) is None
     return rows[-1]["who"], rows[-1]["what"], json.loads(rows[-1]["detail"])
 
 
@@ -131,7 +131,7 @@ def test_approval_makes_judgments_of_returned_work(desk):
     assert desk.store.ledger.items.judged.sum() == before + 4
     assert desk.store.ledger.people[desk.bob].passed == 1
     with desk.store.reading() as connection:
-        assert wrong(connection, desk.campaign) == []
+        assert find_faults(connection, desk.campaign) == []
     with pytest.raises(Refused, match="Only an assignment that was returned"):
         desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
 
@@ -170,7 +170,7 @@ def test_approval_reaches_assignments_the_ledger_has_forgotten(desk):
     desk.do(lead.approve, desk.lead, "", read_work(desk, desk.returned.id))
     ledger = desk.store.ledger
     with desk.store.reading() as connection:
-        again = restored(connection, desk.campaign)
+        again = load_ledger(connection, desk.campaign)
     assert again.items.judged.tolist() == ledger.items.judged.tolist()
     assert again.people[desk.bob].passed == ledger.people[desk.bob].passed == 2
     assert again.people[desk.bob].returned == ledger.people[desk.bob].returned == 0
@@ -213,7 +213,7 @@ def test_upholding_approves_what_passes_without_the_document(fresh_desk):
     assert audited(desk)[1] == "contest upheld"
     assert desk.store.ledger.items.judged.sum() == 4
     with desk.store.reading() as connection:
-        assert wrong(connection, desk.campaign) == []
+        assert find_faults(connection, desk.campaign) == []
     with pytest.raises(Refused, match="ruled on already"):
         desk.do(lead.rule, boss, number, False, "", read_work(desk, held.id))
 

@@ -4,7 +4,7 @@ import pytest
 
 from adjudge.studio.desk.commands import change_standing, import_judgments
 from adjudge.studio.desk.imports import Given
-from adjudge.studio.record.audit import CHECKS, Link, broken, digest, linked, wrong
+from adjudge.studio.record.audit import CHECKS, Link, entry_hash, find_faults, first_broken_entry, next_entry
 from adjudge.studio.work.commands import submit
 
 
@@ -12,15 +12,15 @@ def chain(length):
     """Return a chain of entries."""
     last, rows = Link(), []
     for n in range(length):
-        rows.append(linked(last, float(n), "ann", f"deed {n}", {"n": n, "ü": "ß"}))
+        rows.append(next_entry(last, float(n), "ann", f"deed {n}", {"n": n, "ü": "ß"}))
         last = Link(rows[-1]["id"], rows[-1]["hash"])
     return rows
 
 
 def test_a_chain_holds():
     """Entries as they were written follow from one another."""
-    assert broken(chain(5)) is None
-    assert broken([]) is None
+    assert first_broken_entry(chain(5)) is None
+    assert first_broken_entry([]) is None
 
 
 @pytest.mark.parametrize("field", ["at", "who", "what", "detail"])
@@ -28,22 +28,22 @@ def test_a_changed_entry_shows(field):
     """Whatever is changed in an entry, that entry no longer fits."""
     rows = chain(5)
     rows[2] = {**rows[2], field: 99.0 if field == "at" else "{}"}
-    assert broken(rows) == 3
+    assert first_broken_entry(rows) == 3
 
 
 def test_a_changed_entry_with_its_hash_shows_in_the_next():
     """Who makes the hash anew has to make all later ones anew."""
     rows = chain(5)
     rows[2] = {**rows[2], "who": "eve"}
-    rows[2]["hash"] = digest(rows[2])
-    assert broken(rows) == 4
+    rows[2]["hash"] = entry_hash(rows[2])
+    assert first_broken_entry(rows) == 4
 
 
 def test_a_missing_entry_shows():
     """An entry that was taken away leaves a gap, even the first."""
     rows = chain(5)
-    assert broken(rows[:2] + rows[3:]) == 3
-    assert broken(rows[1:]) == 1
+    assert first_broken_entry(rows[:2] + rows[3:]) == 3
+    assert first_broken_entry(rows[1:]) == 1
 
 
 FREE = "[qualification]\nrequired = false\n"
@@ -71,7 +71,7 @@ def tampered(made, *statements):
         for statement in statements:
             file.execute(statement)
     with made.store.reading() as connection:
-        return wrong(connection, made.campaign)
+        return find_faults(connection, made.campaign)
 
 
 def test_nothing_is_wrong(crowd):
@@ -80,13 +80,13 @@ def test_nothing_is_wrong(crowd):
     for name in ("ann", "bob"):
         made.through(made.person(name))
     with made.store.reading() as connection:
-        assert wrong(connection, made.campaign) == []
+        assert find_faults(connection, made.campaign) == []
 
 
 def test_all_that_was_done_is_vouched_for(worked):
     """Work passed, returned, submitted and taken back, and an import: nothing is wrong."""
     with worked.store.reading() as connection:
-        assert wrong(connection, worked.campaign) == []
+        assert find_faults(connection, worked.campaign) == []
 
 
 @pytest.mark.parametrize(

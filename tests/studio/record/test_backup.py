@@ -9,9 +9,9 @@ from adjudge.studio.campaign.campaign import load_campaign
 from adjudge.studio.desk.judges import judges
 from adjudge.studio.record import schema
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.audit import wrong
-from adjudge.studio.record.backup import backup, reading_campaign
-from adjudge.studio.studio import open_store
+from adjudge.studio.record.audit import find_faults
+from adjudge.studio.record.backup import backup
+from adjudge.studio.studio import open_store, reading_campaign
 
 FREE = "[qualification]\nrequired = false\n"
 
@@ -31,7 +31,7 @@ def test_a_backup_is_the_campaign(crowd, tmp_path, monkeypatch):
     monkeypatch.delenv("ADJUDGE_DATABASE", raising=False)
     again = open_store(load_campaign(tmp_path / "again"))
     with again.reading() as connection:
-        assert wrong(connection, made.campaign) == []
+        assert find_faults(connection, made.campaign) == []
         for table in s.METADATA.sorted_tables:
             assert connection.scalar(select(func.count()).select_from(table)) == counts[table.name], table.name
     assert again.ledger.items.judged.tolist() == made.store.ledger.items.judged.tolist()

@@ -36,7 +36,7 @@ def asked_at_once(made, commands):
             if len(answers) == len(commands):
                 done.set()
 
-        made.store.ask(command, reply)
+        made.store.enqueue(command, reply)
     made.store.start()
     assert done.wait(20)
     return [answers[n] for n in range(len(commands))]
@@ -124,9 +124,9 @@ def test_whatever_fails_the_next_is_served(crowd, where):
         if where == "reply":
             raise RuntimeError("the loop is closed")
 
-    made.store.ask(lambda ledger, now: switch(ledger, now, "before", "1"), lambda *answer: told.append(answer))
-    made.store.ask(bad, reply, view if where == "view" else None)
-    made.store.ask(lambda ledger, now: switch(ledger, now, "after", "2"), lambda *answer: told.append(answer))
+    made.store.enqueue(lambda ledger, now: switch(ledger, now, "before", "1"), lambda *answer: told.append(answer))
+    made.store.enqueue(bad, reply, view if where == "view" else None)
+    made.store.enqueue(lambda ledger, now: switch(ledger, now, "after", "2"), lambda *answer: told.append(answer))
     made.store.start()
     made.store.close()
     happened = {"before", "after"} | ({"bad"} if where == "reply" else set())
@@ -141,7 +141,9 @@ def test_too_many_waiting_are_told_so(crowd, monkeypatch):
     made = crowd()
     told = []
     for n in range(3):
-        made.store.ask(lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda *answer: told.append(answer))
+        made.store.enqueue(
+            lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda *answer: told.append(answer)
+        )
     assert [type(error) for _, error in told] == [Unsaved]
     made.store.start()
     made.store.close()
@@ -245,7 +247,7 @@ def test_closing_finishes_what_waits(crowd):
     made.store.start()
     answers = []
     for n in range(20):
-        made.store.ask(
+        made.store.enqueue(
             lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda answer, error: answers.append(answer)
         )
     made.store.close()

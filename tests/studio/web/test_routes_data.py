@@ -15,7 +15,7 @@ from adjudge.studio.desk import pages as log
 from adjudge.studio.desk import transfer as taking
 from adjudge.studio.desk.exports import EXPORTS
 from adjudge.studio.identity.access import Signer
-from adjudge.studio.record.audit import wrong
+from adjudge.studio.record.audit import find_faults
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.sessions import COOKIE
@@ -145,5 +145,5 @@ def test_large_files_come_in_batches(site, monkeypatch):
         assert (told["taken"], told["skipped"], told["problems"]) == (taken, skipped, [])
     with site.studio.store.reading() as connection:
         entries = [one for one in log.entries(connection) if one.what == "judgments imported"]
-        assert wrong(connection, site.studio.campaign) == []
+        assert find_faults(connection, site.studio.campaign) == []
     assert [(one.who, one.detail["taken"]) for one in entries] == [("API token all", n) for n in (1, 1, 2)]

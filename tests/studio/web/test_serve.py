@@ -22,7 +22,7 @@ def test_ready_is_told_the_port_and_requests_are_answered(desk_folder, monkeypat
             servers.append(self)
 
     monkeypatch.setattr(serving, "_Server", Kept)
-    monkeypatch.setattr("adjudge.studio.studio.consult", _nothing)
+    monkeypatch.setattr("adjudge.studio.studio.refresh_consensus", _nothing)
 
     def ready(port):
         answers.append(port)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.studio.gates.information import TYPICAL
-from adjudge.studio.record.item_counts import Items, Met
+from adjudge.studio.record.items import Items, ItemSet
 from adjudge.studio.records import FixedSet
 from adjudge.studio.settings import Redundancy
 from adjudge.studio.work import assignment as assign
@@ -27,13 +27,13 @@ def planned(items, sets, size, redundancy=None, met=None, belief=None, seed=0, t
     redundancy, rng = redundancy or Redundancy(), np.random.default_rng(seed)
     may = assign.open_items(items, redundancy, belief)
     press = assign.priority(items, redundancy, belief, TYPICAL, rng)
-    return assign.work_sets(items, met or Met(0), (sets, size), may, press, rng, taken)
+    return assign.work_sets(items, met or ItemSet(0), (sets, size), may, press, rng, taken)
 
 
 @given(st.integers(1, 8), st.integers(1, 12), st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_sets_are_of_one_topic_open_and_unmet(topics, documents, sets, size, seed):
     """Whatever is judged, out or met: no set mixes topics, repeats an item, or goes beyond what is asked for."""
-    items, rng, met = shelf(topics, documents), np.random.default_rng(seed), Met(0)
+    items, rng, met = shelf(topics, documents), np.random.default_rng(seed), ItemSet(0)
     items.judged[1:] = rng.integers(0, 4, len(items.pairs) - 1)
     items.leased[1:] = rng.integers(0, 2, len(items.pairs) - 1)
     for item in np.flatnonzero(rng.random(len(items.pairs)) < 0.3):
@@ -83,7 +83,7 @@ def test_topics_that_are_taken_come_last():
 def test_what_nobody_can_tell_is_not_asked_of_everybody():
     """An item that as many judges could not tell as were to judge it is set aside."""
     items = shelf(1, 2)
-    items.untold[1:] = [3, 2]
+    items.undecided[1:] = [3, 2]
     assert assign.open_items(items, Redundancy(), None)[1:].tolist() == [False, True]
 
 

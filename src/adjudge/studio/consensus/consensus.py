@@ -30,7 +30,7 @@ from adjudge.studio.consensus import beliefs
 from adjudge.studio.consensus.beliefs import UNKNOWN, Beliefs, json_bytes, replace_file
 from adjudge.studio.gates.information import TYPICAL
 from adjudge.studio.record.schema import contests, counts, items, judgments, people, rulings, slots, standings
-from adjudge.studio.record.store import engine_of, url_of
+from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold, Pair
 from adjudge.studio.settings import Settings, load_settings
 
@@ -387,10 +387,10 @@ def _campaign(place: Path) -> tuple[Settings, dict[Pair, Gold]]:
 
 def _engine(settings: Settings, place: Path) -> Any:
     """Return the way to the campaign's database, to read it only."""
-    url = url_of(os.environ.get("ADJUDGE_DATABASE") or settings.store.database, place)
+    url = database_url(place, settings.store.database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise InputError("there is no database yet: `adjudge serve` makes it", str(url.database))
-    return engine_of(url, read_only=True)
+    return open_engine(url, read_only=True)
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ from adjudge.studio.desk.gold import Past, Work, still
 from adjudge.studio.desk.imports import Given
 from adjudge.studio.identity.access import new_token, parse_scopes
 from adjudge.studio.record import schema
-from adjudge.studio.record.audit import verify_digest as digest
+from adjudge.studio.record.audit import judgments_hash
 from adjudge.studio.record.ledger import Ledger, Person
 from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
@@ -121,7 +121,7 @@ def approve(ledger: Ledger, now: float, by: int, reason: str, work: Work) -> Cha
 def _vouched(rows: Rows) -> Row:
     """Return the fingerprint of accepted judgments, by which the audit log vouches for them."""
     accepted = [row for table, row in rows if table is schema.judgments]
-    return {"judgments": digest(accepted)} if accepted else {}
+    return {"judgments": judgments_hash(accepted)} if accepted else {}
 
 
 def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:

@@ -22,7 +22,7 @@ from adjudge.studio.work.assignment import believed
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from adjudge.studio.record.item_counts import Items
+    from adjudge.studio.record.items import Items
     from adjudge.studio.record.ledger import Ledger
     from adjudge.studio.settings import Redundancy
 
@@ -134,7 +134,7 @@ def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief:
     done = settled_items(believed(pool, belief)[:size], judged, redundancy) & pool.pooled
     wanted = np.where(done, judged, np.maximum(redundancy.judgments, judged + 1))
     rows = []
-    for name, ids in zip(topics, pool.of_topic, strict=True):
+    for name, ids in zip(topics, pool.topic_items, strict=True):
         needed = int(np.minimum(wanted[ids], max(redundancy.judgments, redundancy.most)).sum())
         rows.append(TopicProgress(name, len(ids), int(judged[ids].sum()), needed, int(done[ids].sum())))
     less = judgments_saved(judged, done, redundancy) if redundancy.adaptive else None

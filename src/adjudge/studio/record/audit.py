@@ -1,4 +1,8 @@
-"""The audit log as a chain: each entry carries the hash of the one before it, so that none can be changed alone."""
+"""The audit log, and the checks of ``adjudge campaign verify``.
+
+The log is a chain: each entry has the hash of the entry before it, so that no entry can be changed alone. Entries also
+have the hashes of accepted judgments and completion codes; ``CHECKS`` compares them with the tables.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +23,14 @@ BEGINNING = "0" * 64
 
 
 class Link(NamedTuple):
-    """Where the chain ends now."""
+    """The end of the chain."""
 
     id: int = 0
     hash: str = BEGINNING
 
 
-def linked(last: Link, at: float, who: str, what: str, detail: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of the next entry."""
+def next_entry(last: Link, at: float, who: str, what: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of the next entry of the log."""
     row = {
         "id": last.id + 1,
         "at": at,
@@ -35,76 +39,82 @@ def linked(last: Link, at: float, who: str, what: str, detail: Mapping[str, Any]
         "detail": json.dumps(detail, sort_keys=True, ensure_ascii=False),
         "previous": last.hash,
     }
-    return {**row, "hash": digest(row)}
+    return {**row, "hash": entry_hash(row)}
 
 
-def digest(row: Mapping[str, Any]) -> str:
-    """Return the hash of an entry: of all it says and of the entry before."""
-    told = [row[name] for name in ("id", "at", "who", "what", "detail", "previous")]
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+def entry_hash(row: Mapping[str, Any]) -> str:
+    """Return the hash of an entry, which covers its values and the hash of the entry before."""
+    values = [row[name] for name in ("id", "at", "who", "what", "detail", "previous")]
+    return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
-def broken(rows: Iterable[Mapping[str, Any]]) -> int | None:
-    """Return the number of the first entry that does not fit the chain, or nothing where all do."""
+def first_broken_entry(rows: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return the id of the first entry that does not fit the chain; None if all do."""
     last = Link()
     for row in rows:
-        if row["id"] != last.id + 1 or row["previous"] != last.hash or row["hash"] != digest(row):
+        if row["id"] != last.id + 1 or row["previous"] != last.hash or row["hash"] != entry_hash(row):
             return last.id + 1
         last = Link(row["id"], row["hash"])
     return None
 
 
-# Is everything as it must be: the checks of `adjudge campaign verify`, each a question to the tables.
-
-TOLD = ("item", "person", "use", "relevance", "rank", "seconds", "comment")  # of a judgment, what must not change
+HASHED = (
+    "item",
+    "person",
+    "use",
+    "relevance",
+    "rank",
+    "seconds",
+    "comment",
+)  # columns of a judgment that must not change
 OUTCOMES = ("passed", "returned", "approved", "submitted", "released", "expired")
 
 
-def verify_digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the fingerprint of judgments that were accepted together, which the audit log keeps."""
-    told = [[row[name] for name in TOLD] for row in rows]
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+def judgments_hash(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the hash of judgments that were accepted together, as the audit log has it."""
+    values = [[row[name] for name in HASHED] for row in rows]
+    return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
-def wrong(connection: Connection, campaign: Campaign) -> list[str]:
-    """Return all that is not as it must be, a sentence each."""
+def find_faults(connection: Connection, campaign: Campaign) -> list[str]:
+    """Return all faults that the checks find in a database, one sentence each."""
     return [sentence for check in CHECKS.values() for sentence in check(connection, campaign)]
 
 
 def _file(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for damage that the database itself finds."""
     if connection.dialect.name == "sqlite":
-        for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-            if said != "ok":
-                yield f"the database is damaged: {said}"
+        for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+            if message != "ok":
+                yield f"the database is damaged: {message}"
 
 
 def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for entries of the audit log that were changed, added or taken away."""
+    """Look for entries of the audit log that were changed, added or removed."""
     rows = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings()
-    entry = broken(dict(row) for row in rows)
+    entry = first_broken_entry(dict(row) for row in rows)
     if entry is not None:
         yield f"audit log: entry {entry} does not follow from the one before it"
 
 
 def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for judgments that are not those the audit log vouches for, of assignments and of imports."""
+    """Look for judgments of assignments and imports that differ from the hashes in the audit log."""
     vouched, imports = dict[str, str](), list[tuple[int, int]]()
-    for _, told in _entries(connection, '"judgments"'):
-        if "first" in told:
-            imports.append((told["first"], told["first"] + told["taken"] - 1))
-            vouched[_import(imports[-1])] = told["judgments"]
-        elif "assignment" in told and "judgments" in told:
-            vouched[f"assignment {told['assignment']}"] = told["judgments"]
+    for _, detail in _entries(connection, '"judgments"'):
+        if "first" in detail:
+            imports.append((detail["first"], detail["first"] + detail["taken"] - 1))
+            vouched[_import(imports[-1])] = detail["judgments"]
+        elif "assignment" in detail and "judgments" in detail:
+            vouched[f"assignment {detail['assignment']}"] = detail["judgments"]
     imports.sort()
     ordered = select(s.judgments).order_by(s.judgments.c.assignment, s.judgments.c.id)
-    found = connection.execute(ordered).mappings()
-    seen = set()
-    for name, rows in groupby(found, key=lambda row: _source(imports, row["assignment"], row["id"])):
-        seen.add(name)
-        if vouched.get(name) != verify_digest(dict(row) for row in rows):
+    rows_by_source = connection.execute(ordered).mappings()
+    present = set()
+    for name, rows in groupby(rows_by_source, key=lambda row: _source(imports, row["assignment"], row["id"])):
+        present.add(name)
+        if vouched.get(name) != judgments_hash(dict(row) for row in rows):
             yield f"{name}: its judgments are not those that were accepted"
-    for name in sorted(vouched.keys() - seen):
+    for name in sorted(vouched.keys() - present):
         yield f"{name}: the judgments that were accepted are gone"
 
 
@@ -129,56 +139,58 @@ def _entries(connection: Connection, word: str) -> Iterator[tuple[str, dict[str,
 
 
 def _outcomes(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for outcomes and completion codes that the audit log does not vouch for."""
+    """Look for outcomes and completion codes that differ from the audit log."""
     facts = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
-    for number, outcome, told in _vouched_outcomes(connection):
-        facts[number, outcome].append(told)
-    found = s.outcomes.c
-    rows = connection.execute(select(found.assignment, found.outcome, found.failed, found.code).order_by(found.id))
+    for number, outcome, detail in _vouched_outcomes(connection):
+        facts[number, outcome].append(detail)
+    columns = s.outcomes.c
+    rows = connection.execute(
+        select(columns.assignment, columns.outcome, columns.failed, columns.code).order_by(columns.id)
+    )
     for number, outcome, failed, code in rows:
         vouching = facts[number, outcome]
         if not vouching:
             yield f"assignment {number}: nobody is on record for the outcome {outcome}"
             continue
-        told = vouching.pop(0)
-        if told.get("failed", failed) != failed:
+        detail = vouching.pop(0)
+        if detail.get("failed", failed) != failed:
             yield f"assignment {number}: it did not fail what it is said to have failed"
-        if told.get("code", _coded(code)) != _coded(code) or (code and outcome != "submitted"):
+        if detail.get("code", _code_hash(code)) != _code_hash(code) or (code and outcome != "submitted"):
             yield f"assignment {number}: its completion code is not the one that was given"
     for number, outcome in (key for key, vouching in facts.items() if vouching):
         yield f"assignment {number}: the outcome {outcome} is gone"
 
 
 def _vouched_outcomes(connection: Connection) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Yield the outcomes that the audit log names, each with what it says of it.
+    """Yield the outcomes in the audit log as (assignment, outcome, detail of the entry).
 
     An entry names one by ``outcome`` and ``assignment`` in its detail, or by its own last word ("assignment passed",
     "assignments expired"); one that ends several lists ``assignments``, and ``codes`` by number if they have any.
     """
-    for what, told in _entries(connection, '"assignment'):
-        outcome = told.get("outcome", what.rsplit(" ", 1)[-1])
+    for what, detail in _entries(connection, '"assignment'):
+        outcome = detail.get("outcome", what.rsplit(" ", 1)[-1])
         if outcome in OUTCOMES:
-            codes = told.get("codes", {})
-            for number in told.get("assignments", [told.get("assignment")]):
-                yield number, outcome, {**told, **({"code": codes[str(number)]} if str(number) in codes else {})}
+            codes = detail.get("codes", {})
+            for number in detail.get("assignments", [detail.get("assignment")]):
+                yield number, outcome, {**detail, **({"code": codes[str(number)]} if str(number) in codes else {})}
 
 
-def _coded(code: str) -> str:
-    """Return the fingerprint of a completion code."""
+def _code_hash(code: str) -> str:
+    """Return the hash of a completion code."""
     return hashlib.sha256(code.encode()).hexdigest()
 
 
 def _twice(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for items that one person judged twice."""
-    made = s.judgments.c
+    columns = s.judgments.c
     for person, item in connection.execute(
-        select(made.person, made.item).group_by(made.person, made.item).having(func.count() > 1)
+        select(columns.person, columns.item).group_by(columns.person, columns.item).having(func.count() > 1)
     ):
         yield f"person {person} judged item {item} more than once"
 
 
 def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for items with more judgments than were asked for.
+    """Look for items with more judgments than the settings ask for.
 
     Those made elsewhere do not count, nor those that a lead let count later: of assignments approved after they were
     returned, and of judges who were excluded at some time.
@@ -187,24 +199,24 @@ def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
     most = redundancy.most if redundancy.adaptive else redundancy.judgments
     excluded = select(s.standings.c.person).where(s.standings.c.standing == "excluded")
     approved = select(s.outcomes.c.assignment).where(s.outcomes.c.outcome == "approved")
-    made = s.judgments.c
+    columns = s.judgments.c
     counted = and_(
-        made.use == "work",
-        made.relevance.is_not(None),
-        made.person.not_in(excluded),
-        or_(made.assignment.is_(None), made.assignment.not_in(approved)),
+        columns.use == "work",
+        columns.relevance.is_not(None),
+        columns.person.not_in(excluded),
+        or_(columns.assignment.is_(None), columns.assignment.not_in(approved)),
     )
     for item, times in connection.execute(
-        select(made.item, func.count()).where(counted).group_by(made.item).having(func.count() > most)
+        select(columns.item, func.count()).where(counted).group_by(columns.item).having(func.count() > most)
     ):
         yield f"item {item} has {times} judgments, {most} were asked for"
 
 
 def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:
-    """Look for fixed sets that a judge was given twice."""
+    """Look for fixed sets that a judge had twice."""
     who, name = s.assignments.c.person, s.sets.c.name
-    given = select(who, name).join(s.assignments, s.assignments.c.id == s.sets.c.assignment)
-    fixed = given.where(and_(name != "", s.sets.c.use != "qualification"))
+    had = select(who, name).join(s.assignments, s.assignments.c.id == s.sets.c.assignment)
+    fixed = had.where(and_(name != "", s.sets.c.use != "qualification"))
     for person, called in connection.execute(fixed.group_by(who, name).having(func.count() > 1)):
         yield f"person {person} was given the set {called} more than once"
 

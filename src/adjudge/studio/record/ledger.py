@@ -1,48 +1,70 @@
-"""What is so now: the fold of all rows, held in memory by the one who writes.
+"""The ledger: the present state of a campaign in memory, computed from all rows of the database.
 
-Every row is folded the same way whether it was just decided or is read back after a restart, so that nothing that
-counts can be so in memory that the disk does not say. Beside the rows it holds two things that may be lost: when a
-judge was last heard of, and what is believed of items. Items are counted in arrays; of assignments only those are
-kept that are open, or the last of their judge.
+The only writer holds it. A row is folded in the same way whether it was just decided or is read back after a restart
+(``load_ledger``), so the memory never holds anything that counts and is not on the disk. Two more things are in memory
+only and may be lost: when a judge was last active, and the beliefs about items. Only assignments that are open, or the
+last of their judge, are kept.
 """
 
 from __future__ import annotations
 
+import secrets
 from array import array
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Table
+from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
 
 from adjudge.studio.campaign.campaign import Campaign
 from adjudge.studio.gates.gates import Answer
 from adjudge.studio.gates.information import TYPICAL, update_belief
+from adjudge.studio.record import schema
 from adjudge.studio.record.audit import Link
-from adjudge.studio.record.item_counts import Items, Met
+from adjudge.studio.record.items import Items, ItemSet
 from adjudge.studio.records import Gold
 
-UNTOLD = Answer(None, False, None, 0.0)
+UNDECIDED = Answer(None, False, None, 0.0)
 OVER = ("passed", "returned", "expired", "released")  # outcomes that end an assignment
 COUNTED = ("work", "imported")  # uses of judgments that count towards redundancy
+READ_FIRST = (schema.people, schema.passwords, schema.languages, schema.standings)
+READ_LAST = (
+    schema.contests,
+    schema.rulings,
+    schema.invitations,
+    schema.acceptances,
+    schema.tokens,
+    schema.revocations,
+    schema.switches,
+)
+NUMBERED = (
+    schema.items,
+    schema.assignments,
+    schema.sets,
+    schema.answers,
+    schema.outcomes,
+    schema.judgments,
+    schema.audit,
+)  # not read completely
 
 
 class Beliefs(Protocol):
-    """What a consensus found (``consensus.beliefs`` has it)."""
+    """The result of a consensus (see ``consensus.beliefs``)."""
 
     array: NDArray[np.float64]  # (I,)
     typical: NDArray[np.float64]  # (2, 2)
-    upto: int
+    upto: int  # the last judgment that the consensus knows
 
     def confusion(self, person: int) -> NDArray[np.float64]:
-        """Return how a person errs, (2, 2)."""
+        """Return the confusion matrix of a person, (2, 2)."""
 
 
 @dataclass(slots=True)
 class Set:
-    """Documents of one topic that a judge has before them."""
+    """Documents of one topic that a judge works on together."""
 
     id: int
     assignment: int
@@ -58,7 +80,7 @@ class Set:
 
 @dataclass(slots=True)
 class Assignment:
-    """What one judge has taken on."""
+    """The sets that a judge has taken on at once."""
 
     id: int
     at: float
@@ -66,7 +88,7 @@ class Assignment:
     kind: str
     token: str
     outside: str
-    active: float  # when its judge was last heard of
+    active: float  # when its judge last did something
     sets: list[Set] = field(default_factory=list)
     outcome: str = ""  # how it ended, if it did
     failed: tuple[str, ...] = ()
@@ -76,12 +98,12 @@ class Assignment:
 
     @property
     def finished(self) -> int:
-        """How many sets are finished: they are so in their order."""
-        return sum(one.finished is not None for one in self.sets)
+        """How many sets are finished; sets are finished in their order."""
+        return sum(part.finished is not None for part in self.sets)
 
     @property
     def opened(self) -> float:
-        """When the present set came before the judge."""
+        """When the judge opened the current set."""
         return self.at if not self.finished else self.sets[self.finished - 1].finished or self.at
 
 
@@ -94,31 +116,31 @@ class Person:
     role: str
     outside: str | None
     language: str
-    met: Met  # items judged once, never shown again
+    met: ItemSet  # items that they have judged, which are not shown again
     standing: str = "new"
     reason: str = ""
     password: str = ""
-    epoch: int = 0  # sessions begun before the last change of password no longer hold
+    epoch: int = 0  # number of passwords so far; a session of an earlier epoch is over
     last: int | None = None  # the assignment that is open, or was the last
-    sets: set[str] = field(default_factory=set)  # names of fixed sets they have met
-    counted: array[int] = field(default_factory=lambda: array("I"))  # items their judgments count for
+    sets: set[str] = field(default_factory=set)  # names of the fixed sets that they have had
+    counted: array[int] = field(default_factory=lambda: array("I"))  # items of their judgments that count
     passed: int = 0
     returned: int = 0
     attempts: int = 0  # at the qualification
 
     @property
     def excluded(self) -> bool:
-        """Whether what they judged is set aside."""
+        """Whether their judgments do not count."""
         return self.standing == "excluded"
 
 
 class Ledger:
-    """People, items, assignments: as they are now."""
+    """The present state: people, items, assignments and the rest."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
         self.latest = 0.0  # the time of the newest row
-        self.link = Link()  # where the audit log ends
+        self.link = Link()  # the end of the audit log
         self.people: dict[int, Person] = {}
         self.named: dict[str, int] = {}
         self.outsiders: dict[str, int] = {}
@@ -128,56 +150,56 @@ class Ledger:
         self.sets: dict[int, Set] = {}
         self.contests: dict[int, Mapping[str, Any]] = {}
         self.ruled: set[int] = set()
-        self.overruled: set[int] = set()  # items whose gold was ruled to be wrong
+        self.overruled: set[int] = set()  # items whose gold was ruled wrong
         self.invitations: dict[int, Mapping[str, Any]] = {}
         self.accepted: set[int] = set()
         self.tokens: dict[str, Mapping[str, Any]] = {}  # hash -> row
         self.revoked: set[int] = set()
         self.switches: dict[str, str] = {}
         self.items = Items()
-        self.person_of: dict[int, int] = {}  # assignment -> person, of all there ever were
+        self.person_of: dict[int, int] = {}  # assignment -> person, for all assignments
         self.belief: NDArray[np.float64] | None = None  # (I,) P(relevant), from the last consensus
         self.confusion: Callable[[int], NDArray[np.float64]] | None = None  # of a person, (2, 2)
-        self.typical: NDArray[np.float64] = TYPICAL  # of a judge whom nobody knows
-        self.since: list[Mapping[str, Any]] = []  # judgments that came since
+        self.typical: NDArray[np.float64] = TYPICAL  # the confusion of a judge without judgments
+        self.since: list[Mapping[str, Any]] = []  # judgments after the last consensus
         self._last_id: dict[str, int] = {}
 
-    def number(self, table: Table, last: int) -> None:
-        """Note how many rows a table has that is not folded whole."""
+    def note_id(self, table: Table, last: int) -> None:
+        """Note that ids up to this one are used in a table."""
         self._last_id[table.name] = max(self._last_id.get(table.name, 0), last)
 
     def next_id(self, table: Table, ahead: int = 1) -> int:
-        """Return the id of the row that is added to a table next, or the one ``ahead`` rows on."""
+        """Return the id of the next row of a table, or of the row that comes ``ahead`` rows from now."""
         return self._last_id.get(table.name, 0) + ahead
 
     def fold(self, table: Table, row: Mapping[str, Any]) -> None:
-        """Take one row in."""
+        """Change the state by one row of a table."""
         if "id" in row:
-            self.number(table, row["id"])
+            self.note_id(table, row["id"])
         self.latest = max(self.latest, row.get("at", 0.0))
         self._FOLDS[table.name](self, row)
 
     def gold_of(self, item: int) -> Gold | None:
-        """Return what the campaign's files know of an item."""
+        """Return the gold of an item in the campaign's files."""
         return self.campaign.gold.get(self.items.pairs[item])
 
-    def carry(self, before: Ledger) -> None:
-        """Take over from an earlier ledger when judges were last heard of: no row says that."""
+    def copy_activity(self, before: Ledger) -> None:
+        """Copy from an earlier ledger when judges were last active, which is in no row."""
         for number in self.assignments.keys() & before.assignments.keys():
-            one = self.assignments[number]
-            one.active = max(one.active, before.assignments[number].active)
+            assignment = self.assignments[number]
+            assignment.active = max(assignment.active, before.assignments[number].active)
 
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that are not over."""
-        return [one for one in self.assignments.values() if not one.outcome]
+        return [assignment for assignment in self.assignments.values() if not assignment.outcome]
 
-    # one method a table, in the order in which tables are read back
+    # one method per table, in the order in which tables are read
 
     def _item(self, row: Mapping[str, Any]) -> None:
         self.items.add(row["id"], (row["topic"], row["document"]))
 
     def _person(self, row: Mapping[str, Any]) -> None:
-        met = Met(len(self.items.pairs))
+        met = ItemSet(len(self.items.pairs))
         person = Person(row["id"], row["name"], row["role"], row["outside"], row["language"], met)
         self.people[person.id] = person
         self.named[person.name.casefold()] = person.id
@@ -199,82 +221,84 @@ class Ledger:
             self.items.count(person.counted, 1 if before else -1)
 
     def _assignment(self, row: Mapping[str, Any]) -> None:
-        one = Assignment(row["id"], row["at"], row["person"], row["kind"], row["token"], row["outside"], row["at"])
-        self._forget(self.people[one.person].last)
-        self.people[one.person].last = one.id
-        self.person_of[one.id] = one.person
-        self.assignments[one.id] = one
-        self.assignment_of[one.token] = one.id
+        assignment = Assignment(
+            row["id"], row["at"], row["person"], row["kind"], row["token"], row["outside"], row["at"]
+        )
+        self._forget(self.people[assignment.person].last)
+        self.people[assignment.person].last = assignment.id
+        self.person_of[assignment.id] = assignment.person
+        self.assignments[assignment.id] = assignment
+        self.assignment_of[assignment.token] = assignment.id
 
-    def _forget(self, assignment: int | None) -> None:
-        """Let go of an assignment that is over, once its judge has another."""
-        one = self.assignments.pop(assignment, None) if assignment is not None else None
-        if one is not None:
-            self.assignment_of.pop(one.token, None)
-            for held in one.sets:
-                self.set_of.pop(held.token, None)
-                self.sets.pop(held.id, None)
+    def _forget(self, number: int | None) -> None:
+        """Remove an assignment that is over when its judge has another one."""
+        ended = self.assignments.pop(number, None) if number is not None else None
+        if ended is not None:
+            self.assignment_of.pop(ended.token, None)
+            for part in ended.sets:
+                self.set_of.pop(part.token, None)
+                self.sets.pop(part.id, None)
 
     def _set(self, row: Mapping[str, Any]) -> None:
-        one = Set(row["id"], row["assignment"], row["position"], row["use"], row["name"], row["token"])
-        assignment = self.assignments[one.assignment]
-        assignment.sets.append(one)
-        assignment.sets.sort(key=lambda held: held.position)
-        self.set_of[one.token] = self.sets[one.id] = one
-        if one.name:
-            self.people[assignment.person].sets.add(one.name)
+        new = Set(row["id"], row["assignment"], row["position"], row["use"], row["name"], row["token"])
+        assignment = self.assignments[new.assignment]
+        assignment.sets.append(new)
+        assignment.sets.sort(key=lambda part: part.position)
+        self.set_of[new.token] = self.sets[new.id] = new
+        if new.name:
+            self.people[assignment.person].sets.add(new.name)
 
     def _slot(self, row: Mapping[str, Any]) -> None:
-        one = self.sets[row["set"]]
-        one.items.append(row["item"])
-        one.answers.append(UNTOLD)
-        if one.use == "work":
+        part = self.sets[row["set"]]
+        part.items.append(row["item"])
+        part.answers.append(UNDECIDED)
+        if part.use == "work":
             self.items.leased[row["item"]] += 1
 
     def _answer(self, row: Mapping[str, Any]) -> None:
-        one = self.sets[row["set"]]
-        one.keys.add(row["key"])
-        one.answers[row["slot"]] = Answer(
+        part = self.sets[row["set"]]
+        part.keys.add(row["key"])
+        part.answers[row["slot"]] = Answer(
             row["relevance"], bool(row["told"]), row["rank"], row["seconds"], row["comment"]
         )
-        self._heard(one, row["at"])
+        self._note_activity(part, row["at"])
 
     def _finish(self, row: Mapping[str, Any]) -> None:
-        one = self.sets[row["set"]]
-        one.finished = row["at"]
-        self._heard(one, row["at"])
+        part = self.sets[row["set"]]
+        part.finished = row["at"]
+        self._note_activity(part, row["at"])
 
-    def _heard(self, one: Set, at: float) -> None:
-        """Note that a judge is at work."""
-        assignment = self.assignments[one.assignment]
+    def _note_activity(self, part: Set, at: float) -> None:
+        """Note that the judge of a set is active."""
+        assignment = self.assignments[part.assignment]
         assignment.active = max(assignment.active, at)
 
     def _outcome(self, row: Mapping[str, Any]) -> None:
         person = self.people[self.person_of[row["assignment"]]]
-        one = self.assignments.get(row["assignment"])
+        assignment = self.assignments.get(row["assignment"])
         if row["outcome"] == "approved":
             person.passed, person.returned = person.passed + 1, person.returned - 1
-        if one is None:  # long over, and approved all the same
+        if assignment is None:  # it was over long before it was approved
             return
         if row["outcome"] in OVER:
-            self._ended(one, person, row)
-        one.outcome = row["outcome"]
-        one.code = row["code"] or one.code
+            self._end(assignment, person, row)
+        assignment.outcome = row["outcome"]
+        assignment.code = row["code"] or assignment.code
 
-    def _ended(self, one: Assignment, person: Person, row: Mapping[str, Any]) -> None:
-        """End an assignment: its slots are free again, and what was judged in vain has been met."""
+    def _end(self, assignment: Assignment, person: Person, row: Mapping[str, Any]) -> None:
+        """End an assignment: its slots are free again, and its judge has met the items of returned work."""
         outcome = row["outcome"]
-        one.failed = tuple(row["failed"].split())
-        one.scores = {name: row[name] for name in ("binary", "ndcg", "fastest") if row[name] is not None}
+        assignment.failed = tuple(row["failed"].split())
+        assignment.scores = {name: row[name] for name in ("binary", "ndcg", "fastest") if row[name] is not None}
         if outcome in ("passed", "returned"):
-            person.passed += outcome == "passed" and one.kind == "work"
-            person.returned += outcome == "returned" and one.kind == "work"
-            person.attempts += one.kind == "qualification"
-        for held in one.sets:
-            if held.use == "work":
-                self.items.lease(held.items, -1)
+            person.passed += outcome == "passed" and assignment.kind == "work"
+            person.returned += outcome == "returned" and assignment.kind == "work"
+            person.attempts += assignment.kind == "qualification"
+        for part in assignment.sets:
+            if part.use == "work":
+                self.items.lease(part.items, -1)
             if outcome == "returned":
-                for item in held.items:
+                for item in part.items:
                     person.met.add(item)
 
     def _judgment(self, row: Mapping[str, Any]) -> None:
@@ -283,7 +307,7 @@ class Ledger:
         if row["use"] not in COUNTED:
             return
         if relevance is None:
-            self.items.untold[item] += 1
+            self.items.undecided[item] += 1
             return
         person.counted.append(item)
         if not person.excluded:
@@ -292,26 +316,25 @@ class Ledger:
                 self.since.append(row)
                 self._revise(row)
 
-    def meet(
-        self, person: Person, met: NDArray[np.int64], counted: NDArray[np.int64], untold: NDArray[np.int64]
+    def add_judgments(
+        self, person: Person, met: NDArray[np.int64], counted: NDArray[np.int64], undecided: NDArray[np.int64]
     ) -> None:
-        """Take in all judgments of a person at once: items they have met, that count, and that they could not tell."""
+        """Fold all judgments of a person at once: items they met, those that count, and those with "cannot tell"."""
         person.met.add_all(met)
-        np.add.at(self.items.untold, untold, 1)
+        np.add.at(self.items.undecided, undecided, 1)
         person.counted.extend(counted.tolist())
         if not person.excluded:
             self.items.count(counted, 1)
 
-    def believe(self, found: Beliefs) -> None:
-        """Take in what a consensus found, and the judgments that came after those it knew."""
-        self.belief, self.confusion, self.typical = found.array.astype(float), found.confusion, found.typical
-        upto = found.upto
-        self.since = [row for row in self.since if row["id"] > upto]
+    def believe(self, beliefs: Beliefs) -> None:
+        """Replace the beliefs by those of a consensus, updated by the judgments that it does not know."""
+        self.belief, self.confusion, self.typical = beliefs.array.astype(float), beliefs.confusion, beliefs.typical
+        self.since = [row for row in self.since if row["id"] > beliefs.upto]
         for row in self.since:
             self._revise(row)
 
     def _revise(self, row: Mapping[str, Any]) -> None:
-        """Let one judgment change what is believed of its item, by Bayes' rule."""
+        """Update the belief about an item by one judgment, with Bayes' rule."""
         if self.belief is not None and self.confusion is not None and row["item"] < len(self.belief):
             before = float(self.belief[row["item"]])
             self.belief[row["item"]] = update_belief(before, row["relevance"], self.confusion(row["person"]))
@@ -366,3 +389,107 @@ class Ledger:
         "switches": _switch,
         "audit": _audit,
     }
+
+
+def load_ledger(connection: Connection, campaign: Campaign) -> Ledger:
+    """Return the ledger of all rows of a database, folded in an order in which they could have been written.
+
+    Of assignments that are long over it reads only what still matters: who judged what, which fixed sets a judge has
+    had, and the outcome.
+    """
+    ledger = Ledger(campaign)
+    for id_, topic, document in _tuples(connection, select(schema.items).order_by(schema.items.c.id)):
+        ledger.items.add(id_, (topic, document))
+    for table in READ_FIRST:
+        _fold(ledger, table, connection, _ordered(table))
+    _fold_assignments(ledger, connection)
+    _fold_judgments(ledger, connection)
+    for table in READ_LAST:
+        _fold(ledger, table, connection, _ordered(table))
+    _fold(ledger, schema.audit, connection, select(schema.audit).order_by(schema.audit.c.id.desc()).limit(1))
+    for table in NUMBERED:
+        ledger.note_id(table, connection.scalar(select(func.max(table.c.id))) or 0)
+    ledger.items.pool(campaign)
+    return ledger
+
+
+def _fold(ledger: Ledger, table: Table, connection: Connection, rows: Select[Any]) -> None:
+    """Fold the rows of one table."""
+    for row in connection.execute(rows).mappings():
+        ledger.fold(table, dict(row))
+
+
+def _tuples(connection: Connection, rows: Select[Any]) -> list[tuple[Any, ...]]:
+    """Return rows as the driver gives them; with a row per judgment, this is most of the time of a restart."""
+    return list(connection.execute(rows).cursor.fetchall())
+
+
+def _fold_judgments(ledger: Ledger, connection: Connection) -> None:
+    """Fold all judgments at once, with the same result as one by one."""
+    columns = schema.judgments.c
+    kind_of = case((columns.use.not_in(COUNTED), 0), (columns.relevance.is_(None), 2), else_=1)
+    rows = _tuples(connection, select(columns.item, columns.person, kind_of).order_by(columns.id))
+    if not rows:
+        return
+    item, person, kind = np.array(rows, np.int64).T
+    order = np.argsort(person, kind="stable")
+    item, kind = item[order], kind[order]
+    numbers, starts = np.unique(person[order], return_index=True)
+    for number, judged, kinds in zip(
+        numbers.tolist(), np.split(item, starts[1:]), np.split(kind, starts[1:]), strict=True
+    ):
+        ledger.add_judgments(ledger.people[number], judged, judged[kinds == 1], judged[kinds == 2])
+    ledger.latest = max(ledger.latest, connection.scalar(select(func.max(columns.at))) or 0.0)
+
+
+def _ordered(table: Table) -> Select[Any]:
+    """Return all rows of a table in the order in which they were written."""
+    return select(table).order_by(*table.primary_key.columns)
+
+
+def _fold_assignments(ledger: Ledger, connection: Connection) -> None:
+    """Fold assignments one after another, each with all its rows, because a judge has one at a time."""
+    last = select(func.max(schema.assignments.c.id)).group_by(schema.assignments.c.person)
+    returned = select(schema.outcomes.c.assignment).where(schema.outcomes.c.outcome == "returned")
+    complete = or_(schema.sets.c.assignment.in_(last), schema.sets.c.assignment.in_(returned))
+    rows_of_sets = select(schema.sets).where(or_(complete, schema.sets.c.name != "")).order_by(schema.sets.c.id)
+    sets = _grouped(connection, rows_of_sets, "assignment")
+    slots = _grouped(
+        connection, _rows_in_sets(schema.slots, complete).order_by(schema.slots.c.set, schema.slots.c.slot), "set"
+    )
+    latest = schema.sets.c.assignment.in_(last)
+    answers = _grouped(connection, _rows_in_sets(schema.answers, latest).order_by(schema.answers.c.id), "set")
+    finishes = _grouped(connection, _rows_in_sets(schema.finishes, latest), "set")
+    outcomes = _grouped(connection, _ordered(schema.outcomes), "assignment")
+    for assignment in connection.execute(_ordered(schema.assignments)).mappings():
+        ledger.fold(schema.assignments, dict(assignment))
+        for part in sets[assignment["id"]]:
+            ledger.fold(schema.sets, part)
+            for table, rows in ((schema.slots, slots), (schema.answers, answers), (schema.finishes, finishes)):
+                for row in rows[part["id"]]:
+                    ledger.fold(table, row)
+        for outcome in outcomes[assignment["id"]]:
+            ledger.fold(schema.outcomes, outcome)
+
+
+def _rows_in_sets(table: Table, condition: ColumnElement[bool]) -> Select[Any]:
+    """Return the query of the rows of a table whose sets meet a condition."""
+    return select(table).join(schema.sets, schema.sets.c.id == table.c.set).where(condition)
+
+
+def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int, list[Mapping[str, Any]]]:
+    """Return rows by the value of a column."""
+    groups: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in connection.execute(rows).mappings():
+        groups[row[by]].append(dict(row))
+    return groups
+
+
+def missing_items(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Yield rows for the campaign's pairs that have no id yet, in random order, so that no id tells which are gold."""
+    campaign = ledger.campaign
+    fixed = ((part.topic, document) for part in campaign.sets for document in part.documents)
+    new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
+    order = secrets.SystemRandom().sample(list(new), len(new))
+    for number, (topic, document) in enumerate(order, ledger.next_id(schema.items)):
+        yield {"id": number, "topic": topic, "document": document}

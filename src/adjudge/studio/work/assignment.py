@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from adjudge.studio.campaign.campaign import FixedSet
 from adjudge.studio.gates.information import expected_information, settled_items
-from adjudge.studio.record.item_counts import Ids, Items, Met
+from adjudge.studio.record.items import Ids, Items, ItemSet
 from adjudge.studio.settings import Redundancy
 
 
@@ -34,7 +34,7 @@ def open_items(items: Items, redundancy: Redundancy, belief: NDArray[np.float64]
     that it stops as soon as it is settled.
     """
     taken = items.judged + items.leased
-    tellable = items.pooled & (items.untold < redundancy.judgments)  # what nobody can tell is not asked of everybody
+    tellable = items.pooled & (items.undecided < redundancy.judgments)  # what nobody can tell is not asked of everybody
     if not redundancy.adaptive:
         return tellable & (taken < redundancy.judgments)
     done = settled_items(believed(items, belief), items.judged, redundancy)
@@ -70,7 +70,7 @@ def priority(
 
 def work_sets(
     items: Items,
-    met: Met,
+    met: ItemSet,
     shape: tuple[int, int],
     may: NDArray[np.bool_],
     press: NDArray[np.float64],
@@ -84,13 +84,13 @@ def work_sets(
     """
     sets, size = shape
     pressing = np.maximum(press[may], 1e-9)
-    weight = np.bincount(items.topic[may], weights=pressing, minlength=len(items.of_topic)).astype(float)
+    weight = np.bincount(items.topic[may], weights=pressing, minlength=len(items.topic_items)).astype(float)
     chosen: list[tuple[int, ...]] = []
     rest: list[Ids] = []  # what topics have left once each has given a set, or cannot fill one
     for t in _shuffled(weight, rng):
         if len(chosen) == sets:
             return chosen
-        ids = items.of_topic[t]
+        ids = items.topic_items[t]
         ids = ids[may[ids]]
         ids = ids[~met.among(ids)]
         ids = ids[np.argsort(-press[ids], kind="stable")]

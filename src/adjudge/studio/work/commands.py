@@ -16,7 +16,7 @@ from sqlalchemy import Table
 
 from adjudge.studio.gates.gates import Answer, Problem, Verdict, problems
 from adjudge.studio.record import schema
-from adjudge.studio.record.audit import verify_digest as digest
+from adjudge.studio.record.audit import judgments_hash
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import FixedSet, Refused
@@ -222,7 +222,7 @@ def _graded(
         first = ledger.next_id(schema.judgments)
         made = list(judgment_rows(first, now, assignment, said, times, judge.met))
         rows += [(schema.judgments, row) for row in made]
-        detail["judgments"] = digest(made)
+        detail["judgments"] = judgments_hash(made)
     return rows, (judge.name, f"assignment {outcome}", detail)
 
 
