@@ -86,7 +86,7 @@ def test_soft_labels_are_probabilities_of_the_last_label() -> None:
     three = adjudge.fit(THREE.judgments)
     both = soft_labels(three, positive=["A", "C"])["probability"].to_numpy()
     np.testing.assert_allclose(both, 1 - three.posterior[:, 1])
-    with pytest.raises(UsageError, match="labels 'A', 'B', 'C': say whose probability is the soft label"):
+    with pytest.raises(UsageError, match="labels 'A', 'B', 'C': name the label, or labels, of the probability"):
         soft_labels(three)
     for wrong in ("D", []):
         with pytest.raises(UsageError, match="is not of the labels 'A', 'B', 'C'"):
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_refused() -> None:
     fit = adjudge.fit(TWO.judgments, "majority")
     with pytest.raises(UsageError, match="kind 'odds' is not one of 'margin', 'entropy'"):
         posterior_weights(fit, "odds")
-    with pytest.raises(UsageError, match="the weights of all 60 items are 0: nothing can be learned"):
+    with pytest.raises(UsageError, match="the weights of all 60 items are 0, so nothing can be learned"):
         posterior_weights(replace(fit, posterior=np.full((60, 2), 0.5)))
 
 

@@ -76,14 +76,22 @@ def test_numbers_as_judges_match_their_text(tmp_path: Path) -> None:
         (
             None,
             {"trust": [1, 97, 1]},
-            "table, row 1: trust '97' is not a number from 0 to 1; for a rate in percent ",
+            "table, row 1: trust '97' is not a number from 0 to 1; for a rate in percent, ",
         ),
         (None, {"trust": ["1", "high", "1"]}, "row 1: trust 'high' is not a number"),
         (None, {"trust": [1.0, 1.0, float("inf")]}, "row 2: trust 'inf' is not a number"),
         ("score", {}, r"there is no column 'score' for the trust \(columns: 'item', 'worker', 'label'\)"),
-        ("a/b", {"a": [1, 3, 1], "b": [2, 2, 2]}, "row 1: a '3' is not from 0 to b, of which it is a part"),
-        (pl.DataFrame({"judge": ["x"], "p": [1], "q": [1]}), {}, "has no column 'trust' .*: call the one of trust so"),
-        ({"u": 1.0}, {}, "knows the trust of none of the 2 judges, such as 'x', 'y'"),
+        (
+            "a/b",
+            {"a": [1, 3, 1], "b": [2, 2, 2]},
+            "row 1: a '3' is not from 0 to b; for a rate in percent, write a/100",
+        ),
+        (
+            pl.DataFrame({"judge": ["x"], "p": [1], "q": [1]}),
+            {},
+            "has no column 'trust' .*: rename the column that holds the trust",
+        ),
+        ({"u": 1.0}, {}, "has no trust for any of the 2 judges \\('x', 'y', ...\\)"),
     ],
 )
 def test_what_is_not_trust_is_refused(given: Any, columns: dict[str, Any], message: str) -> None:
@@ -94,5 +102,7 @@ def test_what_is_not_trust_is_refused(given: Any, columns: dict[str, Any], messa
 
 def test_judgments_that_are_read_have_no_columns_left() -> None:
     """A column can only be named where it is still there."""
-    with pytest.raises(UsageError, match="trust 'score' names a column, and judgments that are read already have no"):
+    with pytest.raises(
+        UsageError, match="trust 'score' is the name of a column, but a Judgments has no further columns"
+    ):
         with_trust(adjudge.read(pl.DataFrame(ROWS)), "score")

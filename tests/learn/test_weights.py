@@ -13,7 +13,7 @@ import pytest
 import adjudge
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.learn import weights as module
-from adjudge.learn.weights import SCHEMES, aligned, between, named, scaled, scheme_named, weights
+from adjudge.learn.weights import SCHEMES, align, item_names, scale_counts, scale_to_mean_one, scheme_named, weights
 
 Row = tuple[str, str, int]
 
@@ -156,7 +156,7 @@ def test_weights_of_judgments_count() -> None:
 def test_more_labels_need_to_be_two_sides() -> None:
     """Three labels are refused with what to do; named, one or several stand against the rest."""
     rows = [("a", "x", 0), ("a", "y", 2), ("a", "z", 1), ("b", "x", 2), ("b", "y", 2), ("b", "z", 0)]
-    with pytest.raises(UsageError, match=r"3 labels, '0', '1', '2', and the schemes know two: .* positive=2 "):
+    with pytest.raises(UsageError, match=r"3 labels, '0', '1', '2', and the schemes need two: .* positive=2 "):
         weights(table(rows), "L")
     one = weights(table(rows), "L", positive=2, mean_one=False)
     assert (one.weight.tolist(), one.label) == ([1, 1], ("0|1", 2))
@@ -178,7 +178,9 @@ def test_positive_only_turns_the_sign_of_two_labels() -> None:
 def test_one_label_one_judge_and_single_judgments_are_defined() -> None:
     """Everybody says the same, or there is one judge: all items alike, and a word where nothing can be learned."""
     rows = [("a", "x", 1), ("b", "x", 1)]
-    with pytest.warns(AdjudgeWarning, match="every judgment says '1': one label teaches a classifier nothing"):
+    with pytest.warns(
+        AdjudgeWarning, match="every judgment has the label '1': a classifier cannot learn from one label"
+    ):
         found = weights(table(rows), "LTC")
     assert (found.weight.tolist(), found.label) == ([1, 1], (1, 1))
     lonely = weights(table([("a", "x", 1), ("b", "x", 0)]), "LTC", mean_one=False)
@@ -192,7 +194,7 @@ def test_weights_that_are_all_zero_are_refused_or_said() -> None:
         weights(tied, "L")
     with pytest.warns(AdjudgeWarning, match="all weights by scheme L are 0"):
         assert weights(tied, "L", mean_one=False).weight.tolist() == [0]
-    with pytest.raises(UsageError, match=r"scheme P are 0 \(no judge counts, for every judge's trust is 0\)"):
+    with pytest.raises(UsageError, match=r"scheme P are 0 \(no judge has a weight, because every judge's trust is 0\)"):
         weights(tied, "P", trust={"x": 0, "y": 0})
     with pytest.raises(UsageError, match=r"LP are 0 \(every vote is tied or every judge's trust is 0\)"):
         weights(tied, "LP", trust={"x": 0, "y": 0})
@@ -201,7 +203,7 @@ def test_weights_that_are_all_zero_are_refused_or_said() -> None:
 def test_judges_without_trust_are_average_judges() -> None:
     """Some without: the mean, and a warning that names them; all without: P is 1, and a warning."""
     rows = [("a", "x", 1), ("a", "y", 1), ("b", "z", 0)]
-    with pytest.warns(AdjudgeWarning, match=r"1 of 3 judges have no prior trust \('z'\): taken for the mean, 0.5"):
+    with pytest.warns(AdjudgeWarning, match=r"1 of 3 judges have no prior trust \('z'\); they get the mean, 0.5"):
         found = weights(table(rows), "LP", trust={"x": 0.2, "y": 0.8}, mean_one=False)
     assert found.weight.tolist() == pytest.approx([1, 0.5])
     with pytest.warns(AdjudgeWarning, match="no judge has a prior trust, so P is 1 for all"):
@@ -215,11 +217,11 @@ def test_a_scheme_without_prior_does_not_ask_for_it() -> None:
 
 def test_close_counts_are_said_to_be_blown_up() -> None:
     """Scaling 10 and 11 judgments makes 1/3 and 2/3, and a warning; 1 and 2 are apart enough."""
-    with pytest.warns(AdjudgeWarning, match=r"numbers of judgments are close, from 10 to 11: .* from 0.333 to 0.667"):
-        assert between(np.array([10.0, 11.0]), "numbers of judgments").tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert between(np.array([1.0, 2.0]), "judgments").tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert between(np.array([10.0, 11.0])).tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert between(np.array([4.0, 4.0]), "judgments").tolist() == [1, 1]
+    with pytest.warns(AdjudgeWarning, match=r"numbers of judgments are close, from 10 to 11; .* from 0.333 to 0.667"):
+        assert scale_counts(np.array([10.0, 11.0]), "numbers of judgments").tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert scale_counts(np.array([1.0, 2.0]), "judgments").tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert scale_counts(np.array([10.0, 11.0])).tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert scale_counts(np.array([4.0, 4.0]), "judgments").tolist() == [1, 1]
 
 
 def test_only_those_who_judged_are_weighed() -> None:
@@ -246,7 +248,7 @@ def test_sample_weight_follows_any_index() -> None:
 
 def test_scaled_keeps_ratios() -> None:
     """A mean of 1, nothing else."""
-    assert scaled(np.array([1.0, 3.0])).tolist() == [0.5, 1.5]
+    assert scale_to_mean_one(np.array([1.0, 3.0])).tolist() == [0.5, 1.5]
 
 
 def test_unknown_choices_are_refused_with_what_there_is() -> None:
@@ -296,26 +298,28 @@ ITEMS, VALUES = pl.Series(["7", "8", "9"]), np.array([0.7, 0.8, 0.9])
 )
 def test_any_sequence_is_followed(index: object) -> None:
     """Lists, arrays, columns and indexes, of numbers or text."""
-    assert aligned(index, ITEMS, VALUES).tolist() == [0.9, 0.7]
-    assert aligned(index, ITEMS.cast(int), VALUES).tolist() == [0.9, 0.7]
+    assert align(index, ITEMS, VALUES).tolist() == [0.9, 0.7]
+    assert align(index, ITEMS.cast(int), VALUES).tolist() == [0.9, 0.7]
 
 
 def test_no_items_have_no_numbers() -> None:
     """An empty index gives an empty vector."""
-    assert aligned([], ITEMS, VALUES).tolist() == []
+    assert align([], ITEMS, VALUES).tolist() == []
 
 
 def test_unknown_items_are_refused_or_filled() -> None:
     """The message says which, where, how many, and what items look like."""
-    expected = r"index, row 1: item 'x' has no weight \(2 such of 3; items are such as '7'\): leave it out, or say"
+    expected = (
+        r"index, row 1: item 'x' has no weight \(2 of 3 have none; known items look like '7'\): leave it out, or give"
+    )
     with pytest.raises(InputError, match=expected):
-        aligned(["7", "x", None], ITEMS, VALUES)
-    assert aligned(["7", "x", None], ITEMS, VALUES, fill=0).tolist() == [0.7, 0, 0]
+        align(["7", "x", None], ITEMS, VALUES)
+    assert align(["7", "x", None], ITEMS, VALUES, fill=0).tolist() == [0.7, 0, 0]
 
 
 def test_tables_and_texts_are_no_index() -> None:
     """A frame is not its index."""
     with pytest.raises(UsageError, match="the index is a table: give a sequence of items"):
-        named(pd.DataFrame({"item": ["7"]}))
-    with pytest.raises(UsageError, match="the index is one text"):
-        named("789")
+        item_names(pd.DataFrame({"item": ["7"]}))
+    with pytest.raises(UsageError, match="the index is a string"):
+        item_names("789")
