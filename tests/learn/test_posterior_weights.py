@@ -89,7 +89,7 @@ def test_soft_labels_are_probabilities_of_the_last_label() -> None:
     with pytest.raises(UsageError, match="labels 'A', 'B', 'C': name the label, or labels, of the probability"):
         soft_labels(three)
     for wrong in ("D", []):
-        with pytest.raises(UsageError, match="is not of the labels 'A', 'B', 'C'"):
+        with pytest.raises(UsageError, match="is not one of the labels 'A', 'B', 'C'"):
             soft_labels(three, positive=wrong)
 
 
