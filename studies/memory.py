@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from adjudge.arrays import Codes, Flags
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.judgments import Judgments, from_codes
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.predict import predict
@@ -103,7 +103,7 @@ def part(judgments: Judgments, rows: Codes) -> Judgments:
     items, item = np.unique(judgments.item()[rows], return_inverse=True)
     judges, judge = np.unique(judgments.judge[rows], return_inverse=True)
     names = {"items": judgments.items.gather(items), "judges": judgments.judges.gather(judges)}
-    return encoded(item.astype(np.int32), judge, judgments.label[rows], scale=judgments.scale, **names)
+    return from_codes(item.astype(np.int32), judge, judgments.label[rows], scale=judgments.scale, **names)
 
 
 def sets_shown(crowds: Sequence[Crowd]) -> Shown:

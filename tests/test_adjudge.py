@@ -53,6 +53,8 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
         "adjudge.compat.crowdkit",
         "adjudge.data.simulate",
         "adjudge.data.datasets",
+        "adjudge.data.judgments",
+        "adjudge.data.read",
         "adjudge.data.show",
         "adjudge.metrics.score",
         "adjudge.metrics.checks",

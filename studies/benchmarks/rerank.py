@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.judgments import Judgments, from_codes
 from adjudge.diagnostics.second_looks import information
 from adjudge.inference.fit import fit
 from adjudge.learn.crossval import MEASURES, fold_of, ranked
@@ -376,7 +376,7 @@ def _judged_again(table: Judgments, rows: Codes, yes: Floats, truth: Flags, rng:
     judge = rng.integers(len(table.judges), size=item.size)
     label = (rng.random(item.size) < yes[judge, truth[item].astype(int)]).astype(np.uint8)
     both = np.r_[table.item(), item].astype(np.int32), np.r_[table.judge, judge], np.r_[table.label, label]
-    return encoded(*both, items=table.items, judges=table.judges, scale=table.scale)
+    return from_codes(*both, items=table.items, judges=table.judges, scale=table.scale)
 
 
 def _centred(score: Floats, rows: Rows) -> Floats:

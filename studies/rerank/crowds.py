@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.judgments import Judgments, from_codes
 from adjudge.data.scale import Scale
 from adjudge.errors import UsageError, quoted
 
@@ -100,7 +100,7 @@ def table(judge: Codes, label: Codes, names: list[str]) -> Judgments:
     """Return judgments of panels (N, P) as a table whose items are the rows' numbers."""
     items = pl.Series("item", [str(n) for n in range(judge.shape[0])])
     item = np.repeat(np.arange(judge.shape[0], dtype=np.int32), judge.shape[1])
-    return encoded(
+    return from_codes(
         item, judge.ravel(), label.ravel(), items=items, judges=pl.Series("judge", names), scale=Scale((0, 1), False)
     )
 

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Flags, Floats
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.judgments import Judgments, from_codes
 from adjudge.data.scale import Scale
 from adjudge.errors import InputError
 from studies.rerank.crowds import PANEL, Crowd
@@ -215,7 +215,7 @@ def _judged(
     row = {pair: n for n, pair in enumerate(zip(question, document, strict=True))}
     item = np.array([row[pair] for pair in zip(q.to_list(), d.to_list(), strict=True)], np.int32)
     judges, judge = np.unique(worker.to_numpy(), return_inverse=True)
-    return encoded(
+    return from_codes(
         item,
         judge,
         label.cast(pl.Int64).to_numpy().astype(np.uint8),

@@ -1,16 +1,27 @@
 """New judgments in old codes: what was there stays where it is."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import adjudge
-from adjudge.data.judgments import Judgments, Known, encoded, grown, joined, judgment_table, part
+from adjudge.data.judgments import (
+    Judgments,
+    NameIndex,
+    append,
+    describe,
+    from_codes,
+    judgment_table,
+    match_names,
+    select_items,
+)
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.errors import UsageError
@@ -28,7 +39,7 @@ def table(rows, **more):
 
 def both(old, new):
     """Return two tables in one."""
-    return grown(old, joined(Known(old.items, old.judges, old.topics, old.topic), new))
+    return append(old, match_names(NameIndex(old.items, old.judges, old.topics, old.topic), new))
 
 
 @given(NAMES, NAMES)
@@ -97,7 +108,7 @@ def test_a_part_is_what_the_whole_holds_of_it():
     """Judgments of some items, with their gold and weights."""
     judgments = adjudge.simulate("dawid-skene", items=50, judges=6, labels=3, per_item=3).judgments
     gold, items = np.arange(50) % 4 - 1, np.array([3, 7, 8, 49])
-    whole, few = judgments.block(gold), part(judgments, gold, items)
+    whole, few = judgments.block(gold), select_items(judgments, gold, items)
     rows = np.concatenate([np.arange(whole.start[i], whole.start[i + 1]) for i in items])
     np.testing.assert_array_equal(few.cell, whole.cell[rows])
     np.testing.assert_array_equal(few.label, whole.label[rows])
@@ -142,7 +153,7 @@ def _table_table(rows: list[tuple[int, int, int]] = ROWS, labels: int = 2, **res
     """Return judgments on the items a, b, c, d by the judges x, y."""
     item, judge, label = np.array(rows, np.int32).reshape(-1, 3).T
     names = {"items": pl.Series("item", list("abcd")), "judges": pl.Series("judge", ["x", "y"])}
-    return encoded(item, judge, label, **names, scale=Scale(tuple(range(labels))), **rest)
+    return from_codes(item, judge, label, **names, scale=Scale(tuple(range(labels))), **rest)
 
 
 def rows_of(judgments: Judgments) -> list[tuple[int, int, int]]:
@@ -233,7 +244,7 @@ def test_more_items_of_another_type(more: list[Any], items: list[Any]) -> None:
     """Ids stay numbers where all of them can be; otherwise all become text, and none is lost or merged."""
     names: dict[str, Any] = {"items": pl.Series([1, 2]), "judges": pl.Series(["x"]), "scale": Scale((0, 1))}
     one = np.zeros(1, np.int32)
-    assert encoded(one, one, one, **names).with_items(pl.Series(more)).items.to_list() == items
+    assert from_codes(one, one, one, **names).with_items(pl.Series(more)).items.to_list() == items
 
 
 def test_take_keeps_rows_in_their_order() -> None:
@@ -276,3 +287,42 @@ def test_another_way_with_repeats_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         _table_table().without_repeats("forget")
     assert str(caught.value) == "repeats 'forget' is not one of 'keep', 'merge', 'drop'"
+
+
+def test_a_summary_says_how_judgments_were_read(tmp_path: Path) -> None:
+    """Source, format and columns; how many of everything; and the same in notebooks, with names escaped."""
+    path = tmp_path / "labels.csv"
+    path.write_text("task,worker,<b>,query,weight,time\na,x,no,t,1,9:00\na,x,no,t,2,9:01\na,y,yes,t,1,9:02\n")
+    judgments = read(path, label="<b>")
+    assert describe(judgments) == {
+        "source": str(path),
+        "format": "csv, utf-8",
+        "item column": "task",
+        "judge column": "worker",
+        "label column": "<b>",
+        "topic column": "query",
+        "weight column": "weight",
+        "time column": "time",
+        "items": "1",
+        "judges": "2",
+        "topics": "1",
+        "judgments": "3",
+        "labels": "'no', 'yes' (nominal)",
+        "judgments per item": "3.0 (3 to 3)",
+        "judgments per judge": "1.5 (1 to 2)",
+        "repeats": "1",
+        "weights": "1 to 2",
+        "times": "9:00 to 9:02",
+    }
+    assert judgments.summary.columns == ["property", "value"]
+    assert "<td>&lt;b&gt;</td>" in judgments._repr_html_()
+    assert judgments.table.columns == ["item", "judge", "label", "topic", "weight", "time"]
+
+
+def test_a_summary_of_judgments_that_were_made_here() -> None:
+    """Judgments without a source have counts alone, and their frames are of the kind that came in."""
+    frame = pd.DataFrame({"item": [1, 2], "judge": ["x", "y"], "label": [0, 1]})
+    judgments = replace(read(frame), origin=None)
+    assert list(describe(judgments))[:3] == ["items", "judges", "judgments"]
+    assert isinstance(judgments.table, pd.DataFrame)
+    assert isinstance(judgments.summary, pd.DataFrame)

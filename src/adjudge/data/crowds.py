@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.judgments import Judgments, encoded, judgment_table
+from adjudge.data.judgments import Judgments, from_codes, judgment_table
 from adjudge.data.scale import Label, Scale
 
 FIRM = 10.0  # of how many judgments' worth the knowledge is that all rows of a crowd lean one way
@@ -70,7 +70,7 @@ def named(item: Codes, judge: Codes, label: Codes, confusion: Floats, **rest: An
     judges, labels = confusion.shape[:2]
     rest.setdefault("scale", numbered_scale(labels))
     items = numbered("item", int(item[-1]) + 1)  # every item is judged, and items come in order
-    return encoded(item, judge, label, items=items, judges=numbered("judge", judges), **rest)
+    return from_codes(item, judge, label, items=items, judges=numbered("judge", judges), **rest)
 
 
 def numbered(word: str, count: int) -> pl.Series:

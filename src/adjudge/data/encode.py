@@ -14,7 +14,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual
-from adjudge.data.judgments import Judgments, Origin, encoded
+from adjudge.data.judgments import Judgments, Origin, from_codes
 from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
@@ -52,7 +52,7 @@ def encode(
     topic = columns.get("topic")
     if topic is not None:
         item = _apart(source, item, topic)
-    return encoded(
+    return from_codes(
         item.code,
         judge.code,
         np.take(to_scale, label.code, mode="clip"),  # codes are places on it already: no need to check them

@@ -1,4 +1,8 @@
-"""``Judgments``: the encoded table that every model reads. Immutable, sorted by item, small integers."""
+"""``Judgments``: the table that every model reads, as small integers sorted by item.
+
+New judgments are added to old ones in two steps: ``match_names`` brings them into the codes of the old judgments, and
+``append`` puts both into one table.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.scale import Scale
+from adjudge.data.show import html_view
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quoted
 from adjudge.kernels.block import Block
@@ -36,8 +41,17 @@ class Origin(NamedTuple):
 class Judgments:
     """Who gave which label to which item.
 
-    Names are kept beside the codes: ``judges[judge[n]]`` gave ``scale.labels[label[n]]`` to the item i with
-    ``start[i] <= n < start[i + 1]``.
+    The judge ``judges[judge[n]]`` gave the label ``scale.labels[label[n]]`` to the item i for which
+    ``start[i] <= n < start[i + 1]``. The record is immutable.
+
+    Examples
+    --------
+    >>> from adjudge.data.read import read
+    >>> judgments = read(pl.DataFrame({"item": ["a", "b"], "judge": ["ann", "bob"], "label": [0, 1]}))
+    >>> judgments
+    Judgments(2 items, 2 judges, 2 labels, 2 judgments)
+    >>> judgments.table.rows()
+    [('a', 'ann', 0), ('b', 'bob', 1)]
     """
 
     items: Names  # (I)
@@ -47,10 +61,10 @@ class Judgments:
     judge: Codes  # (N)
     label: Codes  # (N)
     topics: Names | None = None  # (T)
-    topic: Codes | None = None  # (I), -1 where an item's topic is not known
+    topic: Codes | None = None  # (I), -1 if the topic of an item is unknown
     weight: Floats | None = None  # (N) how often each judgment counts
-    time: Names | None = None  # (N) as it was given
-    kind: str = "polars"  # of the frames to give back
+    time: Names | None = None  # (N) as it was read
+    kind: str = "polars"  # of the frames that are returned
     origin: Origin | None = None
 
     def __repr__(self) -> str:
@@ -61,6 +75,10 @@ class Judgments:
 
     def __len__(self) -> int:
         return int(self.judge.size)
+
+    def _repr_html_(self) -> str:
+        rows = self.summary
+        return html_view(repr(self), rows, rows=len(rows))
 
     @property
     def table(self) -> Any:
@@ -74,7 +92,7 @@ class Judgments:
         return frame({"property": list(rows), "value": list(rows.values())}, self.kind)
 
     def block(self, gold: Codes | None = None, by_topic: bool = False) -> Block:
-        """Return the arrays a kernel reads; ``gold`` (I) holds truths, -1 where unknown."""
+        """Return the arrays that a kernel reads; ``gold`` (I) has true labels, -1 if unknown."""
         count, K = len(self.items), len(self.scale)
         cell = self.judge.astype(np.uint32) * np.uint32(K) + self.label.astype(np.uint32)
         topic = self.topic if by_topic and self.topic is not None else np.zeros(count, np.int32)
@@ -95,16 +113,16 @@ class Judgments:
         return np.repeat(np.arange(len(self.items), dtype=np.int32), np.diff(self.start))
 
     def with_items(self, names: Names) -> Judgments:
-        """Return the same judgments and more items, which nobody judged."""
+        """Return the judgments with more items, which nobody judged."""
         if not len(names):
             return self
         start = np.r_[self.start, np.full(len(names), self.start[-1])]
         topic = None if self.topic is None else frozen(np.r_[self.topic, np.full(len(names), -1, np.int32)])
-        return replace(self, items=_joined(self.items, names), start=frozen(start), topic=topic)
+        return replace(self, items=_extend(self.items, names), start=frozen(start), topic=topic)
 
-    def take(self, kept: Codes) -> Judgments:
-        """Return only the judgments with these row numbers, in the order they had; items and judges stay."""
-        rows = np.sort(kept)
+    def take(self, rows: Codes) -> Judgments:
+        """Return only the judgments at these positions, in the order that they had; items and judges stay."""
+        rows = np.sort(rows)
         count = np.bincount(self.item()[rows], minlength=len(self.items))
         return replace(
             self,
@@ -116,9 +134,9 @@ class Judgments:
         )
 
     def without_repeats(self, how: str) -> tuple[Judgments, int]:
-        """Return the judgments without a judge's repeats on an item, and how many went.
+        """Return the judgments without repeats by a judge of an item, and the number that was removed.
 
-        ``merge`` drops only those that say the same again; ``drop`` keeps the first a judge said.
+        ``merge`` removes only repeats with the same label; ``drop`` keeps only the first judgment of a judge.
         """
         if how not in REPEATS:
             raise UsageError(f"repeats {how!r} is not one of {quoted(REPEATS)}")
@@ -129,19 +147,10 @@ class Judgments:
         return self.take(first), len(self) - first.size
 
 
-def _joined(items: Names, more: Names) -> Names:
-    """Return names with more of them: of the type they have where that can hold all, else as text."""
-    if items.dtype.is_numeric():
-        alike = more.cast(items.dtype, strict=False)
-        if alike.cast(str).equals(more.cast(str)):
-            return items.clone().extend(alike)
-    return items.cast(str).extend(more.cast(str))
-
-
-def encoded(
+def from_codes(
     item: Codes, judge: Codes, label: Codes, *, items: Names, judges: Names, scale: Scale, **rest: Any
 ) -> Judgments:
-    """Return judgments in the order of their items, from codes in any order."""
+    """Return judgments sorted by item, from the codes of items, judges and labels in any order."""
     start, in_order = starts(item, len(items))
     small = np.uint8 if len(scale) <= 256 else np.int32
     columns = {"judge": judge.astype(np.int32, copy=False), "label": label.astype(small, copy=False)}
@@ -157,19 +166,19 @@ def encoded(
     return Judgments(items=items, judges=judges, scale=scale, start=frozen(start), **rest)
 
 
-class Known(NamedTuple):
-    """The names that codes stand for: what new judgments are matched with."""
+class NameIndex(NamedTuple):
+    """The names of codes, with which the names of new judgments are matched."""
 
     items: Names  # (I)
     judges: Names  # (J)
     topics: Names | None  # (T)
-    topic: Codes | None  # (I), -1 where an item's topic is not known
+    topic: Codes | None  # (I), -1 if the topic of an item is unknown
 
 
-class Joined(NamedTuple):
-    """New judgments in old codes, and the names of all."""
+class NewJudgments(NamedTuple):
+    """New judgments in the codes of old ones, and the names of all codes."""
 
-    known: Known
+    names: NameIndex
     item: Codes  # (n) ascending
     judge: Codes  # (n)
     label: Codes  # (n)
@@ -177,15 +186,15 @@ class Joined(NamedTuple):
     time: Names | None  # (n)
 
 
-def joined(known: Known, new: Judgments) -> Joined:
-    """Return new judgments in the codes of what is known, with new names after the old ones."""
-    judge, judges = _matched(new.judges, known.judges)
-    topic, topics = _topics(known, new)
-    place, items = _items(known, new, topic, topics)
-    item = place[new.item()]
+def match_names(index: NameIndex, new: Judgments) -> NewJudgments:
+    """Return new judgments in the codes of an index; names that it does not have come after those that it has."""
+    judge, judges = _match(new.judges, index.judges)
+    topic, topics = _match_topics(index, new)
+    position, items = _match_items(index, new, topic, topics)
+    item = position[new.item()]
     order = np.argsort(item, kind="stable")
-    return Joined(
-        Known(items, judges, topics, _topic_of(known, place, topic, len(items))),
+    return NewJudgments(
+        NameIndex(items, judges, topics, _topics_of_items(index, position, topic, len(items))),
         item[order],
         judge[new.judge[order]],
         new.label[order],
@@ -194,36 +203,36 @@ def joined(known: Known, new: Judgments) -> Joined:
     )
 
 
-def grown(old: Judgments, new: Joined) -> Judgments:
-    """Return old and new judgments in one table, in time that is linear in both; those on an item stay in order."""
-    size = len(new.known.items)
+def append(old: Judgments, new: NewJudgments) -> Judgments:
+    """Return old and new judgments in one table, in linear time; judgments of an item keep their order."""
+    size = len(new.names.items)
     start = np.r_[old.start, np.full(size - len(old.items), old.start[-1])]
-    after = start[new.item + 1]  # where each new judgment goes: behind the old ones on its item
+    after = start[new.item + 1]  # new judgments go behind the old ones of their item
     start[1:] += np.cumsum(np.bincount(new.item, minlength=size))
     weight = None
     if old.weight is not None or new.weight is not None:
-        was = np.ones(len(old)) if old.weight is None else old.weight
-        weight = frozen(np.insert(was, after, 1.0 if new.weight is None else new.weight))
+        old_weight = np.ones(len(old)) if old.weight is None else old.weight
+        weight = frozen(np.insert(old_weight, after, 1.0 if new.weight is None else new.weight))
     return replace(
         old,
-        items=new.known.items,
-        judges=new.known.judges,
-        topics=new.known.topics,
-        topic=new.known.topic,
+        items=new.names.items,
+        judges=new.names.judges,
+        topics=new.names.topics,
+        topic=new.names.topic,
         start=frozen(start),
         judge=frozen(np.insert(old.judge, after, new.judge)),
         label=frozen(np.insert(old.label, after, new.label)),
         weight=weight,
-        time=_times(old, new, after),
+        time=_insert_times(old, new, after),
     )
 
 
-def part(judgments: Judgments, gold: Codes | None, items: Codes) -> Block:
-    """Return the judgments on some items, in the order given, as a block of their own; all judges keep their codes."""
+def select_items(judgments: Judgments, gold: Codes | None, items: Codes) -> Block:
+    """Return the judgments of some items, in the order of ``items``, as a block; all judges keep their codes."""
     count = judgments.start[items + 1] - judgments.start[items]
     start = np.r_[0, np.cumsum(count)]
     row = np.repeat(judgments.start[items] - start[:-1], count) + np.arange(start[-1])
-    few = replace(
+    selected = replace(
         judgments,
         items=judgments.items.gather(items),
         topic=None if judgments.topic is None else judgments.topic[items],
@@ -233,41 +242,42 @@ def part(judgments: Judgments, gold: Codes | None, items: Codes) -> Block:
         weight=None if judgments.weight is None else judgments.weight[row],
         time=None,
     )
-    return few.block(None if gold is None else gold[items])
+    return selected.block(None if gold is None else gold[items])
 
 
-def _items(known: Known, new: Judgments, topic: Codes | None, topics: Names | None) -> tuple[Codes, Names]:
-    """Return the place of each new item, and the names of all.
+def _match_items(index: NameIndex, new: Judgments, topic: Codes | None, topics: Names | None) -> tuple[Codes, Names]:
+    """Return the position of each new item, and the names of all items.
 
-    One name in several topics is several items, called topic_item as where they are read from one table.
+    A name in several topics is several items, called ``topic_item`` as when they are read from one table.
     """
-    if known.topic is None or topic is None or topics is None or (topic < 0).any():
-        return _matched(new.items, known.items)
-    place = _places(new.items, known.items)
-    strange = np.flatnonzero((place < 0) | ((known.topic[place] >= 0) & (known.topic[place] != topic)))
+    if index.topic is None or topic is None or topics is None or (topic < 0).any():
+        return _match(new.items, index.items)
+    position = _find(new.items, index.items)
+    strange = np.flatnonzero((position < 0) | ((index.topic[position] >= 0) & (index.topic[position] != topic)))
     if not strange.size:
-        return place, known.items
+        return position, index.items
     names = new.items.cast(pl.String)
-    apart = _with_topic(names, topics, topic)
-    there = _places(names, _with_topic(known.items, topics, known.topic))  # old ones were not apart, new ones are
-    place[strange] = np.maximum(_places(apart, known.items), there)[strange]
-    taken = np.zeros(len(names), bool)
-    taken[strange] = _places(names, known.items)[strange] >= 0
-    left = np.flatnonzero(place < 0)
-    place[left] = len(known.items) + np.arange(left.size)
-    called = pl.DataFrame({"apart": apart, "plain": names, "taken": taken})
-    named = called.select(pl.when("taken").then("apart").otherwise("plain")).to_series()
-    return place, _extended(known.items, named.gather(left)) if left.size else known.items
+    joined = _with_topic(names, topics, topic)
+    # an old item may have its plain name and a new one topic_item, or the other way round
+    renamed = _find(names, _with_topic(index.items, topics, index.topic))
+    position[strange] = np.maximum(_find(joined, index.items), renamed)[strange]
+    is_taken = np.zeros(len(names), bool)
+    is_taken[strange] = _find(names, index.items)[strange] >= 0
+    added = np.flatnonzero(position < 0)
+    position[added] = len(index.items) + np.arange(added.size)
+    table = pl.DataFrame({"joined": joined, "plain": names, "is_taken": is_taken})
+    named = table.select(pl.when("is_taken").then("joined").otherwise("plain")).to_series()
+    return position, _extend(index.items, named.gather(added)) if added.size else index.items
 
 
 def _with_topic(items: Names, topics: Names, topic: Codes) -> Names:
-    """Return the names that items have where one name is in several topics."""
+    """Return ``topic_item``, the names of items whose own name is in several topics."""
     parts = {"topic": topics.gather(np.maximum(topic, 0)), "item": items}
     return pl.DataFrame(parts).select(pl.format("{}_{}", "topic", "item")).to_series()
 
 
-def _times(old: Judgments, new: Joined, after: Codes) -> Names | None:
-    """Return when all judgments were given, where that is known of all."""
+def _insert_times(old: Judgments, new: NewJudgments, after: Codes) -> Names | None:
+    """Return the times of all judgments, None unless old and new ones have times."""
     if old.time is None or new.time is None:
         return None
     times = [old.time, new.time] if old.time.dtype == new.time.dtype else [old.time.cast(str), new.time.cast(str)]
@@ -275,54 +285,54 @@ def _times(old: Judgments, new: Joined, after: Codes) -> Names | None:
     return pl.concat(times).gather(np.insert(np.arange(size), after, size + np.arange(after.size)))
 
 
-def _topics(known: Known, new: Judgments) -> tuple[Codes | None, Names | None]:
-    """Return the topic of each new item, in old codes, and the names of all topics."""
+def _match_topics(index: NameIndex, new: Judgments) -> tuple[Codes | None, Names | None]:
+    """Return the topic of each new item in the codes of the index, and the names of all topics."""
     if new.topics is None or new.topic is None:
-        return None, known.topics
-    if known.topics is None:
+        return None, index.topics
+    if index.topics is None:
         return new.topic, new.topics
-    place, topics = _matched(new.topics, known.topics)
-    return np.where(new.topic < 0, -1, place[new.topic]), topics
+    position, topics = _match(new.topics, index.topics)
+    return np.where(new.topic < 0, -1, position[new.topic]), topics
 
 
-def _topic_of(known: Known, place: Codes, topic: Codes | None, size: int) -> Codes | None:
-    """Return the topic of all items (I): what was known stays, and new items bring theirs."""
-    if known.topic is None and topic is None:
+def _topics_of_items(index: NameIndex, position: Codes, topic: Codes | None, size: int) -> Codes | None:
+    """Return the topic of all items (I): old topics stay, and new items bring theirs."""
+    if index.topic is None and topic is None:
         return None
-    every = np.full(size, -1, np.int32)
+    topics = np.full(size, -1, np.int32)
     if topic is not None:
-        every[place] = topic
-    if known.topic is not None:
-        every[: known.topic.size] = np.where(known.topic >= 0, known.topic, every[: known.topic.size])
-    return frozen(every)
+        topics[position] = topic
+    if index.topic is not None:
+        topics[: index.topic.size] = np.where(index.topic >= 0, index.topic, topics[: index.topic.size])
+    return frozen(topics)
 
 
-def _matched(names: Names, known: Names) -> tuple[Codes, Names]:
-    """Return the place of each name among the known, or behind them, and the names of all."""
-    place = _places(names, known)
-    strange = np.flatnonzero(place < 0)
-    place[strange] = len(known) + np.arange(strange.size)
-    return place, _extended(known, names.gather(strange)) if strange.size else known
+def _match(names: Names, among: Names) -> tuple[Codes, Names]:
+    """Return the position of each name among others, new names behind them, and all names."""
+    position = _find(names, among)
+    strange = np.flatnonzero(position < 0)
+    position[strange] = len(among) + np.arange(strange.size)
+    return position, _extend(among, names.gather(strange)) if strange.size else among
 
 
-def _places(names: Names, known: Names) -> Codes:
-    """Return where each name stands among the known, -1 where it does not.
+def _find(names: Names, among: Names) -> Codes:
+    """Return the position of each name among others, -1 if it is not there.
 
-    The few are looked for among the many by a table of the few, which the many pass by once.
+    The few names are searched among the many by a table of the few, through which the many pass once.
     """
-    if names.dtype != known.dtype:
-        names, known = names.cast(pl.String), known.cast(pl.String)
-    row = known.is_in(names.implode()).arg_true().to_numpy().astype(np.int64)
-    place = places(names, known.gather(row))
-    return np.where(place >= 0, row[place] if row.size else -1, -1)
+    if names.dtype != among.dtype:
+        names, among = names.cast(pl.String), among.cast(pl.String)
+    row = among.is_in(names.implode()).arg_true().to_numpy().astype(np.int64)
+    position = places(names, among.gather(row))
+    return np.where(position >= 0, row[position] if row.size else -1, -1)
 
 
-def _extended(known: Names, more: Names) -> Names:
-    """Return names and more of them: of the type they have where that can hold all, else as text."""
-    alike = more.cast(known.dtype, strict=False)
+def _extend(names: Names, more: Names) -> Names:
+    """Return names and more of them: in their type if it can hold all, else as text."""
+    alike = more.cast(names.dtype, strict=False)
     if alike.cast(pl.String).equals(more.cast(pl.String)):
-        return known.clone().extend(alike)
-    return known.cast(pl.String).extend(more.cast(pl.String))
+        return names.clone().extend(alike)
+    return names.cast(pl.String).extend(more.cast(pl.String))
 
 
 def describe(judgments: Judgments) -> dict[str, str]:
@@ -376,10 +386,9 @@ def judgment_table(judgments: Judgments) -> pl.DataFrame:
 
 
 def places(names: pl.Series, among: pl.Series) -> Codes:
-    """Return where each name stands among others, -1 where it does not; numbers match their text."""
+    """Return the position of each name among others, -1 if it is not there; numbers match their text."""
     if names.dtype != among.dtype:
         names, among = names.cast(pl.String), among.cast(pl.String)
-    known = pl.DataFrame({"name": among, "place": np.arange(len(among), dtype=np.int64)})
-    wanted = pl.DataFrame({"name": names})
-    found = wanted.join(known, on="name", how="left", maintain_order="left").get_column("place")
-    return found.fill_null(-1).to_numpy().copy()
+    index = pl.DataFrame({"name": among, "position": np.arange(len(among), dtype=np.int64)})
+    table = pl.DataFrame({"name": names}).join(index, on="name", how="left", maintain_order="left")
+    return table.get_column("position").fill_null(-1).to_numpy().copy()

@@ -46,7 +46,7 @@ from adjudge.data.encode import (
 )
 from adjudge.data.files import FALLBACK, MARKS, PARQUET, FilePath, compression_of, display_name, read_bytes
 from adjudge.data.formats import SUFFIXES, intact_parquet, open_source, separator_of
-from adjudge.data.judgments import Judgments, encoded
+from adjudge.data.judgments import Judgments, from_codes
 from adjudge.data.scale import Label, Scale
 from adjudge.data.source import Source, from_lines
 from adjudge.data.trec import sniff_format
@@ -447,7 +447,7 @@ def whole_items(
         pair = code_names(pl.Series(item.code.astype(np.int64) * len(topics) + topic))
         item = pair._replace(names=item.names.gather(item.code[pair.first]))
     weight: Floats | None = rows.get_column("weight").to_numpy() if "weight" in rows.columns else None
-    judgments = encoded(
+    judgments = from_codes(
         item.code,
         rows.get_column("judge").to_numpy(),
         to_scale[rows.get_column("label").to_numpy()],

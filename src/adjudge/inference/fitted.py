@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from adjudge.arrays import Codes, frozen
-from adjudge.data.judgments import Judgments, Names, encoded, places
+from adjudge.data.judgments import Judgments, Names, from_codes, places
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
@@ -42,7 +42,7 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
         return judgments.with_items(fit.items.slice(len(items)))
     as_fitted(fit, judgments)  # says what it has never met
     item, judge = places(judgments.items, fit.items), places(judgments.judges, fit.judge_names)
-    return encoded(
+    return from_codes(
         item[judgments.item()],
         judge[judgments.judge],
         judgments.label,

@@ -18,7 +18,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.encode import EXTEND
 from adjudge.data.gold import read_gold
-from adjudge.data.judgments import Joined, Judgments, Known, grown, joined, part
+from adjudge.data.judgments import Judgments, NameIndex, NewJudgments, append, match_names, select_items
 from adjudge.data.read import read
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.inference.calibrate import calibrated
@@ -88,12 +88,12 @@ def update(
     """
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
-    more = joined(Known(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
+    more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
     old = _own(fit, judgments)
     if old is None and not online:
         raise UsageError(UNKEPT)
-    known, told = _gold(fit, more.known, gold)
-    more = more._replace(known=known)
+    known, told = _gold(fit, more.names, gold)
+    more = more._replace(names=known)
     if not more.item.size and (told[: len(fit.items)] == _told(fit, len(fit.items))).all():
         return fit
     task = _Task(fit, fit.definition, options, more, old, told, workers, progress)
@@ -106,7 +106,7 @@ class _Task(NamedTuple):
     fit: Fit
     model: Model
     options: Options
-    new: Joined
+    new: NewJudgments
     old: Judgments | None
     gold: Codes  # (I) old and new, -1 where unknown
     workers: int | None
@@ -115,7 +115,7 @@ class _Task(NamedTuple):
     @property
     def concerned(self) -> Codes:
         """The items that have something new (C), ascending."""
-        news = np.zeros(len(self.new.known.items), bool)
+        news = np.zeros(len(self.new.names.items), bool)
         news[self.new.item] = True
         news[len(self.fit.items) :] = True
         news |= self.gold != _told(self.fit, news.size)
@@ -126,7 +126,7 @@ def _exact(task: _Task) -> Fit:
     """Return the fit where a climb over all judgments ends that begins at what is known."""
     fit, model, options, new, old, gold, workers, progress = task
     assert old is not None  # refused before
-    judgments, tally = grown(old, new), None
+    judgments, tally = append(old, new), None
     plain = replace(options, calibrate="none")
     if model.hard:  # it ends at labels that hang on where it began: from there, or it would not be the same fit
         found = infer(model, judgments, gold, plain, workers=workers, progress=progress)
@@ -146,7 +146,7 @@ def _exact(task: _Task) -> Fit:
     return replace(found, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
 
 
-def _doubtful(judgments: Judgments, new: Joined) -> bool:
+def _doubtful(judgments: Judgments, new: NewJudgments) -> bool:
     """Whether a climb from the beginning may well end higher than one from an earlier fit."""
     size, cells = len(judgments), len(judgments.judges) * len(judgments.scale) ** 2
     return size < max(SMALL, DENSE * cells) or new.item.size > MUCH * size
@@ -175,7 +175,7 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
             return estimate(tally), tally.evidence
 
         counted = _lifted(model, look(begin), begin, 0.0 if _doubtful(judgments, task.new) else GROWING)
-        first = _settled(model, part(judgments, gold, task.concerned), begin, counted)
+        first = _settled(model, select_items(judgments, gold, task.concerned), begin, counted)
         near = approach(look, estimate, first, rules, progress)
         outcome = Climb(estimate(near.tally), near.evidence, near.passes + 1, near.stopped)
         if not near.stopped:
@@ -258,8 +258,8 @@ class _Seen(NamedTuple):
 def _online(task: _Task) -> Fit:
     """Return the fit with the items concerned looked at again, and no others."""
     fit, options, new = task.fit, task.options, task.new
-    judgments = None if task.old is None else grown(task.old, new)
-    items, judges = len(new.known.items), len(new.known.judges)
+    judgments = None if task.old is None else append(task.old, new)
+    items, judges = len(new.names.items), len(new.names.judges)
     concerned = task.concerned
     seen = _remembered(task) if judgments is None else _looked_at(task, judgments)
     K = len(fit.scale)
@@ -268,7 +268,7 @@ def _online(task: _Task) -> Fit:
         for before, found in ((fit.posterior, seen.told[:, :K]), (fit.more, seen.told[:, K:]))
     )
     label = np.r_[fit.label, np.zeros(items - fit.label.size, np.int32)]
-    label[concerned] = settled(posterior[concerned], new.known.items.gather(concerned), options)
+    label[concerned] = settled(posterior[concerned], new.names.items.gather(concerned), options)
     weight = np.ones(new.item.size) if new.weight is None else new.weight
     before = np.r_[fit.judged, np.zeros(judges - fit.judged.size, np.int64)]
     was = before.astype(float) if task.old is None or task.old.weight is None else _said(task.old, judges)
@@ -277,10 +277,10 @@ def _online(task: _Task) -> Fit:
     expected = np.einsum("k,jkk->j", seen.params.label_prevalence, seen.params.confusion)
     return replace(
         fit,
-        items=new.known.items,
-        judge_names=new.known.judges,
-        topics=new.known.topics,
-        topic=new.known.topic,
+        items=new.names.items,
+        judge_names=new.names.judges,
+        topics=new.names.topics,
+        topic=new.names.topic,
         posterior=frozen(posterior),
         more=frozen(more),
         label=frozen(label),
@@ -303,8 +303,8 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     if model.hard:
         raise UsageError(f"model '{model.name}' is not updated online: it has no tally to go on from")
     was = concerned[concerned < len(fit.items)]
-    before = part(task.old, fit.gold, was)
-    few = part(judgments, task.gold, concerned)
+    before = select_items(task.old, fit.gold, was)
+    few = select_items(judgments, task.gold, concerned)
     begin = _extended(fit.params, few.judges)
     tally = fit.tally
     if tally is None:
@@ -330,7 +330,7 @@ def _remembered(task: _Task) -> _Seen:
     fit, model, new, concerned = task.fit, task.model, task.new, task.concerned
     if model.posterior is not likely_truths:
         raise UsageError(f"model '{model.name}' is updated only with its judgments: {UNKEPT.split(': ')[1]}")
-    J, K = len(new.known.judges), len(fit.scale)
+    J, K = len(new.names.judges), len(fit.scale)
     size = np.bincount(np.searchsorted(concerned, new.item), minlength=concerned.size)
     few = Block(
         np.r_[0, np.cumsum(size)],
@@ -424,7 +424,7 @@ def _own(fit: Fit, judgments: Judgments | None) -> Judgments | None:
     return given if given is fit.judgments else in_codes_of(fit, given)
 
 
-def _gold(fit: Fit, known: Known, gold: Any) -> tuple[Known, Codes]:
+def _gold(fit: Fit, known: NameIndex, gold: Any) -> tuple[NameIndex, Codes]:
     """Return the names, with items that only gold knows, and what is known of all truths; refuse another truth."""
     told = _told(fit, len(known.items))
     if gold is None or (isinstance(gold, Mapping) and not gold):

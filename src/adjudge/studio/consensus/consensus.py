@@ -183,7 +183,7 @@ def encoded_judgments(rows: Accepted, model: str) -> tuple[Judgments, Codes]:
     """Return judgments as the models read them, and what gold says of their items (I), -1 where nothing."""
     import polars as pl
 
-    from adjudge.data.judgments import encoded
+    from adjudge.data.judgments import from_codes
     from adjudge.data.scale import Scale
     from adjudge.inference.registry import model_named
 
@@ -191,7 +191,7 @@ def encoded_judgments(rows: Accepted, model: str) -> tuple[Judgments, Codes]:
     items, item = np.unique(rows.item, return_inverse=True)
     topics: dict[str, int] = {}
     topic = [topics.setdefault(rows.pairs[number][0], len(topics)) for number in items.tolist()]
-    table = encoded(
+    table = from_codes(
         item,
         judge,
         rows.relevance,
