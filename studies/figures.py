@@ -8,7 +8,11 @@ from typing import Any, NamedTuple
 from adjudge.reports.drawing import COLOURS, SHAPES, drawing, rendered
 from studies.studies import SURE, Found, Panel, Result
 
-ALIKE, APART, MEANS = "best, or not told apart from it", f"told apart from the best (p < {SURE:g})", "mean over sets"
+ALIKE, APART, MEANS = (
+    "best, or not significantly different",
+    f"different from the best (p < {SURE:g})",
+    "mean over sets",
+)
 WIDTH, STEP, INNER = 190, 14, 7  # pixels: a panel, a method, and a measure of several of a method
 NOTE = "Dots: all items that have gold. Lines: 95 % of bootstrap draws of these items."
 ACROSS = 4  # panels side by side where there is one measure
@@ -45,7 +49,7 @@ def marks(found: Found, panel: Panel) -> list[Mark]:
 
 
 def _rank(result: Result, measure: str) -> str:
-    """Return whether a method is told apart from the best of its set."""
+    """Return whether a method differs significantly from the best of its set."""
     if result.scored is None:
         return MEANS
     return APART if result.p.get(measure, 1.0) < SURE else ALIKE

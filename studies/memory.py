@@ -32,7 +32,7 @@ SHORT_RUN = Run(chains=3, warmup=200, draws=100, thin=3)  # a quarter of the pap
 
 AXES = Axes(
     "memory",
-    "to remember judges, or to begin anew",
+    "accuracy with and without memory",
     "ratings",
     "labels of an item",
     {"memoryless": "accuracy, memoryless", "memory": "accuracy, with memory"},
@@ -113,4 +113,4 @@ def sets_shown(crowds: Sequence[Crowd]) -> Shown:
         (c.name, len(c.judgments.items), len(c.judgments.judges), len(c.judgments.scale), len(c.judgments))
         for c in crowds
     ]
-    return Shown("The sets: two thirds of their items to learn from, a third to answer", head, rows)
+    return Shown("The sets: two thirds of the items are used for learning, a third for testing", head, rows)

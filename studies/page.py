@@ -57,14 +57,14 @@ def section(title: str, *parts: str) -> str:
 
 def against_the_paper(rows: Sequence[Held]) -> str:
     """Return what agrees with the paper and what does not, as a table."""
-    return table(("the paper", "here", "holds"), rows)
+    return table(("the paper", "our result", "confirmed"), rows)
 
 
 def where(rows: Sequence[tuple[str, str, str]]) -> str:
-    """Return what of a paper stands in which module, and what holds it."""
-    text = "What of the paper stands in which module, and what holds it."
+    """Return which module implements each part of a paper, and which test checks it."""
+    text = "Which module implements each part of the paper, and which test checks it."
     coded = [(what, f"`{module}`", f"`{test}`") for what, module, test in rows]
-    return section("Where it is", text, table(("what", "module", "test"), coded))
+    return section("Implementation", text, table(("part", "module", "test"), coded))
 
 
 def _cell(value: Any) -> str:

@@ -29,33 +29,35 @@ OPENING = """# Paper 000: a hierarchical Bayesian model of relevance coding
 Carpenter, *A Hierarchical Bayesian Model of Crowdsourced Relevance Coding* (2011).
 
 ## What the paper does
-Workers say whether a document is relevant to a topic. The truth of a pair is drawn by its topic's prevalence; a worker
-has a sensitivity and a specificity; and topics, sensitivities and specificities come from populations whose mean (phi)
-and precision (kappa) are learned as well. All is sampled, and a pair's estimate is E[z], with the released gold fixed
-or without it. The data are those of task 2 of TREC's 2011 crowdsourcing track.
+Workers decide whether a document is relevant to a topic. The true label of a pair is drawn from the prevalence of its
+topic. A worker has a sensitivity and a specificity. Prevalences, sensitivities and specificities come from
+populations whose mean (phi) and precision (kappa) are estimated too. All parameters are sampled, and the estimate of
+a pair is E[z], with the released gold fixed or without gold. The data are those of task 2 of the TREC 2011
+crowdsourcing track.
 
-## What was decided
-- kappa is Pareto(1.5) from c = 0.1 on; the paper gives no bound, this is the author's own setting.
-- An option says whether gold informs how common relevance is in its topic. *gold informs* is the printed model; *gold
-  apart* is what the author submitted, since the gold was not drawn at random.
-- (phi, kappa) are drawn with theta and pi integrated out, which mixes better than plain Gibbs sampling; E[z] is the
-  mean of p(z | rest), which has less noise than the mean of z. The chains are the paper's: 3, of 2,000 sweeps,
-  half of them warm-up.
-- The 1,000 labels that the track kept for its evaluation are not in the set. Scores here are on the released gold, by
-  folds: a model is told four fifths of it, and answers the last.
+## Our choices
+- The prior of kappa is Pareto(1.5) with the lower bound c = 0.1. The paper gives no bound; this is the author's
+  setting.
+- An option sets whether gold informs the prevalence of its topic. *gold informs* is the printed model; *gold apart*
+  is the model that the author submitted, because the gold was not drawn at random.
+- (phi, kappa) are drawn with theta and pi integrated out, which mixes better than plain Gibbs sampling. E[z] is the
+  mean of p(z | rest), which has less noise than the mean of z. The chains are those of the paper: 3 chains of 2,000
+  sweeps, half of them warm-up.
+- The 1,000 labels that the track used for its evaluation are not published. Scores here are on the released gold with
+  cross-validation: a model gets four fifths of the gold and is scored on the rest.
 """
 PLACES = (
     ("the model", "models/hierarchical.py", "tests/inference/test_gibbs.py"),
-    ("drawing populations", "kernels/population.py", "tests/kernels/test_population.py"),
-    ("task 2's run", "data/trec.py", "tests/data/test_trec.py"),
+    ("draws of populations", "kernels/population.py", "tests/kernels/test_population.py"),
+    ("the run of task 2", "data/trec.py", "tests/data/test_trec.py"),
     ("the study", "studies/trec2011.py", "tests/studies/test_trec2011.py"),
     ("figures 1 to 4", "reports/figure_relevance.py", "tests/reports/test_figure_relevance.py"),
     ("probabilistic scoring (section 9)", "metrics/probabilities.py", "tests/papers/test_000_scoring.py"),
 )
 CAPTIONS: Mapping[int, str] = {
-    1: f"Figure 1: votes and estimates, with the trend (*gold apart*; {ITEMS:,} pairs are drawn, the trend is of all)",
-    2: "Figure 2: every judge's sensitivity and specificity; on the line a judge says nothing of the truth",
-    3: f"Figure 3: what is known of 16 judges, by how much they judged ({OF_EACH} draws each, unsupervised)",
+    1: f"Figure 1: votes and estimates, with the trend (*gold apart*; {ITEMS:,} pairs are shown, the trend is of all)",
+    2: "Figure 2: sensitivity and specificity of every judge; judges on the line are at chance",
+    3: f"Figure 3: estimates of 16 judges, by number of judgments ({OF_EACH} draws each, unsupervised)",
     4: "Figure 4: 200 draws of the mean and the precision of the three populations (unsupervised)",
 }
 
@@ -93,7 +95,7 @@ def _mixed(found: Relevance) -> Held:
     """Whether the chains mixed."""
     words = "; ".join(f"*{name}*: {known.stopped}" for name, known in found.fits.items())
     return Held(
-        "the second 1,000 of 2,000 samples of each chain mixed well, R-hat all near 1",
+        "the second 1,000 of 2,000 samples of each chain mixed well; all R-hat are near 1",
         words,
         verdict(all(known.converged for known in found.fits.values())),
     )
@@ -106,11 +108,11 @@ def _trend(found: Relevance) -> Held:
     rises = np.diff(trend(share, estimate).estimate)
     further = float((np.abs(estimate - 0.5) > np.abs(share - 0.5)).mean())
     fallen = -float(rises[rises < 0].sum())
-    falls = f"falls by {fallen:.3f} in all and rises elsewhere" if fallen else "rises everywhere"
+    falls = f"decreases by {fallen:.3f} in total and increases otherwise" if fallen else "rises everywhere"
     split = (share > 0) & (share < 1)
     among = float((np.abs(estimate - 0.5) > np.abs(share - 0.5))[split].mean()) if split.any() else 0.0
     return Held(
-        "the trend from votes to estimates is monotonic and non-linear, estimates being more extreme",
+        "the trend from votes to estimates is monotonic and non-linear, and estimates are more extreme",
         f"the trend {falls}; estimates are further from .5 than votes on {further:.0%} of pairs, "
         f"and on {among:.0%} of those whose votes are split",
         verdict(fallen < SLIGHT and among > 0.5, "partly" if among > 0.5 else "no"),
@@ -136,15 +138,15 @@ def _judges(found: Relevance) -> list[Held]:
             verdict(specific > sensitive),
         ),
         Held(
-            "a number of judges are no better than chance; those below are likely due to sampling error",
-            f"{int((chance.informed < 0).sum())} of {rate.shape[0]:,} judges are below chance in the mean, "
+            "a number of judges are no better than chance; values below chance are likely sampling error",
+            f"{int((chance.informed < 0).sum())} of {rate.shape[0]:,} judges are below chance on average, "
             f"{int((chance.worse > SURE).sum())} of them in more than {SURE:.0%} of the draws",
             verdict((chance.informed < 0).any() and (chance.worse > SURE).sum() <= (1 - SURE) * rate.shape[0]),
         ),
         Held(
-            "judges with very many labels are at chance; the two busiest gave all zeros and all ones",
-            f"of the {busy.size} busiest, {near} are within {WIDE:g} of chance (sensitivity + specificity - 1); "
-            f"the {TOP} busiest: {two}",
+            "judges with very many labels are at chance; the two most active gave all zeros and all ones",
+            f"of the {busy.size} most active, {near} are within {WIDE:g} of chance (sensitivity + specificity - 1); "
+            f"the {TOP} most active: {two}",
             verdict(extreme[0] < ALMOST and extreme[-1] > 1 - ALMOST and near > busy.size / 2, "partly"),
         ),
     ]
@@ -164,9 +166,9 @@ def _populations(found: Relevance) -> list[Held]:
             verdict(least > SURE),
         ),
         Held(
-            "prevalence is high, since the pairs were judged relevant by search systems",
+            "prevalence is high, because the pairs were retrieved by search systems",
             f"its mean over topics is {phi.mean():.3f} ({_ends(phi)}), without gold",
-            verdict(np.quantile(phi, 0.025) > 0.5, "not told apart from one half"),
+            verdict(np.quantile(phi, 0.025) > 0.5, "not significantly above one half"),
         ),
     ]
 
@@ -180,10 +182,10 @@ def _study(found: Relevance) -> list[str]:
     )
     return [
         section("The study", run),
-        section("What holds", against_the_paper(held(found))),
+        section("Claims of the paper", against_the_paper(held(found))),
         section("The author's own run", *_nearness(found)),
         section("The populations", *_population_table(found)),
-        section("What gold tells", *_scores(found)),
+        section("Scores with gold", *_scores(found)),
     ]
 
 
@@ -202,10 +204,11 @@ def _nearness(found: Relevance) -> list[str]:
     """Return how near E[z] is to what the author submitted."""
     if not found.nearness:
         return [f"The set has no {REFERENCE}."]
-    text = """The author's posterior means came with his files. His are shares of 3,000 draws of z, so that they would
-differ from the exact ones by what stands under *by his draws alone* even were all else alike and his draws independent.
-*gold apart* is held against his semi-supervised run, on the pairs whose truth was not told."""
-    head = ("reading", "pairs", "rms difference", "by his draws alone", "largest", "correlation")
+    text = """The author's posterior means are in the released files. They are shares of 3,000 draws of z, so they
+differ from the exact values by the amount in the column *expected from the author's draws*, even if the models were
+identical and the draws independent. *gold apart* is compared with the author's semi-supervised run, on the pairs
+without gold."""
+    head = ("reading", "pairs", "rms difference", "expected from the author's draws", "largest", "correlation")
     rows = [(*row[:2], *(f"{value:.4f}" for value in row[2:])) for row in found.nearness]
     return [" ".join(text.split()), table(head, rows)]
 
@@ -223,8 +226,8 @@ def _population_table(found: Relevance) -> list[str]:
     rest[gold] = False
     other = f"{float(alone[rest].mean()):.1%} of all others" if rest.any() else "there are no others"
     note = (
-        f"Means of draws, with the ends of 95 % of them. Without being told, the model takes "
-        f"{float(alone[gold].mean()):.1%} of the gold pairs for relevant ({float(found.crowd.truth.mean()):.1%} are) "
+        f"Means of the draws, with 95 % intervals. Without gold, the model estimates that "
+        f"{float(alone[gold].mean()):.1%} of the gold pairs are relevant ({float(found.crowd.truth.mean()):.1%} are) "
         f"and {other}."
     )
     return [note, table(("reading", "population", "mean phi", "precision kappa"), rows)]
@@ -237,14 +240,15 @@ def _scores(found: Relevance) -> list[str]:
         (r.method, *(_spanned(r, m) for m in measures), _p(r, "accuracy"), _p(r, "log_loss"))
         for r in found.found.results
     ]
-    text = f"""Scores on the released gold. Methods with gold are told four of {FOLDS} folds and answer the fifth; no
-method is told the truth of a pair that it is scored on. Intervals hold 95 % of bootstrap draws of pairs; p is of the
-exact McNemar test (accuracy) and of random signs (log loss) against the best, with Holm's correction."""
-    caveat = """The folds favour *gold informs*: what is held back was chosen in the same way as what is told, so that
-the told gold of a topic speaks for it. Of the pairs that nobody at NIST judged it need not, which is why the author
-kept gold apart; this study cannot settle that."""
-    head = ("method", *measures, "accuracy against the best", "log loss against the best")
-    picture = "![scores on gold held back](paper-000-scores.svg)"
+    text = f"""Scores on the released gold. Methods with gold use four of {FOLDS} folds and are scored on the fifth;
+no method knows the label of a pair that it is scored on. Intervals are 95 % bootstrap intervals over pairs.
+p-values are of the exact McNemar test (accuracy) and of a sign-flip test (log loss) compared with the best, with
+Holm's correction."""
+    caveat = """The folds favour *gold informs*: held-out gold was chosen in the same way as the gold in use, so the
+gold of a topic is representative for it. It need not be representative for pairs that NIST did not judge, which is
+why the author kept gold apart. This study cannot decide that."""
+    head = ("method", *measures, "accuracy, compared with the best", "log loss, compared with the best")
+    picture = "![scores on held-out gold](paper-000-scores.svg)"
     return [" ".join(text.split()), picture, table(head, rows), _seen(found), " ".join(caveat.split())]
 
 
@@ -259,15 +263,16 @@ def _seen(found: Relevance) -> str:
         for measure in ("accuracy", "log_loss")
     }
     lines = [
-        f"- Most accurate is {best.method} with {_spanned(best, 'accuracy')}; the smallest log loss has {sure.method} "
-        f"with {_spanned(sure, 'log_loss')}. The vote has {_spanned(by['majority'], 'accuracy')}.",
-        f"- Gold that informs changes the hierarchical model's accuracy by {gain['accuracy']:+.3f} and its log loss by "
-        f"{gain['log_loss']:+.3f}.",
+        f"- The highest accuracy has {best.method} with {_spanned(best, 'accuracy')}; the lowest log loss has "
+        f"{sure.method} with {_spanned(sure, 'log_loss')}. The majority vote has an accuracy of "
+        f"{_spanned(by['majority'], 'accuracy')}.",
+        f"- *gold informs* changes the accuracy of the hierarchical model by {gain['accuracy']:+.3f} and its log loss "
+        f"by {gain['log_loss']:+.3f}.",
     ]
     if (sure.values["log_loss"] or 0) > np.log(2):
         lines.append(
-            f"- A log loss above {np.log(2):.3f} is worse than answering one half to everything: all of these methods "
-            "are too sure of themselves on this gold."
+            f"- A log loss above {np.log(2):.3f} is worse than a probability of one half for every pair: all of these "
+            "methods are over-confident on this gold."
         )
     return "\n".join(lines)
 

@@ -28,22 +28,24 @@ OPENING = """# Paper 003: a spectrum of models of judges
 Liu and Wang, *TrueLabel + Confusions: A Spectrum of Probabilistic Models in Analyzing Multiple Ratings* (2012).
 
 ## What the paper does
-An item has a true label, and a judge sees it through her confusion matrix. Dawid and Skene give each judge a matrix of
-her own, by maximum likelihood: with few items there is too much to learn. *SingleConfusion* gives all judges one
-matrix: too little. *HybridConfusion* gives each her own and a prior to all, Dirichlet(ones + lambda * identity), and
-samples. Two experiments: crowds that were drawn, with 3,000 items down to 5; and real ratings, where judges learned
-from earlier items are remembered for new ones, or not.
+An item has a true label, and the labels of a judge follow the judge's confusion matrix. Dawid and Skene estimate one
+matrix per judge by maximum likelihood, which has too many parameters for few items. *SingleConfusion* has one matrix
+for all judges, which has too few. *HybridConfusion* has one matrix per judge with a common prior, Dirichlet(ones +
+lambda * identity), and samples. There are two experiments: simulated crowds with 3,000 items down to 5; and real
+ratings, in which the matrices learned from earlier items are either used for new items (memory) or not (memoryless).
 
-## What was decided
-- The paper's confusion matrices are lost with its figure. Ours are stated below; as there, one cell is 0.
-- The start is the paper's for the models that climb: equal prevalence, normalised rows of ones + 3 * identity.
-- The first experiment has the paper's chains: 3, of 1,000 sweeps of warm-up and 100 draws, one in 10 sweeps. That is
-  too short for our own rule (bulk ESS of 400), as 300 draws must be; a fit says so, here we do not.
-- The label is the most likely truth by the mean of p(truth | rest), which is the mode of z with less noise.
-- The vote's prevalence and matrices are counted against its winners. Ties are broken at random.
-- The paper's ratings were not published. Ours are `web_search` and `adult2`, of which the items that have gold take
-  part. They were judged by crowds; the paper's judges were employed and trained, about 125 to an item.
-- The second experiment has shorter chains, 3 of 200 + 300 sweeps, since it has 1,600 of them to run.
+## Our choices
+- The confusion matrices of the paper are only in a figure that is not available. Ours are given below; as in the
+  paper, one cell is 0.
+- EM models are initialised as in the paper: equal prevalence, normalised rows of ones + 3 * identity.
+- The first experiment has the chains of the paper: 3 chains of 1,000 warm-up sweeps and 100 draws, one in 10 sweeps.
+  That is too short for our convergence rule (bulk ESS of 400), which 300 draws cannot reach; the warning is
+  suppressed here.
+- The label is the most likely one by the mean of p(truth | rest), which is the mode of z with less noise.
+- The prevalence and the matrices of the vote are counted with its winning labels. Ties are broken at random.
+- The ratings of the paper were not published. We use the items with gold of `web_search` and `adult2`. They were
+  judged by crowds; the judges of the paper were employed and trained, with about 125 per item.
+- The second experiment has shorter chains, 3 of 200 + 300 sweeps, because it has 1,600 runs.
 """
 PLACES = (
     ("Dawid-Skene, SingleConfusion, HybridConfusion", "models/confusion.py", "tests/models/test_confusion.py"),
@@ -79,9 +81,9 @@ def _above(curves: Curves, sizes: Sequence[int]) -> Held:
     low = {x: (curves.at(x, HYBRID).span("accuracy") or (0.0, 0.0))[0] for x in sizes}
     doubtful = [x for x in sizes if low[x] <= ABOVE]
     words = f"{mean[lowest]:.3f} to {max(mean.values()):.3f}, lowest at {lowest:,} items"
-    words += f" (there the vote has {vote:.3f}, true parameters {ceiling:.3f})"
-    words += f"; the interval of the mean reaches below .9 at {_listed(doubtful)}" if doubtful else ""
-    otherwise = "in the mean" if mean[lowest] > ABOVE else "no"
+    words += f" (the vote has {vote:.3f} there, the true parameters {ceiling:.3f})"
+    words += f"; the interval of the mean includes values below .9 at {_listed(doubtful)}" if doubtful else ""
+    otherwise = "on average" if mean[lowest] > ABOVE else "no"
     return Held("HybridConfusion is consistently above .9", words, verdict(not doubtful, otherwise))
 
 
@@ -90,12 +92,14 @@ def _best_with_many(curves: Curves, most: int) -> Held:
     off = difference(*(curves.at(most, m).values["accuracy"] for m in (DAWID_SKENE, HYBRID)))
     others = {m: _mean(curves.at(most, m), "accuracy") for m in curves.methods if m != CEILING}
     best = max(others, key=lambda m: others[m])
-    words = f"{most:,} items: Dawid-Skene {others[DAWID_SKENE]:.3f}, which is {off} beside the hybrid; best is {best}"
+    words = (
+        f"{most:,} items: Dawid-Skene {others[DAWID_SKENE]:.3f}, a difference of {off} from the hybrid; best is {best}"
+    )
     held = off.mean >= 0 or off.high >= 0
     return Held(
         "with 2,000 items and more Dawid-Skene is best, the hybrid slightly weaker",
         words,
-        verdict(off.low > 0, "not told apart" if held else "no"),
+        verdict(off.low > 0, "not significant" if held else "no"),
     )
 
 
@@ -106,11 +110,11 @@ def _falls_apart(curves: Curves, sizes: Sequence[int]) -> Held:
     better = [x for x in sizes if off[x].low > 0]
     top = max(sizes, key=lambda x: off[x].mean)
     words = (
-        f"accuracy by items: {', '.join(few)}. The hybrid is ahead, told apart, at {_listed(better)}; most at {top:,}"
+        f"accuracy by items: {', '.join(few)}. The hybrid is significantly better at {_listed(better)}; most at {top:,}"
     )
     falls = _mean(curves.at(sizes[0], DAWID_SKENE), "accuracy") < _mean(curves.at(sizes[-1], DAWID_SKENE), "accuracy")
     return Held(
-        "Dawid-Skene deteriorates quickly with fewer items, the hybrid is significantly ahead",
+        "Dawid-Skene deteriorates quickly with fewer items, the hybrid is significantly better",
         f"{words} ({off[top]})",
         verdict(falls and len(better) >= len(sizes) / 2, "partly"),
     )
@@ -130,14 +134,14 @@ def _of_votes(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     near = [x for x, off in zip(sizes, single, strict=True) if abs(off.mean) < NEAR]
     return [
         Held(
-            "the vote is flat, and saturates after 20 items",
+            "the vote is constant, and saturates after 20 items",
             f"{min(vote):.3f} to {max(vote):.3f} from 20 items on",
             verdict(max(vote) - min(vote) < FLAT),
         ),
         Held(
-            "SingleConfusion is the weakest, and twisted with the vote from 50 items on",
-            f"against the vote, by items: {beside}; within {NEAR:g} at {_listed(near)}",
-            verdict(all(x in near for x in sizes if x >= 50), "from more items on" if most in near else "no"),
+            "SingleConfusion is the weakest, and close to the vote from 50 items on",
+            f"difference from the vote, by items: {beside}; within {NEAR:g} at {_listed(near)}",
+            verdict(all(x in near for x in sizes if x >= 50), "only with more items" if most in near else "no"),
         ),
     ]
 
@@ -157,7 +161,7 @@ def _of_prevalence(curves: Curves, sizes: Sequence[int]) -> list[Held]:
             verdict(max(p[DAWID_SKENE], p[HYBRID]) < p[SINGLE]),
         ),
         Held(
-            "the vote's prevalence is about (.1, .15, .75) throughout",
+            "the prevalence of the vote is about (.1, .15, .75) for all sizes",
             f"from 20 items on: {ranges}",
             verdict(far < NEAR, "nearly" if far < 2 * NEAR else "no"),
         ),
@@ -181,12 +185,12 @@ def _of_matrices(curves: Curves, sizes: Sequence[int]) -> list[Held]:
             f"MAE at {sizes[0]:,} items: " + ", ".join(f"{m} {value[0]:.2f}" for m, value in mae.items()),
             verdict(
                 mae[HYBRID][0] - mae[HYBRID][-1] < 0.1 * (mae[DAWID_SKENE][0] - mae[DAWID_SKENE][-1]),
-                "it decays, and less" if mae[HYBRID][0] < mae[DAWID_SKENE][0] else "no",
+                "it deteriorates, but less" if mae[HYBRID][0] < mae[DAWID_SKENE][0] else "no",
             ),
         ),
         Held(
-            "lambda = 10 delivers similar messages",
-            f"its accuracy is {min(strong):+.3f} to {max(strong):+.3f} beside that of lambda = 3",
+            "the results for lambda = 10 are similar",
+            f"its accuracy differs by {min(strong):+.3f} to {max(strong):+.3f} from that of lambda = 3",
             verdict(max(map(abs, strong)) < NEAR, "nearly" if max(map(abs, strong)) < 2 * NEAR else "no"),
         ),
     ]
@@ -230,12 +234,12 @@ def _of_set(curves: Curves, panel: str) -> list[Held]:
         Held(
             f"`{panel}`: the hybrid is visibly better with memory",
             f"{R}: {gain}",
-            verdict(gain.low > 0, "not told apart" if gain.high >= 0 else "no"),
+            verdict(gain.low > 0, "not significant" if gain.high >= 0 else "no"),
         ),
         Held(
             f"`{panel}`: the vote drops with memory",
             f"{R}: {lost}",
-            verdict(lost.high < 0, "not told apart" if lost.low <= 0 else "no"),
+            verdict(lost.high < 0, "not significant" if lost.low <= 0 else "no"),
         ),
     ]
 
@@ -244,14 +248,14 @@ def _spectrum_parts(curves: Curves) -> list[str]:
     """Return the sections of the first experiment."""
     run = f"Written by `make studies`; `python -m studies spectrum --out results` does the same ({curves.runs} runs)."
     crowd = [
-        section("Few items or many", run, *(f"{note.title}:\n\n{table(note.head, note.rows)}" for note in curves.notes))
+        section("Number of items", run, *(f"{note.title}:\n\n{table(note.head, note.rows)}" for note in curves.notes))
     ]
     picture = f"![{curves.axes.title}](paper-003-spectrum.svg)\n"
-    how = "Means over runs; differences with their 95 % intervals over the same runs."
+    how = "Means over runs; differences have 95 % intervals over the same runs."
     return [
         *crowd,
         picture,
-        section("Few items or many: what holds", how, against_the_paper(spectrum_held(curves))),
+        section("Number of items: claims of the paper", how, against_the_paper(spectrum_held(curves))),
         *(
             _numbers(curves, "", measure, f"{title[0].upper()}{title[1:]}")
             for measure, title in curves.axes.measures.items()
@@ -275,7 +279,9 @@ def _prevalence(curves: Curves) -> str:
     ]
     head = ("items", "method", *(f"p({label})" for label in LABELS), *(f"MAE of judge {j}" for j in (1, 2, 3)))
     return section(
-        "Recovered prevalence, and the errors of each judge's matrix", "The truth is .05, .15, .80.", table(head, rows)
+        "Estimated prevalence, and the error of each judge's matrix",
+        "The true values are .05, .15, .80.",
+        table(head, rows),
     )
 
 
@@ -283,23 +289,23 @@ def _memory_parts(curves: Curves) -> list[str]:
     """Return the sections of the second experiment."""
     run = (
         "Written by `make studies`; `python -m studies memory --out results` does the same "
-        f"({curves.runs} splits a point)."
+        f"({curves.runs} splits per point)."
     )
-    how = """Differences have 95 % intervals over splits. Splits share items, so these and the sign test (one-sided,
-as the paper's) say how steady a difference is on this set, not how it would be on another."""
-    far = """Where a sentence does not hold, the sets are the first suspect: the paper's judges were trained, and had
-rated most of 48 items, so that an item has up to a hundred ratings and a judge some forty; here an item has at most ten
-labels, and most judges of the crowd are met a few times. With so little, the prior speaks louder than the labels."""
+    how = """Differences have 95 % intervals over splits. Splits share items, so the intervals and the sign test
+(one-sided, as in the paper) show how stable a difference is on this set, not how it would be on another set."""
+    far = """If a claim is not confirmed, the most likely reason is the data: the judges of the paper were trained
+and had rated most of 48 items, so that an item has up to a hundred ratings and a judge about forty. Here an item
+has at most ten labels, and most judges have few judgments, so that the prior dominates the labels."""
     numbers = [
         _numbers(curves, panel, measure, f"{panel}: {title}")
         for panel in curves.panels
         for measure, title in curves.axes.measures.items()
     ]
     return [
-        section("To remember judges, or not", run, *(f"{n.title}.\n\n{table(n.head, n.rows)}" for n in curves.notes)),
+        section("Memory", run, *(f"{n.title}.\n\n{table(n.head, n.rows)}" for n in curves.notes)),
         f"![{curves.axes.title}](paper-003-memory.svg)\n",
         section(
-            "To remember judges, or not: what holds",
+            "Memory: claims of the paper",
             " ".join(how.split()),
             against_the_paper(memory_held(curves)),
             " ".join(far.split()),

@@ -36,7 +36,7 @@ CEILING = "true parameters"
 
 AXES = Axes(
     "spectrum",
-    "few items or many: models of judges",
+    "models by number of items",
     "items",
     "number of items (three judges label each)",
     {
@@ -101,7 +101,7 @@ def matrices() -> Shown:
         for j in range(len(LIU_WANG_CONFUSION))
         for k, label in enumerate(LABELS)
     ]
-    return Shown("What the crowds are drawn from: prevalence, and the judges' matrices", head, rows)
+    return Shown("Parameters of the simulated crowds: prevalence, and the confusion matrices of the judges", head, rows)
 
 
 def _recovered(crowd: Simulation, method: Method, run: Run, seed: int) -> dict[str, float]:

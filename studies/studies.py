@@ -309,7 +309,7 @@ STUDIES: Mapping[str, Study] = {
     for study in (
         Study(
             "ordinal",
-            "labels in an order: values, averages and labels",
+            "ordered labels: values, averages and labels",
             "Faridani et al. 2013 (paper 001)",
             ("web_search", "adult2", "nyt_3p", "trec2011_task2"),
             _ordinal_methods,
@@ -335,7 +335,7 @@ STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "vote",
-            "two labels: every model that needs no order",
+            "two labels: all models for unordered labels",
             "Xia et al. 2011 (paper 002)",
             (
                 "bluebirds",

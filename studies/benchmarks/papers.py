@@ -36,7 +36,8 @@ class Page(NamedTuple):
     def text(self, found: Found, parts: Sequence[str]) -> str:
         """Return the page."""
         rows = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in self.place]
-        where = Claim("Where it is", "What of the paper stands in which module, and what holds it.", PLACE, rows)
+        how = "Which module implements each part of the paper, and which test checks it."
+        where = Claim("Implementation", how, PLACE, rows)
         picture = f"![{found.study.title}]({self.file}.svg)\n"
         note = (
             f"Written by `make studies`, which runs `python -m studies {self.study}`; our numbers are from that run.\n"
@@ -44,7 +45,7 @@ class Page(NamedTuple):
         return "\n".join([self.opening, where.markdown(), "## The study\n", note, *parts[:1], picture, *parts[1:]])
 
 
-PLACE = ("what", "module", "test")
+PLACE = ("part", "module", "test")
 PAGES = (
     Page(
         "ordinal",
@@ -55,25 +56,27 @@ Faridani, Buscher and Xu, *A Ground Truth Inference Model for Ordinal Crowd-Sour
 Expectation Maximization* (2013).
 
 ## What the paper does
-Every item begins at the mean or the median of its labels, with or without outliers. Judges' confusion matrices are
-counted under these labels; every item then gets the label that is most likely given its judges, and both are repeated
-until no label changes. What is told in the end is an expected value: not "good" but "0.7 good + 0.3 very good". The
-paper holds it against GLAD, whose label it compares with the rounded value, and against the median.
+The label of every item is initialised with the mean or the median of its given labels, with or without outliers. The
+confusion matrices of the judges are counted with these labels. Then every item gets its most likely label given its
+judges, and both steps are repeated until no label changes. The result is an expected value: not "good" but "0.7 good
++ 0.3 very good". The paper compares the rounded value with the label of GLAD and with the median.
 
-## What was decided
-- The printed rule multiplies logarithms over judges; their sum is what a product of probabilities is, and is taken.
-- The judge's own rate of labels, by which the paper divides, is the same for every truth and cancels once the
-  probabilities of an item sum to one. They do here, so that an expected value stays on its scale.
-- Outliers lie more than 1.5 interquartile ranges outside the item's quartiles; halves are rounded up.
-- Going round in a circle is noticed, and said.
-- The expected value of a model that tells only probabilities is their sum weighted by the labels' values.
-- Repeats of a judge on an item are judgments like any other. Gold is used for scoring alone.
+## Our choices
+- The printed rule multiplies logarithms over judges. We use their sum, which corresponds to a product of
+  probabilities.
+- The paper divides by the rate at which a judge gives each label. This rate is the same for every true label and
+  cancels when the probabilities of an item are normalised. We normalise, so that an expected value stays on its
+  scale.
+- Outliers are more than 1.5 interquartile ranges outside the quartiles of the item; halves are rounded up.
+- A cycle of the iteration is detected and reported.
+- For a model that returns only probabilities, the expected value is the mean of the label values under them.
+- Repeated judgments of a judge on an item are treated as any other judgments. Gold is used for scoring only.
 """,
         (
-            ("the algorithm, from all four starts", "models/ordinal.py", "tests/papers/test_001_ordinal.py"),
+            ("the algorithm, with all four initialisations", "models/ordinal.py", "tests/papers/test_001_ordinal.py"),
             ("mean, median, trimmed mean", "models/average.py", "tests/models/test_average.py"),
             ("GLAD", "models/glad.py", "tests/models/test_glad.py"),
-            ("errors of values, who is closest", "studies/measures.py", "tests/studies/test_measures.py"),
+            ("errors of values, closest method", "studies/measures.py", "tests/studies/test_measures.py"),
             ("the study", "studies/studies.py", "tests/studies/test_studies.py"),
         ),
     ),
@@ -85,19 +88,20 @@ paper holds it against GLAD, whose label it compares with the rounded value, and
 Xia et al., *BUPT_WILDCAT at TREC Crowdsourcing Track* (2011), section 2.
 
 ## What the paper does
-Two ways to a consensus on binary relevance. *Vote weights*: begin with the majority; a judge who agrees with the
-outcome with probability P_c weighs log(P_c / P_e); vote again with these weights until nothing changes. *The Gaussian
-model*: an item has a degree of relevance between 0 and 1, a judge sees it through noise of her own variance and says
-"relevant" when what she sees is above one half; EM finds degrees and variances.
+Two methods for a consensus on binary relevance. *Vote weights*: start with the majority; a judge who agrees with the
+result with probability P_c gets the weight log(P_c / P_e); vote again with these weights until nothing changes. *The
+Gaussian model*: an item has a degree of relevance between 0 and 1, a judge observes it with Gaussian noise of their
+own variance and says "relevant" if the observation is above one half; EM estimates degrees and variances.
 
-## What was decided
+## Our choices
 - P_c is smoothed by +1 and +2, so that no weight is infinite; with K labels the weight is log((K - 1) P_c / P_e). The
-  paper's "improved version" keeps one P_c for every truth (`vote-weight-biased`).
-- The printed integrals stop at 0 and 1, so both are divided by the mass between: a judge's chances sum to one.
-- Degrees lie on a Gauss-Legendre grid under a flat prior; all judges' variances are fitted at once. The judge's
-  threshold is one half, or is fitted too (`gaussian-biased`).
-- Beside them stand all other models that need no order, by their usual settings. Gold is used for scoring alone, so
-  that `weighted-vote`, which learns its weights from gold, is the majority here.
+  "improved version" of the paper has one P_c for every true label (`vote-weight-biased`).
+- The printed integrals end at 0 and 1, so both are divided by the probability mass between them: the probabilities of
+  a judge sum to one.
+- Degrees are on a Gauss-Legendre grid with a uniform prior; the variances of all judges are estimated together. The
+  threshold of a judge is one half, or is estimated too (`gaussian-biased`).
+- All other models that need no ordered labels are included with their default settings. Gold is used for scoring
+  only, so `weighted-vote`, which learns its weights from gold, equals the majority here.
 """,
         (
             ("vote weights", "models/vote_weight.py", "tests/papers/test_002_vote_weight.py"),
@@ -145,16 +149,16 @@ def listed(names: Sequence[str]) -> str:
 def ordinal_parts(found: Found) -> list[str]:
     """Return what the study of paper 001 shows."""
     measures = ("accuracy", "rounded_accuracy", "mae", "rounded_mae", "rmse", "closest")
-    head = ("set", "method", *measures, "accuracy against the best", "mae against the best")
+    head = ("set", "method", *measures, "accuracy, compared with the best", "mae, compared with the best")
     rows = [
         (r.set, r.method, *(spanned(r, measure) for measure in measures), told_p(r, "accuracy"), told_p(r, "mae"))
         for r in found.results
     ]
-    how = """`accuracy` is of the most likely label, `mae`, `rmse` and `closest` of the expected value, `rounded_` of
-the expected value rounded. `closest` is the share of items where a method is closest to gold, ties shared among
-all. Intervals hold 95 % of bootstrap draws of items; p is of the exact McNemar test (accuracy) and of random signs
-(errors) against the best method of the set, with Holm's correction."""
-    table = Claim("All numbers", " ".join(how.split()), head, rows).markdown()
+    how = """`accuracy` is computed from the most likely label, `mae`, `rmse` and `closest` from the expected value,
+and `rounded_` from the rounded expected value. `closest` is the share of items for which a method is closest to
+gold, with ties shared. Intervals are 95 % bootstrap intervals over items. p-values are of the exact McNemar test
+(accuracy) and of a sign-flip test (errors) compared with the best method of the set, with Holm's correction."""
+    table = Claim("All results", " ".join(how.split()), head, rows).markdown()
     return [_ordinal_sets(found), _ordinal_seen(found), _as_the_paper(found), table]
 
 
@@ -163,20 +167,21 @@ def _ordinal_sets(found: Found) -> str:
     sets = [f"`{name}` ({results[0].items:,} items with gold)" for name, results in found.by_set().items()]
     return (
         f"The sets: {', '.join(sets)}. `trec2011_task2` is read with its three-level labels (`label3`), which its gold "
-        "has too; of `adult2`, gold that nobody judged is left out.\n"
+        "has too. Gold of `adult2` without judgments is left out.\n"
     )
 
 
 def _ordinal_seen(found: Found) -> str:
     """Return sentences about who is best where."""
-    lines = ["## What is seen", ""]
+    lines = ["## Results", ""]
     for name, results in found.by_set().items():
         by, right, near = named(results), best(results, "accuracy"), best(results, "mae")
         lines.append(
-            f"- `{name}`: most accurate is `{right.method}` with {spanned(right, 'accuracy')}; not told apart from it: "
-            f"{listed(alike(results, 'accuracy'))}. The smallest error of expected values has `{near.method}` with "
-            f"{spanned(near, 'mae')}; not told apart: {listed(alike(results, 'mae'))}. The vote has "
-            f"{by['majority'].values['accuracy']:.3f} and {by['majority'].values['mae']:.3f}."
+            f"- `{name}`: the highest accuracy has `{right.method}` with {spanned(right, 'accuracy')}; not "
+            f"significantly different: {listed(alike(results, 'accuracy'))}. The smallest error of expected values has "
+            f"`{near.method}` with {spanned(near, 'mae')}; not significantly different: "
+            f"{listed(alike(results, 'mae'))}. The vote has {by['majority'].values['accuracy']:.3f} and "
+            f"{by['majority'].values['mae']:.3f}."
         )
     return "\n".join([*lines, _starts(found), _rounding(found), ""])
 
@@ -189,9 +194,9 @@ def _starts(found: Found) -> str:
         spread[name] = {m: max(v[m] or 0 for v in values) - min(v[m] or 0 for v in values) for m in ("accuracy", "mae")}
     most = max(spread, key=lambda name: spread[name]["accuracy"])
     return (
-        f"- Where the ordinal model begins matters most on `{most}`: its four starts end "
-        f"{spread[most]['accuracy']:.3f} apart in accuracy and {spread[most]['mae']:.3f} in mean absolute error; "
-        f"on the other sets at most {max(s['accuracy'] for n, s in spread.items() if n != most):.3f} and "
+        f"- The initialisation of the ordinal model matters most on `{most}`: its four initialisations differ by "
+        f"{spread[most]['accuracy']:.3f} in accuracy and {spread[most]['mae']:.3f} in mean absolute error; "
+        f"on the other sets by at most {max(s['accuracy'] for n, s in spread.items() if n != most):.3f} and "
         f"{max(s['mae'] for n, s in spread.items() if n != most):.3f}."
     )
 
@@ -207,10 +212,10 @@ def _rounding(found: Found) -> str:
         for method in (ORDINAL, "majority")
     }
     return (
-        f"- Rounding the expected value in place of taking the most likely label changes the accuracy of `{ORDINAL}` "
+        f"- Rounding the expected value instead of taking the most likely label changes the accuracy of `{ORDINAL}` "
         f"by {min(change[ORDINAL]):+.3f} to {max(change[ORDINAL]):+.3f}, and that of `majority`, whose expected value "
         f"is the mean of the labels, by {min(change['majority']):+.3f} to {max(change['majority']):+.3f}: "
-        "probabilities that are only shares of votes pull a value to the middle of the scale."
+        "vote shares move the expected value to the middle of the scale."
     )
 
 
@@ -225,12 +230,12 @@ def _as_the_paper(found: Found) -> str:
         shares = closest(np.column_stack(told), shared=False).mean(axis=0)
         won, lost = duel(told[0], told[2])
         rows.append((f"`{name}`", f"{won} : {lost}", *(f"{100 * share:.0f} %" for share in shares)))
-    how = f"""First, items on which `{ORDINAL}` (rounded) and GLAD (its label) are not as close to gold, by which of the
-two is closer. Then the share of items on which `{ORDINAL}`, the median (both rounded) and GLAD are closest of these
-three, where each of several that are as close counts whole: so the paper's shares must be meant, which are more than
-one together."""
+    how = f"""First, the items for which `{ORDINAL}` (rounded) and GLAD (its label) are not equally close to gold,
+counted by which of the two is closer. Then the share of items for which `{ORDINAL}`, the median (both rounded) and
+GLAD are closest among these three, where all methods in a tie count fully. This must be the meaning of the paper's
+shares, whose sum is more than one."""
     head = ("set", "ordinal : GLAD", "ordinal closest", "median closest", "GLAD closest")
-    return Claim("The paper's own two experiments", " ".join(how.split()), head, rows).markdown()
+    return Claim("The two experiments of the paper", " ".join(how.split()), head, rows).markdown()
 
 
 def vote_parts(found: Found) -> list[str]:
@@ -241,7 +246,7 @@ def vote_parts(found: Found) -> list[str]:
     measures = ("accuracy", "f1", "log_loss", "auc")
     over = Claim(
         "Means over the sets",
-        "A set counts as much as another; intervals hold 95 % of bootstrap draws of the items of every set.",
+        "All sets have the same weight. Intervals are 95 % bootstrap intervals over the items of every set.",
         ("method", *measures),
         [(r.method, *(spanned(r, measure) for measure in measures)) for r in means],
     )
@@ -263,7 +268,8 @@ def _pivot(found: Found, order: Sequence[str], measure: str) -> str:
         rows.append((method, *cells))
     title = {"accuracy": "Accuracy", "f1": "F1 of the last label", "log_loss": "Log loss", "auc": "Area under ROC"}
     tested = any(measure in result.p for result in found.results)
-    how = "The best of a set is bold" + ("; who is not told apart from it has a star." if tested else ".")
+    starred = "; methods that are not significantly different from it have a star."
+    how = "The best method of a set is bold" + (starred if tested else ".")
     return Claim(title[measure], how, ("method", *(name for name, _, _ in sets)), rows).markdown()
 
 
@@ -271,12 +277,12 @@ def _vote_sets(found: Found) -> str:
     """Return what the sets are."""
     sets = [f"`{name}` ({results[0].items:,})" for name, results in found.by_set().items() if name != MEAN]
     return (
-        f"The sets, with their items that have gold: {', '.join(sets)}. `trec2011_task2_mini` is ten topics of "
-        "`trec2011_task2`. The area under the ROC curve is the chance that an item that has the last label is ranked "
-        "above one that has not, by its log-odds (those of the degree for the Gaussian model): probabilities that are "
-        "both 1 to sixteen digits are still told apart, as in a run file. Log loss takes the degree for a "
-        "probability. What the paper's team reached in the track (94.1 % accuracy in task 2) is no yardstick here: the "
-        "labels that the track kept for its evaluation are not in the set.\n"
+        f"The sets, with the number of items with gold: {', '.join(sets)}. `trec2011_task2_mini` is ten topics of "
+        "`trec2011_task2`. The area under the ROC curve is the probability that an item with the last label is ranked "
+        "above one without it, by its log-odds (those of the degree for the Gaussian model), so that probabilities "
+        "which are both 1 to sixteen digits can be distinguished, as in a run file. Log loss uses the degree as a "
+        "probability. The result of the paper's team in the track (94.1 % accuracy in task 2) cannot be compared: the "
+        "labels that the track used for its evaluation are not published.\n"
     )
 
 
@@ -284,14 +290,14 @@ def _vote_seen(found: Found) -> str:
     """Return sentences about who is best, and what the paper's own choices change."""
     by_set = found.by_set()
     means, sets = named(by_set[MEAN]), {name: named(results) for name, results in by_set.items() if name != MEAN}
-    lines = ["## What is seen", ""]
+    lines = ["## Results", ""]
     for measure, what in {"accuracy": "accuracy", "log_loss": "log loss", "auc": "area under the ROC curve"}.items():
         top = best(list(means.values()), measure)
         lines.append(f"- The best mean {what} has `{top.method}`: {spanned(top, measure)}.")
     lines += [_pair(first, second, means, sets) for first, second in PAIRS]
     behind = [name for name, by in sets.items() if by["majority"].p.get("accuracy", 1.0) < SURE]
     lines.append(
-        f"- The vote is told apart from the most accurate method on {len(behind)} of {len(sets)} sets "
+        f"- The vote is significantly worse than the most accurate method on {len(behind)} of {len(sets)} sets "
         f"({listed(behind)})."
     )
     return "\n".join([*lines, ""])
@@ -306,9 +312,9 @@ def _pair(first: str, second: str, means: dict[str, Result], sets: dict[str, dic
     most, least = max(gain, key=lambda name: gain[name]), min(gain, key=lambda name: gain[name])
     loss = [means[method].values["log_loss"] or 0 for method in (first, second)]
     return (
-        f"- `{second}` against `{first}`: more accurate on {better} sets, less on {worse}, by "
-        f"{fmean(gain.values()):+.3f} in the mean, from {gain[least]:+.3f} (`{least}`) to {gain[most]:+.3f} "
-        f"(`{most}`); mean log loss {loss[1]:.3f} against {loss[0]:.3f}."
+        f"- `{second}` compared with `{first}`: more accurate on {better} sets, less on {worse}, by "
+        f"{fmean(gain.values()):+.3f} on average, from {gain[least]:+.3f} (`{least}`) to {gain[most]:+.3f} "
+        f"(`{most}`); mean log loss {loss[1]:.3f} compared with {loss[0]:.3f}."
     )
 
 

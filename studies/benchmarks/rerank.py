@@ -57,7 +57,7 @@ five folds by question it is held against BM25, against labels by matching the a
 unweighted majority (CA). The paper finds +1.47 MRR and +1.85 P@1 for LPTC over CA, and calls all schemes better than
 the baselines; by its own table P's MAP (52.07) and TC's P@1 (42.83) are below CA's (52.09, 42.94).
 
-## What was decided
+## Our choices
 - A pair of passages weighs the mean of their weights; pairs of weight 0 are none. The ranker is scikit-learn's
   `LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False)` on difference vectors, to 1e-6, by a Newton method
   that forms no pair. Features are standardised, and weights have mean 1 on the rows that are learned from.
@@ -442,7 +442,10 @@ def page(found: Found, whole: Callable[[], Spent], features: Spent, folder: Path
     """Return the page; ``whole`` is asked last, when all is done."""
     place = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in PLACE]
     where = Claim(
-        "Where it is", "What of the paper stands in which module, and what holds it.", ("what", "module", "test"), place
+        "Implementation",
+        "Which module implements each part of the paper, and which test checks it.",
+        ("part", "module", "test"),
+        place,
     )
     note = (
         "Written by `python -m studies.benchmarks.rerank`, which runs `python -m studies rerank`; "

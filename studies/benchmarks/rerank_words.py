@@ -221,4 +221,4 @@ def conclusion(found: Found, again: Again) -> str:
     if wrong:
         raise SystemExit("the run does not bear out what the page would say:\n" + "\n".join(wrong))
     lines = [fill(f"- {text}", 120, subsequent_indent="  ", break_on_hyphens=False) for text, _ in said]
-    return "\n".join(["## What is seen", "", *lines, ""])
+    return "\n".join(["## Results", "", *lines, ""])
