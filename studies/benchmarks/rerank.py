@@ -50,52 +50,54 @@ OPENING = """# Paper 004: learning to rank from a crowd
 Abad and Moschitti, *Taking the best from the Crowd: Learning Question Passage Classification from Noisy Data* (2016).
 
 ## What the paper does
-Judges say of passages whether they answer a question. A ranker learns from their majority, and each passage weighs
-|sum of j W|, j being +1 or -1 and W the judge's prior trust (P), activity (T) and agreement with the majority (C)
-multiplied: six schemes, L, P, LP, TC, LTC and LPTC. A pairwise linear SVM with squared hinge takes these weights. In
-five folds by question it is held against BM25, against labels by matching the answer key (RE), and against the
-unweighted majority (CA). The paper finds +1.47 MRR and +1.85 P@1 for LPTC over CA, and calls all schemes better than
-the baselines; by its own table P's MAP (52.07) and TC's P@1 (42.83) are below CA's (52.09, 42.94).
+Judges decide whether passages answer a question. A ranker is trained with their majority labels, and the weight of
+each passage is |sum of j W|, where j is +1 or -1 and W is the product of the judge's prior trust (P), activity (T)
+and agreement with the majority (C). There are six schemes: L, P, LP, TC, LTC and LPTC. A pairwise linear SVM with
+squared hinge loss uses these weights. With five folds by question it is compared with BM25, with labels by matching
+the answer key (RE), and with the unweighted majority (CA). The paper reports +1.47 MRR and +1.85 P@1 for LPTC over
+CA, and calls all schemes better than the baselines; in its own table, MAP of P (52.07) and P@1 of TC (42.83) are
+below those of CA (52.09, 42.94).
 
 ## Our choices
-- A pair of passages weighs the mean of their weights; pairs of weight 0 are none. The ranker is scikit-learn's
-  `LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False)` on difference vectors, to 1e-6, by a Newton method
-  that forms no pair. Features are standardised, and weights have mean 1 on the rows that are learned from.
-- c is not told by the paper's table. Here every method has its own, chosen for each fold that is held back from
-  2^-20, 2^-16, ..., 1: folds stand in a ring, rankers learn without the fold and without a neighbour, and the c wins
-  under which they rank both neighbours best, by MAP on the labels that the method itself learns from. Truth has no say,
-  but for `gold`. `Raykar` has the c of `DS pairs`. LambdaMART's settings are fixed for all its lessons.
-- T and C are scaled by (x - min + 1) / (max - min + 2). `LPTC rate` takes C as a rate, (a + 1) / (n + 2).
+- The weight of a pair of passages is the mean of their weights; pairs of weight 0 are left out. The ranker is
+  scikit-learn's `LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False)` on difference vectors, to 1e-6, by
+  a Newton method that does not form pairs. Features are standardised, and weights have mean 1 on the training rows.
+- The paper does not give c. Here every method has its own, chosen for each held-out fold from 2^-20, 2^-16, ..., 1:
+  folds are arranged in a ring, rankers are trained without the fold and without one of its neighbours, and the c with
+  the best rankings of both neighbours is chosen, by MAP on the labels that the method is trained with. The truth is
+  not used, except for `gold`. `Raykar` has the c of `DS pairs`. The settings of LambdaMART are the same for all
+  labels and weights.
+- T and C are scaled by (x - min + 1) / (max - min + 2). `LPTC rate` uses C as a rate, (a + 1) / (n + 2).
 - Beyond the paper: labels and weights |2p - 1| or 1 - entropy from a posterior (`DS` is `dawid-skene`, `VW`
-  `vote-weight`); *soft pairs*, in which all passages of a question are compared and a pair weighs |p_i - p_j| (`DS
-  pairs`; `vote pairs` by shares of votes); and Raykar's loop, in which the ranker's scores of passages that it did not
-  see take the place of the prevalence, once. `gold` learns from expert labels: the ceiling, of what labels can do
-  for this ranker. `LM` are the same labels and weights in LightGBM's LambdaMART, on six crowds.
-- A difference is called sure if two tests that see questions and runs both say so after Holm's correction (p < .05):
-  Student's t with the variance of questions' means plus that of runs' means, and a bootstrap that draws questions and
-  runs together. A run is a new crowd and new folds; of `shipped` and `cast_snippets`, whose crowds are fixed, it is new
-  folds alone. Both tests err to the side of doubt.
-- Judges' factors and posteriors are of the whole crowd, as in the paper, and so are what features know of words (idf,
-  topics), which needs no label; rankers and calibration are of the training questions alone.
+  `vote-weight`); *soft pairs*, in which all passages of a question are compared and the weight of a pair is |p_i -
+  p_j| (`DS pairs`; `vote pairs` with vote shares); and Raykar's loop, in which the scores of the ranker for passages
+  that it was not trained with replace the prevalence, once. `gold` is trained with expert labels: the upper bound of
+  what labels can do for this ranker. `LM` are the same labels and weights in LightGBM's LambdaMART, on six crowds.
+- A difference is called significant if two tests over questions and runs agree after Holm's correction (p < .05):
+  Student's t with the variance of the means of questions plus that of runs, and a bootstrap over questions and runs
+  together. A run is a new crowd and new folds; for `shipped` and `cast_snippets`, whose crowds are fixed, it is new
+  folds only. Both tests are conservative.
+- Factors of judges and posteriors use the whole crowd, as in the paper, and so do word statistics of features (idf,
+  topics), which need no labels. Rankers and calibration use the training questions only.
 
 ## How crowds were made
-The paper's judgments are not public. Text is real, judges are simulated, and two sets have real judges.
+The judgments of the paper are not public. Texts are real, judges are simulated, and two sets have real judges.
 
-What rankers see differs by set:
+The features of the rankers differ by set:
 
 - `xquad_sentences`, `qa_wikiqa`: 55 features of question and sentence by `adjudge features`.
-- `trecqa_letor`: the 24 numbers that come with it (BM25, overlaps, two sentence encoders, types of answers); its text
-  is under licence.
-- `cast_snippets`, `nyt_passages`: no text may be copied, so that features are eight: where a sentence stands in its
-  passage (5), the passage's length, and the NIST grade of the passage or document (2). The grade is an expert's
-  judgment on the whole of which the row is a part: it is a strong hint that no first stage has, and with so little
-  else many rows tie.
-- Prior trust P: `nyt_passages` has the same trust of all judges, so that P is CA and LP is L, exactly; in
-  `cast_snippets` 13 of 15 judges have an approval of 100 % and two of 99.6 and 99.7, so that it is all but so. P can
-  show nothing on real judges here.
-- Truth of `cast_snippets` is the vote itself: what is measured is how well the ranker finds the vote again, CA's own
-  goal, and `gold` is CA. `nyt_passages` keeps the first judgment of a judge on a paragraph (5,027 of 15,900 are
-  repeats); five judges are drawn to learn from, and those who do not teach a paragraph vote on it.
+- `trecqa_letor`: the 24 features of the set (BM25, overlaps, two sentence encoders, types of answers); its text is
+  under licence.
+- `cast_snippets`, `nyt_passages`: the text may not be copied, so there are eight features: the position of a sentence
+  in its passage (5), the length of the passage, and the NIST grade of the passage or document (2). The grade is an
+  expert's judgment on the whole passage: a strong feature that a first stage does not have. With so few features,
+  many rows tie.
+- Prior trust P: in `nyt_passages` all judges have the same trust, so P equals CA and LP equals L exactly; in
+  `cast_snippets` 13 of 15 judges have an approval of 100 % and two of 99.6 and 99.7, so this is almost true. P cannot
+  have an effect on real judges here.
+- The truth of `cast_snippets` is the vote itself: the measure shows how well the ranker reproduces the vote, which is
+  the training goal of CA, and `gold` equals CA. `nyt_passages` keeps the first judgment of a judge on a paragraph
+  (5,027 of 15,900 are repeats); five judges are drawn for training, and the others vote on the paragraph.
 """
 
 
@@ -116,15 +118,15 @@ def crowds_part(found: Found) -> str:
                 *(f"{facts['full']:.1%}", f"{facts['relation']:+.2f}", f"{facts['vote_accuracy']:.1%}"),
             )
         )
-    how = """Matched to the paper: 108 judges of 21 to 1,050 passages (log-uniform, brought to the sum), five judgments
-a passage by different judges, trust as the share of 40 earlier tasks that a judge had right, and 51.8 % of the passages
-with full agreement, to which the average skill is set by bisection. Kappa is not matched: the paper's .769 (of pilots)
-cannot hold together with 51.8 % full agreement. Sensitivity and specificity are logistic in one skill with standard
-deviation .9. Crowds differ in noise, in how activity goes with skill, and in whether judges err alone or together; each
-run draws a new one. `lured` ties difficulty to BM25. The means over runs of the other sets' crowds are alike, and are
-left out."""
-    head = ("set", "crowd", "what it is", "rows", "judges", "passages a judge", "full agreement", "activity ~ skill")
-    return Claim("The crowds", " ".join(how.split()), (*head, "vote right"), rows).markdown()
+    how = """Matched to the paper: 108 judges with 21 to 1,050 passages (log-uniform, scaled to the sum), five judgments
+per passage by different judges, trust as the share of 40 earlier tasks that a judge had right, and 51.8 % of the
+passages with full agreement, which determines the average skill by bisection. Kappa is not matched: the .769 of the
+paper (from pilots) is inconsistent with 51.8 % full agreement. Sensitivity and specificity are logistic in one skill
+with standard deviation .9. Crowds differ in noise, in the correlation of activity and skill, and in whether errors are
+independent or correlated; each run simulates a new crowd. `lured` ties difficulty to BM25. The means over runs of the
+crowds of the other sets are similar and are left out."""
+    head = ("set", "crowd", "description", "rows", "judges", "passages per judge", "full agreement", "activity ~ skill")
+    return Claim("The crowds", " ".join(how.split()), (*head, "accuracy of the vote"), rows).markdown()
 
 
 def simulators_part(folder: Path) -> str:
@@ -155,14 +157,14 @@ def simulators_part(folder: Path) -> str:
         column.append(f"{truth[share > 0.5].mean():.1%}")
         column += [f"{np.corrcoef(one, right)[0, 1]:+.2f}" for one in (np.log(count), trust)]
         columns.append(column)
-    names = [*where, "of the vote's yes, right", "log activity ~ share right, over judges", "trust ~ share right"]
-    how = f"""Two simulators claim the paper: the crowd that ships with `xquad_sentences`, one fixed draw by a program
-that we do not have, and our `paper`. Ours ties activity to skill (.6 on the normal scale), makes judges stricter than
-they are keen (specificity above sensitivity by 1 on the logistic scale), and lets them err alone. The shipped judges
-say yes too easily, most of all to passages that look relevant, and so err together, in the direction of the features;
-their activity says nothing of their skill, and trust says less. The paper tells nothing that would decide between them.
-RE is no weak baseline on this set: {matched[truth].mean():.1%} of the relevant sentences contain the answer's string
-and so do only {matched[~truth].mean():.1%} of the others, so that its label is right on
+    names = [*where, "precision of the vote's yes", "log activity ~ accuracy, over judges", "trust ~ accuracy"]
+    how = f"""Two simulators follow the paper: the crowd that is included in `xquad_sentences`, one fixed draw by a
+program that is not available, and our `paper`. Ours correlates activity with skill (.6 on the normal scale), has a
+specificity above the sensitivity (by 1 on the logistic scale), and independent errors. The included judges say yes
+too often, in particular to passages that look relevant, so their errors are correlated and depend on the features.
+Their activity is not related to their skill, and trust is less related. The paper has no information that could
+decide between the two. RE is a strong baseline on this set: {matched[truth].mean():.1%} of the relevant sentences
+contain the answer string, and only {matched[~truth].mean():.1%} of the others do, so its label is right on
 {(matched == truth).mean():.1%} of the passages, more than the vote of either crowd."""
     head = ("xquad_sentences", "shipped", "paper")
     return Claim("Two simulators", " ".join(how.split()), head, list(zip(names, *columns, strict=True))).markdown()
@@ -177,8 +179,9 @@ def gains_part(found: Found) -> str:
         methods = [m for m in METHODS if m != "CA" and any(m in of for of in by.values())]
         rows = [(m, *(gain_cell(by[crowd].get(m)) for crowd in crowds)) for m in methods]
         first = next(iter(by[crowds[0]].values()))
-        how = f"""MRR above CA in points, mean of {first.runs} runs on {first.questions:,} questions; in brackets its
-standard error over questions and runs. A star: sure, by both tests, corrected for the methods of the column."""
+        how = f"""MRR above CA in points, mean of {first.runs} runs on {first.questions:,} questions, with its
+standard error over questions and runs in brackets. A star marks significance by both tests, corrected for the
+methods of the column."""
         parts.append(Claim(f"Gains on {name}", " ".join(how.split()), ["method", *crowds], rows).markdown())
     return "\n".join(parts)
 
@@ -203,8 +206,8 @@ def table_part(found: Found, name: str, crowd: str) -> str:
         rows.append((r.method, *values, *(f"{100 * r.mean['vote'][k]:.2f}" for k in MEASURES), c, *p))
     head = ("method", *MEASURES, *(f"{k} by vote" for k in MEASURES), "c", "p by t", "p by draws", "p")
     how = f"""In percent; values are means over questions, ± is the standard deviation over the five folds, as in the
-paper, averaged over {results[0].runs} runs. "By vote" holds rankings against the majority's labels, as the paper does.
-c is the median of those that were chosen. p is of MRR against CA, over questions and runs; the last is the larger of
+paper, averaged over {results[0].runs} runs. "By vote" evaluates rankings with the majority labels, as in the paper.
+c is the median of the chosen values. p is for MRR compared with CA, over questions and runs; the last is the larger of
 both, corrected."""
     return Claim(f"Table 1: {name}, crowd {crowd}", " ".join(how.split()), head, rows).markdown()
 
@@ -226,12 +229,12 @@ def numbers_part(found: Found) -> str:
             told.append(f"`{method}` " + ", ".join(f"{fmean(seen.gains(method, group)):+.2f}" for group in groups))
         own = ", ".join(f"`{n}`" for n in texts)
         lines.append(f"- Mean MRR above CA in points in {what}, on {own}: {'; '.join(told)}.")
-    crowds = f"{len(every)} simulated crowds ({len(every) - 1} of ours and the one that ships)"
-    lines += [f"- Surely above or below CA, of {crowds}:"]
+    crowds = f"{len(every)} simulated crowds ({len(every) - 1} of ours and the included one)"
+    lines += [f"- Significantly above or below CA, of {crowds}:"]
     lines += [f"  - {against(seen, m, 'CA')}" for m in (*SCHEMES, "LPTC rate", "vote pairs", "DS", *POSTERIOR, "gold")]
-    lines += [f"- Surely above or below LPTC, of the same {len(every)}:"]
+    lines += [f"- Significantly above or below LPTC, of the same {len(every)}:"]
     lines += [f"  - {against(seen, m, 'LPTC')}" for m in ("DS", *POSTERIOR)]
-    return "\n".join(["## The numbers behind it\n", *lines, ""])
+    return "\n".join(["## Numbers behind the results\n", *lines, ""])
 
 
 def trees_part(found: Found) -> str:
@@ -249,11 +252,12 @@ def trees_part(found: Found) -> str:
         cells.append(f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})")
         rows.append((f"{place[0]}, {place[1]}", *cells))
     settings = ", ".join(f"{key} {value}" for key, value in TREES.items())
-    how = f"""The same labels and weights, MRR in percent, and above `LM CA` in points with the standard error over
-questions and runs; a star where it is sure. Settings are {settings}, for all lessons: in a first look at one fold of
-three sets the usual 15 leaves of 20 rows were far worse, smaller trees were looked at on two sets in the folds of the
-first run, by the truth, and taken before the study; nothing else was searched for."""
-    head = ("crowd", "CA", "LM CA", "LM LPTC", "LM DS margin", "LM gold", "LM CA over CA")
+    how = f"""The same labels and weights, MRR in percent, and the difference from `LM CA` in points with the
+standard error over questions and runs; a star marks significance. The settings are {settings} for all labels and
+weights. In a first test on one fold of three sets, the default of 15 leaves of 20 rows was far worse; smaller trees
+were tested on two sets in the folds of the first run with the truth, and chosen before the study. No other settings
+were searched."""
+    head = ("crowd", "CA", "LM CA", "LM LPTC", "LM DS margin", "LM gold", "LM CA minus CA")
     return Claim("LambdaMART with the same weights", " ".join(how.split()), head, rows).markdown()
 
 
@@ -263,8 +267,8 @@ def c_part(found: Found) -> str:
     for (panel, method), at in by.items():
         rows.append((panel, method, *(f"{at[c]:.2f}" for c in sorted(at))))
     grid = sorted({c for at in by.values() for c in at})
-    how = "MRR in percent against the truth, c being the same for all; five runs. The figure has MAP and P@1 too."
-    return Claim("Figure 1: what c changes", how, ("crowd", "method", *(power(c) for c in grid)), rows).markdown()
+    how = "MRR in percent with the true labels and one c for all methods; five runs. The figure shows MAP and P@1 too."
+    return Claim("Figure 1: the effect of c", how, ("crowd", "method", *(power(c) for c in grid)), rows).markdown()
 
 
 def solver_part() -> str:
@@ -296,10 +300,10 @@ def solver_part() -> str:
                     f"{apart:.0e}",
                 )
             )
-    head = ("pairs", "number", "Newton, CPU", "liblinear, CPU", "ratio", "weights apart")
-    how = """10,540 rows of 527 questions with 55 features, weights of rows at random; both to a tolerance of 1e-8, one
-thread, side by side."""
-    return Claim("The ranker beside liblinear", " ".join(how.split()), head, rows).markdown()
+    head = ("pairs", "number", "Newton, CPU", "liblinear, CPU", "ratio", "difference of weights")
+    how = """10,540 rows of 527 questions with 55 features and random weights; both with a tolerance of 1e-8 and one
+thread, in the same run."""
+    return Claim("The ranker compared with liblinear", " ".join(how.split()), head, rows).markdown()
 
 
 def judged_again(folder: Path) -> Again:
@@ -325,11 +329,11 @@ def again_part(found: Again) -> str:
         for way, (a, moved, error, m, gained, spread) in ways.items()
     ]
     how = f"""`trecqa_letor`, {SEEDS} crowds, c = {power(AGAIN_C)}. {BUDGET} of 2,746 passages get three
-more judgments each, by judges of the crowd at random, chosen by how far their next judgment turns the ranking
-(`judge_again`), by how far it moves their probability, by how many bits it tells, or at random. "Apart" is the sine of
-the angle, in percent, between the scores in questions and those of a ranker that learned from gold, both of rankers
-that did not see the question: the less the better. In brackets, standard errors over crowds."""
-    head = ("crowd", "judged again by", "apart", "MRR", "apart, change", "MRR, change")
+more judgments each, by random judges of the crowd. They are chosen by how much their next judgment changes the ranking
+(`judge_again`), by how much it changes their probability, by its information in bits, or at random. "Distance" is the
+sine of the angle, in percent, between the scores within questions and those of a ranker trained on gold, both for
+held-out questions: lower is better. Standard errors over crowds are in brackets."""
+    head = ("crowd", "chosen by", "distance", "MRR", "distance, change", "MRR, change")
     return Claim("Judging again", " ".join(how.split()), head, lines).markdown()
 
 
@@ -390,11 +394,11 @@ PLACE = (
     ("posterior weights, soft labels", "learn/posterior_weights.py", "tests/learn/test_posterior_weights.py"),
     ("equation 3, the ranker", "learn/ranksvm.py", "tests/papers/test_004_rerank.py"),
     ("features", "learn/features.py", "tests/learn/test_features.py"),
-    ("crowds as the paper tells", "studies/rerank/crowds.py", "tests/studies/rerank/test_crowds.py"),
+    ("simulated crowds", "studies/rerank/crowds.py", "tests/studies/rerank/test_crowds.py"),
     ("c, chosen inside folds", "studies/rerank/choice.py", "tests/studies/rerank/test_choice.py"),
     ("tests over questions and runs", "metrics/paired.py", "tests/metrics/test_paired.py"),
-    ("what kept cells were made of", "studies/rerank/mark.py", "tests/studies/rerank/test_mark.py"),
-    ("what to judge again", "learn/judge_again.py", "tests/learn/test_judge_again.py"),
+    ("contents of cached cells", "studies/rerank/mark.py", "tests/studies/rerank/test_mark.py"),
+    ("passages to judge again", "learn/judge_again.py", "tests/learn/test_judge_again.py"),
     ("the study", "studies/rerank/study.py", "tests/studies/rerank/test_study.py"),
 )
 
@@ -421,10 +425,10 @@ def times_part(found: Found, whole: Spent, features: Spent) -> str:
         (f"all {len(found.cells):,} cells of the study, added up", *_times(cells)),
         ("this script, from begin to end", *_times(whole)),
     ]
-    how = """Seconds on two cores that others used at the same time: wall times are what they were, CPU times are the
-better guide. Cells ran two at a time, one thread each; cells that were kept from an interrupted run are in their own
-line with the time that they took, and not in the last."""
-    return Claim("What it takes", " ".join(how.split()), ("what", "wall", "CPU"), rows).markdown()
+    how = """Seconds on two cores that were shared with other programs, so CPU times are more reliable than wall
+times. Two cells ran at a time, with one thread each. Cells that were kept from an interrupted run have their own
+row, and are not part of the last."""
+    return Claim("Run time", " ".join(how.split()), ("part", "wall", "CPU"), rows).markdown()
 
 
 def _mean(facts: dict[str, float]) -> Spent:

@@ -47,14 +47,14 @@ class Regime(NamedTuple):
 REGIMES: Mapping[str, Regime] = {
     regime.name: regime
     for regime in (
-        Regime("paper", "as the paper tells: 52 % full agreement, the busy are the better"),
+        Regime("paper", "as in the paper: 52 % full agreement, active judges are better"),
         Regime("clean", "75 % full agreement", full=0.75),
         Regime("noisy", "30 % full agreement", full=0.30),
-        Regime("unrelated", "activity says nothing of skill", relation=0.0),
-        Regime("careless", "the busy are the worse", relation=-0.6),
-        Regime("spam", "one judge in ten throws a coin, and these are the busiest", relation=0.0, spammers=0.1),
-        Regime("noisy spam", "25 % full agreement, one judge in five throws a coin", 0.25, 0.0, spammers=0.2),
-        Regime("hard", "some passages are harder than others, for all judges", hard=1.5),
+        Regime("unrelated", "activity is not related to skill", relation=0.0),
+        Regime("careless", "active judges are worse", relation=-0.6),
+        Regime("spam", "one judge in ten answers at random, and these are the most active", relation=0.0, spammers=0.1),
+        Regime("noisy spam", "25 % full agreement, one judge in five answers at random", 0.25, 0.0, spammers=0.2),
+        Regime("hard", "some passages are harder than others for all judges", hard=1.5),
         Regime("lured", "passages that look relevant mislead all judges", hard=0.5, lure=1.0),
     )
 }

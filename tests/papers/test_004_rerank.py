@@ -45,8 +45,8 @@ def test_the_page_says_in_words_what_its_tables_star():
     shown = {at: cell for at, cell in gains(page).items() if at[0] in TEXT}
     crowds = {at[:2] for at in shown}
     assert ("xquad_sentences", "shipped") in crowds
-    said = page.split("- Surely above or below CA, of ")[1].split("- Surely above or below LPTC")[0]
-    assert said.startswith(f"{len(crowds)} simulated crowds ({len(crowds) - 1} of ours and the one that ships):")
+    said = page.split("- Significantly above or below CA, of ")[1].split("- Significantly above or below LPTC")[0]
+    assert said.startswith(f"{len(crowds)} simulated crowds ({len(crowds) - 1} of ours and the included one):")
     pattern = r"  - `(.+?)`: above on (\d+)(.*?); below on (\d+)(.*?); mean (\S+), from (\S+) to (\S+)\."
     sentences = re.findall(pattern, said)
     assert len(sentences) > 12
