@@ -76,7 +76,7 @@ def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
     right = rng.random(judge.size) < side[np.arange(judge.size), truth[item]]
     label = np.where(right, truth[item], 1 - truth[item])
     shape = np.broadcast_to(np.eye(2), (JUDGES, 2, 2))
-    return crowds.named(item, judge, label, shape, time=pl.Series("time", moment)), count // 2
+    return crowds.named_judgments(item, judge, label, shape, time=pl.Series("time", moment)), count // 2
 
 
 def drifted(switch: Switch) -> tuple[str, ...]:
@@ -183,16 +183,16 @@ class Ring(NamedTuple):
     def crowd(self, seed: int) -> Crowd:
         """Return judgments, and all pairs of the ring."""
         rng = np.random.default_rng(seed)
-        truth, prevalence = crowds.drawn_truth(rng, self.items, self.labels)
-        matrix = crowds.leaning(rng, self.judges, self.labels, 0.8)
+        truth, prevalence = crowds.draw_truth(rng, self.items, self.labels)
+        matrix = crowds.draw_confusion(rng, self.judges, self.labels, 0.8)
         judge = crowds.panels(rng, self.items, self.judges, PER_ITEM)
-        label = crowds.said(rng, matrix, judge, truth[:, None])
+        label = crowds.draw_labels(rng, matrix, judge, truth[:, None])
         inside = judge < self.size
         first = inside.argmax(axis=1)
         copies = inside & (rng.random(judge.shape) < self.copying)
         label = np.where(copies, np.take_along_axis(label, first[:, None], axis=1), label)
         item = np.repeat(np.arange(self.items, dtype=np.int32), PER_ITEM)
-        judgments = crowds.named(item, judge.ravel(), label.ravel(), matrix)
+        judgments = crowds.named_judgments(item, judge.ravel(), label.ravel(), matrix)
         return Crowd(judgments, set(combinations(range(self.size), 2)), prevalence, matrix)
 
     def __str__(self) -> str:

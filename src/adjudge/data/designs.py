@@ -1,4 +1,4 @@
-"""The designs of simulated crowds, one small function each: a generative model, written as its paper says it."""
+"""The designs of simulated crowds, one function per design: a generative model, written as in its paper."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from adjudge.data.scale import Scale
 
 # Means and precisions (phi, kappa) of Carpenter's three populations: prevalence is high, specificity varies most.
 PREVALENCE, SENSITIVITY, SPECIFICITY = (0.65, 7.0), (0.8, 6.0), (0.65, 3.0)
-TAIL = (1.9, 3.1)  # spread of log workload, and its end: the busiest tenth does most of the work, as in his data
+TAIL = (1.9, 3.1)  # spread and cut of the log workload: the busiest tenth does most of the work, as in his data
 
 LIU_WANG_PREVALENCE = np.array([[0.05, 0.15, 0.8]])
 LIU_WANG_CONFUSION = np.array(  # the majority recovers a prevalence of about (.1, .15, .75), as the paper prints
     [
         [[0.85, 0.10, 0.05], [0.10, 0.80, 0.10], [0.04, 0.04, 0.92]],  # careful
-        [[0.90, 0.10, 0.00], [0.40, 0.50, 0.10], [0.15, 0.15, 0.70]],  # finds too many A, misses none altogether
-        [[0.50, 0.20, 0.30], [0.05, 0.50, 0.45], [0.10, 0.05, 0.85]],  # finds too many C
+        [[0.90, 0.10, 0.00], [0.40, 0.50, 0.10], [0.15, 0.15, 0.70]],  # gives too many A, misses almost none
+        [[0.50, 0.20, 0.30], [0.05, 0.50, 0.45], [0.10, 0.05, 0.85]],  # gives too many C
     ]
 )
 
-LEAN = 0.4  # levels; below .5, so that the truth stays a judge's most likely label
-BLUR = (0.4, 1.2)  # levels over which an ordinal judge's errors become e times rarer
-NOISE = (0.01, 1.0)  # variances of Gaussian judges, from sharp eyes to hardly a look
+LEAN = 0.4  # levels; less than .5, so that the true label stays the most likely one
+BLUR = (0.4, 1.2)  # levels over which the errors of an ordinal judge become e times rarer
+NOISE = (0.01, 1.0)  # variances of Gaussian judges, from precise to nearly blind
 THRESHOLD = 0.5
-STEADY = 0.8  # accuracy of judges, on average, where a design is about something else
-SHARED = 0.5  # of a judge's items at which the one who copies from her is seated too
-MIDDLE = (0.3, 0.7)  # of a judge's series, where she may change
+STEADY = 0.8  # mean accuracy of judges in designs that do not vary it
+SHARED = 0.5  # share of a judge's items that the judge who copies from them judges too
+MIDDLE = (0.3, 0.7)  # the part of a judge's series in which they may change
 
-RELEVANT = (1_005 / 10_540, 6.0)  # paper 004's share of relevant passages; questions differ in theirs
-WORKLOAD = (21 / 488, 1_050 / 488)  # the least and the most passages a judge of paper 004 took, over their mean
-SKILL, EASE, LEANING = 1.0, 1.0, 0.3  # spreads of judges' skill, of items' ease, and of judges' leaning, in logits
-TRUST = (0.7, 0.3)  # a platform's scores: those below are not let in
-MIXING = 20  # changes of seats for every seat, after which who sits with whom is forgotten
-SURE = 40.0  # logits that nothing exceeds
+RELEVANT = (1_005 / 10_540, 6.0)  # mean and precision of the share of relevant passages per question (paper 004)
+WORKLOAD = (21 / 488, 1_050 / 488)  # smallest and largest workload of a judge in paper 004, relative to the mean
+SKILL, EASE, LEANING = 1.0, 1.0, 0.3  # standard deviations, in logits, of skill, ease of items, and bias of judges
+TRUST = (0.7, 0.3)  # lowest trust that a platform accepts, and the range above it
+MIXING = 20  # swaps per seat that make panels random
+SURE = 40.0  # bound of logits
 
 
 def carpenter(
@@ -49,120 +49,124 @@ def carpenter(
     """Simulate the hierarchical model of relevance coding.
 
     pi[t], theta1[j], theta0[j] ~ Beta(kappa phi, kappa (1 - phi)); z[i] ~ Bern(pi[topic[i]]);
-    y[n] ~ Bern(z theta1 + (1 - z)(1 - theta0)). Workloads are log-normal, and pairs of judge and item meet
-    at random, now and then twice. Spammers have theta1 = 1 - theta0.
+    y[n] ~ Bern(z theta1 + (1 - z)(1 - theta0)). Workloads are log-normal, and judges meet items at random, sometimes
+    twice. Spammers have theta1 = 1 - theta0.
     """
-    topic = np.repeat(np.arange(topics, dtype=np.int32), crowds.spread(rng, items, rng.gamma(20, size=topics)))
+    topic = np.repeat(np.arange(topics, dtype=np.int32), crowds.allocate(rng, items, rng.gamma(20, size=topics)))
     prevalence = _two(_beta(rng, PREVALENCE, topics))
-    truth = crowds.categories(rng, prevalence, topic)
-    item = np.repeat(np.arange(items, dtype=np.int32), crowds.spread(rng, judgments, np.ones(items)))
-    workload = crowds.spread(rng, judgments, np.exp(TAIL[0] * rng.normal(size=judges).clip(max=TAIL[1])))
+    truth = crowds.draw_categories(rng, prevalence, topic)
+    item = np.repeat(np.arange(items, dtype=np.int32), crowds.allocate(rng, judgments, np.ones(items)))
+    workload = crowds.allocate(rng, judgments, np.exp(TAIL[0] * rng.normal(size=judges).clip(max=TAIL[1])))
     judge = rng.permutation(np.repeat(np.arange(judges, dtype=np.int32), workload))
     sensitivity, specificity = _beta(rng, SENSITIVITY, judges), _beta(rng, SPECIFICITY, judges)
-    spam, rate = _spam(rng, workload, crowds.part(spammers, judges))
+    spam, rate = _spam(rng, workload, crowds.share_count(spammers, judges))
     sensitivity[spam], specificity[spam] = rate, 1 - rate
     confusion = np.stack([_two(1 - specificity), _two(sensitivity)], axis=1)
-    label = crowds.said(rng, confusion, judge, truth[item])
-    table = crowds.named(item, judge, label, confusion, topics=crowds.numbered("topic", topics), topic=frozen(topic))
+    label = crowds.draw_labels(rng, confusion, judge, truth[item])
+    table = crowds.named_judgments(
+        item, judge, label, confusion, topics=crowds.numbered_names("topic", topics), topic=frozen(topic)
+    )
     return Simulation(table, frozen(truth), frozen(prevalence), frozen(confusion), spammers=frozen(spam))
 
 
 def liu_wang(rng: np.random.Generator, *, items: int) -> Simulation:
     """Simulate the synthetic study of TrueLabel + Confusions, section 3.
 
-    Three judges label every item A, B or C, whose prevalence is .05, .15 and .8. The paper's matrices are
-    lost with its figure; these are ours, with one cell at 0 as there.
+    Three judges label every item A, B or C, whose prevalence is .05, .15 and .8. The figure with the matrices of the
+    paper is lost; these matrices are ours, with one cell at 0 as in the paper.
     """
-    truth = crowds.categories(rng, LIU_WANG_PREVALENCE, np.zeros(items, np.int32))
+    truth = crowds.draw_categories(rng, LIU_WANG_PREVALENCE, np.zeros(items, np.int32))
     judge = np.tile(np.arange(3, dtype=np.int32), (items, 1))
-    label = crowds.said(rng, LIU_WANG_CONFUSION, judge, truth[:, None])
-    return crowds.recorded(judge, label, truth, LIU_WANG_PREVALENCE, LIU_WANG_CONFUSION, scale=Scale(("A", "B", "C")))
+    label = crowds.draw_labels(rng, LIU_WANG_CONFUSION, judge, truth[:, None])
+    return crowds.simulation(judge, label, truth, LIU_WANG_PREVALENCE, LIU_WANG_CONFUSION, scale=Scale(("A", "B", "C")))
 
 
 def dawid_skene(
     rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int, accuracy: float
 ) -> Simulation:
-    """Simulate judges who each err in their own way.
+    """Simulate judges who each have their own confusion matrix.
 
     z[i] ~ Categorical(pi); y[n] ~ Categorical(theta[judge[n], z[item[n]]]); the rows of theta are Dirichlet,
     with ``accuracy`` as the mean of the diagonal. Every item has a panel of different judges.
     """
-    truth, prevalence = crowds.drawn_truth(rng, items, labels)
-    confusion = crowds.leaning(rng, judges, labels, accuracy)
+    truth, prevalence = crowds.draw_truth(rng, items, labels)
+    confusion = crowds.draw_confusion(rng, judges, labels, accuracy)
     judge = crowds.panels(rng, items, judges, per_item)
-    label = crowds.said(rng, confusion, judge, truth[:, None])
-    return crowds.recorded(judge, label, truth, prevalence, confusion)
+    label = crowds.draw_labels(rng, confusion, judge, truth[:, None])
+    return crowds.simulation(judge, label, truth, prevalence, confusion)
 
 
 def ordinal(rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int) -> Simulation:
-    """Simulate judges on an ordinal scale who lean up or down.
+    """Simulate judges on an ordinal scale who are biased up or down.
 
     theta[j,k,l] is proportional to exp(-|l - k - bias[j]| / blur[j]): errors become rarer with their distance
-    from the truth, and are more likely on the side to which the judge leans.
+    from the true label, and are more likely in the direction of the bias.
     """
-    truth, prevalence = crowds.drawn_truth(rng, items, labels)
+    truth, prevalence = crowds.draw_truth(rng, items, labels)
     bias, blur = rng.uniform(-LEAN, LEAN, judges), rng.uniform(*BLUR, judges)
     step = np.arange(labels) - np.arange(labels)[:, None]  # (K, K) from the truth to the label
     weight = np.exp(-np.abs(step - bias[:, None, None]) / blur[:, None, None])
     confusion = weight / weight.sum(axis=2, keepdims=True)
     judge = crowds.panels(rng, items, judges, per_item)
-    label = crowds.said(rng, confusion, judge, truth[:, None])
+    label = crowds.draw_labels(rng, confusion, judge, truth[:, None])
     scale = crowds.numbered_scale(labels, ordinal=True)
-    return crowds.recorded(judge, label, truth, prevalence, confusion, scale=scale, bias=frozen(bias))
+    return crowds.simulation(judge, label, truth, prevalence, confusion, scale=scale, bias=frozen(bias))
 
 
 def gaussian(rng: np.random.Generator, *, items: int, judges: int, per_item: int) -> Simulation:
-    """Simulate judges who see a degree through noise.
+    """Simulate judges who compare a noisy degree with a threshold.
 
-    B[i] ~ Uniform(0, 1); the judge sees x ~ N(B[i], A[j]) on [0, 1] and says 1 when x > .5. The truth is 1
-    when B[i] > .5, and the confusion is what a judge says, on average, to the items on either side.
+    B[i] ~ Uniform(0, 1); the judge sees x ~ N(B[i], A[j]) on [0, 1] and gives the label 1 if x > .5. The true label
+    is 1 if B[i] > .5. The confusion is averaged over the items on either side of the threshold.
     """
     degree, noise = rng.random(items), NOISE[0] * (NOISE[1] / NOISE[0]) ** rng.random(judges)
     truth, prevalence = (degree > THRESHOLD).astype(np.int32), np.full((1, 2), 0.5)
     judge = crowds.panels(rng, items, judges, per_item)
-    seen = _seen(rng, np.repeat(degree, per_item), np.sqrt(noise)[judge.ravel()])
-    label = (seen > THRESHOLD).astype(np.int32).reshape(judge.shape)
-    return crowds.recorded(judge, label, truth, prevalence, _sides(noise), degree=frozen(degree), noise=frozen(noise))
+    signal = _draw_signals(rng, np.repeat(degree, per_item), np.sqrt(noise)[judge.ravel()])
+    label = (signal > THRESHOLD).astype(np.int32).reshape(judge.shape)
+    return crowds.simulation(
+        judge, label, truth, prevalence, _gaussian_confusion(noise), degree=frozen(degree), noise=frozen(noise)
+    )
 
 
 def colluding(
     rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int, colluders: float, copying: float
 ) -> Simulation:
-    """Simulate pairs of judges of whom one copies.
+    """Simulate pairs of judges in which one copies from the other.
 
-    All judge as in Dawid and Skene's model, but on an item that both of a pair judge, the second gives the
-    label of the first with probability ``copying``, and her own else. A share ``colluders`` of all judges is
-    in pairs, who are seated together often. The confusion is of labels that are a judge's own.
+    All judge as in the model of Dawid and Skene, but on an item that both of a pair judge, the second gives the
+    label of the first with probability ``copying``, and otherwise their own. A share ``colluders`` of all judges is
+    in pairs, who often judge the same items. The confusion is that of labels that are not copied.
     """
-    truth, prevalence = crowds.drawn_truth(rng, items, labels)
-    confusion = crowds.leaning(rng, judges, labels, STEADY)
-    pairs = rng.permutation(judges)[: 2 * crowds.part(colluders, judges // 2)].reshape(-1, 2)
-    judge = _seated(rng, crowds.panels(rng, items, judges, per_item), pairs, judges)
-    own = crowds.said(rng, confusion, judge, truth[:, None])
-    label = _copied(rng, own, judge, pairs, copying)
-    return crowds.recorded(judge, label, truth, prevalence, confusion, colluders=frozen(pairs))
+    truth, prevalence = crowds.draw_truth(rng, items, labels)
+    confusion = crowds.draw_confusion(rng, judges, labels, STEADY)
+    pairs = rng.permutation(judges)[: 2 * crowds.share_count(colluders, judges // 2)].reshape(-1, 2)
+    judge = _seat_pairs(rng, crowds.panels(rng, items, judges, per_item), pairs, judges)
+    original = crowds.draw_labels(rng, confusion, judge, truth[:, None])
+    label = _copy_labels(rng, original, judge, pairs, copying)
+    return crowds.simulation(judge, label, truth, prevalence, confusion, colluders=frozen(pairs))
 
 
 def drifting(
     rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int, drifters: float, guessing: float
 ) -> Simulation:
-    """Simulate judges who become worse.
+    """Simulate judges whose accuracy drops.
 
-    All judge as in Dawid and Skene's model, one judgment at a time; but a share ``drifters`` of the judges,
-    from some point of their own series on, guesses blindly on a share ``guessing`` of the items.
+    All judge as in the model of Dawid and Skene, one judgment at a time. A share ``drifters`` of the judges guesses
+    at random on a share ``guessing`` of the items, from some point of their series on.
     """
-    truth, prevalence = crowds.drawn_truth(rng, items, labels)
-    before = crowds.leaning(rng, judges, labels, STEADY)
+    truth, prevalence = crowds.draw_truth(rng, items, labels)
+    before = crowds.draw_confusion(rng, judges, labels, STEADY)
     judge = crowds.panels(rng, items, judges, per_item)
     time = rng.permutation(judge.size).reshape(judge.shape)
     changed = np.full(judges, -1)
-    chosen = rng.permutation(judges)[: crowds.part(drifters, judges)]
-    changed[chosen] = _turns(rng, judge.ravel(), time.ravel(), judges)[chosen]
+    chosen = rng.permutation(judges)[: crowds.share_count(drifters, judges)]
+    changed[chosen] = _draw_changes(rng, judge.ravel(), time.ravel(), judges)[chosen]
     after = np.where((changed >= 0)[:, None, None], (1 - guessing) * before + guessing / labels, before)
     late = (changed[judge] >= 0) & (time >= changed[judge])
-    label = crowds.said(rng, np.concatenate([before, after]), judge + judges * late, truth[:, None])
+    label = crowds.draw_labels(rng, np.concatenate([before, after]), judge + judges * late, truth[:, None])
     series = pl.Series("time", time.ravel())
-    return crowds.recorded(
+    return crowds.simulation(
         judge, label, truth, prevalence, before, time=series, changed=frozen(changed), after=frozen(after)
     )
 
@@ -185,7 +189,7 @@ def rerank(
     """
     topic = np.arange(items, dtype=np.int32) * topics // items
     prevalence = _two(_beta(rng, RELEVANT, topics))
-    truth = crowds.categories(rng, prevalence, topic)
+    truth = crowds.draw_categories(rng, prevalence, topic)
     crowd = judged_passages(
         rng,
         truth,
@@ -196,7 +200,9 @@ def rerank(
         trusted=trusted,
         spammers=spammers,
     )
-    table = replace(crowd.judgments, topics=crowds.numbered("topic", topics), topic=frozen(topic.astype(np.int32)))
+    table = replace(
+        crowd.judgments, topics=crowds.numbered_names("topic", topics), topic=frozen(topic.astype(np.int32))
+    )
     return replace(crowd, judgments=table, prevalence=frozen(prevalence))
 
 
@@ -211,48 +217,49 @@ def judged_passages(
     trusted: float = 0.6,
     spammers: float = 0.05,
 ) -> Simulation:
-    """Simulate a crowd like that of paper 004 on items of these truths (I), 0 or 1.
+    """Simulate a crowd like that of paper 004 on items with these true labels (I), 0 or 1.
 
-    Judge j is right of an item with logit skill[j] + ease[i], plus a leaning of hers where it is relevant and minus it
-    where not; skill, ease and leaning are normal. A share ``spammers``, those of the least skill, says 1 at a rate of
-    their own. The mean skill of the others is such that ``noise`` is the share of wrong labels that is expected of all.
-    Workloads go from 21 to 1,050 parts of a mean of 488, ordered by an activity whose correlation with skill is
-    ``relation``; a trust between .7 and 1 has the correlation ``trusted`` with it. The confusion is over items.
+    Judge j is right about item i with logit skill[j] + ease[i], plus the bias of the judge if it is relevant and minus
+    the bias if not; skill, ease and bias are normal. A share ``spammers``, those with the least skill, gives the label
+    1 at a rate of their own. The mean skill of the others is chosen so that the expected share of wrong labels is
+    ``noise``. Workloads go from 21 to 1,050 with a mean of 488 in the paper, scaled here; they are ordered by an
+    activity whose correlation with skill is ``relation``. Trust is between .7 and 1, and its correlation with skill is
+    ``trusted``. The confusion is averaged over items.
     """
     skill = rng.normal(size=judges)
-    activity, trust = (_alike(rng, skill, share) for share in (relation, trusted))
+    activity, trust = (_correlated_scores(rng, skill, share) for share in (relation, trusted))
     workload = np.empty(judges, np.int64)
     workload[np.argsort(activity, kind="stable")] = _workloads(truth.size, judges, per_item)
-    judge = _mixed(rng, _dealt(rng, workload, per_item))
-    spam = np.argsort(skill)[: crowds.part(spammers, judges)]
+    judge = _shuffle_panels(rng, _deal_panels(rng, workload, per_item))
+    spam = np.argsort(skill)[: crowds.share_count(spammers, judges)]
     ease, lean, rate = EASE * rng.normal(size=truth.size), LEANING * rng.normal(size=judges), np.full(judges, np.nan)
     rate[spam] = rng.random(spam.size)
     logit = SKILL * skill[:, None] + lean[:, None] * np.array([-1.0, 1.0])  # (J, 2) of being right, by truth
-    seen = ease[:, None] + logit[judge, truth[:, None]]  # (I, P)
-    spammed = _two(rate)[judge, 1 - truth[:, None]]  # (I, P) a spammer's chance of being wrong, NaN of others
-    level = _level(seen[np.isnan(spammed)], noise * seen.size - np.nansum(spammed))
-    wrong = np.where(np.isnan(spammed), expit(-level - seen), spammed)
+    chance = ease[:, None] + logit[judge, truth[:, None]]  # (I, P) logits of being right, up to a constant
+    spammed = _two(rate)[judge, 1 - truth[:, None]]  # (I, P) probability that a spammer is wrong, NaN for others
+    level = _level(chance[np.isnan(spammed)], noise * chance.size - np.nansum(spammed))
+    wrong = np.where(np.isnan(spammed), expit(-level - chance), spammed)
     label = np.where(rng.random(judge.shape) < wrong, 1 - truth[:, None], truth[:, None]).astype(np.int32)
-    mean = _over_items(level + logit)  # (J, 2) the chance of being right
+    mean = _average_over_items(level + logit)  # (J, 2) probability of being right
     mean[spam] = _two(rate[spam])
     confusion = np.stack([np.stack([mean[:, 0], 1 - mean[:, 0]], 1), np.stack([1 - mean[:, 1], mean[:, 1]], 1)], 1)
     prevalence = _two(np.array([truth.mean()]))
     scores = TRUST[0] + TRUST[1] * ndtr(trust)
-    return crowds.recorded(
+    return crowds.simulation(
         judge, label, truth, prevalence, confusion, spammers=frozen(spam), trust=frozen(scores), skill=frozen(skill)
     )
 
 
-def _alike(rng: np.random.Generator, score: Floats, correlation: float) -> Floats:
-    """Return standard normal scores that have this correlation with others."""
+def _correlated_scores(rng: np.random.Generator, score: Floats, correlation: float) -> Floats:
+    """Return standard normal scores with this correlation to other scores."""
     return correlation * score + float(np.sqrt(1 - correlation**2)) * rng.normal(size=score.size)
 
 
 def _workloads(items: int, judges: int, each: int) -> Codes:
-    """Return how many items each judge takes, ascending, from the least to the most that ``WORKLOAD`` allows.
+    """Return the number of items of each judge, ascending, between the limits of ``WORKLOAD``.
 
-    low + (high - low) (r / (J - 1))^g of the judge of rank r, with g such that the sum is what is needed: a mean of 488
-    between 21 and 1,050 leaves little else but nearly even steps.
+    The judge of rank r has low + (high - low) (r / (J - 1))^g items, with g chosen so that the sum is right: a mean of
+    488 between 21 and 1,050 allows only nearly even steps.
     """
     total = items * each
     mean = total / judges
@@ -266,38 +273,39 @@ def _workloads(items: int, judges: int, each: int) -> Codes:
         return low + (high - low) * power
 
     real = shares(_root(lambda g: float(shares(g).sum() - total), 20.0)) if high > low else np.full(judges, float(low))
-    whole = np.floor(real + 1e-9).astype(np.int64)
-    more = np.argsort(-(real - whole), kind="stable")[: total - whole.sum()]
-    whole[more] += 1
-    return whole
+    count = np.floor(real + 1e-9).astype(np.int64)
+    more = np.argsort(-(real - count), kind="stable")[: total - count.sum()]
+    count[more] += 1
+    return count
 
 
-def _dealt(rng: np.random.Generator, workload: Codes, each: int) -> Codes:
-    """Return panels (I, P) of different judges: each judge's items in a row, around and around, then shuffled."""
+def _deal_panels(rng: np.random.Generator, workload: Codes, each: int) -> Codes:
+    """Return panels (I, P) of different judges: judges take consecutive items in turn, and items are then shuffled."""
     order = rng.permutation(workload.size)
     line = np.repeat(order, workload[order]).astype(np.int32)
     return rng.permutation(line.reshape(each, -1).T, axis=0)
 
 
-def _mixed(rng: np.random.Generator, judge: Codes) -> Codes:
-    """Return the panels (I, P) after judges of items, two and two, have changed seats often, none sitting twice."""
+def _shuffle_panels(rng: np.random.Generator, judge: Codes) -> Codes:
+    """Return panels (I, P) after many swaps of judges between pairs of items; no judge has an item twice."""
     mixed, (items, seats) = judge.copy(), judge.shape
     for _ in range(MIXING * seats):
-        one, two = rng.permutation(items)[: items // 2 * 2].reshape(2, -1)
-        here, there = rng.integers(seats, size=(2, one.size))
-        mine, other = mixed[one, here], mixed[two, there]
-        twice = (mixed[one] == other[:, None]).any(axis=1) | (mixed[two] == mine[:, None]).any(axis=1)
-        mixed[one, here], mixed[two, there] = np.where(twice, mine, other), np.where(twice, other, mine)
+        left, right = rng.permutation(items)[: items // 2 * 2].reshape(2, -1)
+        left_seat, right_seat = rng.integers(seats, size=(2, left.size))
+        first, second = mixed[left, left_seat], mixed[right, right_seat]
+        twice = (mixed[left] == second[:, None]).any(axis=1) | (mixed[right] == first[:, None]).any(axis=1)
+        mixed[left, left_seat] = np.where(twice, first, second)
+        mixed[right, right_seat] = np.where(twice, second, first)
     return mixed
 
 
 def _level(logit: Floats, wrong: float) -> float:
-    """Return what is added to logits of being right, so that as many labels are wrong on average, or nearly so."""
+    """Return the constant to add to logits of being right so that ``wrong`` labels are expected to be wrong."""
     return _root(lambda level: float(expit(-level - logit).sum() - wrong), SURE)
 
 
 def _root(falling: Callable[[float], float], far: float) -> float:
-    """Return where a function that falls crosses zero between -far and far, or the end nearest to that."""
+    """Return the root of a decreasing function between -far and far, or the nearest end if there is none."""
     low, high = -far, far
     for _ in range(60):
         middle = (low + high) / 2
@@ -305,15 +313,15 @@ def _root(falling: Callable[[float], float], far: float) -> float:
     return (low + high) / 2
 
 
-def _over_items(logit: Floats) -> Floats:
-    """Return the mean chance of being right over items of every ease."""
+def _average_over_items(logit: Floats) -> Floats:
+    """Return the probability of being right, averaged over the ease of items."""
     node, weight = np.polynomial.hermite_e.hermegauss(40)
     mean: Floats = expit(logit[..., None] + EASE * node) @ (weight / weight.sum())
     return mean
 
 
 def _beta(rng: np.random.Generator, population: tuple[float, float], count: int) -> Floats:
-    """Return draws from the Beta of a mean and a precision."""
+    """Return draws from the Beta distribution with this mean and precision."""
     phi, kappa = population
     return rng.beta(kappa * phi, kappa * (1 - phi), count)
 
@@ -324,40 +332,40 @@ def _two(yes: Floats) -> Floats:
 
 
 def _spam(rng: np.random.Generator, workload: Codes, count: int) -> tuple[Codes, Floats]:
-    """Return spammers, the busiest first, and how often each says 1.
+    """Return spammers, the busiest first, and the rate at which each gives the label 1.
 
-    The two busiest judges of all are among them, the others are drawn by workload. The busier half says
-    always 0 or always 1, in turn; the rest tosses a coin of its own.
+    The two busiest judges of all are among them, the others are drawn in proportion to workload. The busier half
+    always gives 0 or always 1, in turn; each of the rest has a random rate.
     """
-    wait = rng.exponential(size=workload.size) / workload  # the first to arrive are a draw by workload
+    wait = rng.exponential(size=workload.size) / workload  # the smallest are a draw in proportion to workload
     wait[np.argsort(-workload)[:2]] = 0
     spam = np.argsort(wait)[:count]
     spam = spam[np.argsort(-workload[spam])]
-    place = np.arange(count)
-    return spam, np.where(place < (count + 1) // 2, place % 2, rng.random(count))
+    rank = np.arange(count)
+    return spam, np.where(rank < (count + 1) // 2, rank % 2, rng.random(count))
 
 
-def _seen(rng: np.random.Generator, degree: Floats, spread: Floats) -> Floats:
-    """Return draws from N(degree, spread^2), again until they are in [0, 1]."""
-    seen = rng.normal(degree, spread)
-    while (out := np.flatnonzero((seen < 0) | (seen > 1))).size:
-        seen[out] = rng.normal(degree[out], spread[out])
-    return seen
+def _draw_signals(rng: np.random.Generator, degree: Floats, spread: Floats) -> Floats:
+    """Return draws from N(degree, spread^2) truncated to [0, 1], by rejection."""
+    signal = rng.normal(degree, spread)
+    while (outside := np.flatnonzero((signal < 0) | (signal > 1))).size:
+        signal[outside] = rng.normal(degree[outside], spread[outside])
+    return signal
 
 
-def _sides(noise: Floats) -> Floats:
+def _gaussian_confusion(noise: Floats) -> Floats:
     """Return the confusion (J, 2, 2) of Gaussian judges on degrees uniform on either side of the threshold."""
     node, weight = np.polynomial.legendre.leggauss(20)
     low = THRESHOLD * (node + 1) / 2  # (Q) degrees below the threshold
-    seen = np.r_[low, 1 - low]
-    density = np.exp(-((seen - low[:, None]) ** 2) / (2 * noise[:, None, None]))  # (J, Q, 2 Q)
+    signal = np.r_[low, 1 - low]
+    density = np.exp(-((signal - low[:, None]) ** 2) / (2 * noise[:, None, None]))  # (J, Q, 2 Q)
     mass = (density * np.tile(weight, 2)).reshape(noise.size, low.size, 2, low.size).sum(axis=3)
     below = np.einsum("q,jql->jl", weight / weight.sum(), mass / mass.sum(axis=2, keepdims=True))
-    return np.stack([below, below[:, ::-1]], axis=1)  # above the threshold everything is mirrored
+    return np.stack([below, below[:, ::-1]], axis=1)  # the other side of the threshold is the mirror image
 
 
-def _seated(rng: np.random.Generator, judge: Codes, pairs: Codes, judges: int) -> Codes:
-    """Return the panels (I, P) with the second of a pair beside the first at many items, in another's seat."""
+def _seat_pairs(rng: np.random.Generator, judge: Codes, pairs: Codes, judges: int) -> Codes:
+    """Return panels (I, P) in which the second of a pair joins the first on many items, instead of another judge."""
     second, (items, seats) = np.full(judges, -1), judge.shape
     second[pairs[:, 0]] = pairs[:, 1]
     seated = judge.copy()
@@ -369,22 +377,22 @@ def _seated(rng: np.random.Generator, judge: Codes, pairs: Codes, judges: int) -
     return seated
 
 
-def _copied(rng: np.random.Generator, own: Codes, judge: Codes, pairs: Codes, copying: float) -> Codes:
-    """Return the labels (I, P) after those who copy have done so, where the judge they copy from is there."""
+def _copy_labels(rng: np.random.Generator, original: Codes, judge: Codes, pairs: Codes, copying: float) -> Codes:
+    """Return the labels (I, P) after copying, on items that both judges of a pair judge."""
     first = np.full(judge.max() + 1, -1)
     first[pairs[:, 1]] = pairs[:, 0]
-    label = own.copy()
+    label = original.copy()
     for seat in range(judge.shape[1]):
-        there = judge == first[judge[:, seat]][:, None]  # (I, P)
-        copies = there.any(axis=1) & (rng.random(len(own)) < copying)
-        label[copies, seat] = own[copies, there.argmax(axis=1)[copies]]
+        is_source = judge == first[judge[:, seat]][:, None]  # (I, P)
+        copies = is_source.any(axis=1) & (rng.random(len(original)) < copying)
+        label[copies, seat] = original[copies, is_source.argmax(axis=1)[copies]]
     return label
 
 
-def _turns(rng: np.random.Generator, judge: Codes, time: Codes, judges: int) -> Codes:
-    """Return a time (J) near the middle of each judge's own series, -1 for one with fewer than two judgments."""
+def _draw_changes(rng: np.random.Generator, judge: Codes, time: Codes, judges: int) -> Codes:
+    """Return a time (J) near the middle of the series of each judge, -1 for a judge with fewer than two judgments."""
     count = np.bincount(judge, minlength=judges)
     start = np.cumsum(count) - count
     turn = start + 1 + (rng.uniform(*MIDDLE, judges) * (count - 1)).astype(np.int64)
-    series = time[np.lexsort((time, judge))]  # judge after judge, each in order of time
+    series = time[np.lexsort((time, judge))]  # sorted by judge, then by time
     return np.where(count > 1, series[np.minimum(turn, time.size - 1)], -1)

@@ -1,4 +1,4 @@
-"""Label scales: nominal, or ordinal with an order that is given or numeric, never guessed from text."""
+"""Scales of labels: nominal, or ordinal with the order that the user gives or that numbers have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjudge.errors import UsageError, quoted
 
 Label: TypeAlias = str | int | float | bool
 
-READ: Mapping[type, Callable[[str], Label]] = {  # a label of each type from its name
+READ: Mapping[type, Callable[[str], Label]] = {  # how a label of each type is read from its name
     str: str,
     int: lambda name: int(name.removesuffix(".0")),
     float: float,
@@ -21,7 +21,7 @@ READ: Mapping[type, Callable[[str], Label]] = {  # a label of each type from its
 
 @dataclass(frozen=True)
 class Scale:
-    """The labels judges may give, in order; the order means something only when ``ordinal``."""
+    """The labels that judges may give, in order; the order has a meaning only if ``ordinal``."""
 
     labels: tuple[Label, ...]
     ordinal: bool = False
@@ -43,20 +43,20 @@ class Scale:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """What each label is worth: its number where all are numbers, else its place, 0 to K - 1."""
+        """The value of each label: its number if all are numbers, else its position, 0 to K - 1."""
         numbers = [number for label in self.labels if (number := number_of(label)) is not None]
         return tuple(numbers) if len(numbers) == len(self.labels) else tuple(map(float, range(len(self.labels))))
 
     def places(self, labels: Iterable[Label]) -> list[int | None]:
-        """Return where labels stand, found by name or else as numbers (1.0 is 1); None where they do not."""
+        """Return the positions of labels on the scale, by name or else as numbers (1.0 is 1); None if there is none."""
         by_name = {name: k for k, name in enumerate(self.names)}
         by_number = {number_of(label): k for k, label in enumerate(self.labels)} | {None: None}
         return [by_name.get(str(label), by_number.get(number_of(label))) for label in labels]
 
 
-def scale_of(seen: Iterable[Label], ordinal: bool = False) -> Scale:
-    """Return the scale of the labels seen: numeric labels in their numeric order, others by name."""
-    labels = list(seen)
+def scale_of(labels: Iterable[Label], ordinal: bool = False) -> Scale:
+    """Return the scale of labels that occur: numbers in numeric order, others by name."""
+    labels = list(labels)
     numbers = [number for label in labels if (number := number_of(label)) is not None]
     if len(numbers) == len(labels):
         return Scale(tuple(label for _, label in sorted(zip(numbers, labels, strict=True))), ordinal)
@@ -69,13 +69,13 @@ def scale_of(seen: Iterable[Label], ordinal: bool = False) -> Scale:
 
 
 def given_scale(labels: Sequence[Label], ordinal: bool, like: Label) -> Scale:
-    """Return the scale that a user gives, in the type of a label of the table: 1 and not "1"."""
+    """Return the scale that a user gives, in the type of the labels of the table: 1 and not "1"."""
     if isinstance(labels, str):
         raise UsageError(f"labels {labels!r} is one text: give a list of labels")
     names = Scale(tuple(labels)).names
     try:
         return Scale(tuple(READ[type(like)](name) for name in names), ordinal)
-    except (KeyError, ValueError):  # labels the table's type cannot hold
+    except (KeyError, ValueError):  # the type of the table cannot hold them
         return Scale(names, ordinal)
 
 

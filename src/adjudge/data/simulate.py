@@ -1,6 +1,6 @@
-"""``simulate``: crowds whose truth is known.
+"""``simulate``: judgments of simulated crowds, whose true labels are known.
 
-One entry of ``DESIGNS`` feeds the command line, the docs, the tests and the errors.
+Every design is an entry of ``DESIGNS``, which the command line, the documentation and the tests read.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from adjudge.data.crowds import Simulation
 from adjudge.data.scale import Label
 from adjudge.errors import UsageError, quoted
 
-BUSY = 200  # judgments a judge, where the number of judges is not said
-KNOWN = 10  # items to one with gold, where the number of gold items is not said
+BUSY = 200  # judgments per judge, from which the default number of judges follows
+KNOWN = 10  # items per gold item, from which the default number of gold items follows
 
 
 @dataclass(frozen=True)
 class Size:
-    """What may be chosen about a design: a whole number from ``least`` on, or a share from 0, or from -1, to 1."""
+    """An option of designs: a whole number of at least ``least``, or a share from 0 (signed: from -1) to 1."""
 
     summary: str
     least: int = 1
@@ -33,21 +33,21 @@ class Size:
 
 SIZES: Mapping[str, Size] = {
     "items": Size("items to judge"),
-    "judges": Size(f"judges; if not given, one for every {BUSY} judgments"),
+    "judges": Size(f"judges; by default one per {BUSY} judgments"),
     "labels": Size("labels of the scale", least=2),
-    "per_item": Size("judgments on every item, each by a different judge"),
+    "per_item": Size("judgments per item, each by a different judge"),
     "judgments": Size("judgments in all"),
-    "topics": Size("topics the items belong to"),
-    "gold": Size(f"items whose truth is in gold; if not given, one of every {KNOWN}", least=0),
-    "accuracy": Size("how often the judges are right on average", share=True),
-    "spammers": Size("share of judges whose labels do not depend on the truth", share=True),
-    "colluders": Size("share of judges who are in a pair of which one copies", share=True),
-    "copying": Size("how often she copies, on an item that both judge", share=True),
-    "drifters": Size("share of judges who become worse", share=True),
-    "guessing": Size("how often they guess blindly, once they have", share=True),
+    "topics": Size("topics that the items belong to"),
+    "gold": Size(f"items whose true label is in gold; by default one in {KNOWN}", least=0),
+    "accuracy": Size("mean accuracy of the judges", share=True),
+    "spammers": Size("share of judges whose labels do not depend on the true label", share=True),
+    "colluders": Size("share of judges who are in a pair in which one copies from the other", share=True),
+    "copying": Size("probability of copying on an item that both judge", share=True),
+    "drifters": Size("share of judges whose accuracy drops", share=True),
+    "guessing": Size("share of items on which they guess at random after that", share=True),
     "noise": Size("share of wrong labels", share=True),
-    "relation": Size("correlation of a judge's activity with her skill", share=True, signed=True),
-    "trusted": Size("correlation of her prior trust with her skill", share=True, signed=True),
+    "relation": Size("correlation of activity with skill, over judges", share=True, signed=True),
+    "trusted": Size("correlation of prior trust with skill, over judges", share=True, signed=True),
 }
 
 ENOUGH = (  # the product on the left must reach the size on the right
@@ -62,14 +62,14 @@ ENOUGH = (  # the product on the left must reach the size on the right
 
 @dataclass(frozen=True)
 class Design:
-    """A crowd that can be simulated: its generative model and how large it is if nothing is said."""
+    """A kind of crowd that can be simulated: its generative model and its default sizes."""
 
     name: str
     summary: str
     paper: str
     draw: Callable[..., Simulation]
-    sizes: Mapping[str, int | float | None]  # None follows from the others
-    least: Mapping[str, int] = field(default_factory=dict)  # where it is more than the least of all designs
+    sizes: Mapping[str, int | float | None]  # None: follows from the others
+    least: Mapping[str, int] = field(default_factory=dict)  # if it is more than for other designs
 
 
 PANEL: Mapping[str, int | float | None] = {"items": 2_000, "judges": None, "labels": 4, "per_item": 5}
@@ -93,37 +93,37 @@ DESIGNS: Mapping[str, Design] = {
         ),
         Design(
             "dawid-skene",
-            "every judge has a confusion matrix of her own, every item the same number of judgments",
+            "every judge has their own confusion matrix, every item the same number of judgments",
             "Dawid and Skene 1979",
             designs.dawid_skene,
             {**PANEL, "items": 10_000, "labels": 5, "accuracy": 0.7, "gold": None},
         ),
         Design(
             "ordinal",
-            "judges on an ordinal scale, who err less the larger the error, and lean up or down",
+            "judges on an ordinal scale, for whom large errors are rarer, with a bias up or down",
             "after Faridani et al. 2013 (paper 001)",
             designs.ordinal,
             {**PANEL, "labels": 5, "gold": None},
         ),
         Design(
             "gaussian",
-            "judges see an item's degree through noise and compare it with one half",
+            "judges see the degree of an item with noise and compare it with one half",
             "Xia et al. 2011 (paper 002), section 2",
             designs.gaussian,
             {"items": 2_000, "judges": None, "per_item": 5, "gold": None},
         ),
         Design(
             "colluding",
-            "some judges copy another's label on the items that both judge",
-            "Dawid and Skene 1979, its independence of judges given up",
+            "some judges copy the labels of another judge on the items that both judge",
+            "Dawid and Skene 1979, without independence of judges",
             designs.colluding,
             {**PANEL, "colluders": 0.2, "copying": 0.8, "gold": None},
             least={"per_item": 2},
         ),
         Design(
             "drifting",
-            "some judges become worse at one point of their own series; judgments carry their time",
-            "Dawid and Skene 1979, its constant judges given up",
+            "the accuracy of some judges drops at one point of their series; judgments have times",
+            "Dawid and Skene 1979, with judges who change",
             designs.drifting,
             {**PANEL, "drifters": 0.2, "guessing": 0.6, "gold": None},
         ),
@@ -149,32 +149,47 @@ DESIGNS: Mapping[str, Design] = {
 
 
 def simulate(design: str, seed: int = 0, **sizes: float | None) -> Simulation:
-    """Return judgments drawn from a design, with their truth and the parameters that made them.
+    """Simulate judgments, with their true labels and the parameters that they were drawn from.
 
-    The same seed and sizes give the same table. ``DESIGNS`` says which sizes a design has and what they
-    are if nothing is said, ``SIZES`` what each of them means.
+    Parameters
+    ----------
+    design
+        The name of a design: ``"carpenter"``, ``"liu-wang"``, ``"dawid-skene"``, ``"ordinal"``, ``"gaussian"``,
+        ``"colluding"``, ``"drifting"`` or ``"rerank"``.
+    seed
+        The same seed and sizes give the same judgments.
+    **sizes
+        Sizes of the design, such as ``items``, ``judges``, ``labels`` and ``per_item``. ``DESIGNS`` has the sizes of
+        each design with their defaults, ``SIZES`` says what they mean.
 
+    Returns
+    -------
+    Simulation
+        ``judgments``, ``truths`` (a table), ``gold`` (item to label) and the parameters.
+
+    Examples
+    --------
     >>> simulate("liu-wang", seed=1, items=50).judgments
     Judgments(50 items, 3 judges, 3 labels, 150 judgments)
     """
     if design not in DESIGNS:
         raise UsageError(f"design '{design}' is not one of {quoted(DESIGNS, most=99)}")
     chosen = _sizes(DESIGNS[design], {name: size for name, size in sizes.items() if size is not None})
-    rng = np.random.default_rng(int(_checked("seed", seed, Size("where the draws begin", least=0))))
+    rng = np.random.default_rng(int(_checked("seed", seed, Size("seed", least=0))))
     gold = int(chosen.pop("gold"))
     simulation = DESIGNS[design].draw(rng, **chosen)
     return replace(simulation, gold=_gold(rng, simulation, gold))
 
 
-def _sizes(design: Design, given: Mapping[str, float]) -> dict[str, int | float]:
-    """Return every size of a design, refusing those it does not have or that cannot be."""
-    for name in given:
+def _sizes(design: Design, chosen: Mapping[str, float]) -> dict[str, int | float]:
+    """Return all sizes of a design; sizes that it does not have or that are impossible are refused."""
+    for name in chosen:
         if name not in design.sizes:
             raise UsageError(
                 f"design '{design.name}' has no size '{name}'; its sizes are {quoted(design.sizes, most=99)}"
             )
-    sizes = {**design.sizes, **{name: _checked(name, size, _size(design, name)) for name, size in given.items()}}
-    return _enough(_followed(sizes))
+    sizes = {**design.sizes, **{name: _checked(name, size, _size(design, name)) for name, size in chosen.items()}}
+    return _check_products(_fill_in(sizes))
 
 
 def _size(design: Design, name: str) -> Size:
@@ -183,7 +198,7 @@ def _size(design: Design, name: str) -> Size:
 
 
 def _checked(name: str, value: Any, size: Size) -> int | float:
-    """Return a number that may be this size, refusing any other."""
+    """Return a number if it is allowed for this size; others are refused."""
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     number = float(value) if numeric else math.nan
     lowest = -1 if size.signed else 0
@@ -194,30 +209,30 @@ def _checked(name: str, value: Any, size: Size) -> int | float:
     return number if size.share else int(value)
 
 
-def _followed(sizes: Mapping[str, int | float | None]) -> dict[str, int | float]:
-    """Return the sizes with those filled in that follow from the others."""
+def _fill_in(sizes: Mapping[str, int | float | None]) -> dict[str, int | float]:
+    """Return the sizes with those that follow from others."""
     items, each = sizes["items"] or 0, sizes.get("per_item") or 0
     follow = {"judges": max(each, items * each // BUSY), "gold": max(1, items // KNOWN)}
     return {name: follow[name] if size is None else size for name, size in sizes.items()}
 
 
-def _enough(sizes: dict[str, int | float]) -> dict[str, int | float]:
-    """Return the sizes if they can hold together."""
+def _check_products(sizes: dict[str, int | float]) -> dict[str, int | float]:
+    """Return the sizes; those that contradict each other are refused."""
     for product, needed, reason in ENOUGH:
         if needed not in sizes or any(name not in sizes for name in product):
             continue
-        there = math.prod(sizes[name] for name in product)
-        if there < sizes[needed]:
+        available = math.prod(sizes[name] for name in product)
+        if available < sizes[needed]:
             left = " x ".join(product)
             raise UsageError(
-                f"{left} = {there:,} is less than {needed} = {sizes[needed]:,}, and {reason}: "
+                f"{left} = {available:,} is less than {needed} = {sizes[needed]:,}, and {reason}: "
                 f"raise {' or '.join(product)}, or lower {needed}"
             )
     return sizes
 
 
 def _gold(rng: np.random.Generator, simulation: Simulation, count: int) -> Mapping[str, Label]:
-    """Return the truth of some items, drawn at random: item -> label."""
+    """Return the true label of some items, drawn at random: item -> label."""
     chosen = np.sort(rng.choice(simulation.truth.size, count, replace=False))
-    known = simulation.truths[chosen]
-    return dict(zip(known["item"].to_list(), known["label"].to_list(), strict=True))
+    truths = simulation.truths[chosen]
+    return dict(zip(truths["item"].to_list(), truths["label"].to_list(), strict=True))
