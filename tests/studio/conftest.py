@@ -95,7 +95,7 @@ def desk_studio(folder, start=2e9):
         held = open_work(who)
         for one in held.sets:
             time[0] += 100
-            grades = grading.grades(store.ledger, one)
+            grades = grading.gold_grades(store.ledger, one)
             said = [relevance if grade is None else int((grade > 0) == right) for grade in grades]
             order = sorted(range(len(said)), key=lambda slot: -said[slot])
             answers = [
@@ -188,9 +188,9 @@ def crowd_text(name):
 
 def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
     """Return answers to a whole set: gold as it is or the other way round, everything else relevant."""
-    from adjudge.studio.work.grading import grades
+    from adjudge.studio.work.grading import gold_grades
 
-    known = grades(ledger, one)
+    known = gold_grades(ledger, one)
     said = [1 if grade is None else int((grade > 0) == right) for grade in known]
     order = sorted(range(len(said)), key=lambda slot: (-said[slot], -(known[slot] or 0)))
     return [

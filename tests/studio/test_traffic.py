@@ -25,7 +25,7 @@ from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.sessions import COOKIE
 from adjudge.studio.work import commands
-from adjudge.studio.work.grading import grades
+from adjudge.studio.work.grading import gold_grades
 
 SETTINGS = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n[redundancy]\njudgments = 9\n"
 JUDGES = 70
@@ -42,7 +42,7 @@ async def watched(studio, client):
         for document in told["documents"]:
             page = await client.get(document["url"])
             received += [page.text, str(sorted(page.headers.items()))]
-        known = grades(studio.ledger, one)
+        known = gold_grades(studio.ledger, one)
         order = sorted(range(5), key=lambda slot: -(known[slot] or 0))
         answers = [
             {"key": f"{one.id} {slot}", "slot": slot, "relevance": int((known[slot] or 0) > 0), "told": True}

@@ -208,7 +208,7 @@ def test_upholding_approves_what_passes_without_the_document(fresh_desk):
         ]
         desk.do(commands.finish_set, who, one.token, answers)
     gold = next(one for one in held.sets if one.use == "gold")
-    number = contest(desk, held, grading.grades(desk.store.ledger, gold).index(0))
+    number = contest(desk, held, grading.gold_grades(desk.store.ledger, gold).index(0))
     assert desk.do(lead.rule, boss, number, True, "a slip", read_work(desk, held.id)) is True
     assert audited(desk)[1] == "contest upheld"
     assert desk.store.ledger.items.judged.sum() == 4

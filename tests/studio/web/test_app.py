@@ -9,10 +9,10 @@ FREE = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n"
 
 def said(studio, token, right=True):
     """Return right answers to a set, as a page sends them."""
-    from adjudge.studio.work.grading import grades
+    from adjudge.studio.work.grading import gold_grades
 
     one = studio.ledger.set_of[token]
-    known = grades(studio.ledger, one)
+    known = gold_grades(studio.ledger, one)
     relevance = [1 if grade is None else int((grade > 0) == right) for grade in known]
     order = sorted(range(len(known)), key=lambda slot: (-relevance[slot], -(known[slot] or 0)))
     return [

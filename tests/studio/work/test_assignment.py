@@ -90,9 +90,9 @@ def test_what_nobody_can_tell_is_not_asked_of_everybody():
 def test_fixed_sets_of_different_topics():
     """Sets are of topics that differ and are not taken, where there are enough."""
     sets = [FixedSet(name, "gold", topic, ()) for name, topic in (("a", "x"), ("b", "x"), ("c", "y"))]
-    assert [one.name for one in assign.of_different_topics(sets, 2, ())] == ["a", "c"]
-    assert [one.name for one in assign.of_different_topics(sets, 1, ["x"])] == ["c"]
-    assert [one.name for one in assign.of_different_topics(sets, 3, ())] == ["a", "c", "b"]
+    assert [one.name for one in assign.choose_by_topic(sets, 2, ())] == ["a", "c"]
+    assert [one.name for one in assign.choose_by_topic(sets, 1, ["x"])] == ["c"]
+    assert [one.name for one in assign.choose_by_topic(sets, 3, ())] == ["a", "c", "b"]
 
 
 def test_adaptive_takes_what_tells_most():
@@ -115,14 +115,14 @@ def test_adaptive_goes_one_at_a_time_beyond_the_least():
 def test_unmet_sets():
     """Fixed sets are for a use, and for who has not met them."""
     sets = [FixedSet("a", "gold", "t", ()), FixedSet("b", "gold", "t", ()), FixedSet("c", "monitoring", "t", ())]
-    assert [one.name for one in assign.unmet(sets, "gold", {"a"})] == ["b"]
+    assert [one.name for one in assign.unmet_sets(sets, "gold", {"a"})] == ["b"]
 
 
 def test_a_fixed_set_comes_in_any_order():
     """The place of a document in a gold set says nothing of its grade."""
     items = shelf(1, 5)
     one = FixedSet("a", "gold", "t0", tuple(f"d0-{n}" for n in range(5)))
-    orders = {assign.fixed(one, items, np.random.default_rng(seed)).items for seed in range(20)}
+    orders = {assign.plan_fixed(one, items, np.random.default_rng(seed)).items for seed in range(20)}
     assert len(orders) > 10
     assert {frozenset(order) for order in orders} == {frozenset(range(1, 6))}
 
@@ -130,5 +130,5 @@ def test_a_fixed_set_comes_in_any_order():
 @pytest.mark.parametrize("known", [None, np.array([0.5, 0.9])])
 def test_nothing_known_is_one_half(known):
     """Items that the last consensus did not know are as likely relevant as not."""
-    belief = assign.believed(shelf(1, 3), known)
+    belief = assign.item_beliefs(shelf(1, 3), known)
     assert belief[2:].tolist() == [0.5, 0.5]

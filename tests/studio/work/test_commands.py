@@ -10,8 +10,8 @@ from adjudge.studio.record import schema as s
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.work import commands as c
-from adjudge.studio.work.commands import ALPHABET, GROUPS, LETTERS, new_code, new_mark
-from adjudge.studio.work.grading import grades
+from adjudge.studio.work.commands import ALPHABET, GROUPS, LETTERS, new_code, new_token
+from adjudge.studio.work.grading import gold_grades
 
 FREE = "[qualification]\nrequired = false\n"
 
@@ -360,7 +360,7 @@ def test_gold_that_was_ruled_wrong_grades_nobody(crowd):
 
     made.do(uphold)
     assert ledger.overruled == {gold.items[0]}
-    assert grades(ledger, gold)[0] is None
+    assert gold_grades(ledger, gold)[0] is None
     assert early.id in ledger.assignments
     for n in range(20):
         held = made.open_work(made.person(f"judge {n}"))
@@ -476,6 +476,6 @@ def test_every_letter_comes_up():
 
 def test_a_token_fits_an_address():
     """128 bits in 22 letters that need no escaping."""
-    tokens = {new_mark() for _ in range(200)}
+    tokens = {new_token() for _ in range(200)}
     assert len(tokens) == 200
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in tokens)

@@ -2,7 +2,7 @@
 
 from adjudge.studio.desk.gold import work_of
 from adjudge.studio.work import commands, grading
-from adjudge.studio.work.grading import regraded
+from adjudge.studio.work.grading import regrade
 
 
 def half_right(desk, who):
@@ -25,7 +25,7 @@ def half_right(desk, who):
         ]
         desk.do(commands.finish_set, who, one.token, answers)
     gold = next(one for one in held.sets if one.use == "gold")
-    wrong = grading.grades(desk.store.ledger, gold).index(0)
+    wrong = grading.gold_grades(desk.store.ledger, gold).index(0)
     return held, (gold.id, wrong)
 
 
@@ -36,16 +36,16 @@ def test_regrading_without_the_wrong_document_passes(fresh_desk):
     with fresh_desk.store.reading() as connection:
         work = work_of(connection, held.id)
     ledger = fresh_desk.store.ledger
-    assert not regraded(ledger, work.assignment, frozenset()).passed
-    assert regraded(ledger, work.assignment, frozenset([wrong])).passed
-    assert not regraded(ledger, work.assignment, frozenset([(wrong[0], 1 - wrong[1])])).passed
+    assert not regrade(ledger, work.assignment, frozenset()).passed
+    assert regrade(ledger, work.assignment, frozenset([wrong])).passed
+    assert not regrade(ledger, work.assignment, frozenset([(wrong[0], 1 - wrong[1])])).passed
 
 
 def test_regrading_keeps_the_other_criteria(desk, reading):
     """Haste is not made good by wrong gold."""
     work = work_of(reading, desk.returned.id)
     gold = next(one for one in work.assignment.sets if one.use == "gold")
-    verdict = regraded(desk.store.ledger, work.assignment, frozenset([(gold.id, 0)]))
+    verdict = regrade(desk.store.ledger, work.assignment, frozenset([(gold.id, 0)]))
     assert {one.name for one in verdict.criteria if not one.passed} >= {"time"}
 
 
@@ -54,6 +54,6 @@ def test_a_qualification_counts_wrong_gold_as_right(desk, reading):
     held = work_of(reading, desk.returned.id).assignment
     held.kind = "qualification"
     gold = next(one for one in held.sets if one.use == "gold")
-    told = [regraded(desk.store.ledger, held, frozenset((gold.id, slot) for slot in range(n))) for n in range(3)]
+    told = [regrade(desk.store.ledger, held, frozenset((gold.id, slot) for slot in range(n))) for n in range(3)]
     assert [verdict.criteria[0].score for verdict in told] == [0, 1, 2]
     assert [verdict.passed for verdict in told] == [False, False, True]

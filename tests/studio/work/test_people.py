@@ -42,29 +42,29 @@ def test_a_name_is_one_persons(file_crowd):
 @pytest.mark.parametrize(("typed", "kept"), [("  Ann   Lee ", "Ann Lee"), ("\uff21nn", "Ann")])
 def test_names_are_kept_plain(typed, kept):
     """Blanks and look-alikes do not make another person."""
-    assert p.name_of(typed) == kept
+    assert p.clean_name(typed) == kept
 
 
 @pytest.mark.parametrize("typed", ["Ann Lee", " ann   LEE ", "\uff21nn\u3000Lee", "ann\tlee"])
 def test_a_person_is_known_however_the_name_is_typed(file_crowd, typed):
     """What a name is looked up and counted by is one, of all the ways to type it."""
     made = file_crowd()
-    person = made.do(p.join, made.do(p.invite, "judge"), p.name_of("Ann Lee"), "hash")
-    assert made.store.ledger.named[p.known_as(typed)] == person
+    person = made.do(p.join, made.do(p.invite, "judge"), p.clean_name("Ann Lee"), "hash")
+    assert made.store.ledger.named[p.name_key(typed)] == person
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "x" * 101, "a\u202eb", "a\x00b"])
 def test_names_that_cannot_be_read_are_refused(typed):
     """A name can be printed, and is neither empty nor endless."""
     with pytest.raises(Refused, match="1 to 100 characters"):
-        p.name_of(typed)
+        p.clean_name(typed)
 
 
 @pytest.mark.parametrize("typed", ["mturk:A1B2", "Prolific:x"])
 def test_names_from_elsewhere_are_reserved(typed):
     """Nobody takes the name under which a crowd's worker will come."""
     with pytest.raises(Refused, match="people from elsewhere"):
-        p.name_of(typed)
+        p.clean_name(typed)
 
 
 def test_registering_is_off_unless_the_campaign_says_so(file_crowd):

@@ -23,7 +23,7 @@ from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
 from adjudge.studio.work import people
 from adjudge.studio.work.commands import Rows, outcome_row
-from adjudge.studio.work.grading import judgment_rows, regraded, timed
+from adjudge.studio.work.grading import document_seconds, judgment_rows, regrade
 
 ROLES = ("judge", "reviewer", "lead")
 LONGEST = 500  # characters of a reason
@@ -133,7 +133,7 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
             raise Refused(409, "standing", f"{judge.name} is {judge.standing}: the qualification no longer matters.")
         return [_standing_row(ledger, now, by, judge, "qualified")]
     said = {one.id: one.answers for one in held.sets}
-    times = timed(held, said, held.sets[-1].finished or held.at)
+    times = document_seconds(held, said, held.sets[-1].finished or held.at)
     rows: Rows = [(schema.outcomes, outcome_row(ledger, now, held.id, "approved", by=by))]
     first = ledger.next_id(schema.judgments)
     rows += [(schema.judgments, row) for row in judgment_rows(first, now, held, said, times, work.judged)]
@@ -170,7 +170,7 @@ def _may_approve(ledger: Ledger, work: Work) -> bool:
 def passes_without(ledger: Ledger, work: Work, contest: Any) -> bool:
     """Return whether an assignment passes without the contested document, and those whose gold was wrong before."""
     dropped = work.upheld | {(contest["set"], contest["slot"])}
-    return regraded(ledger, work.assignment, dropped).passed
+    return regrade(ledger, work.assignment, dropped).passed
 
 
 def new_api_token(ledger: Ledger, now: float, by: int, name: str, scope: str) -> Change:
@@ -282,7 +282,7 @@ def _unfit(ledger: Ledger, one: Given, item: int | None, seen: dict[tuple[str, i
 def _unfit_name(name: str) -> str:
     """Return why nobody new can have this name, or nothing."""
     try:
-        people.name_of(name)
+        people.clean_name(name)
     except Refused as refused:
         return f"judge {quote(name)}: {str(refused)[0].lower()}{str(refused)[1:].rstrip('.')}"
     return ""

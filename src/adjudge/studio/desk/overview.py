@@ -17,7 +17,7 @@ from sqlalchemy import distinct, func, select
 from adjudge.studio.desk.consensus_view import summary_found
 from adjudge.studio.gates.information import judgments_saved, settled_items
 from adjudge.studio.record.schema import answers, assignments, finishes, judgments, outcomes, people, sets, slots
-from adjudge.studio.work.assignment import believed
+from adjudge.studio.work.assignment import item_beliefs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -131,7 +131,7 @@ def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief:
     """
     size = len(pool.pooled)  # items that came later are not of the pool yet
     judged = pool.judged[:size]
-    done = settled_items(believed(pool, belief)[:size], judged, redundancy) & pool.pooled
+    done = settled_items(item_beliefs(pool, belief)[:size], judged, redundancy) & pool.pooled
     wanted = np.where(done, judged, np.maximum(redundancy.judgments, judged + 1))
     rows = []
     for name, ids in zip(topics, pool.topic_items, strict=True):
@@ -301,6 +301,6 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
 def _sure(ledger: Ledger) -> int:
     """Return of how many judged items of the pool a label is as probable as adaptive redundancy asks."""
     pool, size = ledger.items, len(ledger.items.pooled)
-    belief = believed(pool, ledger.belief)[:size]
+    belief = item_beliefs(pool, ledger.belief)[:size]
     reached = np.maximum(belief, 1 - belief) >= ledger.campaign.settings.redundancy.target
     return int((reached & pool.pooled & (pool.judged[:size] > 0)).sum())

@@ -108,7 +108,7 @@ def _assignment_then(who: Caller) -> Any:
     """Return the view of the assignment a judge has."""
 
     def view(ledger: Ledger, now: float, _: Any) -> dict[str, Any]:
-        held = c.present(ledger, ledger.people[who.person.id])
+        held = c.current_assignment(ledger, ledger.people[who.person.id])
         return v.assignment_view(ledger, now, held) if held is not None else {}
 
     return view

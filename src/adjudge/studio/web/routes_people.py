@@ -64,7 +64,7 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     """Begin a session, if name and password go together; a wrong name takes as long as a wrong password."""
     studio = studio_of(request)
     slow_down(request, "sign-in", address(request))
-    known = people.known_as(name)
+    known = people.name_key(name)
     slow_down(request, "sign-in name", known[:100])
     person = studio.ledger.people.get(studio.ledger.named.get(known, -1))
     right = await asyncio.to_thread(verify_password, person.password if person else None, password)
@@ -161,7 +161,7 @@ async def _enter(
     """Make somebody known under a name and a password, or say what is wrong with these."""
     studio = studio_of(request)
     try:
-        name = people.name_of(name)
+        name = people.clean_name(name)
         if complaint := password_problem(password, name):
             raise complaint
         hashed = await asyncio.to_thread(hash_password, password)

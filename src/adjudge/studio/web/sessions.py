@@ -10,7 +10,7 @@ from adjudge.studio.identity.access import hash_token, may, parse_scopes
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio
-from adjudge.studio.work.commands import present
+from adjudge.studio.work.commands import current_assignment
 
 COOKIE = "adjudge_session"
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -70,7 +70,7 @@ def judge(request: Request) -> Caller:
     """Return the judge who asks, within the rate that people keep."""
     found = caller(request, "judge")
     slow_down(request, "judge", str(found.person.id))
-    held = present(studio_of(request).ledger, found.person)
+    held = current_assignment(studio_of(request).ledger, found.person)
     if held is not None and held.outcome in UNDERWAY and held.outside != found.bound:
         # who guesses a worker's id, or takes a second task of a crowd's platform, does not get at the first
         raise Refused(409, "elsewhere", "You have another task open: finish it or give it up there, then come back.")

@@ -1,4 +1,4 @@
-"""How people come in, as commands: by an invitation, by registering where that is allowed, or from a crowd."""
+"""Commands by which people come in: by an invitation, by registration if it is allowed, or from a crowd platform."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
 
 LONGEST = 100  # characters of a name
-RESERVED = ("prolific:", "mturk:")  # names of people whom a crowd's platform sends
+RESERVED = ("prolific:", "mturk:")  # prefixes of the names of people from crowd platforms
 
 
-def name_of(text: str) -> str:
-    """Return a name as it is kept, or refuse it."""
+def clean_name(text: str) -> str:
+    """Return a name as it is stored, or refuse it."""
     name = _plain(text)
     if not name or len(name) > LONGEST or not name.isprintable():
         sentence = f"A name has 1 to {LONGEST} characters that can be printed."
         raise Refused(422, "name_characters", sentence, most=LONGEST)
     if name.casefold().startswith(RESERVED):
-        begins = " or ".join(RESERVED)
-        raise Refused(422, "name_reserved", f"Names that begin with {begins} are for people from elsewhere.")
+        prefixes = " or ".join(RESERVED)
+        raise Refused(422, "name_reserved", f"Names that begin with {prefixes} are for people from elsewhere.")
     return name
 
 
-def known_as(text: str) -> str:
-    """Return by what a person is looked up, and counted, however the name was typed."""
+def name_key(text: str) -> str:
+    """Return the key by which a person is found, however the name was typed."""
     return _plain(text).casefold()
 
 
 def _plain(text: str) -> str:
-    """Return a name without blanks to spare, each character in its plain form."""
+    """Return a name without extra spaces, in Unicode's NFKC form."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def person_row(ledger: Ledger, now: float, name: str, role: str, outside: str | None = None, ahead: int = 1) -> Row:
-    """Return the row of a new person; a name is one person's, however it is written."""
+    """Return the row of a new person; names must differ in more than upper and lower case."""
     if name.casefold() in ledger.named:
         raise Refused(409, "name_taken", f"The name {name} is taken: choose another.", name=name)
     row = {"id": ledger.next_id(schema.people, ahead), "at": now, "name": name, "role": role, "outside": outside}
@@ -56,7 +56,7 @@ def open_invitation(ledger: Ledger, now: float, invitation: int | None) -> Row:
 
 
 def join(ledger: Ledger, now: float, invitation: int, name: str, hashed: str) -> Change:
-    """Take up an invitation, once."""
+    """Accept an invitation; it can be accepted once."""
     offered = open_invitation(ledger, now, invitation)
     person = person_row(ledger, now, name, offered["role"])
     rows = [
@@ -68,7 +68,7 @@ def join(ledger: Ledger, now: float, invitation: int, name: str, hashed: str) ->
 
 
 def register(ledger: Ledger, now: float, name: str, hashed: str) -> Change:
-    """Make somebody a judge who was not invited, where the campaign allows it."""
+    """Add a judge who was not invited, if the campaign allows it."""
     if not ledger.campaign.settings.access.registration:
         raise Refused(403, "registration_closed", "This campaign is by invitation only.")
     person = person_row(ledger, now, name, "judge")
@@ -77,7 +77,7 @@ def register(ledger: Ledger, now: float, name: str, hashed: str) -> Change:
 
 
 def arrive(ledger: Ledger, now: float, outside: str) -> Change:
-    """Know somebody whom a crowd's platform sends, again or for the first time."""
+    """Return the person whom a crowd platform sends, and add them the first time."""
     if outside in ledger.outsiders:
         return Change(answer=ledger.outsiders[outside])
     person = person_row(ledger, now, outside, "judge", outside)
@@ -90,13 +90,13 @@ def password_row(ledger: Ledger, now: float, person: int, hashed: str) -> Row:
 
 
 def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Change:
-    """Set another password; sessions begun with the old one end."""
+    """Change a password; sessions that began with the old one end."""
     rows = [(schema.passwords, password_row(ledger, now, person, hashed))]
     return Change(rows, None, (ledger.people[person].name, "password changed", {}))
 
 
 def invite(ledger: Ledger, now: float, role: str, name: str = "", days: float = 14, by: int | None = None) -> Change:
-    """Offer somebody a role; the answer is the invitation's number, which is signed to make the link."""
+    """Invite somebody to a role; the answer is the id of the invitation, which is signed to make the link."""
     number = ledger.next_id(schema.invitations)
     row = {"id": number, "at": now, "by": by, "role": role, "name": name, "expires": now + 86_400 * days}
     who = "studio" if by is None else ledger.people[by].name

@@ -1,4 +1,4 @@
-"""What a judge's page is told. Sets look the same whatever they are for: nothing here asks for gold before the end."""
+"""The JSON views of a judge's page. Sets look the same whatever their use; gold is not read before the end."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from adjudge.studio.gates.gates import Answer
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.studio.records import Refused
-from adjudge.studio.work.commands import next_kind, present
-from adjudge.studio.work.grading import GRADED, grades, is_mistake, timed, verdict_of
+from adjudge.studio.work.commands import current_assignment, next_kind
+from adjudge.studio.work.grading import GRADED, assignment_verdict, document_seconds, gold_grades, is_mistake
 
 View = dict[str, Any]
-REVIEWED = ("passed", "approved", "returned")  # outcomes of which the judge has not yet closed the review
+REVIEWED = ("passed", "approved", "returned")  # outcomes with a review that the judge has not closed yet
 
 
 def state_view(ledger: Ledger, now: float, person: int) -> View:
-    """Return where a judge stands, and all they should know before they begin."""
+    """Return the state of a judge's work, and all that they should know before they begin."""
     judge = ledger.people[person]
     stage, why = stage_of(ledger, judge)
-    held = present(ledger, judge)
-    going = held is not None and not held.outcome
+    assignment = current_assignment(ledger, judge)
+    going = assignment is not None and not assignment.outcome
     about = ledger.campaign.settings.campaign
     return {
         "person": {"name": judge.name, "role": judge.role, "language": judge.language},
@@ -28,18 +28,20 @@ def state_view(ledger: Ledger, now: float, person: int) -> View:
         "rules": rules_view(ledger),
         "stage": stage,
         "why": why,
-        "assignment": assignment_view(ledger, now, held) if held is not None and going else None,
-        "review": review_view(ledger, held) if held is not None and held.outcome in REVIEWED else None,
+        "assignment": assignment_view(ledger, now, assignment) if assignment is not None and going else None,
+        "review": review_view(ledger, assignment)
+        if assignment is not None and assignment.outcome in REVIEWED
+        else None,
         "done": {"passed": judge.passed, "returned": judge.returned, "judgments": len(judge.counted)},
     }
 
 
 def stage_of(ledger: Ledger, judge: Person) -> tuple[str, str]:
-    """Return what a judge does next, and why if it is nothing."""
-    held = present(ledger, judge)
-    if held is not None and not held.outcome:
-        return held.kind, ""
-    if held is not None and held.outcome in ("passed", "approved"):
+    """Return what a judge does next, and the reason if there is nothing."""
+    assignment = current_assignment(ledger, judge)
+    if assignment is not None and not assignment.outcome:
+        return assignment.kind, ""
+    if assignment is not None and assignment.outcome in ("passed", "approved"):
         return "review", ""
     try:
         return next_kind(ledger, judge), ""
@@ -48,10 +50,10 @@ def stage_of(ledger: Ledger, judge: Person) -> tuple[str, str]:
 
 
 def rules_view(ledger: Ledger) -> View:
-    """Return the rules by which work is checked, which every judge is told in advance."""
+    """Return the rules by which work is checked, which every judge can read before they begin."""
     settings = ledger.campaign.settings
-    jobs = [one for one in ledger.campaign.sets if one.use == "qualification"][: settings.qualification.jobs]
-    graded = sum((one.topic, document) in ledger.campaign.gold for one in jobs for document in one.documents)
+    jobs = [job for job in ledger.campaign.sets if job.use == "qualification"][: settings.qualification.jobs]
+    graded = sum((job.topic, document) in ledger.campaign.gold for job in jobs for document in job.documents)
     return {
         "sets": settings.assignment.sets,
         "documents": settings.assignment.documents,
@@ -71,7 +73,7 @@ def rules_view(ledger: Ledger) -> View:
 
 
 def assignment_view(ledger: Ledger, now: float, assignment: Assignment) -> View:
-    """Return an open assignment: the set it is at, and the one after, to be fetched ahead."""
+    """Return an open assignment: its current set, and the next one, which the page loads in advance."""
     at = assignment.finished
     following = assignment.sets[at + 1] if at + 1 < len(assignment.sets) else None
     return {
@@ -86,27 +88,27 @@ def assignment_view(ledger: Ledger, now: float, assignment: Assignment) -> View:
 
 
 def seconds_left(ledger: Ledger, now: float, assignment: Assignment) -> int:
-    """Return for how long an assignment is kept for a judge who does nothing."""
+    """Return the time until the lease of an assignment ends, if its judge does nothing."""
     return max(0, round(60 * ledger.campaign.settings.assignment.lease_minutes - (now - assignment.active)))
 
 
-def set_view(ledger: Ledger, one: Set) -> View:
-    """Return a set with the answers it has."""
-    documents = [_document_view(ledger, one, slot, answer) for slot, answer in enumerate(one.answers)]
+def set_view(ledger: Ledger, part: Set) -> View:
+    """Return a set with its answers."""
+    documents = [_document_view(ledger, part, slot, answer) for slot, answer in enumerate(part.answers)]
     return {
-        "token": one.token,
-        "position": one.position,
-        "topic": _topic_view(ledger, one.items[0]),
+        "token": part.token,
+        "position": part.position,
+        "topic": _topic_view(ledger, part.items[0]),
         "documents": documents,
     }
 
 
-def _document_view(ledger: Ledger, one: Set, slot: int, answer: Answer) -> View:
+def _document_view(ledger: Ledger, part: Set, slot: int, answer: Answer) -> View:
     """Return one document of a set."""
     return {
         "slot": slot,
-        "title": _title(ledger, one.items[slot]),
-        "url": url_of(one, slot),
+        "title": _title(ledger, part.items[slot]),
+        "url": document_url(part, slot),
         "relevance": answer.relevance,
         "told": answer.decided,
         "rank": answer.rank,
@@ -115,18 +117,18 @@ def _document_view(ledger: Ledger, one: Set, slot: int, answer: Answer) -> View:
     }
 
 
-def url_of(one: Set, slot: int) -> str:
-    """Return where a document of a set is shown; the address says nothing of the document."""
-    return f"/documents/{one.token}/{slot}"
+def document_url(part: Set, slot: int) -> str:
+    """Return the URL of a document of a set, which tells nothing about the document."""
+    return f"/documents/{part.token}/{slot}"
 
 
 def _title(ledger: Ledger, item: int) -> str:
-    """Return what a document is called."""
+    """Return the title of a document."""
     return ledger.campaign.documents.document(ledger.items.pairs[item][1]).title
 
 
 def _topic_view(ledger: Ledger, item: int) -> View:
-    """Return the topic of an item, without its name: judges have no use for it."""
+    """Return the topic of an item, without its name, which judges do not need."""
     topic = ledger.campaign.topics[ledger.items.pairs[item][0]]
     return {"query": topic.query, "description": topic.description, "narrative": topic.narrative}
 
@@ -137,12 +139,12 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def review_view(ledger: Ledger, assignment: Assignment) -> View:
-    """Return how an assignment that is over was graded, with the gold documents that were judged otherwise."""
-    said = {one.id: one.answers for one in assignment.sets}
+    """Return the grading of an assignment that is over, with the judgments that differ from gold."""
+    answers = {part.id: part.answers for part in assignment.sets}
     ended = assignment.sets[-1].finished
     if ended is None:
         raise Refused(410, "over", "This assignment was not finished: there is nothing to review.")
-    verdict = verdict_of(ledger, assignment, said, timed(assignment, said, ended))
+    verdict = assignment_verdict(ledger, assignment, answers, document_seconds(assignment, answers, ended))
     passed = assignment.outcome in ("passed", "approved", "submitted")
     stage, _ = stage_of(ledger, ledger.people[assignment.person])
     return {
@@ -153,39 +155,39 @@ def review_view(ledger: Ledger, assignment: Assignment) -> View:
             {"name": criterion.name, "wanted": criterion.threshold, "got": criterion.score, "passed": criterion.passed}
             for criterion in verdict.criteria
         ],
-        "gold": sum(grade is not None for one in assignment.sets for grade in _shown_grades(ledger, assignment, one)),
-        "mistakes": [row for one in assignment.sets for row in _mistakes(ledger, assignment, one)],
+        "gold": sum(grade is not None for part in assignment.sets for grade in _shown_grades(ledger, assignment, part)),
+        "mistakes": [row for part in assignment.sets for row in _mistakes(ledger, assignment, part)],
         "may": {"submit": passed, "again": stage in ("work", "qualification")},
         "code": assignment.code,
     }
 
 
-def _shown_grades(ledger: Ledger, assignment: Assignment, one: Set) -> Sequence[int | None]:
-    """Return the gold that is shown after the end: of sets that are graded, and not of a test one may take again."""
-    left = assignment.kind == "qualification" and assignment.outcome == "returned"
-    again = left and ledger.people[assignment.person].standing == "new"
-    return grades(ledger, one) if one.use in GRADED and not again else [None] * len(one.items)
+def _shown_grades(ledger: Ledger, assignment: Assignment, part: Set) -> Sequence[int | None]:
+    """Return the grades that are shown at the end: of graded sets, but not of a qualification that may be repeated."""
+    failed = assignment.kind == "qualification" and assignment.outcome == "returned"
+    may_repeat = failed and ledger.people[assignment.person].standing == "new"
+    return gold_grades(ledger, part) if part.use in GRADED and not may_repeat else [None] * len(part.items)
 
 
-def _mistakes(ledger: Ledger, assignment: Assignment, one: Set) -> list[View]:
-    """Return the documents of a set that gold says were judged wrongly."""
-    found = []
-    for slot, (grade, answer) in enumerate(zip(_shown_grades(ledger, assignment, one), one.answers, strict=True)):
-        if grade is None or not is_mistake(ledger, one, slot):
+def _mistakes(ledger: Ledger, assignment: Assignment, part: Set) -> list[View]:
+    """Return the documents of a set whose judgments differ from gold."""
+    mistakes = []
+    for slot, (grade, answer) in enumerate(zip(_shown_grades(ledger, assignment, part), part.answers, strict=True)):
+        if grade is None or not is_mistake(ledger, part, slot):
             continue
-        item, right = one.items[slot], int(grade > 0)
+        item, right = part.items[slot], int(grade > 0)
         view = {
-            "set": one.token,
+            "set": part.token,
             "slot": slot,
             "topic": _topic_view(ledger, item),
             "title": _title(ledger, item),
-            "url": url_of(one, slot),
+            "url": document_url(part, slot),
             "yours": answer.relevance,
             "right": right,
             "grade": grade,
             "reason": ledger.campaign.gold[ledger.items.pairs[item]].reason,
             "rank": answer.rank,
-            "contested": (one.id, slot) in assignment.contested,
+            "contested": (part.id, slot) in assignment.contested,
         }
-        found.append(view)
-    return found
+        mistakes.append(view)
+    return mistakes
