@@ -59,7 +59,12 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
         "adjudge.metrics.score",
         "adjudge.metrics.checks",
         "adjudge.diagnostics.judges",
+        "adjudge.diagnostics.cards",
+        "adjudge.diagnostics.collusion",
+        "adjudge.diagnostics.confusions",
+        "adjudge.diagnostics.gold_accuracy",
         "adjudge.diagnostics.monitor",
+        "adjudge.diagnostics.second_looks",
         "adjudge.reports.report",
     ],
 )

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.confusions import Confusions, confusions
     from adjudge.diagnostics.control_chart import ControlChart, control_chart
     from adjudge.diagnostics.drift import Drift, drift
-    from adjudge.diagnostics.monitor import Monitored, NewWork, monitored, new_work
+    from adjudge.diagnostics.gold_accuracy import GoldAccuracy, gold_accuracy
+    from adjudge.diagnostics.new_work import NewWork, new_work
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
@@ -61,7 +62,8 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
     "adjudge.diagnostics.collusion": ("Collusion", "collusion"),
     "adjudge.diagnostics.drift": ("Drift", "drift"),
-    "adjudge.diagnostics.monitor": ("Monitored", "NewWork", "monitored", "new_work"),
+    "adjudge.diagnostics.gold_accuracy": ("GoldAccuracy", "gold_accuracy"),
+    "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
@@ -114,13 +116,13 @@ __all__ = [
     "Drift",
     "Evaluation",
     "Fit",
+    "GoldAccuracy",
     "HeldOut",
     "InputError",
     "JudgeAgain",
     "Judgments",
     "LambdaMART",
     "MissingExtra",
-    "Monitored",
     "NewWork",
     "Params",
     "Prior",
@@ -148,11 +150,11 @@ __all__ = [
     "drift",
     "evaluate",
     "fit",
+    "gold_accuracy",
     "held_out",
     "judge_again",
     "load",
     "load_ranker",
-    "monitored",
     "new_work",
     "posterior_weights",
     "predict",

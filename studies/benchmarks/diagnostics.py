@@ -21,10 +21,10 @@ import polars as pl
 import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.data import crowds
-from adjudge.diagnostics.collusion import COPYING, LEAST, LEVEL
-from adjudge.diagnostics.discoveries import adjusted
-from adjudge.diagnostics.others import votes
-from adjudge.diagnostics.pairs import agreement, met
+from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
+from adjudge.diagnostics.false_discovery import q_values
+from adjudge.diagnostics.leave_out import item_logs
+from adjudge.diagnostics.pairs import find_meetings, pair_tests
 from studies.benchmarks.choosing import SHARED
 from studies.benchmarks.claim import Claim
 
@@ -89,7 +89,7 @@ def drifted(switch: Switch) -> tuple[str, ...]:
         flags = np.array([bool(flag) for flag in chart.flags])
         changes = [change for change in result.changes[:CHANGING] if change is not None]
         found += result.flagged[:CHANGING].tolist()
-        apart = [abs(change.place - at) / SERIES for change, at in zip(changes, middle, strict=False)]
+        apart = [abs(change.position - at) / SERIES for change, at in zip(changes, middle, strict=False)]
         near += [named and far <= NEAR for named, far in zip(result.flagged, apart, strict=False)]
         covered += [
             c.low <= at <= c.high for c, at, named in zip(changes, middle, result.flagged, strict=False) if named
@@ -142,13 +142,13 @@ class Crowd(NamedTuple):
     prevalence: Floats
     confusion: Floats
 
-    def told(self, least: int = LEAST) -> set[tuple[int, ...]]:
+    def told(self, least: int = FEWEST_SHARED) -> set[tuple[int, ...]]:
         """Return the pairs that are named by one who is told prevalence and matrices, and need not estimate them."""
         block = self.judgments.block()
-        pairs, seen = met(block, least), votes(block, self.prevalence, self.confusion)
-        result = agreement(block, seen, pairs, SURE * self.confusion, COPYING)
-        named = adjusted(result.p) <= LEVEL
-        return set(zip(pairs.one[named].tolist(), pairs.other[named].tolist(), strict=True))
+        pairs, logs = find_meetings(block, least), item_logs(block, self.prevalence, self.confusion)
+        result = pair_tests(block, logs, pairs, SURE * self.confusion, COPYING)
+        named = q_values(result.p) <= LEVEL
+        return set(zip(pairs.first[named].tolist(), pairs.second[named].tolist(), strict=True))
 
 
 class Copying(NamedTuple):
@@ -224,13 +224,13 @@ def copied(setting: Copying | Ring) -> tuple[str, ...]:
     for seed in range(FRESH, FRESH + COPIES):
         crowd = setting.crowd(seed)
         result = adjudge.collusion(adjudge.fit(crowd.judgments, MODEL), crowd.judgments)
-        pair = list(zip(result.one.tolist(), result.other.tolist(), strict=True))
+        pair = list(zip(result.first.tolist(), result.second.tolist(), strict=True))
         named, best = {one for one, flag in zip(pair, result.flagged, strict=True) if flag}, crowd.told()
         found += [one in named for one in crowd.there]
         told += [one in best for one in crowd.there]
         rates.append(len(named - crowd.there) / max(len(named), 1))
         shared += [n for one, n in zip(pair, result.shared.tolist(), strict=True) if one in crowd.there]
-        estimates += [c for one, c in zip(pair, result.found.copied, strict=True) if one in crowd.there & named]
+        estimates += [c for one, c in zip(pair, result.test.copied, strict=True) if one in crowd.there & named]
     size = f"{setting.items:,} items, {setting.judges} judges, {setting.labels} labels"
     estimate = f"{np.mean(estimates):.2f}" if estimates else "-"
     rate = f"{100 * np.mean(rates):.1f} %"
@@ -275,8 +275,8 @@ def honest() -> Claim:
         for seed in range(number):
             judgments = adjudge.simulate(design, FRESH + seed, **sizes).judgments
             result = adjudge.collusion(adjudge.fit(judgments, MODEL), judgments)
-            small.append((result.found.p < 0.05).mean())
-            smaller.append((result.found.p < 0.001).mean())
+            small.append((result.test.p < 0.05).mean())
+            smaller.append((result.test.p < 0.001).mean())
             any_at_all.append(bool(result.flagged.any()))
             pairs = result.p.size
         size = ", ".join(f"{name} {value:g}" for name, value in sizes.items()) or "762 judges, 89,624 judgments"

@@ -32,7 +32,7 @@ def test_judges_and_confusions_are_shown(run, fitted):
     assert "Confusions, of 1" in answer.out
     assert "'C' called 'B' costs " in answer.out
     assert "Such items: 'i" in answer.out
-    assert "Whose truth is least sure" not in answer.out
+    assert "Items whose truth is least certain" not in answer.out
 
 
 def test_items_are_shown_when_asked_for(run, fitted):
@@ -40,13 +40,13 @@ def test_items_are_shown_when_asked_for(run, fitted):
     answer = run("judges", fitted, "--items", "--rows", "3")
     assert answer.code == 0
     for title in (
-        "Whose truth is least sure",
-        "Whose labels surprise most, given their judges",
-        "Whose gold the crowd contradicts: none",
-        "Where one more judgment helps most",
+        "Items whose truth is least certain",
+        "Items whose labels are most surprising, given their judges",
+        "Items whose gold the judges contradict: none",
+        "Items for which one more judgment helps most",
     ):
         assert title in answer.out
-    assert "bits that are open" in answer.out
+    assert "bits of uncertainty" in answer.out
 
 
 def test_of_many_judges_the_first_and_last_are_shown(run, labels):
@@ -91,7 +91,7 @@ def test_an_unknown_judge_is_refused_with_those_near(run, fitted):
     """So that a slip of the finger is seen."""
     answer = run("judges", fitted, "--judge", "j22")
     assert answer.code == 2
-    assert answer.err == "adjudge: judge 'j22' is not in the fit; near: 'j2'\n"
+    assert answer.err == "adjudge: judge 'j22' is not in the fit; similar names: 'j2'\n"
 
 
 def test_machines_get_cards_or_items(run, fitted):

@@ -23,8 +23,8 @@ def test_all_sections_are_shown(run, fitted):
     assert "Control charts: " in answer.out
     assert "Streaks: " in answer.out
     assert "Pairs: No pair of judges agreed more than the model allows, of 105 pairs" in answer.out
-    assert "Gold: Monitoring set of 60 items: 15 judges, right on " in answer.out
-    assert "New work: No judge's new work is worse than the earlier fit believed, of 15 it had met." in answer.out
+    assert "Gold: Gold set of 60 items: 15 judges, right on " in answer.out
+    assert "New work: No judge's new work is worse than the earlier fit expects, of 15 judges it knows." in answer.out
     assert "p_changed" in answer.out
     assert ", the first 2 of " in answer.out
     assert "not shown" not in answer.out
@@ -46,7 +46,7 @@ def test_the_gold_of_a_fit_is_used(run):
     """Without being given again."""
     run(*CROWD)
     run("fit", "crowd/labels.csv", "--gold", "crowd/gold.csv", "--model", "dawid-skene", "--out", "fit")
-    assert "Gold: Monitoring set of 60 items" in run("monitor", "fit", "--show", "gold").out
+    assert "Gold: Gold set of 60 items" in run("monitor", "fit", "--show", "gold").out
 
 
 @pytest.mark.parametrize("section", ["drift", "chart", "streaks", "collusion", "gold", "new"])
@@ -107,5 +107,5 @@ def test_one_label_only_leaves_the_rest_to_be_told(run, tmp_path):
     assert run("fit", "one.csv", "--out", "one").code == 0
     answer = run("monitor", "one")
     assert answer.code == 0
-    assert "Pairs: not shown because judges cannot be told from each other: all they can say is 'u'." in answer.out
+    assert "Pairs: not shown because judges cannot be distinguished: their only label is 'u'." in answer.out
     assert "New work: not shown because there is none" in answer.out

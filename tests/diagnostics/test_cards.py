@@ -142,11 +142,11 @@ def test_sentences_of_known_characters(model):
         options = {"run": SHORT} if MODELS[model].sampler else {}
         found = cards(adjudge.fit(judgments, model, {f"i{n}": str(n % 2) for n in range(300)}, **options), judgments)
     says = {card.judge: card.sentence for card in found}
-    assert says["swapped"].startswith("Says the opposite of the truth more often than not")
-    assert says["same"] == "Always says '1'."
-    assert says["blind"] == "Answers at random: knowing the label tells nothing."
-    assert says["new"] == "Too few judgments (1) to tell."
-    assert says["hermit"] == "Nobody else judged these items: nothing to hold the labels against."
+    assert says["swapped"].startswith("Gives the opposite of the truth more often than not")
+    assert says["same"] == "Always gives the label '1'."
+    assert says["blind"] == "Answers at random: the labels carry no information."
+    assert says["new"] == "Too few judgments (1) for an assessment."
+    assert says["hermit"] == "Nobody else judged these items, so the labels cannot be checked."
     assert found.of("hermit").agreement is None
     assert found.of("swapped").p_adversarial > 0.99
     assert found.of("good0").p_chance < 0.01
@@ -158,16 +158,16 @@ def test_a_card_says_why_what_is_missing_is_missing():
     judgments = table([("a", "x", "A"), ("b", "y", "B"), ("c", "z", "C")])
     card = cards(adjudge.fit(judgments), judgments)[0]
     assert {name: getattr(card, name) for name in card.reasons} == dict.fromkeys(
-        ("topics", "sensitivity", "specificity", "agreement", "held", "shift", "seconds")
+        ("topics", "sensitivity", "specificity", "agreement", "verification", "shift", "seconds")
     )
-    many = "not defined because it is of two labels, and there are 3"
+    many = "not defined because it needs two labels, and there are 3"
     assert card.reasons == {
         "topics": "not defined because the judgments have no topics",
         "sensitivity": many,
         "specificity": many,
-        "agreement": "not defined because no others make the truth of an item clear",
-        "held": "not defined because the truth of no item of hers is known",
-        "shift": "not defined because the labels are in no order",
+        "agreement": "not defined because the other judges agree on no item of this judge",
+        "verification": "not defined because this judge judged no item whose truth is known",
+        "shift": "not defined because the labels have no order",
         "seconds": "not defined because the judgments have no times",
     }
 
@@ -255,9 +255,11 @@ def test_a_judge_is_found_by_name():
     judgments = table([("a", "ann", "0"), ("a", "rob", "0"), ("b", "rob", "1")])
     found = cards(adjudge.fit(judgments), judgments)
     assert found.of("rob").judgments == 2
-    with pytest.raises(UsageError, match="judge 'bob' is not in the fit; near: 'rob'"):
+    with pytest.raises(UsageError, match="judge 'bob' is not in the fit; similar names: 'rob'"):
         found.of("bob")
-    with pytest.raises(UsageError, match="judge 'zacharias' is not in the fit; judges are such as 'ann', 'rob'"):
+    with pytest.raises(
+        UsageError, match="judge 'zacharias' is not in the fit; its judges are for example 'ann', 'rob'"
+    ):
         found.of("zacharias")
 
 

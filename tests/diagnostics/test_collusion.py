@@ -23,7 +23,7 @@ def test_those_who_copy_are_found(labels):
     for seed in range(3):
         crowd = adjudge.simulate("colluding", seed, **SIZES, labels=labels, colluders=0.15, copying=0.9)
         result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-        named = set(zip(result.one[result.flagged].tolist(), result.other[result.flagged].tolist(), strict=True))
+        named = set(zip(result.first[result.flagged].tolist(), result.second[result.flagged].tolist(), strict=True))
         there += len(pairs(crowd))
         found += len(named & pairs(crowd))
         wrongly += len(named - pairs(crowd))
@@ -38,7 +38,7 @@ def test_where_nobody_copies_nobody_is_named():
     for seed in range(crowds):
         crowd = adjudge.simulate("dawid-skene", 100 + seed, **SIZES, labels=2, accuracy=0.8)
         result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-        small.append((result.found.p < 0.05).mean())
+        small.append((result.test.p < 0.05).mean())
         named += bool(result.flagged.any())
     assert 0.02 < np.mean(small) < 0.055
     assert named <= 2
@@ -48,10 +48,10 @@ def test_the_share_of_copied_labels_is_estimated():
     """And those who copy agree on what is wrong more often than expected."""
     crowd = adjudge.simulate("colluding", 5, **SIZES, labels=4, colluders=0.15, copying=0.8)
     result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-    there = [(a, b) in pairs(crowd) for a, b in zip(result.one.tolist(), result.other.tolist(), strict=True)]
-    assert result.found.copied[there].mean() == pytest.approx(0.8, abs=0.2)
-    assert (result.found.wrong[there] > result.found.expected_wrong[there]).all()
-    assert (result.found.agreed[there] > result.found.expected[there]).all()
+    there = [(a, b) in pairs(crowd) for a, b in zip(result.first.tolist(), result.second.tolist(), strict=True)]
+    assert result.test.copied[there].mean() == pytest.approx(0.8, abs=0.2)
+    assert (result.test.wrong[there] > result.test.expected_wrong[there]).all()
+    assert (result.test.agreed[there] > result.test.expected[there]).all()
     table = result.table
     assert table["rate"].is_sorted()
     assert "same_order" not in table.columns
@@ -89,7 +89,7 @@ def test_nobody_shares_enough():
     for rows in ([("a", "x", 0), ("a", "y", 1)], [("a", "x", 0), ("b", "y", 1)]):
         judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))
         result = collusion(adjudge.fit(judgments, "dawid-skene"), judgments)
-        assert result.sentence == "Whether judges copy cannot be told: no two of them share 8 items."
+        assert result.sentence == "Copying cannot be detected: no two judges share 8 items."
         assert result.table.height == 0
     lone = collusion(adjudge.fit(judgments, "dawid-skene"), judgments, least=1)
     assert lone.table.height == 0
@@ -104,7 +104,7 @@ def test_a_pair_of_one_shared_item_has_a_chance():
     assert 0 < result.p[0] <= 1
     assert (
         result.sentence
-        == "No pair of judges agreed more than the model allows, of 1 pairs with 1 shared items or more."
+        == "No pair of judges agreed more than the model allows, of 1 pairs with at least 1 shared items."
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.diagnostics.cards import cards
-from adjudge.diagnostics.confusions import confusions
+from adjudge.diagnostics.confusions import SCHEMA, confusions
 
 
 def crowd_of(muddled, clear, items=60):
@@ -29,24 +29,24 @@ def crowd_of(muddled, clear, items=60):
 def test_what_a_confusion_costs_is_counted():
     """Of known truths exactly, with the judges who do it and the items that show it."""
     (first,) = found = confusions(*crowd_of(6, 2))
-    assert (first.truth, first.said) == ("Fair", "Good")
+    assert (first.truth, first.label) == ("Fair", "Good")
     assert found.errors == first.labels == 60  # ten items, six judges
     assert (first.share, first.judges, first.of) == (1, 6, 8)
     assert first.rate == pytest.approx((60 + 1 / 3) / (160 + 1))
     assert set(first.items) <= {f"i{n}" for n in range(1, 60, 6)}
     assert len(first.items) == 3
     assert first.sentence == (
-        "'Fair' called 'Good' costs 60 labels, nearly all errors; 6 of 8 judges do it: "
-        "say in the guidelines what tells them apart."
+        "'Fair' called 'Good' costs 60 labels, nearly all errors; 6 of 8 judges make it: "
+        "explain the difference in the guidelines."
     )
 
 
 def test_one_judge_is_no_matter_for_the_guidelines():
     """A word with her may do more."""
     (first,) = confusions(*crowd_of(1, 1))
-    assert first.sentence.endswith("1 of 2 judges does it: a word with 'muddled0' may help most.")
+    assert first.sentence.endswith("1 of 2 judges makes it: talking to 'muddled0' may help most.")
     (first,) = confusions(*crowd_of(2, 12))
-    assert first.sentence.endswith("2 of 14 judges do it: a word with these judges may help most.")
+    assert first.sentence.endswith("2 of 14 judges make it: talking to these judges may help most.")
 
 
 def test_a_confusion_that_is_mostly_one_judges_names_her():
@@ -60,14 +60,14 @@ def test_a_confusion_that_is_mostly_one_judges_names_her():
         adjudge.fit(replace(judgments, weight=weight), gold=fit.gold), replace(judgments, weight=weight)
     )
     assert (first.chief, first.chief_share) == ("muddled1", 0.8)
-    assert first.sentence.endswith("3 of 9 judges do it, but four fifths of these labels are those of 'muddled1'.")
+    assert first.sentence.endswith("3 of 9 judges make it, but four fifths of these labels are by 'muddled1'.")
 
 
 def test_a_confusion_that_no_judge_surely_makes_is_no_ones():
     """Few judgments accuse nobody."""
     (first,) = confusions(*crowd_of(3, 1, items=6))
     assert first.judges == 0
-    assert first.sentence.endswith("; no judge surely does it often.")
+    assert first.sentence.endswith("; no judge surely makes it often.")
     (first,) = confusions(*crowd_of(1, 1, items=6))
     assert "costs 1 label," in first.sentence
 
@@ -83,7 +83,7 @@ def test_expected_counts_are_those_of_the_posterior():
     np.fill_diagonal(cost, 0)
     assert found.errors == pytest.approx(cost.sum())
     for each in found:
-        assert each.labels == pytest.approx(cost[int(each.truth), int(each.said)])
+        assert each.labels == pytest.approx(cost[int(each.truth), int(each.label)])
         assert each.share == pytest.approx(each.labels / cost.sum())
     assert [each.labels for each in found] == sorted((each.labels for each in found), reverse=True)
     assert len(found) == 12
@@ -101,7 +101,7 @@ def test_what_cards_know_need_not_be_drawn_again():
 def test_ends_of_other_judges_are_refused():
     """They would be taken for these judges'."""
     with pytest.raises(
-        adjudge.UsageError, match=r"low has the shape \(2, 3, 3\), and the judges' matrices \(4, 3, 3\)"
+        adjudge.UsageError, match=r"low has the shape \(2, 3, 3\), but the judges' matrices have \(4, 3, 3\)"
     ):
         confusions(*crowd_of(2, 2), low=np.zeros((2, 3, 3)))
 
@@ -112,7 +112,7 @@ def test_a_crowd_without_errors_has_no_confusions():
     found = confusions(fit, judgments)
     assert len(found) == 0
     assert found.errors == 0
-    assert found.table.columns == [*vars(confusions(*crowd_of(1, 1))[0])]
+    assert found.table.columns == confusions(*crowd_of(1, 1)).table.columns == list(SCHEMA)
     assert found.table.height == 0
 
 

@@ -103,7 +103,7 @@ def test_what_cannot_be_is_refused(crowd):
     with pytest.raises(UsageError, match="batch 'week' is neither a whole number of at least 1 nor 'day'"):
         control_chart(fit, drawn.judgments, batch="week")
     with pytest.raises(
-        UsageError, match="batches by day are not defined because the times are no dates: give a number"
+        UsageError, match="batches by day are not defined because the times are not dates: give a number"
     ):
         control_chart(fit, drawn.judgments, batch="day")
     with pytest.raises(UsageError, match="against 'all' is not one of 'judge', 'crowd'"):
@@ -150,10 +150,10 @@ def test_of_one_time_nothing_can_be_said():
     for order in (0, 1):
         chart = control_chart(*part_weak(lambda _: "2026-05-01", order))
         assert chart.size.tolist() == [200] * 4
-        assert chart.sentence == "Whether judges changed cannot be told: all judgments of each have one time."
+        assert chart.sentence == "Changes cannot be detected: all judgments of each judge have the same time."
     rows = [(f"i{n}", judge, n % 2, n if judge == "x" else 0) for n in range(30) for judge in "xyz"]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"))
     assert control_chart(adjudge.fit(judgments, "dawid-skene"), judgments, batch=10).sentence == (
-        "All of 5 batches of 3 judges are within their limits; 2 have judgments of one time only, so whether they "
-        "changed cannot be told."
+        "All of 5 batches of 3 judges are within their limits; 2 judges have judgments of one time only, so "
+        "changes cannot be detected."
     )

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 import adjudge
-from adjudge.diagnostics.drift import BELIEVED, FEWEST, SHORTEST, Grid, change_points, drift
+from adjudge.diagnostics.drift import FEWEST, PRIOR, SHORTEST, Grid, change_points, drift
 from adjudge.errors import UsageError
 
 SIZES = {"items": 1_200, "judges": 30, "labels": 3, "per_item": 5}
@@ -37,11 +37,11 @@ def test_the_chances_are_those_of_all_places():
     one = [stretch(0, s) + stretch(s, n) for s in place]
     two = [stretch(0, s) + stretch(s, t) + stretch(t, n) for s, t in combinations(place, 2) if t - s >= SHORTEST]
     means = stretch(0, n), logsumexp(one) - np.log(len(one)), logsumexp(two) - np.log(len(two))
-    logs = np.log(BELIEVED) + np.array(means)
+    logs = np.log(PRIOR) + np.array(means)
     found = change_points(others, label, grid)
     np.testing.assert_allclose(found.probability, np.exp(logs - logsumexp(logs)), rtol=1e-8)
     share = np.exp(one - logsumexp(one)).cumsum()
-    assert (found.low, found.place, found.high) == tuple(place[np.searchsorted(share, q)] for q in (0.05, 0.5, 0.95))
+    assert (found.low, found.position, found.high) == tuple(place[np.searchsorted(share, q)] for q in (0.05, 0.5, 0.95))
 
 
 def test_a_change_is_found_where_it_is():
@@ -50,8 +50,8 @@ def test_a_change_is_found_where_it_is():
     others, label = series(rng, 0.95, 0.4)
     found = change_points(others, label, Grid.of(CROWD, CROWD, others))
     assert found.changed > 0.99
-    assert abs(found.place - 50) <= 5
-    assert found.low <= found.place <= found.high
+    assert abs(found.position - 50) <= 5
+    assert found.low <= found.position <= found.high
     assert found.before.low < 0.95 < found.before.high + 0.03
     assert found.after.low < 0.4 < found.after.high
     others, label = series(rng, 0.85, 0.85)
@@ -78,8 +78,8 @@ def test_a_judge_who_comes_back_has_changed_twice():
     matrix = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
     found = change_points(others, np.where(right, truth, (truth + 1) % 3), Grid.of(matrix, matrix, others))
     assert found.probability[2] > 0.9
-    assert min(abs(found.place - 60), abs(found.place - 120)) <= 10
-    assert found.low <= found.place <= found.high
+    assert min(abs(found.position - 60), abs(found.position - 120)) <= 10
+    assert found.low <= found.position <= found.high
 
 
 def test_changes_are_found_in_a_crowd_and_few_where_there_are_none():
@@ -105,7 +105,7 @@ def test_the_table_has_those_first_who_changed():
     assert table["p_changed"].is_sorted(descending=True)
     assert {"place_low", "before_high", "after", "time", "flagged"} <= {*table.columns}
     assert "of 30 judges changed: 'j" in found.sentence
-    assert "(about 10% of those named are expected to be named wrongly)." in found.sentence
+    assert "(about 10% of these are expected to be false alarms)." in found.sentence
 
 
 def tiny(rows, **more):
@@ -119,11 +119,11 @@ def test_few_judgments_say_nothing():
     found = drift(*tiny([("a", "x", 0, 1), ("a", "y", 1, 2), ("b", "x", 1, 3)]))
     assert found.changes == (None, None)
     assert not found.flagged.any()
-    assert found.sentence == f"Whether judges changed cannot be told: none has {FEWEST} judgments."
+    assert found.sentence == f"Changes cannot be detected: no judge has {FEWEST} judgments."
     assert found.table["p_changed"].null_count() == 2
     some = [(f"i{n}", judge, n % 2, n) for n in range(FEWEST) for judge in "xy"] + [("i0", "z", 0, 5)]
     assert drift(*tiny(some)).sentence == (
-        f"No judge is found to have changed, of 2; of 1 with fewer than {FEWEST} judgments nothing is said."
+        f"None of 2 judges changed; 1 judges with fewer than {FEWEST} judgments were not tested."
     )
 
 
@@ -177,16 +177,15 @@ def test_of_one_time_nothing_can_be_said():
         found = drift(*dated(lambda _: "2026-05-01", order))
         assert found.changes == (None,) * 20
         assert not found.flagged.any()
-        assert found.sentence == (
-            "Whether judges changed cannot be told: the judgments of 20 (nearly) all have one time."
-        )
+        assert found.sentence == ("Changes cannot be detected: (nearly) all judgments of 20 judges have one time.")
     rows = [(f"i{n}", judge, n % 2, n if judge == "x" else 0) for n in range(FEWEST) for judge in "xyz"]
     assert drift(*tiny(rows)).sentence == (
-        "No judge is found to have changed, of 1; of 2 whose judgments (nearly) all have one time nothing can be said."
+        "None of 1 judges changed; 2 judges were not tested because (nearly) all their judgments have one time."
     )
     alone = [row for row in rows if row[1] != "x"] + [("i0", "w", 0, 5)]
     assert drift(*tiny(alone)).sentence == (
-        "Whether judges changed cannot be told: the judgments of 2 (nearly) all have one time, the others have too few."
+        "Changes cannot be detected: (nearly) all judgments of 2 judges have one time, and the others have too few "
+        "judgments."
     )
 
 
@@ -199,4 +198,4 @@ def test_two_changes_lie_where_time_goes_on():
         right = rng.random(120) < np.repeat([0.95, 0.2, 0.9], 40)
         place = np.sort(rng.choice(np.arange(SHORTEST, 116), 6, replace=False))
         found = change_points(others, np.where(right, truth, 1 - truth), Grid.of(CROWD, CROWD, others), place)
-        assert {found.low, found.place, found.high} <= {*place.tolist()}
+        assert {found.low, found.position, found.high} <= {*place.tolist()}

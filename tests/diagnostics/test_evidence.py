@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.evidence import entropy, gathered, others, told, typical_matrix
+from adjudge.diagnostics.evidence import entropy, gather_evidence, judge_estimates, other_judges, typical_confusion
 
 ROWS = {
     "item": ["a", "a", "a", "b", "b", "c", "c", "c", "d"],
@@ -40,8 +40,8 @@ def naive_others(evidence):
 
 def test_the_others_are_everyone_but_her(known):
     """All of her own labels are left out, repeats too; gold is known to all."""
-    evidence = gathered(*known)
-    said, expected = others(evidence), naive_others(evidence)
+    evidence = gather_evidence(*known)[1]
+    said, expected = other_judges(evidence), naive_others(evidence)
     np.testing.assert_array_equal(said.truth, expected.argmax(axis=1))
     np.testing.assert_allclose(said.probability, expected.max(axis=1), rtol=1e-9)
     lonely = [known[1].items[int(i)] == "d" for i in evidence.item]
@@ -52,13 +52,13 @@ def test_the_others_are_everyone_but_her(known):
 def test_the_others_of_many_labels(labels):
     """In larger crowds, and with topics of their own prevalence."""
     crowd = adjudge.simulate("dawid-skene", items=60, judges=6, per_item=3, labels=labels)
-    evidence = gathered(adjudge.fit(crowd.judgments), crowd.judgments)
-    np.testing.assert_allclose(others(evidence).probability, naive_others(evidence).max(axis=1), rtol=1e-9)
+    evidence = gather_evidence(adjudge.fit(crowd.judgments), crowd.judgments)[1]
+    np.testing.assert_allclose(other_judges(evidence).probability, naive_others(evidence).max(axis=1), rtol=1e-9)
 
 
 def test_expected_counts_are_those_of_the_fit(known):
     """Every judgment counts as often as its weight says, shared among truths by the posterior."""
-    evidence = gathered(*known)
+    evidence = gather_evidence(*known)[1]
     tally = np.zeros_like(evidence.tally)
     for n, (i, j, y) in enumerate(zip(evidence.item, evidence.judge, evidence.block.label, strict=True)):
         tally[j, :, y] += evidence.weight[n] * evidence.posterior[i]
@@ -72,7 +72,7 @@ def test_the_typical_judge_is_not_the_busiest():
     rows += [(f"i{n % 10}", "spammer", "1") for n in range(2_000)]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))
     gold = {f"i{n}": str(n % 2) for n in range(10)}
-    typical = typical_matrix(gathered(adjudge.fit(judgments, gold=gold), judgments))
+    typical = typical_confusion(gather_evidence(adjudge.fit(judgments, gold=gold), judgments)[1])
     # 15 rights and 5 of the spammer's, of the truth 0, with half a judgment of no opinion on each label
     np.testing.assert_allclose(typical, [[15.5 / 21, 5.5 / 21], [0.5 / 21, 20.5 / 21]])
 
@@ -81,10 +81,10 @@ def test_groups_of_judges_do_not_matter(monkeypatch):
     """Draws go judge by judge, however many are in memory at a time."""
     crowd = adjudge.simulate("dawid-skene", items=50, judges=7, labels=3)
     fit = adjudge.fit(crowd.judgments)
-    evidence = gathered(fit, crowd.judgments)
-    whole = told(fit, evidence, 5)
-    monkeypatch.setattr("adjudge.diagnostics.evidence.AT_ONCE", 20_000)
-    for one, other in zip(whole, told(fit, evidence, 5), strict=True):
+    evidence = gather_evidence(fit, crowd.judgments)[1]
+    whole = judge_estimates(fit, evidence, 5)
+    monkeypatch.setattr("adjudge.diagnostics.evidence.CELLS_AT_ONCE", 20_000)
+    for one, other in zip(whole, judge_estimates(fit, evidence, 5), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
 
 
@@ -92,7 +92,7 @@ def test_a_table_is_read_as_the_fit_reads_it():
     """A frame will do, and its labels are those of the fit even where some are missing."""
     judgments = adjudge.read(pl.DataFrame(ROWS), labels=["0", "1", "2"])
     fit = adjudge.fit(judgments)
-    assert gathered(fit, pl.DataFrame(ROWS)).tally.shape == (3, 3, 3)
+    assert gather_evidence(fit, pl.DataFrame(ROWS))[1].tally.shape == (3, 3, 3)
 
 
 def test_other_labels_are_refused(known):
@@ -102,7 +102,7 @@ def test_other_labels_are_refused(known):
         adjudge.UsageError,
         match="the fit was not made from these judgments: its labels are '0', '1', and theirs '1', '0'",
     ):
-        gathered(known[0], other)
+        gather_evidence(known[0], other)
 
 
 def test_entropy_in_bits():

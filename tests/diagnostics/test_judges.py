@@ -28,7 +28,7 @@ def test_the_parts_are_those_of_their_functions():
 def test_truth_is_a_table_of_items_and_labels():
     """Cards are checked against it, and every judge has a share."""
     truth = dict(zip(FIT.items.to_list(), FIT.labels["label"].to_list(), strict=True))
-    assert all(card.held is not None for card in judges(FIT, CROWD, truth).cards)
+    assert all(card.verification is not None for card in judges(FIT, CROWD, truth).cards)
 
 
 def test_a_saved_fit_with_its_judgments_is_enough(tmp_path):

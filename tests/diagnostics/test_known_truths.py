@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.cards import UNHELD, cards
-from adjudge.diagnostics.evidence import gathered
+from adjudge.diagnostics.cards import UNVERIFIED, cards
+from adjudge.diagnostics.evidence import gather_evidence
 from adjudge.diagnostics.known_truths import reliability, share_interval
 
 ROWS = {
@@ -43,10 +43,10 @@ def test_labels_are_counted_where_the_truth_is_known(weighted):
     found = cards(fit, judgments, codes)
     for card in found:
         total, same, said, count = by_hand(fit, judgments, truth)[card.judge]
-        assert card.held[0] == pytest.approx(same / total)
-        assert card.held.expected == pytest.approx(said / total)
-        assert card.held.judgments == count
-        assert card.held.low <= card.held.value <= card.held.high
+        assert card.verification[0] == pytest.approx(same / total)
+        assert card.verification.expected == pytest.approx(said / total)
+        assert card.verification.judgments == count
+        assert card.verification.low <= card.verification.value <= card.verification.high
     assert found.reliability.startswith("on 2 items whose truth is known")
 
 
@@ -54,18 +54,18 @@ def test_nothing_is_said_where_nothing_is_known():
     """The card gives the reason."""
     judgments = adjudge.read(pl.DataFrame(ROWS))
     found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
-    assert found.of("z").held is None
-    assert found.of("z").reasons["held"] == "not defined because the truth of no item of hers is known"
-    assert found.of("x").held.judgments == 1
-    assert cards(adjudge.fit(judgments, "dawid-skene"), judgments).reliability == UNHELD
+    assert found.of("z").verification is None
+    assert found.of("z").reasons["verification"] == "not defined because this judge judged no item whose truth is known"
+    assert found.of("x").verification.judgments == 1
+    assert cards(adjudge.fit(judgments, "dawid-skene"), judgments).reliability == UNVERIFIED
 
 
 def test_judgments_that_do_not_count_say_nothing():
     """A weight of nothing on every item whose truth is known is no truth known."""
     judgments = adjudge.read(pl.DataFrame({**ROWS, "weight": [1.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0, 1.0]}))
     found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
-    assert found.reliability == UNHELD
-    assert all(card.held is None for card in found)
+    assert found.reliability == UNVERIFIED
+    assert all(card.verification is None for card in found)
 
 
 @pytest.mark.parametrize("calibrate", ["none", "judgments"])
@@ -78,8 +78,8 @@ def test_truths_that_were_told_do_not_foretell_themselves(calibrate):
     told = adjudge.fit(crowd.judgments, "dawid-skene", gold, calibrate=calibrate)
     untold = adjudge.fit(crowd.judgments, "dawid-skene", calibrate=calibrate)
     assert (told.posterior.max(axis=1) == 1).all()
-    one = reliability(told, gathered(told, crowd.judgments))
-    two = reliability(untold, gathered(untold, crowd.judgments), told.label)
+    one = reliability(told, gather_evidence(told, crowd.judgments)[1])
+    two = reliability(untold, gather_evidence(untold, crowd.judgments)[1], told.label)
     for a, b in zip(one.judges, two.judges, strict=True):
         assert a.value == b.value
         assert a.expected < 1

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom, norm
 
 import adjudge
-from adjudge.diagnostics.others import votes
-from adjudge.diagnostics.pairs import agreement, met, tail
+from adjudge.diagnostics.leave_out import item_logs
+from adjudge.diagnostics.pairs import find_meetings, pair_tests, tail
 from adjudge.kernels.block import Block
 
 J, K = 5, 2
@@ -43,11 +43,11 @@ def test_pairs_are_all_who_met(least):
             first.setdefault(int(judge[n]), n)
         for a, b in combinations(sorted(first), 2):
             seen.setdefault((a, b), []).append((first[a], first[b], i))
-    found = met(block, least)
-    parts = [slice(found.start[p], found.start[p + 1]) for p in range(found.one.size)]
+    found = find_meetings(block, least)
+    parts = [slice(found.start[p], found.start[p + 1]) for p in range(found.first.size)]
     listed = {
         (int(a), int(b)): list(zip(found.left[v], found.right[v], found.item[v], strict=True))
-        for a, b, v in zip(found.one, found.other, parts, strict=True)
+        for a, b, v in zip(found.first, found.second, parts, strict=True)
     }
     wanted = {pair: visits for pair, visits in seen.items() if len(visits) >= least}
     assert 0 < len(wanted) <= 10
@@ -60,11 +60,11 @@ def test_judges_who_never_met_are_no_pair():
     alone = block._replace(
         start=np.arange(4), cell=block.cell[:3], label=block.label[:3], topic=block.topic[:3], gold=block.gold[:3]
     )
-    found = met(alone)
-    assert found.one.size == 0
+    found = find_meetings(alone)
+    assert found.first.size == 0
     assert found.start.tolist() == [0]
-    empty = agreement(
-        alone, votes(alone, np.full((1, K), 0.5), np.full((J, K, K), 0.5)), found, np.ones((J, K, K)), 0.7
+    empty = pair_tests(
+        alone, item_logs(alone, np.full((1, K), 0.5), np.full((J, K, K), 0.5)), found, np.ones((J, K, K)), 0.7
     )
     assert all(column.size == 0 for column in empty)
 
@@ -132,8 +132,8 @@ def test_as_many_agree_on_what_is_wrong_as_are_expected_to():
     for seed in range(40):
         drawn = adjudge.simulate("dawid-skene", seed, items=300, judges=10, labels=2, per_item=3, accuracy=0.75)
         block = drawn.judgments.block()
-        pairs, seen = met(block), votes(block, drawn.prevalence, drawn.confusion)
-        found = agreement(block, seen, pairs, 1e9 * drawn.confusion, 0.7)
+        pairs, seen = find_meetings(block), item_logs(block, drawn.prevalence, drawn.confusion)
+        found = pair_tests(block, seen, pairs, 1e9 * drawn.confusion, 0.7)
         said, other = block.label[pairs.left], block.label[pairs.right]
         truth = ((said == other) & (said != drawn.truth[pairs.item])).sum()
         counts.append((found.wrong.sum(), found.expected_wrong.sum(), truth))
@@ -149,8 +149,8 @@ def test_the_test_is_what_it_says():
     block = crowd(rng, repeats=False)
     prevalence, confusion = np.array([[0.4, 0.6]]), rng.dirichlet([4, 1], (J, K))
     confusion[:, 1] = confusion[:, 1, ::-1]
-    prior, pairs = rng.uniform(0.5, 1, (J, K, K)), met(block)
-    found = agreement(block, votes(block, prevalence, confusion), pairs, prior, copying)
+    prior, pairs = rng.uniform(0.5, 1, (J, K, K)), find_meetings(block)
+    found = pair_tests(block, item_logs(block, prevalence, confusion), pairs, prior, copying)
     judge, item = block.cell // K, np.repeat(np.arange(block.topic.size), np.diff(block.start))
 
     def truth(i, without):
@@ -166,8 +166,8 @@ def test_the_test_is_what_it_says():
             counts[:, block.label[n]] += truth(item[n], {other})
         return counts / counts.sum(axis=1, keepdims=True)
 
-    for p in (0, pairs.one.size - 1):
-        a, b = int(pairs.one[p]), int(pairs.other[p])
+    for p in (0, pairs.first.size - 1):
+        a, b = int(pairs.first[p]), int(pairs.second[p])
         hers, his = matrix(a, b), matrix(b, a)
         agreed = expected = score = wrong = expected_wrong = 0.0
         for v in range(pairs.start[p], pairs.start[p + 1]):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.evidence import gathered
-from adjudge.diagnostics.second_looks import in_short, information, second_looks, surprise
+from adjudge.diagnostics.evidence import gather_evidence
+from adjudge.diagnostics.second_looks import abbreviate, information, second_looks, surprise
 
 
 def table(rows):
@@ -44,7 +44,7 @@ def test_surprise_is_that_of_a_naive_loop():
     """Bits of each label given each truth, less those expected of that judge, weighed by the posterior."""
     crowd = adjudge.simulate("dawid-skene", 2, items=40, judges=5, labels=3)
     fit, judgments = adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments
-    evidence = gathered(fit, judgments)
+    evidence = gather_evidence(fit, judgments)[1]
     expected = np.zeros(40)
     for i, j, y in zip(judgments.item(), judgments.judge, judgments.label, strict=True):
         for k in range(3):
@@ -70,8 +70,8 @@ def test_what_judges_quarrel_about_is_found():
     first = {look.item: look for look in looks.contested}["i0"]
     assert first.given == "0 0 0 1 1"
     assert first.judgments == 5
-    assert first.reason.startswith("2 of 5 say otherwise: ")
-    assert first.reason.endswith(" bits more surprising than usual")
+    assert first.reason.startswith("2 of 5 disagree: ")
+    assert first.reason.endswith(" bits more surprising than average")
     assert {look.item for look in looks.contested} == {"i0", "i1"}
 
 
@@ -81,7 +81,7 @@ def test_gold_that_the_crowd_contradicts_is_found():
     assert (doubt.item, doubt.label, doubt.given) == ("i1", "1", "1 1 1 1 1")
     assert doubt.value == pytest.approx(doubt.probability)
     assert doubt.probability > 0.9
-    assert doubt.reason == f"gold says '0', the crowd alone '1' with {doubt.probability:.2f}: look at both"
+    assert doubt.reason == f"gold is '0', the judges say '1' with {doubt.probability:.2f}: check both"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,7 +105,7 @@ def test_the_least_sure_come_first():
     i = fit.items.to_list().index(looks[0].item)
     likeliest = np.argsort(-fit.posterior[i], kind="stable")[:2]
     said = " or ".join(f"'{k}' {fit.posterior[i, k]:.2f}" for k in likeliest)
-    assert looks[0].reason == f"{said}: {fit.entropy[i]:.2f} bits open"
+    assert looks[0].reason == f"{said}: {fit.entropy[i]:.2f} bits of uncertainty"
     assert looks[0].probability == fit.posterior[i, fit.label[i]]
 
 
@@ -117,7 +117,9 @@ def test_where_one_more_judgment_helps_most():
     for look in looks.helpful:
         i = fit.items.to_list().index(look.item)
         assert 0 < look.value <= fit.entropy[i]
-        assert look.reason == f"one more judgment tells {look.value:.2f} of the {fit.entropy[i]:.2f} bits that are open"
+        assert (
+            look.reason == f"one more judgment gives {look.value:.2f} of the {fit.entropy[i]:.2f} bits of uncertainty"
+        )
         assert look.topic == fit.topics[int(fit.topic[i])]
     values = [look.value for look in looks.helpful]
     assert values == sorted(values, reverse=True)
@@ -180,9 +182,9 @@ def test_every_model_has_items_to_look_at(model):
 
 def test_labels_in_short():
     """One by one while few, and counted when many."""
-    assert in_short(["1", "1", "0", "1"]) == "1 1 0 1"
-    assert in_short(["0"] * 3 + ["1"] * 9) == "1 x9, 0 x3"
-    assert in_short([]) == ""
+    assert abbreviate(["1", "1", "0", "1"]) == "1 1 0 1"
+    assert abbreviate(["0"] * 3 + ["1"] * 9) == "1 x9, 0 x3"
+    assert abbreviate([]) == ""
 
 
 def test_most_is_at_least_one():

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from adjudge.diagnostics.evidence import Estimate
-from adjudge.diagnostics.sentences import RULES, WORDS, Seen, how_many, notable, part, rule_of, sentence
+from adjudge.diagnostics.sentences import (
+    RULES,
+    WORDS,
+    JudgeFacts,
+    first_rule,
+    notable_confusions,
+    sentence,
+    share_of_items,
+    share_of_total,
+)
 
 GOOD = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
 
@@ -18,12 +27,12 @@ def about(cell, give=0.02):
 
 def seen(**other):
     """Return a judge of three labels who is good at it, or otherwise as said."""
-    usual = Seen(
+    usual = JudgeFacts(
         names=("Bad", "Fair", "Good"),
         judgments=300,
-        others=300,
-        said=np.array([100.0, 100, 100]),
-        met=np.array([100.0, 100, 100]),
+        checkable=300,
+        labels=np.array([100.0, 100, 100]),
+        truths=np.array([100.0, 100, 100]),
         right=Estimate(0.9, 0.87, 0.93),
         informedness=Estimate(0.85, 0.8, 0.9),
         p_chance=0.0,
@@ -44,28 +53,28 @@ POOR = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
 POOR[1] = [0.02, 0.65, 0.33]
 POOR[0] = [0.7, 0.19, 0.11]
 POOR[2] = [0.11, 0.19, 0.7]
-TWO = {"names": ("0", "1"), "said": np.array([50.0, 50]), "met": np.array([50.0, 50]), "typical": np.eye(2)}
+TWO = {"names": ("0", "1"), "labels": np.array([50.0, 50]), "truths": np.array([50.0, 50]), "typical": np.eye(2)}
 
 CASES = {
     "one label": (
-        {"names": ("1",), "said": np.ones(1), "met": np.ones(1)},
-        "There is only one label, which tells nothing of a judge.",
+        {"names": ("1",), "labels": np.ones(1), "truths": np.ones(1)},
+        "There is only one label, so nothing can be said about the judge.",
     ),
-    "few": ({"judgments": 3}, "Too few judgments (3) to tell."),
-    "alone": ({"others": 0}, "Nobody else judged these items: nothing to hold the labels against."),
-    "one answer": ({"said": np.array([0.0, 0, 300])}, "Always says 'Good'."),
+    "few": ({"judgments": 3}, "Too few judgments (3) for an assessment."),
+    "alone": ({"checkable": 0}, "Nobody else judged these items, so the labels cannot be checked."),
+    "one answer": ({"labels": np.array([0.0, 0, 300])}, "Always gives the label 'Good'."),
     "opposite": (
         {**TWO, "p_adversarial": 0.99, "right": Estimate(0.2, 0.15, 0.25), "informedness": Estimate(-0.4, -0.5, -0.3)},
-        "Says the opposite of the truth more often than not; check whether the labels were swapped.",
+        "Gives the opposite of the truth more often than not; check whether the labels were swapped.",
     ),
     "worse": (
         {"p_adversarial": 0.99, "right": Estimate(0.6, 0.55, 0.65), "informedness": Estimate(-0.2, -0.3, -0.15)},
-        "Wrong more often than a blind guess would be; check whether labels were swapped.",
+        "Wrong more often than a random guess; check whether labels were swapped.",
     ),
-    "random": ({"informedness": Estimate(0.02, -0.05, 0.08)}, "Answers at random: knowing the label tells nothing."),
+    "random": ({"informedness": Estimate(0.02, -0.05, 0.08)}, "Answers at random: the labels carry no information."),
     "weak": (
         {"informedness": Estimate(0.15, 0.05, 0.25)},
-        "Hardly better than guessing: knowing the label tells little.",
+        "Hardly better than guessing: the labels carry little information.",
     ),
     "no better": (
         {"p_chance": 0.97, "informedness": Estimate(-0.3, -0.6, -0.02)},
@@ -73,7 +82,7 @@ CASES = {
     ),
     "open": (
         {"informedness": Estimate(0.3, -0.1, 0.7), "judgments": 1_200},
-        "Cannot be told from guessing yet (1,200 judgments).",
+        "Not yet distinguishable from guessing (1,200 judgments).",
     ),
     "leaning": ({"shift": Estimate(0.5, 0.4, 0.6)}, "Rates half a level too high on average."),
     "confusing": (
@@ -83,8 +92,11 @@ CASES = {
     "excellent": ({"right": Estimate(0.97, 0.96, 0.98)}, "Very reliable."),
     "reliable": ({}, "Reliable."),
     "promising": ({"right": Estimate(0.9, 0.75, 0.98), "judgments": 12}, "Reliable so far (12 judgments)."),
-    "wide": ({"right": Estimate(0.7, 0.5, 0.9)}, "Better than guessing; more judgments will tell how much."),
-    "even": ({"right": Estimate(0.75, 0.7, 0.79)}, "Right on about three in four items; no one confusion stands out."),
+    "wide": ({"right": Estimate(0.7, 0.5, 0.9)}, "Better than guessing; more judgments are needed to say how much."),
+    "even": (
+        {"right": Estimate(0.75, 0.7, 0.79)},
+        "Right on about three in four items; no single confusion stands out.",
+    ),
 }
 
 
@@ -93,14 +105,14 @@ def test_each_rule_says_its_sentence(name):
     """What holds is the rule of this name, and it says this."""
     other, says = CASES[name]
     judge = seen(**other)
-    assert rule_of(judge).name == name
+    assert first_rule(judge).name == name
     assert sentence(judge) == says
 
 
 def test_every_rule_has_a_case_and_every_word_a_meaning():
     """No rule is without a test, and no word in braces without something to stand for."""
     assert [rule.name for rule in RULES] == list(CASES)
-    used = {field for rule in RULES for _, field, _, _ in string.Formatter().parse(rule.says) if field}
+    used = {field for rule in RULES for _, field, _, _ in string.Formatter().parse(rule.sentence) if field}
     assert used == set(WORDS)
 
 
@@ -130,34 +142,34 @@ def test_two_confusions_are_named_and_the_rest_is_not_praised_unless_it_is_good(
 
 def test_a_judge_of_one_label_on_items_that_all_have_it_is_not_accused():
     """Who met no other truth cannot have said another label rightly."""
-    honest = seen(said=np.array([0.0, 0, 300]), met=np.array([1.0, 1, 298]))
-    assert rule_of(honest).name != "one answer"
+    honest = seen(labels=np.array([0.0, 0, 300]), truths=np.array([1.0, 1, 298]))
+    assert first_rule(honest).name != "one answer"
 
 
 def test_three_labels_have_no_opposite():
     """Then the judge is only worse than a guess."""
     told = {name: value for name, value in CASES["opposite"][0].items() if name not in TWO}
-    assert rule_of(seen(**told)).name == "worse"
+    assert first_rule(seen(**told)).name == "worse"
 
 
 @pytest.mark.parametrize("name", ["opposite", "worse", "no better"])
 def test_nobody_is_accused_on_few_judgments(name):
     """However sure a model may be of them."""
-    assert rule_of(seen(**{**CASES[name][0], "judgments": 9})).name == "open"
+    assert first_rule(seen(**{**CASES[name][0], "judgments": 9})).name == "open"
 
 
 def test_only_what_the_interval_supports_is_notable():
     """The low end counts, the truth must have been met, and the typical judge must do it less or it must be plain."""
     met = np.array([100.0, 100, 100])
-    assert notable(CALLED, about(CALLED), met, GOOD) == [(1, 2)]
-    assert notable(CALLED, about(CALLED, 0.3), met, GOOD) == []  # the interval is too wide
-    assert notable(CALLED, about(CALLED), np.array([100.0, 2, 100]), GOOD) == []  # hardly met
+    assert notable_confusions(CALLED, about(CALLED), met, GOOD) == [(1, 2)]
+    assert notable_confusions(CALLED, about(CALLED, 0.3), met, GOOD) == []  # the interval is too wide
+    assert notable_confusions(CALLED, about(CALLED), np.array([100.0, 2, 100]), GOOD) == []  # hardly met
     milder = GOOD.copy()
     milder[1] = [0.05, 0.75, 0.2]
-    assert notable(milder, about(milder), met, GOOD) == [(1, 2)]
-    assert notable(milder, about(milder), met, milder) == []  # as everyone
-    assert notable(CALLED, about(CALLED), met, CALLED) == [(1, 2)]  # as everyone, but plain
-    assert notable(BOTH, about(BOTH), met, GOOD) == [(0, 1), (1, 2)]
+    assert notable_confusions(milder, about(milder), met, GOOD) == [(1, 2)]
+    assert notable_confusions(milder, about(milder), met, milder) == []  # as everyone
+    assert notable_confusions(CALLED, about(CALLED), met, CALLED) == [(1, 2)]  # as everyone, but plain
+    assert notable_confusions(BOTH, about(BOTH), met, GOOD) == [(0, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -175,11 +187,11 @@ def test_only_what_the_interval_supports_is_notable():
 )
 def test_shares_in_words(share, many, whole):
     """The nearest fraction that people say."""
-    assert how_many(share) == many
-    assert part(share) == whole
+    assert share_of_items(share) == many
+    assert share_of_total(share) == whole
 
 
 def test_names_are_quoted_on_one_line():
     """A label may hold anything."""
-    strange = seen(names=("Bad", "Fair", "new\nline"), said=np.array([0.0, 0, 9]))
-    assert sentence(strange) == r"Always says 'new\nline'."
+    strange = seen(names=("Bad", "Fair", "new\nline"), labels=np.array([0.0, 0, 9]))
+    assert sentence(strange) == r"Always gives the label 'new\nline'."

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.streaks import _certain, longest, streak_tail, streaks
+from adjudge.diagnostics.streaks import _certain_streaks, longest, streak_tail, streaks
 from adjudge.errors import UsageError
 
 
@@ -38,8 +38,8 @@ def test_one_who_stops_looking_is_found():
     assert found.label[who] == 1
     first = found.table.row(0, named=True)
     assert (first["judge"], first["beyond_habit"]) == ("j1", True)
-    assert found.sentence.startswith("1 of 10 judges said the same for longer than their items explain, 1 of them")
-    assert f"such as 'j1', {found.length[who]} times '1'." in found.sentence
+    assert found.sentence.startswith("1 of 10 judges repeated a label for longer than their items explain, 1 of them")
+    assert f"the most surprising is 'j1' with {found.length[who]} times '1'." in found.sentence
 
 
 def test_those_who_look_are_not():
@@ -66,7 +66,7 @@ def test_few_judgments_say_nothing():
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
     found = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
     assert found.p.tolist() == [1, 1]
-    assert found.sentence == "No judge said the same for longer than her items explain."
+    assert found.sentence == "No judge repeated a label for longer than their items explain."
 
 
 def test_what_cannot_be_is_refused():
@@ -102,15 +102,15 @@ def test_the_order_of_rows_says_nothing(parts):
             tables[0].select("judge", "label", "streak", "since")
         )
         np.testing.assert_allclose(table["p"], tables[0]["p"], atol=1e-6)
-    once = "; 4 have judgments of one time only, in which no streak is seen unless they are all alike" * (parts == 1)
-    assert found[0].sentence == f"No judge said the same for longer than her items explain{once}."
+    once = "; 4 judges have judgments of one time only, which are a streak only if all are equal" * (parts == 1)
+    assert found[0].sentence == f"No judge repeated a label for longer than their items explain{once}."
 
 
 def test_a_streak_goes_through_one_time_if_all_are_alike():
     """It is so long in whatever order; where they are not, it ends."""
-    assert longest(_certain(np.array([0, 1, 1, 1, 1, 0, 1]), np.array([1, 2, 2, 3, 3, 4, 4]))) == (4, 1)
-    assert longest(_certain(np.array([0, 0, 1, 1, 1]), np.ones(5)))[0] == 1
-    assert longest(_certain(np.empty(0, np.int64), np.empty(0))) == (0, 0)
+    assert longest(_certain_streaks(np.array([0, 1, 1, 1, 1, 0, 1]), np.array([1, 2, 2, 3, 3, 4, 4]))) == (4, 1)
+    assert longest(_certain_streaks(np.array([0, 0, 1, 1, 1]), np.ones(5)))[0] == 1
+    assert longest(_certain_streaks(np.empty(0, np.int64), np.empty(0))) == (0, 0)
 
 
 def test_the_longest_streak_is_found():

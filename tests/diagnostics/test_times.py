@@ -9,14 +9,14 @@ import pytest
 import adjudge
 from adjudge.diagnostics.times import (
     UnreadableTimeError,
-    at_once,
+    count_single_time,
+    judge_series,
+    judgment_times,
     median_gaps,
-    seconds_of,
-    series,
-    steps,
-    times_if_any,
-    times_of,
-    untimed,
+    parse_seconds,
+    time_problem,
+    time_steps,
+    usable_times,
 )
 from adjudge.errors import InputError, UsageError
 
@@ -29,19 +29,19 @@ def judged(times):
 @pytest.mark.parametrize("times", [[3, 1, 2], ["3", " 1 ", "2"], [3.0, 1.0, 2.0]])
 def test_numbers_are_numbers(times):
     """Also where they are text."""
-    found = times_of(judged(times))
+    found = judgment_times(judged(times))
     assert found.value.tolist() == [3, 1, 2]
     assert not found.dates
-    assert found.shown(0) == "3"
+    assert found.text(0) == "3"
 
 
 def test_dates_are_seconds():
     """With a zone or without, with an hour or without; a column of dates is none of text."""
-    found = times_of(judged(["1970-01-02", "1970-01-01T01:00:00+01:00", "1970-01-01 00:01:30"]))
+    found = judgment_times(judged(["1970-01-02", "1970-01-01T01:00:00+01:00", "1970-01-01 00:01:30"]))
     assert found.value.tolist() == [86_400, 0, 90]
-    assert [found.shown(n) for n in range(3)] == ["1970-01-02", "1970-01-01", "1970-01-01 00:01:30"]
+    assert [found.text(n) for n in range(3)] == ["1970-01-02", "1970-01-01", "1970-01-01 00:01:30"]
     column = pl.Series(["1970-01-02", "1970-01-01", "1970-01-03"]).str.to_date()
-    assert times_of(judged(column)).value.tolist() == [86_400, 0, 2 * 86_400]
+    assert judgment_times(judged(column)).value.tolist() == [86_400, 0, 2 * 86_400]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_dates_are_seconds():
 def test_what_is_no_time_is_refused(times, text):
     """With whose it is."""
     with pytest.raises(UnreadableTimeError) as refused:
-        times_of(judged(times))
+        judgment_times(judged(times))
     assert str(refused.value) == (
         f"time '{text}' of judge 'ann' on item 'b' is neither a number nor a date such as 2026-05-01 or "
         "2026-05-01T09:30"
@@ -62,43 +62,43 @@ def test_what_is_no_time_is_refused(times, text):
 def test_a_missing_time_is_refused(times):
     """Rather than put anywhere in the series."""
     with pytest.raises(UnreadableTimeError, match="of judge 'ann' on item 'b' is neither a number nor a date"):
-        times_of(judged(times))
+        judgment_times(judged(times))
 
 
 def test_an_order_stands_instead_of_times():
     """One number a judgment; without either there is nothing to say."""
-    assert times_of(judged(["x", "y", "z"]), [2, 0, 1]).value.tolist() == [2, 0, 1]
-    untimed = adjudge.read(pl.DataFrame({"item": ["a"], "judge": ["ann"], "label": [0]}))
-    assert times_of(untimed) is None
+    assert judgment_times(judged(["x", "y", "z"]), [2, 0, 1]).value.tolist() == [2, 0, 1]
+    time_problem = adjudge.read(pl.DataFrame({"item": ["a"], "judge": ["ann"], "label": [0]}))
+    assert judgment_times(time_problem) is None
     for wrong in ([1, 2], [1, 2, float("nan")], ["a", "b", "c"]):
-        with pytest.raises(UsageError, match="order must hold 3 numbers, one a judgment in the order of the table"):
-            times_of(judged([1, 2, 3]), wrong)
+        with pytest.raises(UsageError, match="order must hold 3 numbers, one per judgment in the order of the table"):
+            judgment_times(judged([1, 2, 3]), wrong)
 
 
 def test_series_are_in_order_of_time():
     """Judge after judge."""
-    times = times_of(judged([3, 1, 2]))
-    row, start = series(np.array([0, 1, 0]), times, 3)
+    times = judgment_times(judged([3, 1, 2]))
+    row, start = judge_series(np.array([0, 1, 0]), times, 3)
     assert row.tolist() == [2, 0, 1]
     assert start.tolist() == [0, 2, 3, 3]
 
 
 def test_a_tie_says_how_judgments_of_one_time_stand():
     """Otherwise they stand as in the table."""
-    judge, times = np.array([0, 0, 0]), times_of(judged([2, 1, 1]))
-    assert series(judge, times, 1)[0].tolist() == [1, 2, 0]
-    assert series(judge, times, 1, np.array([[0.0], [2.0], [1.0]]))[0].tolist() == [2, 1, 0]
+    judge, times = np.array([0, 0, 0]), judgment_times(judged([2, 1, 1]))
+    assert judge_series(judge, times, 1)[0].tolist() == [1, 2, 0]
+    assert judge_series(judge, times, 1, np.array([[0.0], [2.0], [1.0]]))[0].tolist() == [2, 1, 0]
 
 
 def test_steps_are_where_time_goes_on():
     """Between judgments of one time there is none."""
-    assert steps(np.array([1.0, 1.0, 2.0, 2.0, 5.0])).tolist() == [2, 4]
-    assert steps(np.ones(3)).size == steps(np.empty(0)).size == 0
+    assert time_steps(np.array([1.0, 1.0, 2.0, 2.0, 5.0])).tolist() == [2, 4]
+    assert time_steps(np.ones(3)).size == time_steps(np.empty(0)).size == 0
 
 
 def test_judges_of_one_time_are_counted():
     """Who has one judgment is none of them."""
-    assert at_once(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), np.array([0, 2, 4, 5, 5])) == 1
+    assert count_single_time(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), np.array([0, 2, 4, 5, 5])) == 1
 
 
 def test_why_nothing_can_be_said_of_time():
@@ -107,10 +107,10 @@ def test_why_nothing_can_be_said_of_time():
     times = {"": ["2026-05-01", "2026-05-02"], "the judgments have no times": [None, None], "?": ["1", "soon"]}
     for reason, moments in times.items():
         table = adjudge.read(pl.DataFrame(rows | {"time": pl.Series(moments, dtype=pl.String)}))
-        found = untimed(table)
+        found = time_problem(table)
         assert (found == reason) if "?" not in reason else found.startswith("not all times can be read: ")
-        assert (times_if_any(table) is None) == bool(reason)
-    assert untimed(adjudge.read(pl.DataFrame(rows))) == "the judgments have no times"
+        assert (usable_times(table) is None) == bool(reason)
+    assert time_problem(adjudge.read(pl.DataFrame(rows))) == "the judgments have no times"
 
 
 @pytest.mark.parametrize(
@@ -129,19 +129,19 @@ def test_why_nothing_can_be_said_of_time():
 )
 def test_times_are_read_as_seconds(times):
     """Numbers, dates and either as text, with zones."""
-    first, second = seconds_of(pl.Series(times))
+    first, second = parse_seconds(pl.Series(times))
     assert second - first == pytest.approx(30)
 
 
 def test_days_are_seconds_too():
     """A date is its midnight."""
-    assert np.diff(seconds_of(pl.Series([date(2024, 1, 1), date(2024, 1, 2)]))) == [86_400]
+    assert np.diff(parse_seconds(pl.Series([date(2024, 1, 1), date(2024, 1, 2)]))) == [86_400]
 
 
 @pytest.mark.parametrize("times", [["soon", "later"], [[1], [2]], [None, None], [float("nan"), float("inf")]])
 def test_what_is_no_time_is_not_known(times):
     """It is left out, and nothing breaks."""
-    assert np.isnan(seconds_of(pl.Series(times))).all()
+    assert np.isnan(parse_seconds(pl.Series(times))).all()
 
 
 def test_gaps_are_those_of_a_naive_loop():

@@ -39,7 +39,7 @@ def test_of_very_many_judges_the_busiest_have_a_card(case, monkeypatch):
 def test_what_is_not_defined_says_why(case):
     """Sensitivity of three labels, and times that were not given."""
     told = dict(section.lines(case.cards[0], case.fit.scale.names))
-    assert told["sensitivity"] == "not defined because it is of two labels, and there are 3"
+    assert told["sensitivity"] == "not defined because it needs two labels, and there are 3"
     assert told["time for a judgment"].startswith("not defined because")
     assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", told["chance of being right"])
 

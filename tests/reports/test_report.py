@@ -113,7 +113,7 @@ def test_times_and_an_earlier_fit_fill_what_is_to_be_watched():
     told = document(case_of(fit, judgments, earlier=fit))
     watched = told[told.index('id="watch"') : told.index('id="guidelines"')]
     assert "Not defined" not in watched
-    assert "earlier fit believed" in watched
+    assert "earlier fit expects" in watched
     bare = document(case_of(fit, replace(judgments, time=None)))
     watched = bare[bare.index('id="watch"') : bare.index('id="guidelines"')]
     assert "Not defined because the judgments have no times." in watched

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from adjudge.diagnostics.cards import Agreement, Card, Cards
+    from adjudge.diagnostics.cards import Card, Cards, OtherAgreement
     from adjudge.diagnostics.evidence import Estimate
-    from adjudge.diagnostics.known_truths import Held
+    from adjudge.diagnostics.known_truths import Verification
     from adjudge.diagnostics.second_looks import SecondLooks
 
 
@@ -157,7 +157,7 @@ def _show_card(screen: Console, card: Card, known: Cards) -> None:
         ("informedness", card.informedness, "1 always right, 0 does not look"),
         ("bits of a judgment", card.bits, f"of at most {known.most_bits:.2f}"),
         ("agreement with the others", card.agreement, card.reasons.get("agreement", on)),
-        ("right where the truth is known", card.held, card.reasons.get("held", _expected(card))),
+        ("right where the truth is known", card.verification, card.reasons.get("verification", _expected(card))),
         ("levels too high", card.shift, card.reasons.get("shift", "on the scale, on average")),
     ]
     plain = [
@@ -184,7 +184,8 @@ def _show_card(screen: Console, card: Card, known: Cards) -> None:
 
 def _expected(card: Card) -> str:
     """Return what the fit says of labels whose truth is known."""
-    return f"the fit expects {card.held.expected:.2f}, of {card.held.judgments:,} judgments" if card.held else ""
+    check = card.verification
+    return f"the fit expects {check.expected:.2f}, of {check.judgments:,} judgments" if check else ""
 
 
 def _show_items(screen: Console, looks: SecondLooks) -> None:
@@ -208,7 +209,7 @@ def _name(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
-def _interval(estimate: Estimate | Agreement | Held | None, to: str = " to ", sign: str = "") -> str:
+def _interval(estimate: Estimate | OtherAgreement | Verification | None, to: str = " to ", sign: str = "") -> str:
     """Return an estimate as people read it."""
     if estimate is None:
         return "-"

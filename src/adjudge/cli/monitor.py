@@ -44,9 +44,9 @@ class Section:
 
 def _untimed(asked: Asked) -> str:
     """Say that there are no times."""
-    from adjudge.diagnostics.times import WITHOUT, untimed
+    from adjudge.diagnostics.times import NO_TIMES, time_problem
 
-    return f"{WITHOUT} (give --judgments and --time)" if untimed(asked.judgments) == WITHOUT else ""
+    return f"{NO_TIMES} (give --judgments and --time)" if time_problem(asked.judgments) == NO_TIMES else ""
 
 
 def _drift(asked: Asked) -> Any:
@@ -79,14 +79,14 @@ def _pairs(asked: Asked) -> Any:
 
 def _gold(asked: Asked) -> Any:
     """Hold judges against gold."""
-    from adjudge.diagnostics.monitor import monitored
+    from adjudge.diagnostics.gold_accuracy import gold_accuracy
 
-    return monitored(asked.judgments, asked.gold)
+    return gold_accuracy(asked.judgments, asked.gold)
 
 
 def _new(asked: Asked) -> Any:
     """Score new work."""
-    from adjudge.diagnostics.monitor import new_work
+    from adjudge.diagnostics.new_work import new_work
 
     scale = asked.fit.scale
     return new_work(asked.fit, asked.reading.read(str(asked.new), labels=scale.labels, ordinal=scale.ordinal))

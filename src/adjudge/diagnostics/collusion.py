@@ -1,96 +1,97 @@
-"""Judges who agree more than the model allows: pairs of whom one may copy from the other.
+"""``collusion``: pairs of judges who agree more than the model allows, so that one may copy from the other.
 
-Judges who err on their own agree because they see the same truth. The test of ``kernels.pairs`` asks for each pair what
-agreement is left over, with both judges' votes taken out of the consensus they are held against. p-values hold under
-the model. Where that is only nearly right (items that are hard for all, say), all pairs agree a little too much, so a
-pair must stand out from the others (``discoveries``).
+Judges who work independently agree because they see the same truth. The test of ``diagnostics.pairs`` asks for each
+pair how much agreement is left over, with the labels of both left out of the consensus they are compared with. The
+p-values hold under the model. If the model is only nearly right (if some items are hard for everybody, say), all pairs
+agree a little too much, so a pair must stand out from the other pairs (``diagnostics.false_discovery``).
 
-Pairs are named by Benjamini and Hochberg's rule. Tests of pairs that share a judge are not independent, but what makes
-one of them large (her matrix taken too well) makes the others large, the case the rule allows for; in simulated crowds
-the share of wrong discoveries stays below its level. ``control="by"`` holds under any dependence, with less power.
+Pairs are flagged by the rule of Benjamini and Hochberg. Tests of pairs that share a judge are not independent, but they
+are positively dependent, which the rule allows; in simulated crowds the share of false discoveries stays below its
+level. ``control="by"`` holds under any dependence, with less power.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.judgments import Judgments
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.discoveries import CONTROLS, adjusted, against_crowd
-from adjudge.diagnostics.others import seen_by
-from adjudge.diagnostics.pairs import Agreement, Met, agreement, met
-from adjudge.diagnostics.times import Times, times_if_any
+from adjudge.diagnostics.false_discovery import CONTROLS, empirical_null, q_values
+from adjudge.diagnostics.leave_out import leave_out
+from adjudge.diagnostics.pairs import Meetings, PairTest, find_meetings, pair_tests
+from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
 
 
-LEAST = 8  # shared items below which a pair is not looked at
-COPYING = 0.7  # the share of copied labels that the test is best against; it has power against others
-LEVEL = 0.05  # expected share of pairs named wrongly
+FEWEST_SHARED = 8  # shared items below which a pair is not tested
+COPYING = 0.7  # share of copied labels against which the test is most powerful
+LEVEL = 0.05  # expected share of false discoveries
 
 
 @dataclass(frozen=True, eq=False)
 class Collusion(NotebookView):
-    """What pairs of judges share, those first who stand out most; a row a pair."""
+    """Tests of pairs of judges, those that stand out most first; one row per pair."""
 
     judges: Names  # (J)
-    one: Codes  # (P)
-    other: Codes  # (P)
+    first: Codes  # (P) one judge of the pair
+    second: Codes  # (P) the other
     shared: Codes  # (P) items that both judged
-    found: Agreement  # what the test says of each pair, under the model
-    p: Floats  # (P) against the crowd
-    rate: Floats  # (P) the least false discovery rate at which the pair is named
+    test: PairTest  # the test of each pair, under the model
+    p: Floats  # (P) compared with the other pairs
+    rate: Floats  # (P) smallest false discovery rate at which the pair is flagged
     flagged: Flags  # (P)
-    centre: float  # where the crowd's pairs lie by themselves, in standard deviations, 0 under the model
-    spread: float  # and how widely, 1 under the model
-    same_order: Floats | None  # (P) share of steps from shared item to shared item that both took in the same
-    # direction, nan if there is none
+    centre: float  # centre of all pairs' tests, in standard deviations; 0 under the model
+    spread: float  # their spread; 1 under the model
+    same_order: Floats | None  # (P) share of steps between shared items that both took in the same direction, or nan
     least: int
     level: float
     kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
         flagged = int(self.flagged.sum())
-        return f"Collusion({self.one.size:,} pairs of judges, {flagged:,} agree more than the model allows)"
+        return f"Collusion({self.first.size:,} pairs of judges, {flagged:,} agree more than the model allows)"
 
     @property
     def sentence(self) -> str:
-        """What was found, for people."""
-        if not self.one.size:
-            return f"Whether judges copy cannot be told: no two of them share {self.least} items."
-        looked = f"of {self.one.size:,} pairs with {self.least} shared items or more"
-        named = np.flatnonzero(self.flagged)
-        if not named.size:
-            return f"No pair of judges agreed more than the model allows, {looked}."
-        pairs = [f"{quote(self.judges[int(self.one[p])])} and {quote(self.judges[int(self.other[p])])}" for p in named]
-        shown = "; ".join(pairs[:3]) + (f"; and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
+        """The result in one sentence."""
+        if not self.first.size:
+            return f"Copying cannot be detected: no two judges share {self.least} items."
+        tested = f"of {self.first.size:,} pairs with at least {self.least} shared items"
+        flagged = np.flatnonzero(self.flagged)
+        if not flagged.size:
+            return f"No pair of judges agreed more than the model allows, {tested}."
+        judges = [(self.judges[int(self.first[p])], self.judges[int(self.second[p])]) for p in flagged]
+        pairs = [f"{quote(first)} and {quote(second)}" for first, second in judges]
+        names = "; ".join(pairs[:3]) + (f"; and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
         return (
-            f"{named.size:,} {looked} agreed more than the model allows: {shown} (at most {self.level:.0%} of those "
-            "named are expected to be named wrongly)."
+            f"{flagged.size:,} {tested} agreed more than the model allows: {names} (at most {self.level:.0%} of these "
+            "are expected to be false alarms)."
         )
 
     @property
     def table(self) -> Any:
-        """Return a frame with a row a pair."""
+        """A table with one row per pair."""
         columns: dict[str, Any] = {
-            "judge": self.judges.gather(self.one),
-            "other": self.judges.gather(self.other),
+            "judge": self.judges.gather(self.first),
+            "other": self.judges.gather(self.second),
             "shared": self.shared,
-            "agreed": self.found.agreed,
-            "expected": self.found.expected,
-            "wrong": self.found.wrong,
-            "expected_wrong": self.found.expected_wrong,
-            "copied": self.found.copied,
-            "identical": self.found.agreed == self.shared,
-            "p_model": self.found.p,
+            "agreed": self.test.agreed,
+            "expected": self.test.expected,
+            "wrong": self.test.wrong,
+            "expected_wrong": self.test.expected_wrong,
+            "copied": self.test.copied,
+            "identical": self.test.agreed == self.shared,
+            "p_model": self.test.p,
             "p": self.p,
             "rate": self.rate,
             "flagged": self.flagged,
@@ -101,73 +102,103 @@ class Collusion(NotebookView):
 
 
 def collusion(
-    fit: Fit,
-    judgments: Judgments,
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
     *,
-    least: int = LEAST,
+    least: int = FEWEST_SHARED,
     level: float = LEVEL,
     control: str = "bh",
     order: Any = None,
 ) -> Collusion:
-    """Find pairs of judges, of ``least`` shared items or more, who agree more than the model allows."""
+    """Find pairs of judges who agree more than the model allows.
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit.
+    least : int
+        Pairs with fewer shared items are not tested.
+    level : float
+        Expected share of false alarms among the flagged pairs.
+    control : str
+        ``"bh"`` (Benjamini and Hochberg) or ``"by"`` (Benjamini and Yekutieli, under any dependence).
+    order : array, optional
+        The order of the judgments (N), instead of their times.
+
+    Returns
+    -------
+    Collusion
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> collusion(adjudge.fit(judgments, "dawid-skene"), judgments)
+    Collusion(10 pairs of judges, 0 agree more than the model allows)
+
+    """
     if least < 1:
         raise UsageError(f"least {least!r} is not a whole number of at least 1")
     if not 0 < level < 1:
         raise UsageError(f"level {level!r} is not between 0 and 1")
     if control not in CONTROLS:
         raise UsageError(f"control {control!r} is not one of {quoted(CONTROLS)}")
-    times, seen = times_if_any(judgments, order), seen_by(fit, judgments)
-    pairs = met(seen.block, least)
-    found = agreement(seen.block, seen.votes, pairs, seen.prior, COPYING)
-    p, centre, spread = against_crowd(found.p)
-    rate = adjusted(p, control)
-    first = np.lexsort((-found.copied, p))
+    fit, judgments = read_fitted(fit, judgments)
+    times, left = usable_times(judgments, order), leave_out(fit, judgments)
+    pairs = find_meetings(left.block, least)
+    test = pair_tests(left.block, left.logs, pairs, left.prior, COPYING)
+    p, centre, spread = empirical_null(test.p)
+    rate = q_values(p, control)
+    rank = np.lexsort((-test.copied, p))
     steps = None if times is None else _same_order(pairs, times)
     return Collusion(
         fit.judge_names,
-        pairs.one[first],
-        pairs.other[first],
-        np.diff(pairs.start)[first],
-        Agreement(*(column[first] for column in found)),
-        p[first],
-        rate[first],
-        rate[first] <= level,
+        pairs.first[rank],
+        pairs.second[rank],
+        np.diff(pairs.start)[rank],
+        PairTest(*(column[rank] for column in test)),
+        p[rank],
+        rate[rank],
+        rate[rank] <= level,
         centre,
         spread,
-        None if steps is None else steps[first],
+        None if steps is None else steps[rank],
         least,
         level,
         judgments.kind,
     )
 
 
-def _same_order(pairs: Met, times: Times) -> Floats:
-    """Return the share of steps between shared items that both judges took in the same direction, .5 by chance.
+def _same_order(pairs: Meetings, times: Times) -> Floats:
+    """Return the share of steps between shared items that both judges took in the same direction (P), .5 by chance.
 
-    The steps are those of the one and those of the other. Steps between equal times do not count; where several items
-    have one time, a step to the next time is one from each of them to each of those, in equal parts.
+    The steps are those of the first judge and those of the second. Steps between equal times do not count. If several
+    items have one time, a step to the next time is one from each of them to each of the next, in equal parts.
     """
     left, right = times.value[pairs.left], times.value[pairs.right]
-    pair = np.repeat(np.arange(pairs.one.size), np.diff(pairs.start))
-    same, taken = (one + two for one, two in zip(_taken(pair, left, right), _taken(pair, right, left), strict=True))
-    return np.asarray(np.divide(same, taken, out=np.full(pairs.one.size, np.nan), where=taken > 0))
+    pair = np.repeat(np.arange(pairs.first.size), np.diff(pairs.start))
+    both = zip(_count_steps(pair, left, right), _count_steps(pair, right, left), strict=True)
+    same, total = (first + second for first, second in both)
+    return np.asarray(np.divide(same, total, out=np.full(pairs.first.size, np.nan), where=total > 0))
 
 
-def _taken(pair: Codes, own: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return how many steps of one judge's the other took in the same direction, and how many in any (P)."""
+def _count_steps(pair: Codes, time: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return how many steps of one judge the other took in the same direction, and in any direction (P)."""
     P, rank = int(pair.max(initial=-1)) + 1, np.unique(other, return_inverse=True)[1]
-    order = np.lexsort((rank, own, pair))
-    pair, own, rank = pair[order], own[order], rank[order]
-    first = np.r_[True, (np.diff(pair) != 0) | (np.diff(own) != 0)][: pair.size]
+    order = np.lexsort((rank, time, pair))
+    pair, time, rank = pair[order], time[order], rank[order]
+    first = np.r_[True, (np.diff(pair) != 0) | (np.diff(time) != 0)][: pair.size]
     group, start = first.cumsum() - 1, np.flatnonzero(first)  # judgments of one time, and where they begin
     size = np.diff(np.r_[start, pair.size])
     wide = int(rank.max(initial=0)) + 1
     key = group * wide + rank
-    to = np.flatnonzero((group > 0) & (pair[start[group] - 1] == pair))  # those with a time before
+    to = np.flatnonzero((group > 0) & (pair[start[group] - 1] == pair))  # judgments with an earlier time
     before = group[to] - 1
     below = np.searchsorted(key, key[to] - wide) - start[before]
     above = start[group[to]] - np.searchsorted(key, key[to] - wide, side="right")
     weight = 1 / (size[before] * size[group[to]])
     same: Floats = np.bincount(pair[to], weights=weight * below, minlength=P).astype(float)
-    taken: Floats = np.bincount(pair[to], weights=weight * (below + above), minlength=P).astype(float)
-    return same, taken
+    total: Floats = np.bincount(pair[to], weights=weight * (below + above), minlength=P).astype(float)
+    return same, total

@@ -1,12 +1,14 @@
-"""``confusions``: which labels all judges together take for which others, and where a word in the guidelines helps.
+"""``confusions``: which labels all judges together confuse, and whether clearer guidelines would help.
 
-A guideline helps where many judges make the same confusion; where few do, a word with these helps more.
+If many judges make the same confusion, the guidelines should explain the difference. If few do, talking to these judges
+helps more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, overload
 
 import numpy as np
@@ -15,16 +17,16 @@ import polars as pl
 from adjudge.arrays import Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.evidence import Evidence, gathered, told, typical_matrix
-from adjudge.diagnostics.sentences import MET, NOTABLE, part
+from adjudge.diagnostics.evidence import Evidence, gather_evidence, judge_estimates, typical_confusion
+from adjudge.diagnostics.sentences import ENOUGH_ITEMS, NOTABLE, share_of_total
 from adjudge.errors import UsageError, quote
 from adjudge.inference.result import Fit
 
-MANY = 0.2  # of the judges who met a truth, from which on a confusion is a matter of the guidelines
-MOSTLY = 0.5  # of the labels that a confusion costs, from which on it is one judge's
-LIKELY = 0.5  # the probability of a truth that an item must have to be an example of its confusion
-LEAST = 0.5  # labels that a confusion must cost to be one
-EXAMPLES = 3  # items that show a confusion best
+MANY = 0.2  # share of the judges from which a confusion is a matter of the guidelines
+MOSTLY = 0.5  # share of a confusion's labels from which it is mostly that of one judge
+LIKELY = 0.5  # probability of the truth that an item must have to be an example of a confusion
+FEWEST_LABELS = 0.5  # expected labels below which a confusion is not listed
+EXAMPLES = 3  # items that are named for a confusion
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,15 @@ class Confusion:
     """One label given in place of another, by all judges together."""
 
     truth: str
-    said: str
-    labels: float  # how many labels it costs, expected
+    label: str  # that is given instead
+    labels: float  # expected number of labels that it costs
     share: float  # of all errors
-    judges: int  # who surely do it in a tenth of cases or more
-    of: int  # judges who have met the truth
-    rate: float  # how often the typical judge does it
-    chief: str  # the judge, of these if there are any, whom it costs most labels
-    chief_share: float  # of the labels it costs, how many are hers
-    items: tuple[str, ...]  # that show it best
+    judges: int  # judges who surely make it in a tenth of cases or more
+    of: int  # judges who judged enough items of the truth
+    rate: float  # how often the typical judge makes it
+    chief: str  # the judge, among these if there are any, who makes it most often
+    chief_share: float  # the share of that judge in the labels it costs
+    items: tuple[str, ...]  # the best examples
     sentence: str = ""
 
 
@@ -71,8 +73,9 @@ class Confusions(NotebookView, Sequence[Confusion]):
     @property
     def table(self) -> Any:
         """A table with one row per confusion; its items are separated by blanks."""
-        rows = [vars(each) | {"items": " ".join(each.items)} for each in self.confusions]
-        return frame(pl.DataFrame(rows, schema=SCHEMA).to_dict(), self.kind)
+        rows = [vars(each) | {"said": each.label, "items": " ".join(each.items)} for each in self.confusions]
+        table = pl.DataFrame([{name: row[name] for name in SCHEMA} for row in rows], schema=SCHEMA)
+        return frame(table.to_dict(), self.kind)
 
 
 SCHEMA: dict[str, Any] = {
@@ -90,71 +93,102 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def confusions(fit: Fit, judgments: Any, *, most: int = 10, low: Floats | None = None, seed: int = 0) -> Confusions:
-    """Return the ``most`` costly confusions of a fit's judges, with the items that show each best.
+def confusions(
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
+    *,
+    most: int = 10,
+    low: Floats | None = None,
+    seed: int = 0,
+) -> Confusions:
+    """Return the confusions that cost most labels, with the items that show each best.
 
-    ``low`` (J, K, K) are the low ends of the judges' matrices, where they are known already (from cards); otherwise
-    they are found as for cards, by ``seed``.
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit.
+    most : int
+        How many confusions are listed.
+    low : array, optional
+        The low ends of the intervals of the judges' matrices (J, K, K), if they are known from ``cards``. By default
+        they are computed.
+    seed : int
+        Seed of the draws for a fit that was not sampled.
+
+    Returns
+    -------
+    Confusions
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> confusions(adjudge.fit(judgments, "dawid-skene"), judgments, most=3)
+    Confusions(3 confusions, 55 wrong labels in all)
+
     """
     if most < 1:
         raise UsageError(f"most {most} is not a number of at least 1")
-    evidence = gathered(fit, judgments)
+    fit, evidence = gather_evidence(fit, judgments)
     if low is not None and low.shape != evidence.tally.shape:
-        raise UsageError(f"low has the shape {low.shape}, and the judges' matrices {evidence.tally.shape}")
-    ends = told(fit, evidence, seed).cell[1] if low is None else low
+        raise UsageError(f"low has the shape {low.shape}, but the judges' matrices have {evidence.tally.shape}")
+    ends = judge_estimates(fit, evidence, seed).cell[1] if low is None else low
     cost = evidence.tally.sum(axis=0) * ~np.eye(len(fit.scale), dtype=bool)  # (K, K)
-    errors, typical = float(cost.sum()), typical_matrix(evidence)
-    met = evidence.tally.sum(axis=2) >= MET  # (J, K)
-    notable = (ends >= NOTABLE) & met[:, :, None]  # (J, K, K)
-    given, found = _given(evidence), []
+    enough = evidence.tally.sum(axis=2) >= ENOUGH_ITEMS  # (J, K)
+    notable = (ends >= NOTABLE) & enough[:, :, None]  # (J, K, K)
+    counts, typical = _label_counts(evidence), typical_confusion(evidence)
+    confusions = []
     for cell in np.argsort(-cost, axis=None, kind="stable")[:most].tolist():
         k, other = divmod(cell, len(fit.scale))
-        if cost[k, other] < LEAST:
+        if cost[k, other] < FEWEST_LABELS:
             break
-        likely, who = evidence.posterior[:, k], notable[:, k, other]
-        own = evidence.tally[:, k, other] * (who if who.any() else 1)
-        bare = Confusion(
+        likely, makes_it = evidence.posterior[:, k], notable[:, k, other]
+        labels = evidence.tally[:, k, other] * (makes_it if makes_it.any() else 1)
+        confusion = Confusion(
             truth=fit.scale.names[k],
-            said=fit.scale.names[other],
+            label=fit.scale.names[other],
             labels=float(cost[k, other]),
-            share=float(cost[k, other]) / errors,
-            judges=int(who.sum()),
-            of=int(met[:, k].sum()),
+            share=float(cost[k, other]) / float(cost.sum()),
+            judges=int(makes_it.sum()),
+            of=int(enough[:, k].sum()),
             rate=float(typical[k, other]),
-            chief=str(fit.judge_names[int(own.argmax())]),
-            chief_share=float(own.max() / cost[k, other]),
-            items=_examples(fit, evidence, given[:, other] * likely, likely),
+            chief=str(fit.judge_names[int(labels.argmax())]),
+            chief_share=float(labels.max() / cost[k, other]),
+            items=_examples(fit, evidence, counts[:, other] * likely, likely),
         )
-        found.append(replace(bare, sentence=_sentence(bare)))
-    return Confusions(errors, tuple(found), evidence.judgments.kind)
+        confusions.append(replace(confusion, sentence=_sentence(confusion)))
+    return Confusions(float(cost.sum()), tuple(confusions), evidence.judgments.kind)
 
 
-def _given(evidence: Evidence) -> Floats:
+def _label_counts(evidence: Evidence) -> Floats:
     """Return how often every item was given every label (I, K)."""
     I, K = evidence.posterior.shape  # noqa: E741
     at = evidence.item.astype(np.int64) * K + evidence.block.label
     return np.bincount(at, evidence.weight, I * K).astype(float).reshape(I, K)
 
 
-def _examples(fit: Fit, evidence: Evidence, shown: Floats, likely: Floats) -> tuple[str, ...]:
-    """Return the items that show a confusion best: of its truth, and most often so mislabelled."""
-    candidates = np.flatnonzero((likely >= LIKELY) & (shown > 0))
-    best = candidates[np.argsort(-shown[candidates], kind="stable")[:EXAMPLES]]
-    return tuple(str(name) for name in fit.items.gather(evidence.place[best]).to_list())
+def _examples(fit: Fit, evidence: Evidence, strength: Floats, likely: Floats) -> tuple[str, ...]:
+    """Return the items that show a confusion best: of its truth, and most often mislabelled in this way."""
+    candidates = np.flatnonzero((likely >= LIKELY) & (strength > 0))
+    best = candidates[np.argsort(-strength[candidates], kind="stable")[:EXAMPLES]]
+    return tuple(str(name) for name in fit.items.gather(evidence.item_index[best]).to_list())
 
 
-def _sentence(found: Confusion) -> str:
-    """Return a confusion in a sentence, with what to do about it."""
-    many = f"{found.labels:,.0f} label{'' if round(found.labels) == 1 else 's'}"
-    share = f"{part(found.share)} of all errors".replace("nearly all of", "nearly")
-    cost = f"{quote(found.truth)} called {quote(found.said)} costs {many}, {share}"
-    if not found.judges:
-        return f"{cost}; no judge surely does it often."
-    who = f"{found.judges:,} of {found.of:,} judges {'does' if found.judges == 1 else 'do'} it"
-    if found.judges == 1:
-        return f"{cost}; {who}: a word with {quote(found.chief)} may help most."
-    if found.chief_share > MOSTLY and found.of > 2:
-        return f"{cost}; {who}, but {part(found.chief_share)} of these labels are those of {quote(found.chief)}."
-    if found.judges < MANY * found.of:
-        return f"{cost}; {who}: a word with these judges may help most."
-    return f"{cost}; {who}: say in the guidelines what tells them apart."
+def _sentence(confusion: Confusion) -> str:
+    """Return a sentence about a confusion, with what to do about it."""
+    number = f"{confusion.labels:,.0f} label{'' if round(confusion.labels) == 1 else 's'}"
+    share = f"{share_of_total(confusion.share)} of all errors".replace("nearly all of", "nearly")
+    cost = f"{quote(confusion.truth)} called {quote(confusion.label)} costs {number}, {share}"
+    if not confusion.judges:
+        return f"{cost}; no judge surely makes it often."
+    judges = f"{confusion.judges:,} of {confusion.of:,} judges {'makes' if confusion.judges == 1 else 'make'} it"
+    if confusion.judges == 1:
+        return f"{cost}; {judges}: talking to {quote(confusion.chief)} may help most."
+    if confusion.chief_share > MOSTLY and confusion.of > 2:
+        part = share_of_total(confusion.chief_share)
+        return f"{cost}; {judges}, but {part} of these labels are by {quote(confusion.chief)}."
+    if confusion.judges < MANY * confusion.of:
+        return f"{cost}; {judges}: talking to these judges may help most."
+    return f"{cost}; {judges}: explain the difference in the guidelines."

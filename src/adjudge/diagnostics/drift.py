@@ -1,53 +1,65 @@
-"""Does a judge change over time? Change points with their uncertainty.
+"""``drift``: whether judges change over time, as change points with their uncertainty.
 
-Of each judgment it is asked what the other judges say: q_n(z), the chance of each truth with her own votes left out. In
-a stretch of her series in which she has the matrix theta, her labels have the chance prod_n sum_z q_n(z) theta[z, y_n].
-Theta is not known: with two labels all pairs of sensitivity and specificity on a grid are averaged over, so that a
-judge who becomes lenient is found though her accuracy stays; with more labels all accuracies, her errors spread as in
-the whole series. Before anything is seen, a stretch is like another judge of this crowd: logits are normal around those
-of the crowd's mean judge. Sums along the series give every stretch its chance, and so every number and place of
-changes: none, one or two, exactly but for the grid (two changes are tried at some places only). A change lies where
-time goes on: what is between two judgments of the same time is not known.
+For each judgment n, the other judges give the truth the chances q_n(z). In a segment of a judge's series with the
+confusion matrix theta, the labels have the likelihood prod_n sum_z q_n(z) theta[z, y_n]. Theta is unknown: with two
+labels it is averaged over a grid of sensitivity and specificity, so that a judge who becomes lenient is found even if
+their accuracy stays the same; with more labels it is averaged over a grid of accuracies, with errors spread as in the
+whole series. The prior of a segment is that of another judge of this crowd: logits are normal around those of the mean
+judge. Cumulative sums along the series give the likelihood of every segment, and so of every number and position of
+changes: none, one or two, exact up to the grid (two changes are tried at some positions only). A change lies where the
+time increases, because judgments of the same time have no order.
 
-A change says that her labels began to differ from what the others make of the items. That may be she; it may be that
-she was given other items, on which all judges err more.
+A change says that the labels of a judge began to differ from what the other judges say about the items. The reason may
+be the judge; it may also be that they were given other items, on which all judges make more errors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.judgments import Judgments
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.others import seen_by
-from adjudge.diagnostics.times import WITHOUT, series, steps, times_of
+from adjudge.diagnostics.leave_out import leave_out
+from adjudge.diagnostics.times import NO_TIMES, judge_series, judgment_times, time_steps
 from adjudge.errors import UsageError, quote
+from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
 
 
-FEWEST = 20  # judgments below which a series says nothing of changes
-SHORTEST = 5  # judgments between two changes, and before the first and after the last
-BELIEVED = (0.75, 0.2, 0.05)  # chances of no change, one and two, before anything is seen
-SPREAD, ALIKE = 0.8, 0.7  # of logits in a crowd: their standard deviation, and how two of a judge go together
-NODES = 18  # of the grid, each way, with two labels; twice as many where there is one accuracy
-PLACES = 32  # at which two changes are tried
+FEWEST = 20  # judgments below which changes cannot be detected
+SHORTEST = 5  # judgments in a segment, at least
+PRIOR = (0.75, 0.2, 0.05)  # prior chances of no change, one and two
+SPREAD, CORRELATION = 0.8, 0.7  # of logits in a crowd: their standard deviation, and the correlation of a judge's two
+NODES = 18  # of the grid in each direction, with two labels; twice as many for a single accuracy
+POSITIONS = 32  # at which two changes are tried
 INTERVAL = (0.05, 0.95)
-LEVEL = 0.1  # expected share of judges who did not change among those who are said to have
-TINY = 1e-300  # stands for zero where a logarithm is taken
+LEVEL = 0.1  # expected share of false alarms among the judges who are flagged
+TINY = 1e-300  # stands for zero in a logarithm
+COLUMNS = {  # of the table, and the fields of a change that they hold
+    "place": ("position",),
+    "place_low": ("low",),
+    "place_high": ("high",),
+    "before": ("before", "mean"),
+    "before_low": ("before", "low"),
+    "before_high": ("before", "high"),
+    "after": ("after", "mean"),
+    "after_low": ("after", "low"),
+    "after_high": ("after", "high"),
+}
 
 
 class Quality(NamedTuple):
-    """How often a judge is right in a stretch of her series: expected, and the ends of a 90 % interval."""
+    """How often a judge is right in a segment of their series: expected, and the ends of a 90 % interval."""
 
     mean: float
     low: float
@@ -55,18 +67,18 @@ class Quality(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a series says of changes; places count judgments from the beginning of the series."""
+    """The change points of a series; a position counts the judgments of the series from 0."""
 
     probability: tuple[float, float, float]  # of no change, one, two
-    place: int  # the first judgment after the change: the median of what is possible; of two, of the larger
+    position: int  # the first judgment after the change, the posterior median; of two changes, after the larger
     low: int  # the ends of its 90 % interval
     high: int
-    before: Quality  # in the stretch that ends there
-    after: Quality  # in the stretch that begins there
+    before: Quality  # in the segment that ends there
+    after: Quality  # in the segment that begins there
 
     @property
     def changed(self) -> float:
-        """The chance that there was any change."""
+        """The chance of at least one change."""
         return 1 - self.probability[0]
 
 
@@ -76,8 +88,8 @@ class Drift(NotebookView):
 
     judges: Names  # (J)
     judged: Codes  # (J)
-    changes: tuple[Change | None, ...]  # (J), None where there are too few judgments, or nearly all have one time
-    flagged: Flags  # (J) said to have changed
+    changes: tuple[Change | None, ...]  # (J) None if there are too few judgments, or nearly all have one time
+    flagged: Flags  # (J) judges who changed
     time: tuple[str | None, ...]  # (J) of the first judgment after the change
     level: float = LEVEL
     kind: str = field(default="polars", repr=False)  # of the frames to give back
@@ -87,91 +99,100 @@ class Drift(NotebookView):
 
     @property
     def sentence(self) -> str:
-        """What was found, for people."""
-        told = np.array([change is not None for change in self.changes], bool)
+        """The result in one sentence."""
+        tested = np.array([change is not None for change in self.changes], bool)
         short = self.judged < FEWEST
-        few, at_once = int((~told & short).sum()), int((~told & ~short).sum())
-        if not told.any():
-            once = f"the judgments of {at_once:,} (nearly) all have one time" + ", the others have too few" * (few > 0)
-            why = once if at_once else f"none has {FEWEST} judgments"
-            return f"Whether judges changed cannot be told: {why}."
-        unsaid = f"; of {few:,} with fewer than {FEWEST} judgments nothing is said" * (few > 0)
-        unsaid += f"; of {at_once:,} whose judgments (nearly) all have one time nothing can be said" * (at_once > 0)
+        few, single_time = int((~tested & short).sum()), int((~tested & ~short).sum())
+        if not tested.any():
+            reason = f"no judge has {FEWEST} judgments"
+            if single_time:
+                reason = f"(nearly) all judgments of {single_time:,} judges have one time"
+                reason += ", and the others have too few judgments" if few else ""
+            return f"Changes cannot be detected: {reason}."
+        note = f"; {few:,} judges with fewer than {FEWEST} judgments were not tested" if few else ""
+        if single_time:
+            note += f"; {single_time:,} judges were not tested because (nearly) all their judgments have one time"
         names = [str(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
         if not names:
-            return f"No judge is found to have changed, of {told.sum():,}{unsaid}."
-        shown = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+            return f"None of {tested.sum():,} judges changed{note}."
+        listed = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return (
-            f"{len(names):,} of {told.sum():,} judges changed: {shown} (about {self.level:.0%} of those named are "
-            f"expected to be named wrongly){unsaid}."
+            f"{len(names):,} of {tested.sum():,} judges changed: {listed} (about {self.level:.0%} of these are "
+            f"expected to be false alarms){note}."
         )
 
     @property
     def table(self) -> Any:
-        """Return a frame with a row a judge, those most likely to have changed first."""
+        """A table with one row per judge, those most likely to have changed first."""
         order = sorted(range(len(self.changes)), key=lambda j: -(c.changed if (c := self.changes[j]) else -1.0))
-        return frame({name: [column[j] for j in order] for name, column in self._columns().items()}, self.kind)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        """Return named columns (J), nothing where nothing is known."""
-        found = self.changes
         columns: dict[str, list[Any]] = {
             "judge": self.judges.to_list(),
             "judgments": self.judged.tolist(),
-            "p_changed": [None if c is None else c.changed for c in found],
-            "changes": [None if c is None else int(np.argmax(c.probability)) for c in found],
+            "p_changed": [c and c.changed for c in self.changes],
+            "changes": [c and int(np.argmax(c.probability)) for c in self.changes],
             "flagged": self.flagged.tolist(),
             "time": list(self.time),
         }
-        for name in ("place", "low", "high"):
-            key = name if name == "place" else f"place_{name}"
-            columns[key] = [None if c is None else getattr(c, name) for c in found]
-        for side in ("before", "after"):
-            for name in Quality._fields:
-                key = side if name == "mean" else f"{side}_{name}"
-                columns[key] = [None if c is None else getattr(getattr(c, side), name) for c in found]
-        return columns
+        columns |= {name: [c and _field(c, path) for c in self.changes] for name, path in COLUMNS.items()}
+        return frame({name: [column[j] for j in order] for name, column in columns.items()}, self.kind)
 
 
-def drift(fit: Fit, judgments: Judgments, *, level: float = LEVEL, order: Any = None) -> Drift:
-    """Find judges who changed, in the order of the judgments' times or in an ``order`` (N) that is given.
+def drift(fit: Fit | str | PathLike[str], judgments: Any = None, *, level: float = LEVEL, order: Any = None) -> Drift:
+    """Find judges who changed.
 
-    Those are named whose chances of no change are together smallest, as many as keep the expected share of judges
-    named wrongly at a ``level`` (Müller et al. 2004).
+    Flagged are the judges with the smallest chances of no change, as many as keep the expected share of false alarms at
+    the level (Müller et al. 2004).
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from, with times. Default: those kept with the fit.
+    level : float
+        Expected share of false alarms among the flagged judges.
+    order : array, optional
+        The order of the judgments (N), instead of their times.
+
+    Returns
+    -------
+    Drift
+
     """
     if not 0 < level < 1:
         raise UsageError(f"level {level!r} is not between 0 and 1")
-    times = times_of(judgments, order)
+    fit, judgments = read_fitted(fit, judgments)
+    times = judgment_times(judgments, order)
     if times is None:
-        raise UsageError(f"drift is not defined because {WITHOUT}: name their column (time=...) or give an order")
-    seen = seen_by(fit, judgments)
-    others, J, crowd = seen.others(), len(fit.judge_names), seen.confusion.mean(axis=0)
-    row, start = series(seen.judge, times, J)
+        raise UsageError(f"drift is not defined because {NO_TIMES}: name their column (time=...) or give an order")
+    left = leave_out(fit, judgments)
+    others, J, crowd = left.posterior(), len(fit.judge_names), left.confusion.mean(axis=0)
+    row, start = judge_series(left.judge, times, J)
     changes: list[Change | None] = []
     moments: list[str | None] = []
     for j in range(J):
-        own = row[start[j] : start[j + 1]]
-        place = _places(times.value[own]) if own.size >= FEWEST else np.empty(0, np.int64)
-        found = None
-        if place.size:
-            grid = Grid.of(seen.confusion[j], crowd, others[own])
-            found = change_points(others[own], seen.block.label[own], grid, place)
-        changes.append(found)
-        moments.append(None if found is None else times.shown(int(own[found.place])))
-    flagged = _named(np.array([1.0 if c is None else c.probability[0] for c in changes]), level)
+        rows = row[start[j] : start[j + 1]]
+        positions = _change_positions(times.value[rows]) if rows.size >= FEWEST else np.empty(0, np.int64)
+        change = None
+        if positions.size:
+            grid = Grid.of(left.confusion[j], crowd, others[rows])
+            change = change_points(others[rows], left.block.label[rows], grid, positions)
+        changes.append(change)
+        moments.append(None if change is None else times.text(int(rows[change.position])))
+    flagged = _flag(np.array([1.0 if c is None else c.probability[0] for c in changes]), level)
     return Drift(fit.judge_names, fit.judged, tuple(changes), flagged, tuple(moments), level, judgments.kind)
 
 
 class Grid(NamedTuple):
-    """The matrices that a stretch may have."""
+    """The confusion matrices that a segment may have."""
 
     matrix: Floats  # (G, K, K)
     right: Floats  # (G) how often each is right
-    weight: Floats  # (G) the log of how likely each is before anything is seen
+    weight: Floats  # (G) log prior probability of each
 
     @classmethod
     def of(cls, confusion: Floats, crowd: Floats, others: Floats) -> Grid:
-        """Return the grid for a judge with such errors (K, K) in such a crowd (K, K), on items with such truths."""
+        """Return the grid of a judge with this matrix (K, K) in a crowd with this mean matrix (K, K)."""
         K = confusion.shape[0]
         mean = _logit(np.clip(np.diagonal(crowd), 0.05, 0.95))
         if K == 2:
@@ -179,7 +200,7 @@ class Grid(NamedTuple):
             specificity, sensitivity = (side.ravel() for side in np.meshgrid(node, node, indexing="ij"))
             matrix = np.stack([_row(specificity), _row(sensitivity)[:, ::-1]], axis=1)
             a, b = _logit(specificity) - mean[0], _logit(sensitivity) - mean[1]
-            away = (a * a - 2 * ALIKE * a * b + b * b) / (1 - ALIKE**2)
+            away = (a * a - 2 * CORRELATION * a * b + b * b) / (1 - CORRELATION**2)
             width = specificity * (1 - specificity) * sensitivity * (1 - sensitivity)
         else:
             node = (np.arange(2 * NODES) + 0.5) / (2 * NODES)
@@ -192,50 +213,57 @@ class Grid(NamedTuple):
         return cls(matrix, right, weight - logsumexp(weight))
 
     def along(self, others: Floats, label: Codes) -> Floats:
-        """Return the log chance of the first labels of a series, none to all, at each node (n + 1, G)."""
+        """Return the cumulative log-likelihood of the labels of a series at each node (n + 1, G)."""
         chance = np.einsum("nz,gzn->ng", others, self.matrix[:, :, label], optimize=True)
         return np.vstack([np.zeros(self.right.size), np.log(np.maximum(chance, TINY)).cumsum(axis=0)])
 
     def chance(self, logs: Floats) -> Floats:
-        """Return the log chance of stretches, averaged over nodes (..., G)."""
+        """Return the log-likelihood of segments, averaged over the nodes (..., G)."""
         total = logs + self.weight
         most = total.max(axis=-1, keepdims=True)
         return np.asarray(np.log(np.exp(total - most).sum(axis=-1)) + most[..., 0])
 
     def quality(self, logs: Floats) -> Quality:
-        """Return how often she is right in a stretch, from the log chance of its labels at each node (G)."""
+        """Return how often the judge is right in a segment, from the log-likelihood at each node (G)."""
         weight = np.exp(logs + self.weight - (logs + self.weight).max())
         weight /= weight.sum()
         order = np.argsort(self.right, kind="stable")
-        middle = weight[order].cumsum() - weight[order] / 2  # of each node's share
+        middle = weight[order].cumsum() - weight[order] / 2  # the centre of each node's share
         low, high = np.interp(INTERVAL, middle, self.right[order])
         return Quality(float(weight @ self.right), float(low), float(high))
 
 
-def change_points(others: Floats, label: Codes, grid: Grid, place: Codes | None = None) -> Change:
-    """Return what a series says of changes, at any ``place`` or at these: p(truth | others) (n, K) and labels (n)."""
+def change_points(others: Floats, label: Codes, grid: Grid, positions: Codes | None = None) -> Change:
+    """Return the change points of a series from p(truth | others) (n, K) and labels (n), at some or all positions."""
     run, n = grid.along(others, label), label.size
-    place = _places(np.arange(float(n))) if place is None else place
-    one = grid.chance(run[place]) + grid.chance(run[-1] - run[place])
-    pairs, two = _two_changes(run, place, grid)
-    found = np.array([float(grid.chance(run[-1])), _mean(one), _mean(two)])
-    weight = np.log(BELIEVED) + found
+    positions = _change_positions(np.arange(float(n))) if positions is None else positions
+    single = grid.chance(run[positions]) + grid.chance(run[-1] - run[positions])
+    pairs, double = _two_changes(run, positions, grid)
+    evidence = np.array([float(grid.chance(run[-1])), _log_mean(single), _log_mean(double)])
+    weight = np.log(PRIOR) + evidence
     none, once, twice = np.exp(weight - logsumexp(weight)).tolist()
-    first, last, (low, at, high) = 0, n, _ends(place, one)
+    first, last, (low, at, high) = 0, n, _ends(positions, single)
     if twice > once:
-        first, last, (low, at, high) = _larger(run, pairs, two, grid)
+        first, last, (low, at, high) = _larger(run, pairs, double, grid)
     before, after = grid.quality(run[at] - run[first]), grid.quality(run[last] - run[at])
     return Change((none, once, twice), at, low, high, before, after)
 
 
-def _places(time: Floats) -> Codes:
-    """Return where a series with these times may change: where time goes on, with enough before and after."""
-    place = steps(time)
-    return place[(place >= SHORTEST) & (place <= time.size - SHORTEST)]
+def _field(record: Any, path: tuple[str, ...]) -> Any:
+    """Return a field of a record, or a field of that."""
+    for name in path:
+        record = getattr(record, name)
+    return record
+
+
+def _change_positions(time: Floats) -> Codes:
+    """Return where a series with these times may change: where the time increases, with enough before and after."""
+    steps = time_steps(time)
+    return steps[(steps >= SHORTEST) & (steps <= time.size - SHORTEST)]
 
 
 def _row(right: Floats) -> Floats:
-    """Return rows of a matrix: right, and wrong (G, 2)."""
+    """Return rows of matrices with two labels: right and wrong (G, 2)."""
     return np.stack([right, 1 - right], axis=1)
 
 
@@ -244,14 +272,14 @@ def _logit(share: Floats) -> Floats:
     return np.asarray(np.log(share / (1 - share)))
 
 
-def _mean(logs: Floats) -> float:
-    """Return the log of the mean chance, -inf of none."""
+def _log_mean(logs: Floats) -> float:
+    """Return the log of the mean likelihood, -inf if there is none."""
     return float(logsumexp(logs) - np.log(logs.size)) if logs.size else -np.inf
 
 
-def _two_changes(run: Floats, place: Codes, grid: Grid) -> tuple[Codes, Floats]:
-    """Return pairs of places (P, 2) of two changes, and the log chance of each."""
-    some = place[np.unique(np.linspace(0, place.size - 1, min(PLACES, place.size)).round().astype(int))]
+def _two_changes(run: Floats, positions: Codes, grid: Grid) -> tuple[Codes, Floats]:
+    """Return pairs of positions (P, 2) of two changes, and the log-likelihood of each."""
+    some = positions[np.unique(np.linspace(0, positions.size - 1, min(POSITIONS, positions.size)).round().astype(int))]
     first, second = np.triu_indices(some.size, 1)
     apart = some[second] - some[first] >= SHORTEST
     first, second = first[apart], second[apart]
@@ -260,29 +288,30 @@ def _two_changes(run: Floats, place: Codes, grid: Grid) -> tuple[Codes, Floats]:
     return np.stack([some[first], some[second]], axis=1), ends + middle
 
 
-def _larger(run: Floats, pairs: Codes, two: Floats, grid: Grid) -> tuple[int, int, tuple[int, int, int]]:
-    """Return the stretch around the larger of two changes, and where that is."""
-    first, second = (int(end) for end in pairs[np.argmax(two)])
+def _larger(run: Floats, pairs: Codes, double: Floats, grid: Grid) -> tuple[int, int, tuple[int, int, int]]:
+    """Return the two segments around the larger of two changes, as begin and end, and the interval of the change."""
+    first, second = (int(end) for end in pairs[np.argmax(double)])
     cuts = (0, first, second, run.shape[0] - 1)
     level = [grid.quality(run[b] - run[a]).mean for a, b in pairwise(cuts)]
     which = int(abs(level[2] - level[1]) > abs(level[1] - level[0]))
-    places = np.unique(pairs[:, which])
-    logs = np.array([logsumexp(two[pairs[:, which] == one]) for one in places])
-    low, at, high = _ends(places, logs)
-    inside = places[(places > cuts[which]) & (places < cuts[which + 2])]
-    at = int(inside[np.argmin(np.abs(inside - at))])  # within the stretch, wherever its median is
+    positions = np.unique(pairs[:, which])
+    logs = np.array([logsumexp(double[pairs[:, which] == position]) for position in positions])
+    low, at, high = _ends(positions, logs)
+    inside = positions[(positions > cuts[which]) & (positions < cuts[which + 2])]
+    at = int(inside[np.argmin(np.abs(inside - at))])  # within the segments, wherever the median is
     return cuts[which], cuts[which + 2], (min(low, at), at, max(high, at))
 
 
-def _ends(place: Codes, logs: Floats) -> tuple[int, int, int]:
-    """Return the low end of the 90 % interval of a place, its median, and the high end."""
+def _ends(positions: Codes, logs: Floats) -> tuple[int, int, int]:
+    """Return the low end of the 90 % interval of a position, its median, and the high end."""
     share = np.exp(logs - logsumexp(logs)).cumsum()
-    low, middle, high = place[np.minimum(np.searchsorted(share, (INTERVAL[0], 0.5, INTERVAL[1])), place.size - 1)]
+    index = np.minimum(np.searchsorted(share, (INTERVAL[0], 0.5, INTERVAL[1])), positions.size - 1)
+    low, middle, high = positions[index]
     return int(low), int(middle), int(high)
 
 
-def _named(unchanged: Floats, level: float) -> Flags:
-    """Return who is said to have changed: as many as keep the mean chance that they did not at a level."""
+def _flag(unchanged: Floats, level: float) -> Flags:
+    """Return the judges who changed: as many as keep the mean chance of no change at the level."""
     order = np.argsort(unchanged, kind="stable")
     wrongly = unchanged[order].cumsum() / np.arange(1, order.size + 1)
     flagged = np.zeros(order.size, bool)

@@ -1,23 +1,23 @@
-"""What a fit knows of its judges' matrices, beside the judgments it was made from: what everything here is drawn from.
+"""The judgments of a fit beside its posterior, and draws of the judges' confusion matrices: the input of the cards.
 
-A sampled fit has draws of the matrices. For any other fit they are drawn here, by Gibbs sampling from where the fit is:
-truths given matrices, matrices given truths, every row from Dirichlet(1/K + counts), so that each begins with one
-judgment's worth of no opinion (Perks 1947; with two labels it is Jeffreys' prior). Matrices drawn given the posterior
-of the fit alone would be far too sure of themselves: a judge's own labels had a part in it.
+A sampled fit has draws of the matrices. For any other fit they are drawn here, by a short run of Gibbs sampling that
+starts at the fit: truths given matrices, then matrices given truths, every row from Dirichlet(1/K + counts), a prior
+worth one judgment (Perks 1947; with two labels it is Jeffreys' prior). Drawing matrices given the posterior of the fit
+alone would give intervals that are far too narrow, because the labels of a judge had a part in that posterior.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, places
-from adjudge.data.read import read
-from adjudge.diagnostics.others import votes, without_her
+from adjudge.diagnostics.leave_out import item_logs, posterior_without_judge
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.inference.calibration import unmixed
@@ -25,21 +25,18 @@ from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.components import winners
 from adjudge.inference.fitted import as_fitted
 from adjudge.inference.gibbs import with_priors
+from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 from adjudge.inference.sampling import aligned_to
 from adjudge.kernels.block import Block
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count
 
-CHAINS, WARMUP, DRAWS, FEWEST = (
-    2,
-    200,
-    500,
-    100,
-)  # of a run from a fit that has no draws: of each chain, at most, at least
-KEPT = 1 << 24  # cells of matrices that a chain may keep
-AT_ONCE = 1 << 22  # cells of drawn matrices that are in memory at a time
-LEAST = 1e-12  # stands for zero where a logarithm is taken
+CHAINS, WARMUP = 2, 200  # of a run from a fit that has no draws
+MOST_DRAWS, FEWEST_DRAWS = 500, 100  # of each chain
+STORED_CELLS = 1 << 24  # cells of matrices that a chain may store
+CELLS_AT_ONCE = 1 << 22  # cells of drawn matrices that are in memory at a time
+TINY = 1e-12  # stands for zero in a logarithm
 
 
 class Estimate(NamedTuple):
@@ -51,16 +48,16 @@ class Estimate(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Judgments in the order of their fit's judges, and what the fit says of truths and judges."""
+    """The judgments of a fit in the order of its judges, with its posterior and its view of the judges."""
 
     judgments: Judgments
     block: Block
-    place: Codes  # (I) where each judged item stands in the fit
-    posterior: Floats  # (I, K) p(truth | labels), or the label alone where the model counts that
+    item_index: Codes  # (I) the index in the fit of each judged item
+    posterior: Floats  # (I, K) p(truth | labels), or an indicator of the label if the model counts labels
     tally: Floats  # (J, K, K) expected labels of each judge by truth
-    matrix: Floats  # (J, K, K) her matrix, expected
-    prior: Floats  # (T, K) how common truths are, in each topic where each has its own
-    common: Floats  # (K) the same over all items
+    matrix: Floats  # (J, K, K) expected confusion matrix of each judge
+    prior: Floats  # (T, K) prevalence, per topic if each topic has its own
+    common: Floats  # (K) prevalence over all items
 
     @property
     def item(self) -> Codes:
@@ -78,34 +75,33 @@ class Evidence(NamedTuple):
         return self.block.weight if self.block.weight.size else np.ones(self.block.cell.size)
 
 
-def gathered(fit: Fit, data: Any) -> Evidence:
-    """Return what is known; ``data`` are the judgments that the fit was made from, any others are refused."""
-    labels, ordinal = fit.scale.labels, fit.scale.ordinal
-    judgments = data if isinstance(data, Judgments) else read(data, labels=labels, ordinal=ordinal)
+def gather_evidence(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[Fit, Evidence]:
+    """Return a fit and its evidence; judgments that the fit was not made from are refused."""
+    fit, judgments = read_fitted(fit, judgments)
     if judgments.scale.names != fit.scale.names:
         raise UsageError(
             f"the fit was not made from these judgments: its labels are {quoted(fit.scale.names)}, "
             f"and theirs {quoted(judgments.scale.names)}"
         )
-    block, place = as_fitted(fit, judgments), places(judgments.items, fit.items)
+    block, index = as_fitted(fit, judgments), places(judgments.items, fit.items)
     model, K = fit.definition, block.labels
-    every = fit.posterior.copy()  # as the model has it: how good judges are is not known better by hedged truths
-    every[place] = unmixed(fit.calibration, fit.posterior[place], block)
-    every = winners(every) if model.hard or model.degrees else every
-    posterior, common = every[place], every.mean(axis=0)
+    full = fit.posterior.copy()  # without calibration: hedged truths say less about how good judges are
+    full[index] = unmixed(fit.calibration, fit.posterior[index], block)
+    full = winners(full) if model.hard or model.degrees else full
+    posterior, common = full[index], full.mean(axis=0)
     tally = count(block, posterior).label
-    known = fit.params.prevalence
-    prior = known if known.shape[0] > 1 and known.shape[1] == K else common[None]
+    prevalence = fit.params.prevalence
+    prior = prevalence if prevalence.shape[0] > 1 and prevalence.shape[1] == K else common[None]
     expected = (tally + 1 / K) / (tally.sum(axis=2, keepdims=True) + 1)
     matrix = expected if fit.draws is None else fit.params.confusion
-    return Evidence(judgments, block, place, posterior, tally, matrix, prior, common)
+    return fit, Evidence(judgments, block, index, posterior, tally, matrix, prior, common)
 
 
-def typical_matrix(evidence: Evidence) -> Floats:
-    """Return how judges err on average (K, K); none counts for more judgments than the median judge has."""
-    said = evidence.tally.sum(axis=(1, 2))
-    most = np.median(said[said > 0]) if (said > 0).any() else 0.0
-    share = np.minimum(1.0, np.divide(most, said, out=np.zeros_like(said), where=said > 0))
+def typical_confusion(evidence: Evidence) -> Floats:
+    """Return the average confusion matrix (K, K); no judge counts for more judgments than the median judge has."""
+    number = evidence.tally.sum(axis=(1, 2))
+    most = np.median(number[number > 0]) if (number > 0).any() else 0.0
+    share = np.minimum(1.0, np.divide(most, number, out=np.zeros_like(number), where=number > 0))
     pooled, K = np.einsum("j,jkl->kl", share, evidence.tally), evidence.block.labels
     typical: Floats = (pooled + 1 / K) / (pooled.sum(axis=1, keepdims=True) + 1)
     return typical
@@ -113,93 +109,95 @@ def typical_matrix(evidence: Evidence) -> Floats:
 
 def entropy(p: Floats) -> Floats:
     """Return the entropy in bits of probabilities along the last axis."""
-    bits: Floats = np.abs((p * np.log2(np.maximum(p, LEAST))).sum(axis=-1))
+    bits: Floats = np.abs((p * np.log2(np.maximum(p, TINY))).sum(axis=-1))
     return bits
 
 
-class Told(NamedTuple):
-    """What draws say of every judge, each as the mean and the ends of its 90 % interval: (3, J, ...)."""
+class JudgeEstimates(NamedTuple):
+    """Estimates for every judge from draws, each as the mean and the ends of its 90 % interval: (3, J, ...)."""
 
     right: Floats
-    informedness: Floats
+    informedness: Floats  # Youden's J
     bits: Floats
-    cell: Floats  # (3, J, K, K) her matrix
-    bias: Floats  # (3, J, K) how much more often she gives each label than the truths of her items have it
-    shift: Floats  # (3, J) how many places on the scale she goes too high
+    cell: Floats  # (3, J, K, K) confusion matrix
+    bias: Floats  # (3, J, K) how much more often the judge gives each label than the truths of their items have it
+    shift: Floats  # (3, J) how many levels of the scale the labels are too high
     p_chance: Floats  # (J)
     p_adversarial: Floats  # (J)
 
 
-def told(fit: Fit, evidence: Evidence, seed: int = 0) -> Told:
-    """Return what draws of the judges' matrices say, some judges at a time."""
-    met = evidence.tally.sum(axis=2)  # (J, K) truths of her items
-    total = met.sum(axis=1, keepdims=True)
-    met = np.where(total > 0, met / np.where(total > 0, total, 1.0), evidence.common)
-    parts = [_told(draws, items, met[group]) for group, draws, items in _drawn(fit, evidence, seed)]
-    *summed, p_chance, p_adversarial = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-    right, informedness, bits, cell, bias, shift = summed
-    return Told(right, informedness, bits, cell, bias, shift, p_chance[0], p_adversarial[0])
+def judge_estimates(fit: Fit, evidence: Evidence, seed: int = 0) -> JudgeEstimates:
+    """Return estimates from draws of the judges' matrices, computed for some judges at a time."""
+    truths = evidence.tally.sum(axis=2)  # (J, K) expected truths of the items of each judge
+    total = truths.sum(axis=1, keepdims=True)
+    truths = np.where(total > 0, truths / np.where(total > 0, total, 1.0), evidence.common)
+    parts = [_estimates(draws, items, truths[group]) for group, draws, items in _draw_groups(fit, evidence, seed)]
+    *summaries, p_chance, p_adversarial = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    right, informedness, bits, cell, bias, shift = summaries
+    return JudgeEstimates(right, informedness, bits, cell, bias, shift, p_chance[0], p_adversarial[0])
 
 
-def _told(draws: Draws, items: Floats, met: Floats) -> tuple[Floats, ...]:
-    """Return what draws say of some judges, whose items have these shares of truths (J, K)."""
-    found, theta = judged(draws, items), draws.confusion.reshape(-1, *draws.confusion.shape[2:])  # (S, J, K, K)
-    bias = np.einsum("jk,sjkl->sjl", met, theta) - met
-    shift = bias @ np.arange(theta.shape[3])
-    return (
-        *map(_summed, (found.p_right, found.informedness, found.bits, theta, bias, shift)),
-        (found.informedness <= 0).mean(axis=0)[None],
-        (found.informedness < ADVERSARIAL).mean(axis=0)[None],
-    )
-
-
-def _summed(drawn: Floats) -> Floats:
-    """Return the mean of draws and the ends of their interval (3, ...); the mean of a skewed few stays within."""
-    low, high = np.quantile(drawn, INTERVAL, axis=0)
-    return np.stack([np.clip(drawn.mean(axis=0), low, high), low, high])
-
-
-def _drawn(fit: Fit, evidence: Evidence, seed: int) -> Iterator[tuple[slice, Draws, Floats]]:
-    """Yield the draws of some judges at a time, and how many items each of their topics has (T)."""
-    draws, J, K = matrices(fit, evidence, seed), len(fit.judge_names), len(fit.scale)
-    step = max(1, AT_ONCE // (draws.confusion.shape[0] * draws.confusion.shape[1] * K * K))
-    for first in range(0, J, step):
-        group = slice(first, min(first + step, J))
-        yield group, draws._replace(confusion=draws.confusion[:, :, group]), _items(fit, draws.prevalence.shape[2])
-
-
-def matrices(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
-    """Return draws of the judges' matrices: those of the fit or, of one that has none, a short run from where it is."""
+def confusion_draws(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
+    """Return draws of the judges' matrices: those of the fit or, if it has none, of a short run that starts there."""
     if fit.draws is not None:
         return fit.draws
     K = evidence.block.labels
-    many = max(FEWEST, min(DRAWS, KEPT // max(evidence.matrix.size, 1)))
+    number = max(FEWEST_DRAWS, min(MOST_DRAWS, STORED_CELLS // max(evidence.matrix.size, 1)))
     start = State(evidence.prior, evidence.matrix, np.empty((0, K)), np.empty(0))
-    step, run = with_priors(Sweep(evidence.block), np.full((K, K), 1 / K), np.full(K, 1 / K)), Run(CHAINS, WARMUP, many)
+    step = with_priors(Sweep(evidence.block), np.full((K, K), 1 / K), np.full(K, 1 / K))
     with ThreadPoolExecutor(CHAINS) as pool:
+        run = Run(CHAINS, WARMUP, number)
         draws = sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
     return aligned_to(draws, evidence.matrix)  # the probabilities of truths are not used
 
 
-def _items(fit: Fit, topics: int) -> Floats:
-    """Return how many items each row of prevalence has (T)."""
-    topic = fit.topic if topics > 1 and fit.topic is not None else np.zeros(len(fit.items), np.int32)
-    return np.bincount(np.where(topic < 0, topics - 1, topic), minlength=topics).astype(float)
-
-
-class Others(NamedTuple):
-    """What the others say of the item of each judgment, the judge's own labels left out."""
+class OtherJudges(NamedTuple):
+    """The most likely truth of the item of each judgment, with the labels of the judge left out."""
 
     truth: Codes  # (N) the most likely truth
     probability: Floats  # (N) its probability
-    any: Flags  # (N) whether there are others, or gold
+    any: Flags  # (N) whether there are other judges, or gold
 
 
-def others(evidence: Evidence) -> Others:
-    """Return what everyone but the judge herself says of her items."""
+def other_judges(evidence: Evidence) -> OtherJudges:
+    """Return what all judges except the one who made it say about the item of each judgment."""
     block = evidence.block
-    left = without_her(block, votes(block, evidence.prior, evidence.matrix))  # (N, K)
+    left = posterior_without_judge(block, item_logs(block, evidence.prior, evidence.matrix))  # (N, K)
     pair = evidence.item.astype(np.int64) * block.judges + evidence.judge
-    _, met, times = np.unique(pair, return_inverse=True, return_counts=True)  # who said it twice
-    given, told = np.diff(block.start)[evidence.item], block.gold[evidence.item] >= 0
-    return Others(left.argmax(axis=1), left.max(axis=1), (given > times[met]) | told)
+    _, inverse, times = np.unique(pair, return_inverse=True, return_counts=True)  # repeats of a judge on an item
+    number, has_gold = np.diff(block.start)[evidence.item], block.gold[evidence.item] >= 0
+    return OtherJudges(left.argmax(axis=1), left.max(axis=1), (number > times[inverse]) | has_gold)
+
+
+def _estimates(draws: Draws, items: Floats, truths: Floats) -> tuple[Floats, ...]:
+    """Return the estimates for some judges, whose items have these shares of truths (J, K)."""
+    numbers, theta = judged(draws, items), draws.confusion.reshape(-1, *draws.confusion.shape[2:])  # (S, J, K, K)
+    bias = np.einsum("jk,sjkl->sjl", truths, theta) - truths
+    shift = bias @ np.arange(theta.shape[3])
+    return (
+        *map(_mean_and_ends, (numbers.p_right, numbers.informedness, numbers.bits, theta, bias, shift)),
+        (numbers.informedness <= 0).mean(axis=0)[None],
+        (numbers.informedness < ADVERSARIAL).mean(axis=0)[None],
+    )
+
+
+def _mean_and_ends(draws: Floats) -> Floats:
+    """Return the mean of draws and the ends of their interval (3, ...); the mean is moved into the interval."""
+    low, high = np.quantile(draws, INTERVAL, axis=0)
+    return np.stack([np.clip(draws.mean(axis=0), low, high), low, high])
+
+
+def _draw_groups(fit: Fit, evidence: Evidence, seed: int) -> Iterator[tuple[slice, Draws, Floats]]:
+    """Yield the draws of some judges at a time, and the number of items of each topic (T)."""
+    draws, J, K = confusion_draws(fit, evidence, seed), len(fit.judge_names), len(fit.scale)
+    step = max(1, CELLS_AT_ONCE // (draws.confusion.shape[0] * draws.confusion.shape[1] * K * K))
+    for first in range(0, J, step):
+        group = slice(first, min(first + step, J))
+        part = draws._replace(confusion=draws.confusion[:, :, group])
+        yield group, part, _topic_sizes(fit, draws.prevalence.shape[2])
+
+
+def _topic_sizes(fit: Fit, topics: int) -> Floats:
+    """Return the number of items of each row of prevalence (T)."""
+    topic = fit.topic if topics > 1 and fit.topic is not None else np.zeros(len(fit.items), np.int32)
+    return np.bincount(np.where(topic < 0, topics - 1, topic), minlength=topics).astype(float)

@@ -1,21 +1,21 @@
-"""Pairs of judges who met at an item, and whether two agree more than judges who err on their own.
+"""Pairs of judges who judged the same items, and a test of whether they agree more than independent judges do.
 
-Given the truth z, judges a and b who do not know of each other say k and l with chance theta_a[z,k] theta_b[z,l]. If
-one copies from the other with chance c, both say k with chance (1 - c) theta_a[z,k] theta_b[z,k] + c m[z,k], where m is
-the mean of the two, since it is not known who copies. What the other judges of the item say makes z likely as q(z), so
+Given the truth z, independent judges a and b give the labels k and l with chance theta_a[z,k] theta_b[z,l]. If one
+copies from the other with chance c, both give k with chance (1 - c) theta_a[z,k] theta_b[z,k] + c m[z,k], where m is
+the mean of the two matrices, because it is unknown who copies. The other judges of the item give z the chance q(z), so
 
-    p_k = sum_z q(z) theta_a[z,k] theta_b[z,k]        both say k, on their own
-    x_k = log(1 - c + c sum_z q(z) m[z,k] / p_k)      what that says for copying; log(1 - c) if they disagree
+    p_k = sum_z q(z) theta_a[z,k] theta_b[z,k]        both give k, independently
+    x_k = log(1 - c + c sum_z q(z) m[z,k] / p_k)      evidence for copying; log(1 - c) if they disagree
 
-The sum of x over the items of a pair is the best test there is of c against none (Neyman and Pearson): to agree on what
-most would call wrong counts most. Its distribution under no copying is a sum of independent variables, each with K + 1
-values. The tail is found by saddlepoint (Lugannani and Rice 1980, in Barndorff-Nielsen's form). Where all steps are
-equal the sum lies on a lattice, of which a smooth tail counts only half of the point reached: u = t sqrt(K'') becomes
-(1 - exp(-t h)) / h sqrt(K''), h the step (Daniels 1987). A lattice that is blurred, because the steps differ a little,
-counts as much less as its characteristic function at 2 pi / h is below 1.
+The sum of x over the items of a pair is the most powerful test of c against none (Neyman and Pearson): agreement on a
+label that most judges would call wrong counts most. Its distribution without copying is that of a sum of independent
+variables, each with K + 1 values. The tail is computed by a saddlepoint approximation (Lugannani and Rice 1980, in
+Barndorff-Nielsen's form). If all steps are equal the sum lies on a lattice, and a smooth tail counts only half of the
+point reached: u = t sqrt(K'') becomes (1 - exp(-t h)) / h sqrt(K''), h the step (Daniels 1987). If the steps differ a
+little, the correction is multiplied by the absolute value of the characteristic function at 2 pi / h.
 
-Copying distorts the consensus, so both judges' votes are left out of q, and each one's matrix is counted anew with the
-votes of the other left out of the truths of the items they share.
+Copying distorts the consensus, so the labels of both judges are left out of q, and the matrix of each is counted again
+with the labels of the other left out of the truths of the items they share.
 """
 
 from __future__ import annotations
@@ -26,34 +26,35 @@ from typing import NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.diagnostics.others import Votes
+from adjudge.diagnostics.leave_out import ItemLogs
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.probability import normalise
 
-STEPS = 60  # of Newton's method, halved where it would overshoot
-NEAR = 1e-4  # |r| below which the saddlepoint's own formula is 0 / 0
+STEPS = 60  # of Newton's method
+NEAR = 1e-4  # |r| below which the saddlepoint formula is 0 / 0
 HALVINGS = 40
+_WIDE = 1 << 31  # the key of a pair is first * _WIDE + second
 
 
-class Met(NamedTuple):
-    """Who met whom: pair p met at visits start[p] to start[p + 1], each a judgment of the one and of the other."""
+class Meetings(NamedTuple):
+    """The judgments that pairs of judges made of the same items; pair p has the rows start[p] to start[p + 1]."""
 
-    one: Codes  # (P) judge, the smaller code
-    other: Codes  # (P)
+    first: Codes  # (P) judge, the smaller code
+    second: Codes  # (P)
     start: Codes  # (P + 1)
-    left: Codes  # (V) the first judgment of the one on the item
-    right: Codes  # (V) and of the other
+    left: Codes  # (V) the first judgment of the first judge on the item
+    right: Codes  # (V) the first judgment of the second judge
     item: Codes  # (V)
 
 
-class Agreement(NamedTuple):
-    """What each pair's agreement says (P)."""
+class PairTest(NamedTuple):
+    """The agreement of each pair of judges (P)."""
 
     agreed: Floats  # items on which both gave the same label
-    expected: Floats  # the same, expected of judges on their own
-    wrong: Floats  # items on which both gave the same wrong label, as far as the others and their agreement tell
-    expected_wrong: Floats  # the same, expected of judges on their own
+    expected: Floats  # the same, expected of independent judges
+    wrong: Floats  # expected items on which both gave the same wrong label
+    expected_wrong: Floats  # the same, expected of independent judges
     score: Floats  # the sum of x
     mean: Floats  # its mean without copying
     deviation: Floats  # its standard deviation without copying
@@ -61,44 +62,30 @@ class Agreement(NamedTuple):
     copied: Floats  # the most likely share of copied labels
 
 
-def met(block: Block, least: int = 1) -> Met:
-    """Return all pairs of judges who share at least so many items, and where they met."""
+def find_meetings(block: Block, least: int = 1) -> Meetings:
+    """Return all pairs of judges who share at least ``least`` items, and their judgments of these."""
     count = _visits(block.start, block.cell, block.labels, np.empty((0, 4), np.int64))
-    found = np.empty((count, 4), np.int64)  # pair, left, right, item
-    _visits(block.start, block.cell, block.labels, found)
-    order = np.argsort(found[:, 0], kind="stable")
-    pair = found[order, 0]
+    rows = np.empty((count, 4), np.int64)  # pair, left, right, item
+    _visits(block.start, block.cell, block.labels, rows)
+    order = np.argsort(rows[:, 0], kind="stable")
+    pair = rows[order, 0]
     first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]]) if count else np.empty(0, np.int64)
     size = np.diff(np.r_[first, count])
-    kept = order[np.repeat(size >= least, size)]
+    order = order[np.repeat(size >= least, size)]
     first, size = first[size >= least], size[size >= least]
-    one, other = np.divmod(pair[first], _WIDE)
-    return Met(one, other, np.r_[0, size.cumsum()], found[kept, 1], found[kept, 2], found[kept, 3])
+    one_judge, other_judge = np.divmod(pair[first], _WIDE)
+    return Meetings(one_judge, other_judge, np.r_[0, size.cumsum()], rows[order, 1], rows[order, 2], rows[order, 3])
 
 
-def agreement(block: Block, seen: Votes, pairs: Met, prior: Floats, copying: float) -> Agreement:
-    """Return what the agreement of each pair says; ``prior`` (J, K, K) is added to the counts of each judge."""
+def pair_tests(block: Block, logs: ItemLogs, pairs: Meetings, prior: Floats, copying: float) -> PairTest:
+    """Return the test of each pair; ``prior`` (J, K, K) is added to the counts of each judge."""
     K, widest = block.labels, int(np.diff(pairs.start).max(initial=0))
-    given = prior.copy()
-    _give(block.start, block.cell, seen.whole, given)
+    counts = prior.copy()
+    _add_counts(block.start, block.cell, logs.item, counts)
     room = np.empty((widest, K + 1)), np.empty((widest, K + 1)), np.empty((widest, K))
-    out = np.zeros((len(Agreement._fields), pairs.one.size))
-    _test(
-        pairs.one,
-        pairs.other,
-        pairs.start,
-        pairs.left,
-        pairs.right,
-        pairs.item,
-        block.label,
-        seen.whole,
-        seen.own,
-        given,
-        copying,
-        *room,
-        out,
-    )
-    return Agreement(*out)
+    out = np.zeros((len(PairTest._fields), pairs.first.size))
+    _test(*pairs, block.label, logs.item, logs.judge, counts, copying, *room, out)
+    return PairTest(*out)
 
 
 def tail(chance: Floats, value: Floats, total: float) -> float:
@@ -106,12 +93,9 @@ def tail(chance: Floats, value: Floats, total: float) -> float:
     return float(_tail(np.ascontiguousarray(chance), np.ascontiguousarray(value), chance.shape[0], total)[0])
 
 
-_WIDE = 1 << 31  # a pair's key is one * _WIDE + other
-
-
 @compiled
-def _visits(start: Codes, cell: Codes, K: int, found: Codes) -> int:
-    """Count the visits of all pairs, a judge's repeats on an item passed over; write them down if there is room."""
+def _visits(start: Codes, cell: Codes, K: int, rows: Codes) -> int:
+    """Count the shared items of all pairs, repeats of a judge left out; write them down if there is room."""
     count = 0
     for i in range(start.size - 1):
         for n in range(start[i], start[i + 1]):
@@ -120,11 +104,11 @@ def _visits(start: Codes, cell: Codes, K: int, found: Codes) -> int:
             for m in range(start[i], n):
                 if _repeats(cell, K, start[i], m):
                     continue
-                if found.shape[0]:
+                if rows.shape[0]:
                     a, b = np.int64(cell[m]) // K, np.int64(cell[n]) // K
                     low, high = (m, n) if a < b else (n, m)
-                    found[count, 0] = min(a, b) * _WIDE + max(a, b)
-                    found[count, 1], found[count, 2], found[count, 3] = low, high, i
+                    rows[count, 0] = min(a, b) * _WIDE + max(a, b)
+                    rows[count, 1], rows[count, 2], rows[count, 3] = low, high, i
                 count += 1
     return count
 
@@ -139,100 +123,127 @@ def _repeats(cell: Codes, K: int, first: int, n: int) -> bool:
 
 
 @compiled
-def _give(start: Codes, cell: Codes, whole: Floats, given: Floats) -> None:
-    """Add every judgment to its judge's counts (J, K, K), by the truths that all judges together make likely."""
-    K = whole.shape[1]
+def _add_counts(start: Codes, cell: Codes, item_log: Floats, counts: Floats) -> None:
+    """Add every judgment to its judge's counts (J, K, K), weighted by the posterior of the truth."""
+    K = item_log.shape[1]
     q = np.empty(K)
     for i in range(start.size - 1):
         for k in range(K):
-            q[k] = whole[i, k]
+            q[k] = item_log[i, k]
         normalise(q)
         for n in range(start[i], start[i + 1]):
-            j, said = cell[n] // K, cell[n] % K
+            j, label = cell[n] // K, cell[n] % K
             for k in range(K):
-                given[j, k, said] += q[k]
+                counts[j, k, label] += q[k]
 
 
 @compiled
 def _test(
-    one: Codes,
-    other: Codes,
+    first: Codes,
+    second: Codes,
     start: Codes,
     left: Codes,
     right: Codes,
     item: Codes,
     label: Codes,
-    whole: Floats,
-    own: Floats,
-    given: Floats,
+    item_log: Floats,
+    judge_log: Floats,
+    counts: Floats,
     copying: float,
     chance: Floats,
     value: Floats,
     ratio: Floats,
     out: Floats,
 ) -> None:
-    """Fill in what each pair's agreement says, one row of ``out`` a field of ``Agreement``."""
-    K = whole.shape[1]
-    hers, his, all_of_them, q = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K)
-    for p in range(one.size):
-        hers[:] = given[one[p]]
-        his[:] = given[other[p]]
+    """Fill in the test of each pair; the rows of ``out`` are the fields of ``PairTest``."""
+    K = item_log.shape[1]
+    matrix_a, matrix_b, q, posterior = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K)
+    for p in range(first.size):
+        matrix_a[:] = counts[first[p]]
+        matrix_b[:] = counts[second[p]]
         for v in range(start[p], start[p + 1]):
             n, m, i = left[v], right[v], item[v]
-            all_of_them[:] = whole[i]
-            normalise(all_of_them)
-            for side in range(2):
-                for k in range(K):
-                    q[k] = whole[i, k] - (own[m, k] if side == 0 else own[n, k])
-                normalise(q)
-                for k in range(K):
-                    if side == 0:
-                        hers[k, label[n]] += q[k] - all_of_them[k]
-                    else:
-                        his[k, label[m]] += q[k] - all_of_them[k]
-        for matrix in (hers, his):
-            for k in range(K):
-                matrix[k] = np.maximum(matrix[k], 0.0)
-                matrix[k] /= matrix[k].sum()
-        size, seen = start[p + 1] - start[p], 1.0
+            posterior[:] = item_log[i]
+            normalise(posterior)
+            _recount(matrix_a, label[n], posterior, item_log[i], judge_log[m], q)
+            _recount(matrix_b, label[m], posterior, item_log[i], judge_log[n], q)
+        _normalise_rows(matrix_a)
+        _normalise_rows(matrix_b)
+        size, likelihood = start[p + 1] - start[p], 1.0
         for v in range(start[p], start[p + 1]):
             n, m, i, r = left[v], right[v], item[v], v - start[p]
             for k in range(K):
-                q[k] = whole[i, k] - own[n, k] - own[m, k]
+                q[k] = item_log[i, k] - judge_log[n, k] - judge_log[m, k]
             normalise(q)
-            apart, same = 1.0, label[n] == label[m]
-            for k in range(K):  # if both say k, they are right with chance right_both / both
-                both, either, right_both = 0.0, 0.0, q[k] * hers[k, k] * his[k, k]
-                for z in range(K):
-                    both += q[z] * hers[z, k] * his[z, k]
-                    either += q[z] * (hers[z, k] + his[z, k]) / 2
-                ratio[r, k] = either / both if both > 0 else 1.0
-                chance[r, k] = both
-                value[r, k] = np.log(1 - copying + copying * ratio[r, k])
-                apart -= both
-                out[1, p] += both
-                out[3, p] += both - right_both
-                if same and k == label[n] and both > 0:
-                    out[2, p] += 1 - right_both / both
-            chance[r, K] = max(apart, 0.0)
-            value[r, K] = np.log(1 - copying)
-            said = label[n] if same else K
-            out[0, p] += same
-            out[4, p] += value[r, said]
-            seen *= chance[r, said]
-            if not same:
-                ratio[r, 0] = 0.0  # from here on only the ratio of what was said is needed
-            else:
-                ratio[r, 0] = ratio[r, said]
-        found = _tail(chance, value, size, out[4, p])
-        out[5, p], out[6, p] = found[1], found[2]
-        out[7, p] = max(found[0], seen)  # of few items, what was seen is itself not that unlikely
+            agreed = label[n] if label[n] == label[m] else -1
+            cell = _compare(q, matrix_a, matrix_b, agreed, copying, chance[r], value[r], ratio[r], out[:, p])
+            likelihood *= chance[r, cell]
+        result = _tail(chance, value, size, out[4, p])
+        out[5, p], out[6, p] = result[1], result[2]
+        out[7, p] = max(result[0], likelihood)  # with few items, the observed labels themselves are not that unlikely
         out[8, p] = _most_likely(ratio, size)
 
 
 @compiled
+def _recount(counts: Floats, label: int, posterior: Floats, item_log: Floats, other_log: Floats, q: Floats) -> None:
+    """Count a judgment again, with the labels of the other judge of the pair left out of the truth; q is room."""
+    for k in range(q.size):
+        q[k] = item_log[k] - other_log[k]
+    normalise(q)
+    for k in range(q.size):
+        counts[k, label] += q[k] - posterior[k]
+
+
+@compiled
+def _normalise_rows(matrix: Floats) -> None:
+    """Turn counts into a confusion matrix."""
+    for k in range(matrix.shape[0]):
+        matrix[k] = np.maximum(matrix[k], 0.0)
+        matrix[k] /= matrix[k].sum()
+
+
+@compiled
+def _compare(
+    q: Floats,
+    matrix_a: Floats,
+    matrix_b: Floats,
+    agreed: int,
+    copying: float,
+    chance: Floats,
+    value: Floats,
+    ratio: Floats,
+    out: Floats,
+) -> int:
+    """Fill in what a shared item says about a pair; return the index of what happened, K if they disagree.
+
+    ``agreed`` is the label that both gave, -1 if they disagree.
+    """
+    K, apart = q.size, 1.0
+    for k in range(K):  # if both give k, they are right with chance right_both / both
+        both, either, right_both = 0.0, 0.0, q[k] * matrix_a[k, k] * matrix_b[k, k]
+        for z in range(K):
+            both += q[z] * matrix_a[z, k] * matrix_b[z, k]
+            either += q[z] * (matrix_a[z, k] + matrix_b[z, k]) / 2
+        ratio[k] = either / both if both > 0 else 1.0
+        chance[k] = both
+        value[k] = np.log(1 - copying + copying * ratio[k])
+        apart -= both
+        out[1] += both
+        out[3] += both - right_both
+        if k == agreed and both > 0:
+            out[2] += 1 - right_both / both
+    chance[K] = max(apart, 0.0)
+    value[K] = np.log(1 - copying)
+    cell = agreed if agreed >= 0 else K
+    out[0] += agreed >= 0
+    out[4] += value[cell]
+    ratio[0] = ratio[cell] if agreed >= 0 else 0.0  # only the ratio of what happened is needed from now on
+    return cell
+
+
+@compiled
 def _most_likely(ratio: Floats, size: int) -> float:
-    """Return the c from 0 to 1 that makes sum log(1 - c + c ratio) largest: it is concave, so its slope is halved."""
+    """Return the c from 0 to 1 that maximises sum log(1 - c + c ratio): it is concave, so its slope is bisected."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         c, slope = (low + high) / 2, 0.0
@@ -248,6 +259,28 @@ def _most_likely(ratio: Floats, size: int) -> float:
 @compiled
 def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float, float, float]:
     """Return p(sum >= total), the mean and the standard deviation of the sum of the first ``size`` variables."""
+    mean, variance, third, steps, most, least, at_most = _moments(chance, value, size)
+    spread = np.sqrt(variance)
+    slack = 1e-9 * max(abs(most), abs(least), 1.0)
+    if total >= most - slack:
+        return (at_most, mean, spread) if total <= most + slack else (0.0, mean, spread)
+    if total <= least + slack or variance <= 0:
+        return 1.0, mean, spread
+    t, logs, curve = _saddlepoint(chance, value, size, total, mean, variance)
+    step = steps / variance  # of the lattice, if there is one: the mean step, weighted by variance
+    step *= _sharpness(chance, value, size, step)
+    r = np.sign(t) * np.sqrt(max(2 * (t * total - logs), 0.0))
+    u = (-np.expm1(-t * step) / step if step > 0 else t) * np.sqrt(curve)
+    if abs(r) < NEAR or u * r <= 0:
+        skew = third / (variance * spread)
+        z = (total - mean - step / 2) / spread + skew / 6  # the limit of the formula below
+        return _above(z), mean, spread
+    return _above(r + np.log(u / r) / r), mean, spread
+
+
+@compiled
+def _moments(chance: Floats, value: Floats, size: int) -> tuple[float, float, float, float, float, float, float]:
+    """Return mean, variance, third moment and weighted steps of the sum, its largest and smallest value, p(largest)."""
     mean, variance, third, most, least, at_most, steps = 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0
     for r in range(size):
         top, bottom, at_top = -np.inf, np.inf, 0.0
@@ -270,15 +303,20 @@ def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float
             variance += chance[r, k] * away * away
             third += chance[r, k] * away * away * away
             steps += chance[r, k] * away * away * (top - bottom)
-    spread = np.sqrt(variance)
-    slack = 1e-9 * max(abs(most), abs(least), 1.0)
-    if total >= most - slack:
-        return (at_most, mean, spread) if total <= most + slack else (0.0, mean, spread)
-    if total <= least + slack or variance <= 0:
-        return 1.0, mean, spread
+    return mean, variance, third, steps, most, least, at_most
+
+
+@compiled
+def _saddlepoint(
+    chance: Floats, value: Floats, size: int, total: float, mean: float, variance: float
+) -> tuple[float, float, float]:
+    """Return the t at which the slope of the cumulant is the total, and the cumulant and its curvature there.
+
+    Newton's method on the slope, which rises, kept between its two bounds.
+    """
     t, low, high = 0.0, -np.inf, np.inf
     logs, slope, curve = 0.0, mean, variance
-    for _ in range(STEPS):  # Newton's method on the slope of the cumulant, which rises; kept between its two bounds
+    for _ in range(STEPS):
         if slope < total:
             low = t
         else:
@@ -295,20 +333,12 @@ def _tail(chance: Floats, value: Floats, size: int, total: float) -> tuple[float
         logs, slope, curve = _cumulant(chance, value, size, t)
         if moved <= 1e-10 * (1 + abs(t)):
             break
-    step = steps / variance  # of a lattice, if there is one: the mean, what varies most counting most
-    step *= _sharpness(chance, value, size, step)
-    r = np.sign(t) * np.sqrt(max(2 * (t * total - logs), 0.0))
-    u = (-np.expm1(-t * step) / step if step > 0 else t) * np.sqrt(curve)
-    if abs(r) < NEAR or u * r <= 0:
-        skew = third / (variance * spread)
-        z = (total - mean - step / 2) / spread + skew / 6  # the limit of what follows
-        return _above(z), mean, spread
-    return _above(r + np.log(u / r) / r), mean, spread
+    return t, logs, curve
 
 
 @compiled
 def _sharpness(chance: Floats, value: Floats, size: int, step: float) -> float:
-    """Return how nearly the sum lies on a lattice of such a step: |E exp(2 pi i sum / step)|, 1 if exactly."""
+    """Return how nearly the sum lies on a lattice with this step: |E exp(2 pi i sum / step)|, 1 if exactly."""
     sharp = 1.0
     for r in range(size):
         across, up = 0.0, 0.0
@@ -344,5 +374,5 @@ def _cumulant(chance: Floats, value: Floats, size: int, t: float) -> tuple[float
 
 @compiled
 def _above(z: float) -> float:
-    """Return the normal chance of more than z."""
+    """Return the chance that a standard normal variable is above z."""
     return 0.5 * math.erfc(z / math.sqrt(2.0))

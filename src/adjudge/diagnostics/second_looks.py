@@ -1,11 +1,11 @@
-"""``second_looks``: the items that deserve one, and why.
+"""``second_looks``: the items that deserve a second look, and why.
 
-- uncertain: the truth is least sure, by the entropy of its posterior;
-- contested: its labels surprise most, given how good their judges are, in bits above what labels of such judges do on
-  average: sum_n sum_k p(k) (-log2 theta_nk(y_n) - H(theta_nk));
-- gold: what the crowd says of the item, by itself, is another label. How often gold is right does not enter: where gold
-  is mostly right, most of these are errors of the crowd, and the list is where to look first;
-- helpful: one more judgment by a typical judge tells most: the mutual information of truth and label, which is
+- uncertain: the truth is least certain, by the entropy of its posterior;
+- contested: the labels are most surprising given the confusion matrices of their judges, in bits above the average for
+  these judges: sum_n sum_k p(k) (-log2 theta_nk(y_n) - H(theta_nk));
+- gold: the judges alone are sure of another label than gold. How often gold is right is not part of this: if gold is
+  mostly right, most of these are errors of the judges, and the list says where to look first;
+- helpful: one more judgment by a typical judge is most informative, by the mutual information of truth and label,
   H(p theta) - sum_k p(k) H(theta_k).
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -21,14 +22,14 @@ import polars as pl
 from adjudge.arrays import Codes, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.evidence import LEAST, Evidence, entropy, gathered, typical_matrix
+from adjudge.diagnostics.evidence import TINY, Evidence, entropy, gather_evidence, typical_confusion
 from adjudge.errors import UsageError, quote
 from adjudge.inference.result import Fit
 from adjudge.kernels.truth import truth_posterior
 
-ELSEWHERE = 0.8  # the probability of another label from which on gold is doubted
-SHORT = 8  # labels of an item that are written out one by one
-BIT = 0.01  # bits below which nothing is worth a look
+DOUBT = 0.8  # probability of another label from which gold is doubted
+SHORT = 8  # labels of an item that are listed one by one
+FEWEST_BITS = 0.01  # bits below which an item is not listed
 
 
 class Look(NamedTuple):
@@ -36,11 +37,11 @@ class Look(NamedTuple):
 
     item: str
     topic: str | None
-    label: str  # the most likely truth; of doubtful gold, what the crowd says
+    label: str  # the most likely truth; for doubtful gold, the label of the judges
     probability: float
     judgments: int
-    given: str  # the labels it was given, in short
-    value: float  # in bits; of doubtful gold, what the crowd alone gives another label
+    given: str  # the labels it was given, abbreviated
+    value: float  # in bits; for doubtful gold, the probability that gold is wrong according to the judges
     reason: str
 
 
@@ -119,96 +120,121 @@ class SecondLooks(NotebookView):
         return frame(pl.concat(parts).to_dict(), self.uncertain.kind)
 
 
-def second_looks(fit: Fit, judgments: Any, *, most: int = 10) -> SecondLooks:
-    """Return the items of a fit that deserve a second look, at most ``most`` for every reason."""
+def second_looks(fit: Fit | str | PathLike[str], judgments: Any = None, *, most: int = 10) -> SecondLooks:
+    """Return the items of a fit that deserve a second look, at most ``most`` for each reason.
+
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit, or the folder of a saved one.
+    judgments : frame, path or Judgments, optional
+        The judgments that the fit was made from. Default: those kept with the fit.
+    most : int
+        How many items are listed for each reason.
+
+    Returns
+    -------
+    SecondLooks
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> second_looks(adjudge.fit(judgments, "dawid-skene"), judgments, most=3)
+    SecondLooks(3 uncertain, 3 contested, 0 gold, 2 helpful)
+
+    """
     if most < 1:
         raise UsageError(f"most {most} is not a number of at least 1")
-    evidence = gathered(fit, judgments)
-    shown = _Shown(fit, evidence, most)
+    fit, evidence = gather_evidence(fit, judgments)
+    listing = _Listing(fit, evidence, most)
     return SecondLooks(
-        _uncertain(shown, fit), _contested(shown, evidence), _doubtful_gold(shown, evidence), _helpful(shown, evidence)
+        _uncertain(listing),
+        _contested(listing, evidence),
+        _doubtful_gold(listing, evidence),
+        _helpful(listing, evidence),
     )
 
 
 def information(posterior: Floats, matrix: Floats) -> Floats:
-    """Return what a judgment by this matrix (K, K) is expected to tell of each item's truth (I), in bits."""
+    """Return the expected information in bits of a judgment with this matrix (K, K) about each item's truth (I)."""
     gain: Floats = entropy(posterior @ matrix) - posterior @ entropy(matrix)
     return np.maximum(gain, 0.0)
 
 
 def surprise(evidence: Evidence) -> Floats:
-    """Return by how many bits each item's labels (I) surprise more than such labels of such judges usually do."""
+    """Return by how many bits each item's labels (I) are more surprising than labels of these judges are on average."""
     block, item = evidence.block, evidence.item
-    usual = entropy(evidence.matrix)  # (J, K)
-    excess = -np.log2(np.maximum(evidence.matrix, LEAST)) - usual[:, :, None]  # (J, K, K) of a label, given a truth
+    average = entropy(evidence.matrix)  # (J, K)
+    excess = -np.log2(np.maximum(evidence.matrix, TINY)) - average[:, :, None]  # (J, K, K) of a label given a truth
     cells = excess.transpose(0, 2, 1).reshape(-1, block.labels)  # (J K, K)
-    told = np.zeros(block.topic.size)
+    bits = np.zeros(block.topic.size)
     for k in range(block.labels):
-        told += np.bincount(item, evidence.weight * evidence.posterior[item, k] * cells[block.cell, k], told.size)
-    return told
+        bits += np.bincount(item, evidence.weight * evidence.posterior[item, k] * cells[block.cell, k], bits.size)
+    return bits
 
 
-def _uncertain(shown: _Shown, fit: Fit) -> Looks:
-    """Return the items whose truth is least sure: of all that the fit has, judged or not."""
-    p, bits = fit.posterior, fit.entropy
+def _uncertain(listing: _Listing) -> Looks:
+    """Return the items whose truth is least certain, among all items of the fit, judged or not."""
+    p, bits = listing.fit.posterior, listing.fit.entropy
 
     def reason(i: int) -> str:
         likeliest = np.argsort(-p[i], kind="stable")[:2]
-        said = " or ".join(f"{shown.names[k]} {p[i, k]:.2f}" for k in likeliest)
-        return f"{said}: {bits[i]:.2f} bits open"
+        labels = " or ".join(f"{listing.names[k]} {p[i, k]:.2f}" for k in likeliest)
+        return f"{labels}: {bits[i]:.2f} bits of uncertainty"
 
-    return shown.looks("Whose truth is least sure", bits, BIT, reason)
+    return listing.looks("Items whose truth is least certain", bits, FEWEST_BITS, reason)
 
 
-def _contested(shown: _Shown, evidence: Evidence) -> Looks:
-    """Return the items whose labels surprise most."""
-    excess = np.full(shown.items, -np.inf)
-    excess[evidence.place] = surprise(evidence)
-    label = shown.fit.label
+def _contested(listing: _Listing, evidence: Evidence) -> Looks:
+    """Return the items whose labels are most surprising."""
+    excess = np.full(listing.items, -np.inf)
+    excess[evidence.item_index] = surprise(evidence)
+    label = listing.fit.label
 
     def reason(i: int) -> str:
-        given = shown.given[i]
-        other = given.size - int((given == label[i]).sum())
-        return f"{other:,} of {given.size:,} say otherwise: {excess[i]:.1f} bits more surprising than usual"
+        labels = listing.labels[i]
+        other = labels.size - int((labels == label[i]).sum())
+        return f"{other:,} of {labels.size:,} disagree: {excess[i]:.1f} bits more surprising than average"
 
-    return shown.looks("Whose labels surprise most, given their judges", excess, BIT, reason)
+    return listing.looks("Items whose labels are most surprising, given their judges", excess, FEWEST_BITS, reason)
 
 
-def _doubtful_gold(shown: _Shown, evidence: Evidence) -> Looks:
-    """Return the gold items of which the crowd alone, by matrices that gold helped learn, is sure of another label."""
-    block, place = evidence.block, evidence.place
-    untold, _ = truth_posterior(block._replace(gold=np.full_like(block.gold, -1)), evidence.prior, evidence.matrix)
-    p, gold, every = np.zeros((shown.items, block.labels)), np.full(shown.items, -1), np.arange(shown.items)
-    p[place], gold[place] = untold, np.where(np.diff(block.start) > 0, block.gold, -1)  # (I, K), (I)
+def _doubtful_gold(listing: _Listing, evidence: Evidence) -> Looks:
+    """Return the gold items for which the judges alone, with matrices learned from gold, are sure of another label."""
+    block, index = evidence.block, evidence.item_index
+    bare = block._replace(gold=np.full_like(block.gold, -1))
+    without_gold, _ = truth_posterior(bare, evidence.prior, evidence.matrix)
+    p, gold, every = np.zeros((listing.items, block.labels)), np.full(listing.items, -1), np.arange(listing.items)
+    p[index], gold[index] = without_gold, np.where(np.diff(block.start) > 0, block.gold, -1)  # (I, K), (I)
     label, chance = p.argmax(axis=1), p.max(axis=1)
-    doubted = (gold >= 0) & (label != gold) & (chance >= ELSEWHERE)
-    doubt = np.where(doubted, 1 - p[every, gold], 0.0)
+    doubtful = (gold >= 0) & (label != gold) & (chance >= DOUBT)
+    doubt = np.where(doubtful, 1 - p[every, gold], 0.0)
 
     def reason(i: int) -> str:
-        said, told = shown.names[int(label[i])], shown.names[int(gold[i])]
-        return f"gold says {told}, the crowd alone {said} with {chance[i]:.2f}: look at both"
+        names = listing.names
+        return f"gold is {names[int(gold[i])]}, the judges say {names[int(label[i])]} with {chance[i]:.2f}: check both"
 
-    return shown.looks("Whose gold the crowd contradicts", doubt, ELSEWHERE, reason, label, chance)
+    return listing.looks("Items whose gold the judges contradict", doubt, DOUBT, reason, (label, chance))
 
 
-def _helpful(shown: _Shown, evidence: Evidence) -> Looks:
-    """Return the items of which one more judgment tells most."""
-    fit = shown.fit
-    gain, open_bits = information(fit.posterior, typical_matrix(evidence)), fit.entropy
+def _helpful(listing: _Listing, evidence: Evidence) -> Looks:
+    """Return the items for which one more judgment is most informative."""
+    gain, open_bits = information(listing.fit.posterior, typical_confusion(evidence)), listing.fit.entropy
 
     def reason(i: int) -> str:
-        return f"one more judgment tells {gain[i]:.2f} of the {open_bits[i]:.2f} bits that are open"
+        return f"one more judgment gives {gain[i]:.2f} of the {open_bits[i]:.2f} bits of uncertainty"
 
-    return shown.looks("Where one more judgment helps most", gain, BIT, reason)
+    return listing.looks("Items for which one more judgment helps most", gain, FEWEST_BITS, reason)
 
 
-class _Shown:
-    """The items of a fit as people see them."""
+class _Listing:
+    """The items of a fit as they are listed."""
 
     def __init__(self, fit: Fit, evidence: Evidence, most: int) -> None:
         self.fit, self.most, self.items = fit, most, len(fit.items)
         self.names = [quote(name) for name in fit.scale.names]
-        self.given = _Given(fit, evidence)
+        self.labels = _ItemLabels(fit, evidence)
         self.kind = evidence.judgments.kind
 
     def looks(
@@ -217,42 +243,41 @@ class _Shown:
         value: Floats,
         least: float,
         reason: Callable[[int], str],
-        label: Codes | None = None,
-        chance: Floats | None = None,
+        answer: tuple[Codes, Floats] | None = None,
     ) -> Looks:
-        """Return the items with the largest values of at least so much, the largest first."""
-        worth = np.flatnonzero(value >= least)
-        best = worth[np.argsort(-value[worth], kind="stable")[: self.most]]
-        label = self.fit.label if label is None else label
-        chance = self.fit.posterior[np.arange(self.items), label] if chance is None else chance
-        chosen = tuple(self._look(i, label, chance, value, reason(i)) for i in best.tolist())
+        """Return the items with the largest values of at least ``least``; by default the answer is that of the fit."""
+        candidates = np.flatnonzero(value >= least)
+        best = candidates[np.argsort(-value[candidates], kind="stable")[: self.most]]
+        label, chance = answer or (self.fit.label, self.fit.posterior[np.arange(self.items), self.fit.label])
+        chosen = tuple(
+            self._look(i, int(label[i]), float(chance[i]), float(value[i]), reason(i)) for i in best.tolist()
+        )
         return Looks(title, chosen, self.kind)
 
-    def _look(self, i: int, label: Codes, chance: Floats, value: Floats, reason: str) -> Look:
+    def _look(self, i: int, label: int, chance: float, value: float, reason: str) -> Look:
         """Return one item."""
-        fit, given = self.fit, self.given[i]
+        fit, labels = self.fit, self.labels[i]
         at = -1 if fit.topic is None else int(fit.topic[i])
         topic = str(fit.topics[at]) if fit.topics is not None and at >= 0 else None
-        said = fit.scale.names[int(label[i])]
-        numbers = float(chance[i]), int(given.size), in_short([fit.scale.names[k] for k in given.tolist()])
-        return Look(str(fit.items[i]), topic, said, *numbers, float(value[i]), reason)
+        text = abbreviate([fit.scale.names[k] for k in labels.tolist()])
+        return Look(str(fit.items[i]), topic, fit.scale.names[label], chance, int(labels.size), text, value, reason)
 
 
-class _Given:
+class _ItemLabels:
     """The labels that each item of a fit was given."""
 
     def __init__(self, fit: Fit, evidence: Evidence) -> None:
         self.start, self.label = evidence.block.start, evidence.block.label
-        self.place = np.full(len(fit.items), -1)
-        self.place[evidence.place] = np.arange(evidence.place.size)
+        self.index = np.full(len(fit.items), -1)
+        self.index[evidence.item_index] = np.arange(evidence.item_index.size)
 
     def __getitem__(self, i: int) -> Codes:
-        at = int(self.place[i])
+        at = int(self.index[i])
         return self.label[self.start[at] : self.start[at + 1]] if at >= 0 else self.label[:0]
 
 
-def in_short(names: Sequence[str]) -> str:
-    """Return labels in the order given, ``1 1 0 1``, or, where they are many, how often each: ``1 x9, 0 x3``."""
+def abbreviate(names: Sequence[str]) -> str:
+    """Return labels in order, ``1 1 0 1``, or their counts if there are many: ``1 x9, 0 x3``."""
     if len(names) <= SHORT:
         return " ".join(names)
     counts = {name: names.count(name) for name in dict.fromkeys(names)}

@@ -1,7 +1,7 @@
-"""A judge in one sentence, for a lead: the first rule that holds, in plain words.
+"""One sentence about a judge: that of the first rule that holds.
 
-A rule claims no more than the 90 % interval supports. Rules are data: ``RULES`` holds each with when it holds and what
-it says, and ``WORDS`` what stands in for each word in braces.
+A rule claims no more than the 90 % interval supports. Rules are data: ``RULES`` holds the condition and the sentence of
+each, and ``WORDS`` computes the words in braces.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from adjudge.arrays import Floats
 from adjudge.diagnostics.evidence import Estimate
 from adjudge.errors import quote
 
-FEW = 5  # judgments below which nothing is said of a judge
-ACCUSED = 10  # judgments below which nothing bad is
-MET = 3.0  # items of a truth that a judge must have met before anything is said of how she labels it
-SURE = 0.95  # the probability from which on something is said of her
-BLIND = 0.2  # informedness, either way, that she may at most have and still be said to answer at random
-WEAK = 0.3  # the same for hardly better
-NOTABLE = 0.1  # the least rate of a confusion, at the low end of its interval, that deserves a word
-PLAIN = 0.25  # the rate from which on it does so however common it is among judges
-BEYOND = 1.25  # times the rate of the typical judge, from which on a rarer one does
-LEANING = 0.25  # places on the scale, at the near end of the interval, that deserve a word
-GOOD, EXCELLENT = 0.8, 0.95  # chances of being right, of a judge at the low end of the interval
-SO_FAR, PROMISING = 0.85, 0.6  # chances of being right, expected and at the low end, that are good for a beginning
-WIDE = 0.3  # an interval of the chance of being right that leaves it open
+FEW = 5  # judgments below which nothing is said about a judge
+FEW_FOR_BLAME = 10  # judgments below which nothing negative is said
+ENOUGH_ITEMS = 3.0  # items of a truth that a judge must have judged before their labels for it are described
+SURE = 0.95  # probability from which a claim is made
+RANDOM = 0.2  # largest absolute Youden's J of a judge who is said to answer at random
+WEAK = 0.3  # largest Youden's J of a judge who is said to be hardly better than guessing
+NOTABLE = 0.1  # smallest rate of a confusion that is named, at the low end of its interval
+FREQUENT = 0.25  # rate from which a confusion is named however common it is among judges
+EXCESS = 1.25  # a rarer confusion is named from this multiple of the typical judge's rate
+LEANING = 0.25  # levels of the scale, at the near end of the interval, from which a shift is named
+GOOD, EXCELLENT = 0.8, 0.95  # chances of being right, at the low end of the interval
+GOOD_SO_FAR, PROMISING = 0.85, 0.6  # chances of being right, expected and at the low end, of a promising judge
+WIDE = 0.3  # width of the interval of the chance of being right that leaves it open
 NAMED = 2  # confusions in a sentence
 
-FRACTIONS = (  # a share, how many of things it is, and which part of a whole
+FRACTIONS = (  # a share, as a number of things, and as a part of a quantity
     (0.01, "very few", "hardly any"),
     (1 / 30, "one in thirty", "a thirtieth"),
     (1 / 20, "one in twenty", "a twentieth"),
@@ -52,170 +52,180 @@ FRACTIONS = (  # a share, how many of things it is, and which part of a whole
 )
 
 
-class Seen(NamedTuple):
-    """What rules are about."""
+class JudgeFacts(NamedTuple):
+    """The numbers that rules depend on."""
 
     names: tuple[str, ...]  # (K)
     judgments: int
-    others: int  # of these, how many are of items that someone else judged too, or whose truth is known
-    said: Floats  # (K) labels given
-    met: Floats  # (K) truths of the items, expected
+    checkable: int  # judgments of items that another judge judged, too, or whose truth is known
+    labels: Floats  # (K) how often each label was given
+    truths: Floats  # (K) expected truths of the items
     right: Estimate
     informedness: Estimate
     p_chance: float
     p_adversarial: float
-    cell: Floats  # (K, K) the matrix
+    cell: Floats  # (K, K) confusion matrix
     low: Floats  # (K, K) the low ends of its intervals
-    typical: Floats  # (K, K) the matrix of the typical judge
-    shift: Estimate | None  # places too high, where labels are in an order
+    typical: Floats  # (K, K) confusion matrix of the typical judge
+    shift: Estimate | None  # levels too high, if the labels are ordered
 
 
 class Rule(NamedTuple):
-    """When a sentence holds, and the sentence."""
+    """A condition and its sentence."""
 
     name: str
-    holds: Callable[[Seen], bool]
-    says: str
+    holds: Callable[[JudgeFacts], bool]
+    sentence: str
 
 
-def how_many(share: float) -> str:
-    """Return a share as so many of things: ``one in three``, ``half the``."""
+def share_of_items(share: float) -> str:
+    """Return a share as a number of items: ``one in three``, ``half the``."""
     return min(FRACTIONS, key=lambda fraction: abs(fraction[0] - share))[1]
 
 
-def part(share: float) -> str:
-    """Return a share as a part of a whole: ``a third``, ``half``."""
+def share_of_total(share: float) -> str:
+    """Return a share as a part of a total: ``a third``, ``half``."""
     return min(FRACTIONS, key=lambda fraction: abs(fraction[0] - share))[2]
 
 
-def notable(cell: Floats, low: Floats, met: Floats, typical: Floats) -> list[tuple[int, int]]:
-    """Return the confusions (truth, label) of a judge that deserve a word, the one that costs most labels first.
+def notable_confusions(cell: Floats, low: Floats, truths: Floats, typical: Floats) -> list[tuple[int, int]]:
+    """Return the confusions (truth, label) of a judge that are worth naming, the one that costs most labels first.
 
-    One does where she has met the truth, does it surely in a tenth of cases, and more than the typical judge does or
-    in a quarter of cases.
+    The judge must have judged enough items of the truth, surely make the confusion in a tenth of cases, and make it
+    more often than the typical judge or in a quarter of cases.
     """
-    often = (low >= PLAIN) | (low > BEYOND * typical)
-    deserving = (low >= NOTABLE) & often & (met[:, None] >= MET) & ~np.eye(met.size, dtype=bool)
-    truths, labels = np.nonzero(deserving)
-    order = np.argsort(-(met[:, None] * cell)[truths, labels], kind="stable")
-    return [(int(truths[n]), int(labels[n])) for n in order]
+    often = (low >= FREQUENT) | (low > EXCESS * typical)
+    worth_naming = (low >= NOTABLE) & often & (truths[:, None] >= ENOUGH_ITEMS) & ~np.eye(truths.size, dtype=bool)
+    rows, columns = np.nonzero(worth_naming)
+    order = np.argsort(-(truths[:, None] * cell)[rows, columns], kind="stable")
+    return [(int(rows[n]), int(columns[n])) for n in order]
 
 
-def rule_of(seen: Seen) -> Rule:
+def first_rule(facts: JudgeFacts) -> Rule:
     """Return the first rule that holds."""
-    return next(rule for rule in RULES if rule.holds(seen))
+    return next(rule for rule in RULES if rule.holds(facts))
 
 
-def sentence(seen: Seen) -> str:
-    """Return a judge in one sentence."""
-    return rule_of(seen).says.format_map(_Words(seen))
+def sentence(facts: JudgeFacts) -> str:
+    """Return one sentence about a judge."""
+    return first_rule(facts).sentence.format_map(_Words(facts))
 
 
 class _Words(dict[str, str]):
-    """The words of a sentence, each found when it is asked for."""
+    """The words of a sentence, each computed when it is used."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, facts: JudgeFacts) -> None:
         super().__init__()
-        self.seen = seen
+        self.facts = facts
 
     def __missing__(self, word: str) -> str:
-        return WORDS[word](self.seen)
+        return WORDS[word](self.facts)
 
 
-def _always_one(seen: Seen) -> bool:
-    """Whether only one label was given, and not because all items deserve it."""
-    given = int(seen.said.argmax())
-    return bool(seen.said.sum() - seen.said[given] == 0 and seen.met.sum() - seen.met[given] >= MET)
+def _always_one(facts: JudgeFacts) -> bool:
+    """Whether the judge gave a single label although enough items have another truth."""
+    only = int(facts.labels.argmax())
+    single = facts.labels.sum() - facts.labels[only] == 0
+    return bool(single and facts.truths.sum() - facts.truths[only] >= ENOUGH_ITEMS)
 
 
-def _surely(seen: Seen, probability: float) -> bool:
-    """Whether something bad is sure enough, and rests on enough, to be said."""
-    return probability >= SURE and seen.judgments >= ACCUSED
+def _surely(facts: JudgeFacts, probability: float) -> bool:
+    """Whether a negative claim is probable enough and rests on enough judgments."""
+    return probability >= SURE and facts.judgments >= FEW_FOR_BLAME
 
 
-def _leans(seen: Seen) -> bool:
-    """Whether labels are surely too high, or too low."""
-    return seen.shift is not None and (seen.shift.low > LEANING or seen.shift.high < -LEANING)
+def _leans(facts: JudgeFacts) -> bool:
+    """Whether the labels are surely too high, or surely too low."""
+    return facts.shift is not None and (facts.shift.low > LEANING or facts.shift.high < -LEANING)
 
 
-def _patterns(seen: Seen) -> list[tuple[int, int]]:
-    """Return the confusions that are named."""
-    return notable(seen.cell, seen.low, seen.met, seen.typical)[:NAMED]
+def _patterns(facts: JudgeFacts) -> list[tuple[int, int]]:
+    """Return the confusions that the sentence names."""
+    return notable_confusions(facts.cell, facts.low, facts.truths, facts.typical)[:NAMED]
 
 
-def _confusions(seen: Seen) -> str:
+def _confusions(facts: JudgeFacts) -> str:
     """Return the confusions in words."""
-    shares = [(seen.cell[truth, label], truth, label) for truth, label in _patterns(seen)]
+    shares = [(facts.cell[truth, label], truth, label) for truth, label in _patterns(facts)]
     return " and ".join(
-        f"{how_many(share)} {quote(seen.names[truth])} items {quote(seen.names[label])}"
+        f"{share_of_items(share)} {quote(facts.names[truth])} items {quote(facts.names[label])}"
         for share, truth, label in shares
     )
 
 
-def _otherwise(seen: Seen) -> str:
-    """Return a word for the items of all other truths, where the labels of these are good."""
-    named = [truth for truth, _ in _patterns(seen)]
-    met = np.delete(seen.met, named)
-    right = met @ np.delete(np.diagonal(seen.cell), named)
-    return "; otherwise reliable" if met.sum() >= MET and right >= GOOD * met.sum() else ""
+def _otherwise(facts: JudgeFacts) -> str:
+    """Return an addition about the items of all other truths, if their labels are good."""
+    named = [truth for truth, _ in _patterns(facts)]
+    rest = np.delete(facts.truths, named)
+    right = rest @ np.delete(np.diagonal(facts.cell), named)
+    return "; otherwise reliable" if rest.sum() >= ENOUGH_ITEMS and right >= GOOD * rest.sum() else ""
 
 
-def _levels(seen: Seen) -> str:
-    """Return how far labels are off, in levels of the scale."""
-    off = abs(seen.shift.value) if seen.shift is not None else 0.0
-    return f"{part(off)} {'a' if part(off) == 'half' else 'of a'} level" if off < 0.9 else f"{off:.1f} levels"
+def _levels(facts: JudgeFacts) -> str:
+    """Return the size of the shift in levels of the scale."""
+    off = abs(facts.shift.value) if facts.shift is not None else 0.0
+    if off >= 0.9:
+        return f"{off:.1f} levels"
+    share = share_of_total(off)
+    return f"{share} {'a' if share == 'half' else 'of a'} level"
 
 
-WORDS: Mapping[str, Callable[[Seen], str]] = {
-    "n": lambda seen: f"{seen.judgments:,}",
-    "label": lambda seen: quote(seen.names[int(seen.said.argmax())]),
+WORDS: Mapping[str, Callable[[JudgeFacts], str]] = {
+    "n": lambda facts: f"{facts.judgments:,}",
+    "label": lambda facts: quote(facts.names[int(facts.labels.argmax())]),
     "levels": _levels,
-    "way": lambda seen: "high" if seen.shift is not None and seen.shift.value > 0 else "low",
+    "direction": lambda facts: "high" if facts.shift is not None and facts.shift.value > 0 else "low",
     "confusions": _confusions,
     "otherwise": _otherwise,
-    "right": lambda seen: how_many(seen.right.value),
+    "right": lambda facts: share_of_items(facts.right.value),
 }
 
 RULES = (
-    Rule("one label", lambda seen: len(seen.names) == 1, "There is only one label, which tells nothing of a judge."),
-    Rule("few", lambda seen: seen.judgments < FEW, "Too few judgments ({n}) to tell."),
-    Rule("alone", lambda seen: not seen.others, "Nobody else judged these items: nothing to hold the labels against."),
-    Rule("one answer", _always_one, "Always says {label}."),
+    Rule(
+        "one label",
+        lambda facts: len(facts.names) == 1,
+        "There is only one label, so nothing can be said about the judge.",
+    ),
+    Rule("few", lambda facts: facts.judgments < FEW, "Too few judgments ({n}) for an assessment."),
+    Rule(
+        "alone", lambda facts: not facts.checkable, "Nobody else judged these items, so the labels cannot be checked."
+    ),
+    Rule("one answer", _always_one, "Always gives the label {label}."),
     Rule(
         "opposite",
-        lambda seen: len(seen.names) == 2 and _surely(seen, seen.p_adversarial) and seen.right.high < 0.5,
-        "Says the opposite of the truth more often than not; check whether the labels were swapped.",
+        lambda facts: len(facts.names) == 2 and _surely(facts, facts.p_adversarial) and facts.right.high < 0.5,
+        "Gives the opposite of the truth more often than not; check whether the labels were swapped.",
     ),
     Rule(
         "worse",
-        lambda seen: _surely(seen, seen.p_adversarial),
-        "Wrong more often than a blind guess would be; check whether labels were swapped.",
+        lambda facts: _surely(facts, facts.p_adversarial),
+        "Wrong more often than a random guess; check whether labels were swapped.",
     ),
     Rule(
         "random",
-        lambda seen: -BLIND < seen.informedness.low <= 0 and seen.informedness.high < BLIND,
-        "Answers at random: knowing the label tells nothing.",
+        lambda facts: -RANDOM < facts.informedness.low <= 0 and facts.informedness.high < RANDOM,
+        "Answers at random: the labels carry no information.",
     ),
     Rule(
         "weak",
-        lambda seen: seen.informedness.low > 0 and seen.informedness.high < WEAK,
-        "Hardly better than guessing: knowing the label tells little.",
+        lambda facts: facts.informedness.low > 0 and facts.informedness.high < WEAK,
+        "Hardly better than guessing: the labels carry little information.",
     ),
-    Rule("no better", lambda seen: _surely(seen, seen.p_chance), "No better than guessing, and perhaps worse."),
-    Rule("open", lambda seen: seen.informedness.low <= 0, "Cannot be told from guessing yet ({n} judgments)."),
-    Rule("leaning", _leans, "Rates {levels} too {way} on average."),
-    Rule("confusing", lambda seen: bool(_patterns(seen)), "Calls {confusions}{otherwise}."),
-    Rule("excellent", lambda seen: seen.right.low >= EXCELLENT, "Very reliable."),
-    Rule("reliable", lambda seen: seen.right.low >= GOOD, "Reliable."),
+    Rule("no better", lambda facts: _surely(facts, facts.p_chance), "No better than guessing, and perhaps worse."),
+    Rule("open", lambda facts: facts.informedness.low <= 0, "Not yet distinguishable from guessing ({n} judgments)."),
+    Rule("leaning", _leans, "Rates {levels} too {direction} on average."),
+    Rule("confusing", lambda facts: bool(_patterns(facts)), "Calls {confusions}{otherwise}."),
+    Rule("excellent", lambda facts: facts.right.low >= EXCELLENT, "Very reliable."),
+    Rule("reliable", lambda facts: facts.right.low >= GOOD, "Reliable."),
     Rule(
         "promising",
-        lambda seen: seen.right.low >= PROMISING and seen.right.value >= SO_FAR,
+        lambda facts: facts.right.low >= PROMISING and facts.right.value >= GOOD_SO_FAR,
         "Reliable so far ({n} judgments).",
     ),
     Rule(
         "wide",
-        lambda seen: seen.right.high - seen.right.low > WIDE,
-        "Better than guessing; more judgments will tell how much.",
+        lambda facts: facts.right.high - facts.right.low > WIDE,
+        "Better than guessing; more judgments are needed to say how much.",
     ),
-    Rule("even", lambda seen: True, "Right on about {right} items; no one confusion stands out."),
+    Rule("even", lambda facts: True, "Right on about {right} items; no single confusion stands out."),
 )

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
-from adjudge.diagnostics.evidence import gathered, typical_matrix
+from adjudge.diagnostics.evidence import gather_evidence, typical_confusion
 from adjudge.errors import UsageError
 from adjudge.inference.result import Fit
 from adjudge.learn.feature_file import Features, read_features
@@ -88,9 +88,9 @@ def judge_again(features: Any, fit: Fit, judgments: Any, *, budget: int = BUDGET
     if len(fit.scale) != 2:
         raise UsageError(f"the fit has {len(fit.scale)} labels: which documents to judge again is known for two")
     table = read_features(features)
-    evidence = gathered(fit, judgments)
+    _, evidence = gather_evidence(fit, judgments)
     p, judged = _chances(table, fit, evidence)
-    move = expected_move(p, typical_matrix(evidence))
+    move = expected_move(p, typical_confusion(evidence))
     turn = turns(table.X, p, table.topics, c) * move
     best = np.argsort(-turn, kind="stable")[:budget]
     found = [
@@ -160,7 +160,7 @@ def _chances(table: Features, fit: Fit, evidence: Any) -> tuple[Floats, Codes]:
     p = np.full(len(table), float(fit.posterior[:, 1].mean()))
     p[rows] = fit.posterior[item, 1]
     count = np.zeros(len(fit.items), np.int64)
-    count[evidence.place] = np.diff(evidence.block.start)
+    count[evidence.item_index] = np.diff(evidence.block.start)
     judged = np.zeros(len(table), np.int64)
     judged[rows] = count[item]
     return p, judged

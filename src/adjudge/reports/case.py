@@ -15,11 +15,11 @@ from adjudge.diagnostics.collusion import collusion
 from adjudge.diagnostics.confusions import confusions
 from adjudge.diagnostics.control_chart import control_chart
 from adjudge.diagnostics.drift import drift
-from adjudge.diagnostics.evidence import gathered, matrices
-from adjudge.diagnostics.known_truths import read_truth, truths_known, without_gold
-from adjudge.diagnostics.monitor import new_work
+from adjudge.diagnostics.evidence import confusion_draws, gather_evidence
+from adjudge.diagnostics.known_truths import known_truths, posterior_without_gold, read_truth
+from adjudge.diagnostics.new_work import new_work
 from adjudge.diagnostics.second_looks import second_looks
-from adjudge.diagnostics.times import untimed
+from adjudge.diagnostics.times import time_problem
 from adjudge.inference.fitted import as_fitted
 from adjudge.kernels.truth import vote_shares
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.confusions import Confusions
     from adjudge.diagnostics.control_chart import ControlChart
     from adjudge.diagnostics.drift import Drift
-    from adjudge.diagnostics.monitor import NewWork
+    from adjudge.diagnostics.new_work import NewWork
     from adjudge.diagnostics.second_looks import SecondLooks
     from adjudge.inference.chains import Draws
     from adjudge.inference.result import Fit
@@ -70,7 +70,7 @@ class Case:
     @cached_property
     def matrices(self) -> Draws:
         """Draws of the judges' matrices."""
-        return matrices(self.fit, gathered(self.fit, self.judgments), self.seed)
+        return confusion_draws(*gather_evidence(self.fit, self.judgments), self.seed)
 
     @cached_property
     def votes(self) -> Floats:
@@ -105,10 +105,10 @@ class Case:
     @cached_property
     def known(self) -> tuple[Codes, Floats]:
         """Truths of judged items that are known, told to the fit or not, and what judgments say of them (I', K)."""
-        evidence = gathered(self.fit, self.judgments)
-        truth = truths_known(evidence, self.truth)
+        _, evidence = gather_evidence(self.fit, self.judgments)
+        truth = known_truths(evidence, self.truth)
         chosen = np.flatnonzero(truth >= 0)
-        return truth[chosen], without_gold(self.fit, evidence)[chosen]
+        return truth[chosen], posterior_without_gold(self.fit, evidence)[chosen]
 
     @property
     def untold(self) -> str:
@@ -118,7 +118,7 @@ class Case:
     @property
     def untimed(self) -> str:
         """Why nothing can be said of changes, an empty text where it can."""
-        return self.untold or untimed(self.judgments)
+        return self.untold or time_problem(self.judgments)
 
     @cached_property
     def pairs(self) -> Collusion | None:

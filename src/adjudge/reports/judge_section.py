@@ -69,7 +69,7 @@ MEASURES = {
     "bits": "bits a judgment",
     "agreement": "agreement with the others",
     "shift": "shift on the scale",
-    "held": "right where the truth is known",
+    "verification": "right where the truth is known",
 }
 
 
@@ -88,8 +88,9 @@ def lines(card: Card, names: Sequence[str]) -> list[tuple[str, str]]:
             told.append((words, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"))
         else:
             told.append((words, card.reasons[name]))
-    if card.held is not None:
-        told.append(("as the fit has it there", f"{card.held.expected:.2f} of {card.held.judgments:,} judgments"))
+    if card.verification is not None:
+        check = card.verification
+        told.append(("as the fit expects there", f"{check.expected:.2f} of {check.judgments:,} judgments"))
     bias = (f"{quote(name)} {part.value:+.2f}" for name, part in zip(names, card.bias, strict=True))
     told += [("gives more often than true", ", ".join(bias))]
     pace = card.reasons["seconds"] if card.seconds is None else f"{card.seconds:.0f} s"

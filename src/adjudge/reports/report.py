@@ -31,7 +31,7 @@ from adjudge.reports.summary import actions, opening
 if TYPE_CHECKING:
     from adjudge.diagnostics.collusion import Collusion
     from adjudge.diagnostics.drift import Drift
-    from adjudge.diagnostics.monitor import NewWork
+    from adjudge.diagnostics.new_work import NewWork
 
     Watched: TypeAlias = Collusion | Drift | NewWork
 

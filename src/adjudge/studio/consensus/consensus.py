@@ -266,10 +266,10 @@ def _told(belief: Floats, rows: Accepted) -> Floats:
 
 def _confusions(fit: Fit, judgments: Judgments, rows: Accepted) -> tuple[Codes, Floats, Floats]:
     """Return people, how each errs, and how judges typically do; who has said little is near the typical judge."""
-    from adjudge.diagnostics.evidence import gathered, typical_matrix
+    from adjudge.diagnostics.evidence import gather_evidence, typical_confusion
 
-    evidence = gathered(fit, judgments)
-    typical = typical_matrix(evidence)
+    _, evidence = gather_evidence(fit, judgments)
+    typical = typical_confusion(evidence)
     rows_said = evidence.tally.sum(axis=2, keepdims=True)
     confusion = (evidence.tally + STEADY * typical) / (rows_said + STEADY)
     return np.unique(rows.person), confusion, typical

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from adjudge.inference.result import Fit
 
 
-ESTIMATES = ("right", "sensitivity", "specificity", "informedness", "bits", "agreement", "shift", "held")
 MOST = 20  # items to look at, for each reason
 
 
@@ -43,8 +42,10 @@ def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dic
 
 def _card(card: Card) -> dict[str, Any]:
     """Return a card in plain numbers: an estimate is its value and the ends of its 90 % interval."""
+    from adjudge.diagnostics.cards import ESTIMATES
+
     matrices = {name: getattr(card, name).tolist() for name in ("confusion", "confusion_low", "confusion_high")}
-    estimates = {name: _numbers(getattr(card, name)) for name in ESTIMATES}
+    estimates = {column: _numbers(getattr(card, name)) for column, name in ESTIMATES.items()}
     plain = ("judge", "judgments", "items", "topics", "seconds", "p_chance", "p_adversarial", "sentence")
     values = {name: getattr(card, name) for name in plain}
     return {**values, **estimates, **matrices, "reasons": dict(card.reasons)}
@@ -74,7 +75,7 @@ def _change(moved: Drift, j: int) -> dict[str, Any] | None:
         "changed": change.changed,
         "flagged": bool(moved.flagged[j]),
         "time": moved.time[j],
-        "judgment": change.place,
+        "judgment": change.position,
         "before": list(change.before),
         "after": list(change.after),
     }

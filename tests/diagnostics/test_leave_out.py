@@ -1,11 +1,18 @@
-"""A fit's judgments, ready to leave votes out."""
+"""A fit's judgments, ready to leave judges out."""
 
 import numpy as np
 import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.others import by_label, right_by, seen_by, softmax, votes, without_her
+from adjudge.diagnostics.leave_out import (
+    correctness,
+    item_logs,
+    leave_out,
+    posterior_without_judge,
+    softmax,
+    topic_prevalence,
+)
 from adjudge.errors import UsageError
 from adjudge.inference.registry import MODELS
 from adjudge.kernels.block import Block
@@ -18,22 +25,22 @@ CLIMBED = [name for name in MODELS if "map" in MODELS[name].inferences]
 def test_every_model_can_be_asked(model):
     """Whatever its own parameters are, there are chances, and none is 0."""
     fit = adjudge.fit(CROWD.judgments, model, inference="map")
-    seen = seen_by(fit, CROWD.judgments)
-    assert seen.others().shape == (len(CROWD.judgments), 2)
-    np.testing.assert_allclose(seen.others().sum(axis=1), 1)
+    seen = leave_out(fit, CROWD.judgments)
+    assert seen.posterior().shape == (len(CROWD.judgments), 2)
+    np.testing.assert_allclose(seen.posterior().sum(axis=1), 1)
     np.testing.assert_allclose(seen.confusion.sum(axis=2), 1, rtol=1e-6)
     assert (seen.confusion > 0).all()
-    assert by_label(fit.params).shape[1] == 2
+    assert topic_prevalence(fit.params).shape[1] == 2
 
 
 def test_a_judge_of_few_judgments_is_nearly_average():
     """One of many is nearly what the fit says."""
     fit = adjudge.fit(CROWD.judgments, "dawid-skene")
     usual = fit.params.population / fit.params.population.sum(axis=1, keepdims=True)
-    none = seen_by(fit, CROWD.judgments, np.zeros(6)).confusion
+    none = leave_out(fit, CROWD.judgments, np.zeros(6)).confusion
     np.testing.assert_allclose(none, np.broadcast_to(usual, none.shape), atol=1e-5)
     np.testing.assert_allclose(
-        seen_by(fit, CROWD.judgments, np.full(6, 1e9)).confusion, fit.params.confusion, atol=1e-6
+        leave_out(fit, CROWD.judgments, np.full(6, 1e9)).confusion, fit.params.confusion, atol=1e-6
     )
 
 
@@ -42,26 +49,26 @@ def test_a_vote_is_looked_at_through_matrices():
     gold = {"i1": "0", "i2": "1"}
     vote = adjudge.fit(CROWD.judgments, "majority", gold=gold)
     other = adjudge.fit(CROWD.judgments, "hybrid-confusion", inference="map", gold=gold)
-    seen, wanted = seen_by(vote, CROWD.judgments), seen_by(other, CROWD.judgments)
-    np.testing.assert_allclose(seen.others(), wanted.others())
+    seen, wanted = leave_out(vote, CROWD.judgments), leave_out(other, CROWD.judgments)
+    np.testing.assert_allclose(seen.posterior(), wanted.posterior())
     np.testing.assert_array_equal(seen.block.gold[:2], [0, 1])
-    np.testing.assert_array_equal(seen.others()[0], [1, 0])
+    np.testing.assert_array_equal(seen.posterior()[0], [1, 0])
 
 
 def test_one_label_says_nothing():
     """Whoever can say one thing only is like everybody else."""
     judgments = adjudge.read(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "label": ["yes", "yes"]}))
-    with pytest.raises(UsageError, match="judges cannot be told from each other: all they can say is 'yes'"):
-        seen_by(adjudge.fit(judgments, "dawid-skene"), judgments)
+    with pytest.raises(UsageError, match="judges cannot be distinguished: their only label is 'yes'"):
+        leave_out(adjudge.fit(judgments, "dawid-skene"), judgments)
 
 
 def test_what_is_right_is_expected_by_a_matrix():
     """A label's chance of being the truth, its mean and variance over what she may say."""
     others, matrix = np.array([[0.9, 0.1]]), np.array([[[0.8, 0.2], [0.3, 0.7]]])
-    right = right_by(others, np.array([1]), matrix)
+    right = correctness(others, np.array([1]), matrix)
     chance = np.array([0.9 * 0.8 + 0.1 * 0.3, 0.9 * 0.2 + 0.1 * 0.7])
     mean = chance @ others[0]
-    assert right.told.tolist() == [0.1]
+    assert right.observed.tolist() == [0.1]
     np.testing.assert_allclose(right.chance[0], chance)
     np.testing.assert_allclose(right.mean, mean)
     np.testing.assert_allclose(right.variance, chance @ (others[0] - mean) ** 2)
@@ -93,7 +100,7 @@ def test_her_votes_are_left_out(weighted):
     rng = np.random.default_rng(0)
     block = crowd(rng, weighted=weighted)
     prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (J, K))
-    found = without_her(block, votes(block, prevalence, confusion))
+    found = posterior_without_judge(block, item_logs(block, prevalence, confusion))
     judge, weight = block.cell // K, block.weight if weighted else np.ones(block.label.size)
     for i in range(block.topic.size):
         for n in range(block.start[i], block.start[i + 1]):
@@ -120,7 +127,7 @@ def test_an_impossible_label_is_left_out_again():
         np.arange(3.0),
     )
     sure = np.stack([np.roll(np.eye(K), 1, axis=1), np.full((K, K), 1 / K)])
-    found = without_her(block, votes(block, np.array([[0.2, 0.3, 0.5]]), sure))
+    found = posterior_without_judge(block, item_logs(block, np.array([[0.2, 0.3, 0.5]]), sure))
     np.testing.assert_allclose(found[0], [0.2, 0.3, 0.5], rtol=1e-9)
 
 

@@ -1,0 +1,149 @@
+"""``gold_accuracy``: how often judges are right on items whose truth is known, period by period.
+
+A monitoring set of items with known truth is mixed into the work of judges. A judge's share of right labels on it has a
+Beta posterior in each period (paper 003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import beta
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.gold import read_gold
+from adjudge.data.read import read
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
+from adjudge.diagnostics.times import DAY, NO_TIMES, Times, judgment_times
+from adjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from adjudge.data.judgments import Names
+
+
+INTERVAL = (0.05, 0.95)
+PERIODS = 4  # by default
+
+
+@dataclass(frozen=True, eq=False)
+class GoldAccuracy(NotebookView):
+    """How often judges are right on gold items, period by period; one row per judge and period."""
+
+    judges: Names  # (J)
+    judge: Codes  # (R)
+    period: Codes  # (R) from 0
+    since: tuple[str, ...]  # (R) when the period begins; without times "all"
+    judged: Codes  # (R) judgments of gold items
+    right: Codes  # (R)
+    mean: Floats  # (R) of the Beta posterior, with a flat prior
+    low: Floats  # (R) ends of its 90 % interval
+    high: Floats
+    items: int  # gold items that were judged
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        judges, total = np.unique(self.judge).size, max(int(self.judged.sum()), 1)
+        return f"GoldAccuracy({judges:,} judges on {self.items:,} gold items, {self.right.sum() / total:.1%} right)"
+
+    @property
+    def sentence(self) -> str:
+        """The result in one sentence."""
+        total, right = int(self.judged.sum()), int(self.right.sum())
+        share = f"right on {right / total:.1%} of {total:,} judgments" if total else "without any judgment"
+        return f"Gold set of {self.items:,} items: {np.unique(self.judge).size:,} judges, {share}."
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per judge and period."""
+        return frame(
+            {
+                "judge": self.judges.gather(self.judge),
+                "period": self.period,
+                "since": list(self.since),
+                "judgments": self.judged,
+                "right": self.right,
+                "quality": self.mean,
+                "low": self.low,
+                "high": self.high,
+            },
+            self.kind,
+        )
+
+
+def gold_accuracy(judgments: Any, gold: Any, *, periods: int | str = PERIODS, order: Any = None) -> GoldAccuracy:
+    """Return each judge's accuracy on items whose truth is known, in periods of equal length or by day.
+
+    Parameters
+    ----------
+    judgments : frame, path or Judgments
+        The judgments. Without times there is a single period.
+    gold : frame, path or mapping
+        The items whose truth is known, with their labels.
+    periods : int or "day"
+        The number of periods of equal length, or one period per day.
+    order : array, optional
+        The order of the judgments (N), instead of their times.
+
+    Returns
+    -------
+    GoldAccuracy
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> gold_accuracy(judgments, {judgments.items[0]: 1, judgments.items[1]: 2})
+    GoldAccuracy(5 judges on 2 gold items, 50.0% right)
+
+    """
+    if (isinstance(periods, str) and periods != "day") or (not isinstance(periods, str) and periods < 1):
+        raise UsageError(f"periods {periods!r} is neither a whole number of at least 1 nor 'day'")
+    judgments = read(judgments)
+    _, truth = read_gold(gold, judgments)
+    times, item = judgment_times(judgments, order), judgments.item()
+    if periods == "day" and (times is None or not times.dates):
+        reason = NO_TIMES if times is None else "the times are not dates"
+        raise UsageError(f"periods of a day are not defined because {reason}")
+    number = np.zeros(len(judgments), np.int64) if times is None else _period_numbers(times, periods)
+    rows = np.flatnonzero(truth[item] >= 0)
+    right = truth[item[rows]] == judgments.label[rows]
+    width = int(number.max(initial=0)) + 1
+    key, index = np.unique(judgments.judge[rows].astype(np.int64) * width + number[rows], return_inverse=True)
+    count = np.bincount(index, minlength=key.size)
+    hits = np.bincount(index, weights=right, minlength=key.size).astype(np.int64)
+    low, high = (beta.ppf(end, hits + 1, count - hits + 1) for end in INTERVAL)
+    judge, period = np.divmod(key, width)
+    since = ["all"] * width if times is None else _period_starts(times, number, width)
+    return GoldAccuracy(
+        judgments.judges,
+        judge,
+        period,
+        tuple(since[n] for n in period.tolist()),
+        count,
+        hits,
+        (hits + 1) / (count + 2),
+        low,
+        high,
+        int(np.unique(item[rows]).size),
+        judgments.kind,
+    )
+
+
+def _period_numbers(times: Times, periods: int | str) -> Codes:
+    """Return the period of each judgment (N)."""
+    if not times.value.size:
+        return np.zeros(0, np.int64)
+    began = times.value.min()
+    if isinstance(periods, str):
+        return np.asarray(np.floor(times.value / DAY).astype(np.int64) - int(np.floor(began / DAY)))
+    length = max(float(times.value.max() - began), 1e-300)
+    return np.asarray(np.minimum(((times.value - began) / length * periods).astype(np.int64), periods - 1))
+
+
+def _period_starts(times: Times, number: Codes, width: int) -> list[str]:
+    """Return the time of the first judgment of each period, an empty text if there is none."""
+    rows = [np.flatnonzero(number == period) for period in range(width)]
+    return [times.text(int(of[np.argmin(times.value[of])])) if of.size else "" for of in rows]
