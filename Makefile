@@ -6,36 +6,36 @@ SITE = NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench studies docs clean
 
-help: ## say what each target does
+help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-demo: .venv/.installed ## run the main job on data that ship with the package
+demo: .venv/.installed ## run the main steps on included data
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
-	@echo "The anaesthetists of Dawid and Skene (1979): five judges, one of them three times, no truth known."
+	@echo "The anaesthetists of Dawid and Skene (1979): five judges, one of whom judged three times; no true labels are known."
 	@$(BIN)/adjudge datasets anesthesia --out $(DEMO)/anesthesia.csv
 	@$(BIN)/adjudge fit $(DEMO)/anesthesia.csv --out $(DEMO)/anesthesia --rows 5
 	@echo
-	@echo "A simulated crowd of relevance judges, the busiest of them spammers; the truth of one item in ten is known."
+	@echo "A simulated crowd of relevance judges; the most active are spammers, and one item in ten has a gold label."
 	@$(BIN)/adjudge simulate carpenter --size topics=10 --size items=600 --size judges=40 --size judgments=4000 --size gold=60 --seed 7 --out $(DEMO)/crowd
 	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --gold $(DEMO)/crowd/gold.csv --model dawid-skene --out $(DEMO)/fit --rows 5
 	@echo
 	@$(BIN)/adjudge score $(DEMO)/fit $(DEMO)/crowd/truth.csv
 	@echo
-	@echo "The same crowd by majority vote, to compare:"
+	@echo "For comparison, the same crowd by majority vote:"
 	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --model majority --format csv > $(DEMO)/vote.csv
 	@$(BIN)/adjudge score $(DEMO)/vote.csv $(DEMO)/crowd/truth.csv
 	@echo
-	@echo "Who these judges are, and a page on all of it:"
+	@echo "The judges, and a report:"
 	@$(BIN)/adjudge judges $(DEMO)/fit --sort judgments --rows 3
 	@$(BIN)/adjudge report $(DEMO)/fit --truth $(DEMO)/crowd/truth.csv --out $(DEMO)/report.html
 	@echo
 	@echo "Files: $(DEMO)/report.html, $(DEMO)/fit/labels.csv, $(DEMO)/fit/judges.csv, $(DEMO)/crowd/labels.csv, $(DEMO)/crowd/truth.csv"
-	@echo "To collect such judgments in a browser: $(BIN)/adjudge serve --demo"
+	@echo "To collect judgments in a browser, run: $(BIN)/adjudge serve --demo"
 
-test: .venv/.tools .venv/.system ## run every test
+test: .venv/.tools .venv/.system ## run all tests
 	$(BIN)/pytest -n 2
 
-check: .venv/.tools ## format, lint, types, import contracts, docs in step with the code
+check: .venv/.tools ## format, lint, types, import contracts, generated pages, documentation site
 	$(BIN)/ruff format --check src tests studies docs
 	$(BIN)/ruff check src tests studies docs
 	$(BIN)/mypy
@@ -44,7 +44,7 @@ check: .venv/.tools ## format, lint, types, import contracts, docs in step with 
 	$(BIN)/python docs/generate.py --check
 	$(SITE) --quiet
 
-format: .venv/.tools ## put the code into shape
+format: .venv/.tools ## format the code
 	$(BIN)/ruff format src tests studies docs
 	$(BIN)/ruff check --fix src tests studies docs
 
@@ -52,20 +52,20 @@ docs: .venv/.tools ## write the generated pages, and build the documentation sit
 	$(BIN)/python docs/generate.py
 	$(SITE)
 
-bench: .venv/.tools ## measure against the peers, and write docs/explanation/measured/
+bench: .venv/.tools ## run the benchmarks, and write docs/explanation/measured/
 	$(BIN)/python -m studies.benchmarks.run
 
-studies: .venv/.tools ## run the papers' comparisons on the shared data, and write docs/explanation/papers/
+studies: .venv/.tools ## run the experiments of the papers, and write docs/explanation/papers/
 	$(BIN)/python -m studies.benchmarks.papers
 	$(BIN)/python -m studies.pages docs/explanation/papers
 	$(BIN)/python -m studies.benchmarks.rerank
 
-clean: ## remove the environment, the site and what the demo wrote
+clean: ## remove the environment, the site and the files of the demo
 	rm -rf .venv $(DEMO) site
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adjudge needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
-	@echo "making .venv (once)"
+	@echo "creating .venv (once)"
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
