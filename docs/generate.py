@@ -1,4 +1,4 @@
-"""Writes the pages that are generated from the code: commands, Python names, models, features, settings, the README's picture.
+"""Generates pages from the code: commands, Python names, models, features, settings, the picture of the README.
 
 ``--check`` writes nothing and fails if a page is out of step with the code.
 """
