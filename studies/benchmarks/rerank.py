@@ -21,7 +21,7 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, from_codes
 from adjudge.diagnostics.second_looks import information
 from adjudge.inference.fit import fit
-from adjudge.learn.crossval import MEASURES, fold_of, ranked
+from adjudge.learn.crossval import MEASURES, fold_of, score_groups
 from adjudge.learn.judge_again import expected_move, turns
 from adjudge.learn.pairs import group_codes
 from adjudge.learn.ranksvm import RankSVM
@@ -363,7 +363,7 @@ def again_once(rows: Rows, name: str, seed: int) -> dict[str, tuple[float, float
         score = scores(Task(rows, crowd._replace(judgments=more), truth, AGAIN_C), METHODS["DS pairs"], fold)
         own = _centred(score, rows)
         apart = float(np.sqrt(max(0.0, 1 - (own @ gold) ** 2 / ((own @ own) * (gold @ gold)))))
-        found[way] = (apart, ranked(score, truth, rows.question, rows.document).means()["MRR"])
+        found[way] = (apart, score_groups(score, truth, rows.question, rows.document).means()["MRR"])
     return found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.write import write_file
-from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, ranked
+from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, score_groups
 from adjudge.learn.scikit import threadpool_limits
 from studies.rerank import sets as study_sets
 from studies.rerank.crowds import REGIMES, Crowd, drawn, full_agreement, regime_named, table
@@ -117,7 +117,7 @@ def _cell(job: Job, rows: Rows) -> Cell:
         if job.c is not None and method.name not in TRACED:
             continue
         score, cs[method.name] = _scored(job, task, method, fold)
-        whole, by_vote = (ranked(score, target, rows.question, rows.document) for target in targets.values())
+        whole, by_vote = (score_groups(score, target, rows.question, rows.document) for target in targets.values())
         questions = [names[g] for g in whole.group.tolist()]
         values[method.name] = {name: whole.values[name].round(6) for name in MEASURES}
         voted[method.name] = {name: round(mean, 6) for name, mean in by_vote.means().items()}
@@ -157,7 +157,7 @@ def _crowd(rows: Rows, name: str, rng: np.random.Generator) -> tuple[Crowd, Flag
 def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Codes) -> dict[str, Floats]:
     """Return the mean of every measure in each fold (5)."""
     parts = [np.flatnonzero(fold == k) for k in range(FOLDS)]
-    means = [ranked(score[p], target[p], rows.question[p], rows.document[p]).means() for p in parts]
+    means = [score_groups(score[p], target[p], rows.question[p], rows.document[p]).means() for p in parts]
     return {name: np.array([mean[name] for mean in means]).round(6) for name in MEASURES}
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.learn.crossval import measured, name_order
-from adjudge.learn.pairs import group_codes, paired
+from adjudge.learn.crossval import measure_groups, name_order
+from adjudge.learn.pairs import group_codes, make_pairs
 from adjudge.learn.ranksvm import solve
 from studies.rerank.sets import Rows
 
@@ -52,7 +52,7 @@ class Test(NamedTuple):
     def worth(self, score: Floats, lesson: Lesson) -> Floats:
         """Return the average precision of every question that has a relevant row, by the lesson's own labels."""
         label = lesson.target[self.rows] > 0.5
-        return measured(score, label, self.question, self.questions, self.tie).values["MAP"]
+        return measure_groups(score, label, self.question, self.questions, self.tie).values["MAP"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,6 @@ def _rankers(folds: Folds, lesson: Lesson, i: int, j: int, grid: tuple[float, ..
     """Return the ranker of each c (F, C) that saw neither of two folds."""
     part = folds.part(i, j)
     own = taken(lesson, part.train)
-    found = paired(own.target, folds.question[part.train], own.weight, soft=own.soft)
+    found = make_pairs(own.target, folds.question[part.train], own.weight, soft=own.soft)
     X = np.ascontiguousarray(part.X[found.order])
     return np.column_stack([solve(X, found.rows, c, tolerance=NEAR).w / part.spread for c in grid])

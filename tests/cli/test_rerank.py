@@ -125,7 +125,7 @@ def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
         told = ("rerank", "train", features, "--grades", "one.qrels", "--out", "one")
         answer = run(*told)
         assert (answer.code, answer.err) == (0, "")
-        assert "no MRR, MAP or P@1 can be given: one topic alone teaches" in answer.out
+        assert "no MRR, MAP or P@1 can be given: only one topic has pairs" in answer.out
         assert "nan" not in answer.out
         refused = run(*told[:-1], "other", "--run", "one.run")
         assert refused.code == 2
@@ -162,8 +162,8 @@ def test_a_damaged_ranker_is_refused(run, loop, tmp_path):
     answer = run("rerank", "apply", "ex/svm", "ex/features.csv")
     assert answer.code == 1
     assert answer.err == (
-        "adjudge: ex/svm: is a damaged saved ranker: ranker.npz is not the file that was saved with it; "
-        "train and save it anew\n"
+        "adjudge: ex/svm: is a damaged saved ranker: ranker.npz was changed after it was saved; "
+        "train and save it again\n"
     )
 
 

@@ -6,7 +6,7 @@ import pytrec_eval
 import sklearn
 
 from adjudge.errors import UsageError
-from adjudge.learn.crossval import MEASURES, fold_of, ranked, scorer, split
+from adjudge.learn.crossval import MEASURES, fold_of, score_groups, scorer, split
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.metrics.run_scores import score_runs
 
@@ -16,7 +16,7 @@ def test_measures_are_those_of_trec_eval():
     rng = np.random.default_rng(4)
     groups, names = rng.integers(0, 40, 500).astype(str), np.array([f"d{n}" for n in rng.permutation(500)])
     score, relevant = rng.integers(0, 6, 500) / 7 + 1e-9 * rng.random(500), rng.random(500) < 0.15
-    found = ranked(score, relevant, groups, names)
+    found = score_groups(score, relevant, groups, names)
     run, qrels = {}, {}
     for q, d, s, r in zip(groups.tolist(), names.tolist(), score.tolist(), relevant.tolist(), strict=True):
         run.setdefault(q, {})[d] = s
@@ -33,12 +33,12 @@ def test_measures_are_those_of_trec_eval():
 
 def test_nothing_relevant_has_no_mean():
     """It is not 0."""
-    assert np.isnan(ranked([1.0, 2.0], [0, 0], [0, 0]).means()["MAP"])
+    assert np.isnan(score_groups([1.0, 2.0], [0, 0], [0, 0]).means()["MAP"])
 
 
 def test_without_names_the_later_of_ties_is_first():
     """Whatever there is, it is fixed."""
-    assert ranked([1.0, 1.0], [0, 1], [0, 0]).means()["P@1"] == 1
+    assert score_groups([1.0, 1.0], [0, 1], [0, 0]).means()["P@1"] == 1
 
 
 def test_folds_split_groups_not_rows():
@@ -57,7 +57,7 @@ def test_folds_split_groups_not_rows():
 def test_more_folds_than_groups_are_refused():
     """And fewer than two."""
     for folds in (1, 4):
-        with pytest.raises(UsageError, match=f"folds {folds} is not a number from 2 to that of the groups, which is 3"):
+        with pytest.raises(UsageError, match=f"folds {folds} is not a number from 2 to the number of groups, 3"):
             fold_of([1, 2, 3], folds)
 
 

@@ -7,7 +7,7 @@ import pytest
 import adjudge
 from adjudge.errors import UsageError
 from adjudge.learn.judge_again import Again, expected_move, judge_again, turns
-from adjudge.learn.pairs import paired
+from adjudge.learn.pairs import make_pairs
 from adjudge.learn.ranksvm import solve
 
 
@@ -30,7 +30,7 @@ def test_turns_are_those_of_learning_anew(tied):
     foretold = turns(X, p, topics)
 
     def learned(p):
-        found = paired(p, topics, soft=True)
+        found = make_pairs(p, topics, soft=True)
         w = solve(plain[found.order], found.rows, 1.0, tolerance=1e-13).w
         score = plain @ w
         return score - np.array([score[topics == t].mean() for t in topics])
@@ -112,7 +112,7 @@ def test_what_cannot_be_asked_is_refused(crowd):
         with pytest.raises(UsageError, match="is not a number above 0"):
             judge_again(table, fit, judgments, c=c)
     three = adjudge.simulate("liu-wang", items=30).judgments
-    with pytest.raises(UsageError, match="the fit has 3 labels: which documents to judge again is known for two"):
+    with pytest.raises(UsageError, match="the fit has 3 labels, but judge_again needs two"):
         judge_again(table, adjudge.fit(three), three)
 
 

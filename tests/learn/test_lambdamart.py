@@ -58,8 +58,8 @@ def test_degrees_are_taken_in_steps(rows):
 @pytest.mark.parametrize(
     ("soft", "target", "message"),
     [
-        (False, 0.5, "the target of row 0 is 0.5, expected a whole grade from 0 to 30"),
-        (False, -1, "the target of row 0 is -1, expected a whole grade"),
+        (False, 0.5, "the target of row 0 is 0.5, expected an integer grade from 0 to 30"),
+        (False, -1, "the target of row 0 is -1, expected an integer grade"),
         (True, 1.5, "the target of row 0 is 1.5, expected a degree from 0 to 1"),
     ],
 )
@@ -73,13 +73,13 @@ def test_targets_that_are_none_are_refused(rows, soft, target, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"trees": None}, "trees 'None' is not a whole number from 1 on"),
-        ({"trees": 0}, "trees '0' is not a whole number from 1 on"),
-        ({"trees": np.nan}, "trees 'nan' is not a whole number"),
-        ({"leaves": 1}, "leaves '1' is not a whole number from 2 on"),
-        ({"least": "many"}, "least 'many' is not a whole number from 0 on"),
-        ({"seed": -1}, "seed '-1' is not a whole number from 0 on"),
-        ({"threads": 0.5}, "threads '0.5' is not a whole number from -1 on"),
+        ({"trees": None}, "trees 'None' is not an integer of at least 1"),
+        ({"trees": 0}, "trees '0' is not an integer of at least 1"),
+        ({"trees": np.nan}, "trees 'nan' is not an integer"),
+        ({"leaves": 1}, "leaves '1' is not an integer of at least 2"),
+        ({"least": "many"}, "least 'many' is not an integer of at least 0"),
+        ({"seed": -1}, "seed '-1' is not an integer of at least 0"),
+        ({"threads": 0.5}, "threads '0.5' is not an integer of at least -1"),
         ({"rate": 0}, "rate '0' is not a number above 0"),
         ({"rate": None}, "rate 'None' is not a number above 0"),
         ({"soft": "no"}, "soft 'no' is neither True nor False"),
@@ -102,14 +102,14 @@ def test_trees_that_lightgbm_cannot_read_are_refused(rows):
     """In a sentence."""
     found = LambdaMART(1).fit(*rows)
     found.trees_ = "no trees"
-    with pytest.raises(InputError, match="the ranker's trees are not such as LightGBM writes"):
+    with pytest.raises(InputError, match="LightGBM cannot read the trees of the ranker"):
         found.predict(rows[0])
 
 
 def test_without_groups_rows_are_of_one_question_and_that_is_told(rows):
     """As RankSVM does; equal groups mean it."""
     X, y, _, _ = rows
-    with pytest.warns(NoGroupsWarning, match="fit was given no groups") as told:
+    with pytest.warns(NoGroupsWarning, match="fit got no groups") as told:
         bare = LambdaMART(3).fit(X, y)
     assert [one.filename for one in told] == [__file__]
     assert np.array_equal(LambdaMART(3).fit(X, y, np.zeros(600)).predict(X), bare.predict(X))
@@ -141,7 +141,7 @@ def test_it_is_an_estimator_as_scikit_learn_checks_them():
 def test_trees_without_a_split_are_told(rows):
     """Where features never change, and where rows are fewer than two leaves need."""
     X, y, g, _ = rows
-    with pytest.warns(AdjudgeWarning, match="the trees have no split, and all rows have the same score"):
+    with pytest.warns(AdjudgeWarning, match="the trees have no split, so all rows have the same score"):
         found = LambdaMART(5).fit(np.ones((600, 2)), y, g)
     assert np.ptp(found.predict(X[:, :2])) == 0
     with pytest.warns(AdjudgeWarning, match="of 30 rows no feature parts 20 from the others"):

@@ -15,28 +15,28 @@ from adjudge.learn.pairs import (
     UPPER,
     NothingToLearn,
     concordance,
+    constant_features,
+    count_pairs,
     curve,
     differences,
     group_codes,
+    groups_without_pairs,
     loss_and_pull,
-    paired,
-    pairs,
+    make_pairs,
     row_weights,
-    told,
-    unchanging,
 )
 
 
 def test_groups_need_not_stand_together():
     """Rows of a group may be anywhere."""
     y = np.array([1, 0, 0, 1, 0, 1])
-    mixed = paired(y, ["a", "b", "a", "b", "a", "c"])
-    assert (mixed.pairs, mixed.groups, mixed.without) == (3, 3, 1)
-    assert told(mixed) == (
-        "1 of 3 groups have no pair, since all their rows have the same target (none or all relevant): "
-        "they teach nothing"
+    mixed = make_pairs(y, ["a", "b", "a", "b", "a", "c"])
+    assert (mixed.count, mixed.groups, mixed.without) == (3, 3, 1)
+    assert groups_without_pairs(mixed) == (
+        "1 of 3 groups have no pair, because all their rows have the same target (none or all relevant): "
+        "nothing is learned from them"
     )
-    assert told(paired([0, 1])) is None
+    assert groups_without_pairs(make_pairs([0, 1])) is None
 
 
 def test_groups_are_numbered_as_they_appear():
@@ -62,15 +62,15 @@ def test_difference_vectors_are_of_all_pairs_that_weigh_something(how, soft):
             f = ways[how](weight[i], weight[j]) * (y[i] - y[j] if soft else 1)
             if g[i] == g[j] and y[i] > y[j] and f > 0:
                 expected[tuple((X[i] - X[j]).round(9))] = f
-    vectors, f = differences(paired(y, g, weight, pair_weight=how, soft=soft), X)
+    vectors, f = differences(make_pairs(y, g, weight, pair_weight=how, soft=soft), X)
     assert len(f) == len(expected)
     assert all(expected[tuple(row)] == pytest.approx(own) for row, own in zip(vectors.round(9), f, strict=True))
 
 
 def test_too_many_difference_vectors_are_refused():
     """With the solver that needs none."""
-    with pytest.raises(NothingToLearn, match=r"^1 pairs of 3 features are too many to be formed: take solver='newton'"):
-        differences(paired([0, 1]), np.zeros((2, 3)), most=2)
+    with pytest.raises(NothingToLearn, match=r"^1 pairs of 3 features do not fit into memory: use solver='newton'"):
+        differences(make_pairs([0, 1]), np.zeros((2, 3)), most=2)
 
 
 def test_concordance_is_the_share_of_pairs_in_order():
@@ -97,7 +97,7 @@ def test_concordance_is_the_share_of_pairs_in_order():
         (([0, 1], [{}, {}]), "the group of row 0 is {}"),
         (([0, 1], [[1], [1, 2]]), r"the group of row 0 is \[1\]"),
         (([0, 1], [[1], [1]]), r"groups have the shape \(2, 1\)"),
-        (([0, 1], [np.zeros((2, 2)), np.zeros((2, 3))]), "groups are not one name or number for each of 2 rows"),
+        (([0, 1], [np.zeros((2, 2)), np.zeros((2, 3))]), "groups must be one name or number for each of 2 rows"),
         (([0, 1], "ab"), r"groups have the shape \(\)"),
         (([0, np.nan], [1, 1]), "the target of row 1 is nan, expected a finite number"),
         (([[0], [1]], [1, 1]), r"the targets have the shape \(2, 1\), expected one for each row"),
@@ -106,7 +106,7 @@ def test_concordance_is_the_share_of_pairs_in_order():
         (([0, 1], None, ["a", 1]), "sample_weight must be numbers, one for each row"),
         (([0, 1], None, {}), "sample_weight must be numbers"),
         (([0, 1], None, [1, np.nan]), "sample_weight of row 1 is nan"),
-        (([0, 1, 0], None, [1.7e308] * 3), "the weights of pairs add up to more than a number can hold"),
+        (([0, 1, 0], None, [1.7e308] * 3), "the sum of the weights of pairs overflows"),
         (([0, 1], None, [1]), r"sample_weight has the shape \(1,\), expected one for each of 2 rows"),
         (([0, 1], None, [1, -1]), "sample_weight of row 1 is -1.0, expected a number of at least 0"),
         (([0, 1], None, [1, np.inf]), "sample_weight of row 1 is inf"),
@@ -119,16 +119,16 @@ def test_concordance_is_the_share_of_pairs_in_order():
 def test_what_can_teach_nothing_is_refused(given, message):
     """With a sentence that says what and where, as scikit-learn's users expect it."""
     with pytest.raises(NothingToLearn, match=message) as refused:
-        paired(*given)
+        make_pairs(*given)
     assert isinstance(refused.value, ValueError)
 
 
 def test_an_unknown_way_to_weigh_pairs_is_refused():
     """By naming those there are."""
     with pytest.raises(NothingToLearn, match="pair_weight 'max' is not one of 'mean', 'product', 'min', 'positive'"):
-        paired([0, 1], pair_weight="max")
+        make_pairs([0, 1], pair_weight="max")
     with pytest.raises(NothingToLearn, match=r"pair_weight '\['max'\]' is not one of"):
-        paired([0, 1], pair_weight=["max"])
+        make_pairs([0, 1], pair_weight=["max"])
 
 
 def test_one_weight_holds_for_all_rows():
@@ -139,9 +139,9 @@ def test_one_weight_holds_for_all_rows():
 
 def test_features_of_which_no_pair_is_made_are_found():
     """Those with one value in every group, whatever the order of rows."""
-    found = paired([0, 1, 1, 0], ["a", "b", "a", "b"])
+    found = make_pairs([0, 1, 1, 0], ["a", "b", "a", "b"])
     X = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 1.0], [1.0, 5.0, 2.0], [2.0, 5.0, 1.0]])
-    assert unchanging(found, X).tolist() == [True, True, False]
+    assert constant_features(found, X).tolist() == [True, True, False]
 
 
 WAYS = {"mean": lambda a, b: (a + b) / 2, "product": lambda a, b: a * b, "min": min, "positive": lambda a, b: a}
@@ -165,7 +165,7 @@ def test_sums_are_those_of_the_pairs_one_by_one(how, soft):
     """Loss, pull, curve, the number of pairs and their weight, of grades in groups that are mixed."""
     rng = np.random.default_rng(1)
     y, groups, weight = rng.integers(0, 4, 60) / 3, rng.integers(0, 7, 60), rng.random(60) * (rng.random(60) > 0.2)
-    found = paired(y, groups, weight, pair_weight=how, soft=soft)
+    found = make_pairs(y, groups, weight, pair_weight=how, soft=soft)
     score, move = rng.normal(size=60), rng.normal(size=(60, 2))
     loss, pull, lost = 0.0, np.zeros(60), np.zeros((60, 2))
     every = listed(found, WAYS[how])
@@ -178,7 +178,7 @@ def test_sums_are_those_of_the_pairs_one_by_one(how, soft):
         lost[j] -= f * (move[i] - move[j]) * (slack > 0)
     assert loss_and_pull(found.rows, score) == (pytest.approx(loss), pytest.approx(pull))
     assert curve(found.rows, score, move) == pytest.approx(lost)
-    assert pairs(found.rows) == (sum(f > 0 for *_, f in every), pytest.approx(sum(f for *_, f in every)))
+    assert count_pairs(found.rows) == (sum(f > 0 for *_, f in every), pytest.approx(sum(f for *_, f in every)))
 
 
 def test_the_ways_have_numbers():

@@ -22,9 +22,9 @@ from adjudge.learn import ranksvm
 from adjudge.learn import ranksvm as newton
 from adjudge.learn.crossval import scorer
 from adjudge.learn.lambdamart import LambdaMART
-from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, loss_and_pull, paired
+from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, loss_and_pull, make_pairs
 from adjudge.learn.ranker import NoGroupsWarning
-from adjudge.learn.ranksvm import RankSVM, conjugate, solve
+from adjudge.learn.ranksvm import RankSVM, conjugate_gradients, solve
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def rows():
 def test_the_optimum_is_that_of_linear_svc_on_differences(rows, how, c):
     """As SPEC 8 has it: squared hinge, no intercept, primal, the pairs' weights as sample_weight."""
     X, y, g, f = rows
-    vectors, weight = differences(paired(y, g, f, pair_weight=how), X)
+    vectors, weight = differences(make_pairs(y, g, f, pair_weight=how), X)
     sign = np.where(np.arange(weight.size) % 2, -1, 1)
     peer = LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False, C=c, tol=1e-10, max_iter=10_000)
     peer.fit(vectors * sign[:, None], sign, sample_weight=weight)
@@ -159,7 +159,7 @@ def test_what_is_no_number_is_refused(rows, value):
         ({"sample_weight": np.full(300, np.nan)}, "sample_weight of row 0 is nan"),
         ({"sample_weight": np.full(300, -1.0)}, "sample_weight of row 0 is -1.0"),
         ({"sample_weight": np.ones(3)}, r"sample_weight has the shape \(3,\)"),
-        ({"X": np.full((300, 1), 1e200) * np.arange(300)[:, None]}, "too large to be computed with"),
+        ({"X": np.full((300, 1), 1e200) * np.arange(300)[:, None]}, "too large and overflow"),
     ],
 )
 def test_rows_that_cannot_be_are_refused(rows, wrong, message):
@@ -230,7 +230,7 @@ def test_searches_route_groups_to_folds_ranker_and_score(rows, scoring):
 def test_without_groups_rows_are_of_one_question_and_that_is_told_once(rows):
     """At the caller's own line; equal groups say the same, and nothing is told."""
     X, y, _, _ = rows
-    with pytest.warns(NoGroupsWarning, match="fit was given no groups: all rows are taken for one question") as told:
+    with pytest.warns(NoGroupsWarning, match="fit got no groups, so all rows form one group") as told:
         bare = RankSVM().fit(X, y)
     assert [one.filename for one in told] == [__file__]
     assert "set_config(enable_metadata_routing=True)" in str(told[0].message)
@@ -240,7 +240,7 @@ def test_without_groups_rows_are_of_one_question_and_that_is_told_once(rows):
 def test_a_search_that_does_not_route_groups_says_so(rows):
     """GroupKFold gets them, the ranker does not."""
     X, y, g, _ = rows
-    with pytest.warns(NoGroupsWarning, match="was given no groups") as told:
+    with pytest.warns(NoGroupsWarning, match="got no groups") as told:
         GridSearchCV(RankSVM(), {"c": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=g)
     assert {str(one.message).split()[0] for one in told} == {"fit", "score"}
 
@@ -294,7 +294,7 @@ def test_the_example_works():
 def test_a_ranker_that_has_not_settled_says_so(rows, monkeypatch):
     """And what helps."""
     monkeypatch.setattr(ranksvm, "solve", partial(solve, most=1))
-    with pytest.warns(AdjudgeWarning, match="the ranker has not settled after 1 steps"):
+    with pytest.warns(AdjudgeWarning, match="the ranker has not converged after 1 steps"):
         RankSVM(100).fit(*rows)
 
 
@@ -314,13 +314,13 @@ def test_the_minimum_is_that_of_a_general_minimiser(few, monkeypatch):
     monkeypatch.setattr(newton, "FEW", few)
     rng = np.random.default_rng(2)
     X, y, g, f = rng.normal(size=(80, 5)), rng.integers(0, 2, 80), rng.integers(0, 6, 80), rng.random(80)
-    found = paired(y, g, f)
+    found = make_pairs(y, g, f)
     own = X[found.order]
     solved = solve(own, found.rows, 0.7)
     other = minimize(lambda w: w @ w / 2 + 0.7 * loss_and_pull(found.rows, own @ w)[0], np.zeros(5), tol=1e-12)
     assert solved.w == pytest.approx(other.x, abs=1e-5)
     assert solved.value <= other.fun + 1e-10
-    assert solved.settled
+    assert solved.converged
     assert solved.gradient < 1e-8
 
 
@@ -328,14 +328,14 @@ def test_a_cap_is_told():
     """Too few steps are not enough, and the record says so."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 5)), rng.integers(0, 2, 80)
-    found = paired(y)
-    assert not solve(X[found.order], found.rows, 10.0, most=0).settled
+    found = make_pairs(y)
+    assert not solve(X[found.order], found.rows, 10.0, most=0).converged
 
 
 def test_features_without_differences_need_no_step():
     """The gradient is 0 from the beginning."""
-    solved = solve(np.ones((3, 2)), paired([0, 1, 0]).rows, 1.0)
-    assert (solved.w.tolist(), solved.steps, solved.settled) == ([0, 0], 0, True)
+    solved = solve(np.ones((3, 2)), make_pairs([0, 1, 0]).rows, 1.0)
+    assert (solved.w.tolist(), solved.steps, solved.converged) == ([0, 0], 0, True)
 
 
 def test_conjugate_gradients_solve_linear_equations():
@@ -343,4 +343,4 @@ def test_conjugate_gradients_solve_linear_equations():
     rng = np.random.default_rng(3)
     root = rng.normal(size=(6, 6))
     matrix, goal = root @ root.T + np.eye(6), rng.normal(size=6)
-    assert conjugate(lambda v: matrix @ v, goal, 1e-10) == pytest.approx(np.linalg.solve(matrix, goal))
+    assert conjugate_gradients(lambda v: matrix @ v, goal, 1e-10) == pytest.approx(np.linalg.solve(matrix, goal))

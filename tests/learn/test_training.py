@@ -12,7 +12,17 @@ from adjudge.learn.crossval import fold_of
 from adjudge.learn.feature_file import read_features
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.training import HOW, Lesson, _dealt, degree, from_fit, from_grades, from_weights, ranker_named, train
+from adjudge.learn.training import (
+    HOW,
+    TrainingSet,
+    _assign_folds,
+    degree,
+    from_fit,
+    from_grades,
+    from_weights,
+    ranker_named,
+    train,
+)
 from adjudge.learn.weights import weights
 
 
@@ -30,7 +40,7 @@ def table():
 def test_a_ranker_learns_and_is_tried_in_folds(table):
     """All rows get a score, by a ranker that did not see their topic."""
     rows, truth = table
-    found = train(rows, Lesson(np.arange(120), truth, None, False), RankSVM())
+    found = train(rows, TrainingSet(np.arange(120), truth, None, False), RankSVM())
     assert (found.topics, found.folds) == (12, 5)
     assert found.ranker.feature_names_in_.tolist() == ["good", "noise"]
     assert found.measures["MAP"] > 0.9
@@ -42,7 +52,7 @@ def test_what_was_not_judged_is_ranked_all_the_same(table):
     """And topics that teach nothing are, too."""
     rows, truth = table
     kept = np.flatnonzero(np.arange(120) % 10 != 9)
-    found = train(rows, Lesson(kept[:90], truth[kept[:90]], np.ones(90), False), RankSVM(), folds=3)
+    found = train(rows, TrainingSet(kept[:90], truth[kept[:90]], np.ones(90), False), RankSVM(), folds=3)
     assert np.isfinite(found.score).all()
     assert found.topics == 10
 
@@ -53,7 +63,7 @@ def test_no_topic_teaches_its_own_fold(table):
     told = np.where(np.array(rows.topics) == "t3", np.arange(120) % 10 == 5, np.arange(120) % 10 == 4).astype(float)
     X = np.column_stack([np.where(np.array(rows.topics) == "t3", told, 0.0), rows.X[:, 1]])
     own = read_features(pl.DataFrame({"topic": rows.topics, "document": rows.documents, "a": X[:, 0], "b": X[:, 1]}))
-    found = train(own, Lesson(np.arange(120), told, None, False), RankSVM(), folds=12)
+    found = train(own, TrainingSet(np.arange(120), told, None, False), RankSVM(), folds=12)
     whole = found.ranker.decision_function(own.frame)
     at = np.flatnonzero(np.array(rows.topics) == "t3")
     assert whole[at].argmax() == 5
@@ -64,11 +74,11 @@ def test_one_topic_has_no_folds(table):
     """But a ranker."""
     rows, truth = table
     one = read_features(rows.frame.with_columns(topic=pl.lit("t"), document=pl.Series(map(str, range(120)))))
-    found = train(one, Lesson(np.arange(120), truth, None, False), RankSVM())
+    found = train(one, TrainingSet(np.arange(120), truth, None, False), RankSVM())
     assert (found.measures, found.folds) == ({}, 1)
-    assert found.unmeasured.startswith("one topic alone teaches")
+    assert found.unmeasured.startswith("only one topic has pairs")
     assert found.ranker.pairs_ == 36 * 84
-    with pytest.raises(UsageError, match="no run can be given of rankers that did not learn from the topic"):
+    with pytest.raises(UsageError, match="there is no cross-validated run, because only one topic has pairs"):
         found.run(one)
 
 
@@ -79,9 +89,12 @@ def test_one_topic_that_teaches_among_others_is_enough(table, weighted):
     mine = np.array(rows.topics) == "t4"
     only = np.flatnonzero(mine)
     whole = RankSVM().fit(rows.frame[only], truth[only], np.zeros(10))
-    lessons = [Lesson(only, truth[only], None, False), Lesson(np.arange(120), np.where(mine, truth, 1.0), None, False)]
+    lessons = [
+        TrainingSet(only, truth[only], None, False),
+        TrainingSet(np.arange(120), np.where(mine, truth, 1.0), None, False),
+    ]
     if weighted:
-        lessons = [Lesson(np.arange(120), truth, mine.astype(float), False)]
+        lessons = [TrainingSet(np.arange(120), truth, mine.astype(float), False)]
     for lesson in lessons:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AdjudgeWarning)
@@ -94,7 +107,7 @@ def test_two_topics_that_teach_are_never_left_out_together(table):
     rows, truth = table
     taught = np.flatnonzero(np.isin(rows.topics, ["t4", "t9"]))
     for seed in range(20):
-        found = train(rows, Lesson(taught, truth[taught], None, False), RankSVM(), seed=seed)
+        found = train(rows, TrainingSet(taught, truth[taught], None, False), RankSVM(), seed=seed)
         assert (found.folds, np.isfinite(found.score).all(), set(found.measures)) == (2, True, {"MRR", "MAP", "P@1"})
     alone = RankSVM().fit(rows.frame[taught[10:]], truth[taught[10:]], np.zeros(10))
     assert found.score[taught[:10]] == pytest.approx(alone.decision_function(rows.frame[taught[:10]]), abs=1e-12)
@@ -104,15 +117,15 @@ def test_folds_of_topics_that_all_teach_are_those_of_the_study(table):
     """Dealt as ``fold_of`` deals them."""
     rows, _ = table
     topics = np.array(rows.topics)
-    assert _dealt(topics, set(rows.topics), 5, 3).tolist() == fold_of(topics, 5, 3).tolist()
+    assert _assign_folds(topics, set(rows.topics), 5, 3).tolist() == fold_of(topics, 5, 3).tolist()
 
 
 def test_where_nothing_is_likely_relevant_no_measure_is_given(table):
     """Rather than NaN."""
     rows, truth = table
-    found = train(rows, Lesson(np.arange(120), truth / 4, None, True), RankSVM())
+    found = train(rows, TrainingSet(np.arange(120), truth / 4, None, True), RankSVM())
     assert found.measures == {}
-    assert found.unmeasured == "no document that is learned from is more likely relevant than not"
+    assert found.unmeasured == "no document of the training set is more likely relevant than not"
     assert len(found.run(rows).ranked) == 12
 
 
@@ -120,7 +133,7 @@ def test_folds_are_two_or_more(table):
     """One would be no fold."""
     rows, truth = table
     with pytest.raises(UsageError, match="folds 1 is not a number of at least 2"):
-        train(rows, Lesson(np.arange(120), truth, None, False), RankSVM(), folds=1)
+        train(rows, TrainingSet(np.arange(120), truth, None, False), RankSVM(), folds=1)
 
 
 def test_rankers_have_names():
@@ -158,7 +171,7 @@ def test_a_fit_teaches_degrees_labels_and_how_sure_they_are(rows):
     for how in ("margin", "entropy"):
         sure = posterior_weights(fit, how).weight
         assert from_fit(rows, fit, how).weight.tolist() == [sure[1], sure[0], sure[2], sure[3]]
-    with pytest.raises(UsageError, match="learning from 'magic' is not one of 'pairs', 'margin', 'entropy', 'label'"):
+    with pytest.raises(UsageError, match="how 'magic' is not one of 'pairs', 'margin', 'entropy', 'label'"):
         from_fit(rows, fit, "magic")
     assert set(HOW) == {"pairs", "margin", "entropy", "label"}
 
@@ -177,7 +190,7 @@ def test_weights_teach_labels(rows, tmp_path):
     bare = named.drop("positive")
     with pytest.raises(AdjudgeError, match="which of 'no', 'yes' is relevant"):
         from_weights(rows, bare)
-    with pytest.raises(AdjudgeError, match="there is no column 'topic': weights of judgments with topics have it"):
+    with pytest.raises(AdjudgeError, match="there is no column 'topic': write the weights of judgments with topics"):
         from_weights(rows, found.table.drop("topic"))
 
 
@@ -240,7 +253,7 @@ def test_fits_without_topics_and_strangers_are_refused(rows):
     fit = adjudge.fit(pl.DataFrame(JUDGED).drop("topic"), "majority")
     with pytest.raises(UsageError, match="this fit has no topics"):
         from_fit(rows, fit)
-    with pytest.raises(UsageError, match="none of 5 documents with features was judged: features are of such as 'b'"):
+    with pytest.raises(UsageError, match="none of 5 documents with features was judged: features have for example 'b'"):
         from_grades(rows, {"q9": {"z": 1}})
 
 

@@ -1,7 +1,7 @@
-"""Folds by group, and what a ranking is worth in every group: MRR, MAP and P@1 as trec_eval has them.
+"""Cross-validation by group, and the MRR, MAP and P@1 of rankings, equal to trec_eval.
 
-Scores are compared as 32-bit floats, and equal ones are ordered by the document's name, the last first: what trec_eval
-does to a run. Here all groups are sorted at once, since a study ranks the same rows many thousand times.
+As in trec_eval, scores are compared as 32-bit floats, and ties are broken by document name in descending order. All
+groups are sorted at once, because a study ranks the same rows many thousand times.
 """
 
 from __future__ import annotations
@@ -20,60 +20,60 @@ FOLDS = 5
 
 
 class Fold(NamedTuple):
-    """One fold: the rows to learn from, and those to be ranked."""
+    """One fold: the rows of the training set and of the test set."""
 
     train: Codes
     test: Codes
 
 
-class Ranked(NamedTuple):
-    """What a ranking is worth, group by group."""
+class GroupScores(NamedTuple):
+    """The measures of a ranking, group by group."""
 
-    group: Codes  # (G) numbers of the groups with a relevant row, in the order of first appearance
+    group: Codes  # (G) numbers of the groups with a relevant row, in order of first appearance
     values: Mapping[str, Floats]  # (G) by measure
 
     def means(self) -> dict[str, float]:
-        """Return the mean of every measure over groups, NaN where there is none."""
+        """Return the mean of every measure over groups, NaN without any group."""
         return {name: float(value.mean()) if value.size else float("nan") for name, value in self.values.items()}
 
 
 def fold_of(groups: Any, folds: int = FOLDS, seed: int = 0) -> Codes:
-    """Return the fold of every row (N), groups dealt out at random: no group is in two folds."""
-    given = np.asarray(groups)
-    code, count = group_codes(given, given.size)
+    """Return the fold of every row (N); groups are assigned at random, and no group is in two folds."""
+    values = np.asarray(groups)
+    code, count = group_codes(values, values.size)
     if not 2 <= folds <= count:
-        raise UsageError(f"folds {folds} is not a number from 2 to that of the groups, which is {count:,}")
-    dealt = np.empty(count, np.int64)
-    dealt[np.random.default_rng(seed).permutation(count)] = np.arange(count) % folds
-    return dealt[code]
+        raise UsageError(f"folds {folds} is not a number from 2 to the number of groups, {count:,}")
+    fold = np.empty(count, np.int64)
+    fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % folds
+    return fold[code]
 
 
 def split(fold: Codes) -> Iterator[Fold]:
-    """Return the folds in turn, each held back once."""
+    """Yield every fold."""
     for k in range(int(fold.max()) + 1):
         yield Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
 
 
-def ranked(score: Floats, relevant: Any, groups: Any, names: Any = None) -> Ranked:
-    """Return what the order by ``score`` (N) is worth in every group that has a relevant row.
+def score_groups(score: Floats, relevant: Any, groups: Any, names: Any = None) -> GroupScores:
+    """Return the measures of the ranking by ``score`` (N) in every group with a relevant row.
 
-    ``names`` (N) are of documents, for ties; without them the later row is first.
+    ``names`` (N) are document names that break ties; without them the later row ranks first.
     """
-    wanted = np.asarray(relevant, dtype=bool)
-    code, count = group_codes(groups, wanted.size)
-    return measured(np.asarray(score, dtype=float), wanted, code, count, name_order(names, wanted.size))
+    is_relevant = np.asarray(relevant, dtype=bool)
+    code, count = group_codes(groups, is_relevant.size)
+    return measure_groups(np.asarray(score, dtype=float), is_relevant, code, count, name_order(names, is_relevant.size))
 
 
 def name_order(names: Any, rows: int) -> Codes:
-    """Return a number for each row (N) by which ties are broken, the highest first."""
+    """Return a number for each row (N) that breaks ties, highest first."""
     if names is None:
         return np.arange(rows)
-    _, place = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    return place
+    _, order = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    return order
 
 
-def measured(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> Ranked:
-    """Return the measures of every group with a relevant row; groups are numbers, and equal scores go by ``tie``."""
+def measure_groups(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> GroupScores:
+    """Return the measures of every group with a relevant row, for group numbers; ``tie`` breaks ties."""
     with np.errstate(over="ignore"):
         single = score.astype(np.float32)
     order = np.lexsort((-tie, -single, code))
@@ -81,12 +81,12 @@ def measured(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Code
     start = np.searchsorted(group, np.arange(groups))
     rank = np.arange(group.size) - start[group] + 1.0
     before = np.r_[0.0, np.cumsum(hit)]
-    found = before[1:] - before[start[group]]  # relevant ones up to here
-    total, precision = _sums(group, hit, groups), _sums(group, hit * found / rank, groups)
-    first, top = (_sums(group, np.where(at, hit / rank, 0.0), groups) for at in (found == 1, rank == 1))
-    kept = np.flatnonzero(total > 0)
-    values = {"MRR": first[kept], "MAP": precision[kept] / total[kept], "P@1": top[kept]}
-    return Ranked(kept, values)
+    hits = before[1:] - before[start[group]]  # relevant rows up to this one
+    total, precision = _sums(group, hit, groups), _sums(group, hit * hits / rank, groups)
+    first, top = (_sums(group, np.where(at, hit / rank, 0.0), groups) for at in (hits == 1, rank == 1))
+    scored = np.flatnonzero(total > 0)
+    values = {"MRR": first[scored], "MAP": precision[scored] / total[scored], "P@1": top[scored]}
+    return GroupScores(scored, values)
 
 
 def _sums(group: Codes, value: Floats, groups: int) -> Floats:
@@ -95,9 +95,9 @@ def _sums(group: Codes, value: Floats, groups: int) -> Floats:
 
 
 def scorer(measure: str = "MAP") -> Any:
-    """Return a measure for the ``scoring`` of scikit-learn's searches; rows with a target above one half are relevant.
+    """Return a measure for ``scoring`` in scikit-learn's searches; rows with a target above one half are relevant.
 
-    Groups reach it by metadata routing, which must be on: ``sklearn.set_config(enable_metadata_routing=True)``.
+    It needs metadata routing for the groups: ``sklearn.set_config(enable_metadata_routing=True)``.
     """
     if measure not in MEASURES:
         raise UsageError(f"measure {quote(measure)} is not one of {quoted(MEASURES)}")
@@ -105,6 +105,6 @@ def scorer(measure: str = "MAP") -> Any:
 
     def mean(y_true: Any, y_pred: Any, groups: Any = None) -> float:
         """Return the mean over groups."""
-        return ranked(y_pred, np.asarray(y_true) > 0.5, groups).means()[measure]
+        return score_groups(y_pred, np.asarray(y_true) > 0.5, groups).means()[measure]
 
     return make_scorer(mean, response_method="decision_function").set_score_request(groups=True)

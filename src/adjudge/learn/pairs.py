@@ -1,7 +1,18 @@
-"""Pairs of rows of one group, the one to be above the other: checked, counted, and as difference vectors if need be.
+"""Pairs of rows of one group with different targets, and the squared hinge loss over them.
 
-Groups are whatever equals: they need not stand together. A pair are two rows of one group whose targets differ; a group
-without such rows (all relevant, none relevant) teaches nothing, and is counted. Pairs of weight 0 are none.
+Rows with equal group values form a group; they need not be adjacent. A pair is two rows of one group whose targets
+differ; a group without such rows (all relevant, or none relevant) has no pair, and is counted. Pairs of weight 0 are
+ignored.
+
+Rows are sorted by group and, within a group, by target, highest first, so that row i should rank above the rows
+``lower[i]`` to ``end[i]``. With a score s of every row, a pair (i above j) has the slack max(0, 1 - s_i + s_j), and
+
+    loss     sum of f_ij slack_ij^2 over all pairs
+    pull_i   sum of f_ij slack_ij over pairs with i above, minus the sum over pairs with i below
+    curve_i  sum of f_ij (m_i - m_j) over pairs with slack: the change of the pull if scores move by m
+
+are sums over pairs, computed without storing a pair and whatever the number of features. The weight f_ij of a pair is
+computed from the weights of its rows; with soft targets it is multiplied by their difference.
 """
 
 from __future__ import annotations
@@ -15,32 +26,18 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.kernels.compiled import compiled
 
-# The squared hinge over pairs of rows, without a pair ever being kept.
-#
-# Rows stand sorted by group and, in a group, by target, highest first, so that row i is to be above the rows
-# ``lower[i]`` to ``end[i]``. With a score s of every row, a pair that should be i above j has the slack max(0, 1 -
-# s_i + s_j), and
-#
-# loss     sum f_ij slack_ij^2 pull_i   sum_j f_ij slack_ij, where i is to be above j, less the same where it is to be
-# below curve_i  sum_j f_ij (m_i - m_j) over the pairs with slack: what the pull loses when scores move by m (any
-# number of moves at once)
-#
-# are sums of numbers: their cost is that of the pairs, whatever the number of features, and nothing is stored. The
-# weight f_ij of a pair follows from those of its rows; of soft pairs it is multiplied by the difference of the
-# targets.
-
-MEAN, PRODUCT, LEAST, UPPER = range(4)  # how a pair weighs: by the mean of its rows' weights, ..., by the upper row's
+MEAN, PRODUCT, LEAST, UPPER = range(4)  # the weight of a pair, from the weights of its two rows
 
 
 class Rows(NamedTuple):
-    """Rows in the order of their groups and targets."""
+    """Rows sorted by group and target."""
 
-    lower: Codes  # (N) the first row that each is to be above
-    end: Codes  # (N) where its group ends
+    lower: Codes  # (N) the first row below each row
+    end: Codes  # (N) the end of its group
     target: Floats  # (N)
     weight: Floats  # (N)
-    how: int  # pairs weigh
-    soft: bool  # whether a pair weighs as much as its targets differ
+    how: int  # how pairs are weighted
+    soft: bool  # whether the weight of a pair is multiplied by the difference of its targets
 
 
 def loss_and_pull(rows: Rows, score: Floats) -> tuple[float, Floats]:
@@ -50,15 +47,15 @@ def loss_and_pull(rows: Rows, score: Floats) -> tuple[float, Floats]:
 
 
 def curve(rows: Rows, score: Floats, move: Floats) -> Floats:
-    """Return what the pull on every row loses (N, M) to first order when scores move by each of ``move`` (N, M)."""
+    """Return the first-order change of the pull (N, M) if scores move by each column of ``move`` (N, M)."""
     lost = np.zeros(move.shape)
     _curve(*rows, score, move, lost)
     return lost
 
 
-def pairs(rows: Rows) -> tuple[int, float]:
-    """Return how many pairs have a weight above 0, and the sum of their weights."""
-    count, total = _pairs(*rows)
+def count_pairs(rows: Rows) -> tuple[int, float]:
+    """Return the number of pairs with a weight above 0, and the sum of their weights."""
+    count, total = _count_pairs(*rows)
     return int(count), float(total)
 
 
@@ -106,7 +103,7 @@ def _curve(
     move: Floats,
     lost: Floats,
 ) -> None:  # pragma: no cover
-    """Add to what the pull of every row loses."""
+    """Add to the change of the pull of every row."""
     for i in range(score.size):
         need = 1.0 - score[i]
         for j in range(lower[i], end[i]):
@@ -121,10 +118,10 @@ def _curve(
 
 
 @compiled
-def _pairs(
+def _count_pairs(
     lower: Codes, end: Codes, target: Floats, weight: Floats, how: int, soft: bool
 ) -> tuple[int, float]:  # pragma: no cover
-    """Return how many pairs weigh something, and how much in all."""
+    """Return the number of pairs with a weight above 0, and the sum of all weights."""
     count, total = 0, 0.0
     for i in range(target.size):
         for j in range(lower[i], end[i]):
@@ -145,89 +142,89 @@ PAIR_WEIGHTS: Mapping[str, int] = {
 
 
 class NothingToLearn(UsageError, ValueError):  # noqa: N818
-    """Rows that cannot teach an order; a ValueError too, as scikit-learn expects."""
+    """Rows that no order can be learned from; also a ValueError, as scikit-learn expects."""
 
 
-class Paired(NamedTuple):
-    """Rows arranged so that pairs can be run through."""
+class Pairs(NamedTuple):
+    """Sorted rows, and the number of their pairs."""
 
-    order: Codes  # (N) the row of the caller that each stands for
+    order: Codes  # (N) index of each sorted row in the caller's rows
     rows: Rows
-    pairs: int  # that weigh something
-    weight: float  # of all pairs
+    count: int  # pairs with a weight above 0
+    weight: float  # sum over all pairs
     groups: int
-    without: int  # groups that have no pair
+    without: int  # groups without a pair
 
 
-def paired(
+def make_pairs(
     target: Any,
     groups: Any = None,
     weight: Any = None,
     *,
     pair_weight: str = "mean",
     soft: bool = False,
-) -> Paired:
-    """Arrange rows by group and target; without groups all rows are of one. Refuses what can teach nothing."""
+) -> Pairs:
+    """Sort rows by group and target; without groups all rows form one group. Rows without a pair are refused."""
     if not isinstance(pair_weight, str) or pair_weight not in PAIR_WEIGHTS:
         raise NothingToLearn(f"pair_weight {quote(pair_weight)} is not one of {quoted(PAIR_WEIGHTS)}")
     goal = targets(target)
     code, count = group_codes(groups, goal.size)
-    own = row_weights(weight, goal.size)
+    weights = row_weights(weight, goal.size)
     order = np.lexsort((-goal, code))
     lower, end, without = _spans(code[order], goal[order], count)
-    rows = Rows(lower, end, goal[order], own[order], PAIR_WEIGHTS[pair_weight], bool(soft))
-    found, total = pairs(rows)
-    if not found:
-        raise NothingToLearn(_nothing(goal, own, count, int((end - lower).sum())))
+    rows = Rows(lower, end, goal[order], weights[order], PAIR_WEIGHTS[pair_weight], bool(soft))
+    number, total = count_pairs(rows)
+    if not number:
+        raise NothingToLearn(_why_no_pairs(goal, weights, count, int((end - lower).sum())))
     if not np.isfinite(total):
-        raise NothingToLearn("the weights of pairs add up to more than a number can hold: divide sample_weight")
-    return Paired(order, rows, found, total, count, without)
+        raise NothingToLearn("the sum of the weights of pairs overflows: divide sample_weight by a constant")
+    return Pairs(order, rows, number, total, count, without)
 
 
 def group_codes(groups: Any, rows: int) -> tuple[Codes, int]:
-    """Return the number of each row's group (N), in the order of first appearance, and how many there are."""
+    """Return the group number of each row (N), in order of first appearance, and the number of groups."""
     if groups is None:
         return np.zeros(rows, np.int64), 1
-    try:  # of a list the names as they are: an array would make the text 'nan' of a NaN among names
-        given = np.asarray(groups) if hasattr(groups, "__array__") else np.asarray(groups, dtype=object)
+    try:  # lists become object arrays: a string array would turn NaN into the text 'nan'
+        values = np.asarray(groups) if hasattr(groups, "__array__") else np.asarray(groups, dtype=object)
     except ValueError as error:
-        raise NothingToLearn(f"groups are not one name or number for each of {rows:,} rows: {error}") from error
-    if given.shape != (rows,):
-        raise NothingToLearn(f"groups have the shape {given.shape}, expected one for each of {rows:,} rows")
-    if given.dtype.kind == "O":
-        return _named_codes(given.tolist())
-    missing = given != given  # NaN, and NaT
+        raise NothingToLearn(f"groups must be one name or number for each of {rows:,} rows: {error}") from error
+    if values.shape != (rows,):
+        raise NothingToLearn(f"groups have the shape {values.shape}, expected one for each of {rows:,} rows")
+    if values.dtype.kind == "O":
+        return _codes_of_objects(values.tolist())
+    missing = values != values  # NaN, and NaT
     if missing.any():
-        raise _without_group(int(missing.argmax()), given[missing.argmax()])
-    _, first, code = np.unique(given, return_index=True, return_inverse=True)
-    place = np.empty(first.size, np.int64)
-    place[np.argsort(first)] = np.arange(first.size)
-    return place[code], first.size
+        raise _missing_group(int(missing.argmax()), values[missing.argmax()])
+    _, first, code = np.unique(values, return_index=True, return_inverse=True)
+    number = np.empty(first.size, np.int64)
+    number[np.argsort(first)] = np.arange(first.size)
+    return number[code], first.size
 
 
-def _named_codes(names: list[Any]) -> tuple[Codes, int]:
-    """Return the number of each name (N), in the order of first appearance: of any kinds, which need not sort."""
-    place: dict[Any, int] = {}
+def _codes_of_objects(names: list[Any]) -> tuple[Codes, int]:
+    """Return the group number of each name (N), for names of any types, which need not be sortable."""
+    number: dict[Any, int] = {}
     code = np.empty(len(names), np.int64)
     for row, name in enumerate(names):
         try:
-            whole = name is not None and bool(name == name)
-            code[row] = place.setdefault(name, len(place)) if whole else -1
-        except (TypeError, ValueError):  # pandas' NA is neither true nor false, a list has no hash
-            whole = False
-        if not whole:
-            raise _without_group(row, name)
-    return code, len(place)
+            valid = name is not None and bool(name == name)
+            code[row] = number.setdefault(name, len(number)) if valid else -1
+        except (TypeError, ValueError):  # pandas.NA has no truth value, a list has no hash
+            valid = False
+        if not valid:
+            raise _missing_group(row, name)
+    return code, len(number)
 
 
-def _without_group(row: int, name: Any) -> NothingToLearn:
-    """Return what is said of a row whose group is missing, or is none."""
-    told = "NaN" if isinstance(name, float) else str(name)
-    return NothingToLearn(f"the group of row {row} is {told}: give every row a group, a name or a number")
+def _missing_group(row: int, name: Any) -> NothingToLearn:
+    """Return the error for a row without a group."""
+    text = "NaN" if isinstance(name, float) else str(name)
+    return NothingToLearn(f"the group of row {row} is {text}: give every row a group, a name or a number")
 
 
 def targets(target: Any) -> Floats:
-    """Return the targets (N), refusing what is no number."""
+    """Return the targets (N) as finite numbers."""
     goal = _numbers(target, "the targets")
     if goal.ndim != 1:
         raise NothingToLearn(f"the targets have the shape {goal.shape}, expected one for each row")
@@ -239,92 +236,91 @@ def targets(target: Any) -> Floats:
 
 
 def row_weights(weight: Any, rows: int) -> Floats:
-    """Return a weight for each row (N), all 1 where none are given."""
+    """Return the weight of each row (N); 1 by default."""
     if weight is None:
         return np.ones(rows)
-    own = _numbers(weight, "sample_weight")
-    if own.ndim == 0:
-        own = np.full(rows, float(own))
-    if own.shape != (rows,):
-        raise NothingToLearn(f"sample_weight has the shape {own.shape}, expected one for each of {rows:,} rows")
-    wrong = ~np.isfinite(own) | (own < 0)
+    weights = _numbers(weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(rows, float(weights))
+    if weights.shape != (rows,):
+        raise NothingToLearn(f"sample_weight has the shape {weights.shape}, expected one for each of {rows:,} rows")
+    wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         row = int(wrong.argmax())
-        raise NothingToLearn(f"sample_weight of row {row} is {own[row]}, expected a number of at least 0")
-    return own
+        raise NothingToLearn(f"sample_weight of row {row} is {weights[row]}, expected a number of at least 0")
+    return weights
 
 
-def _numbers(given: Any, what: str) -> Floats:
-    """Return numbers as an array, refusing what is none."""
+def _numbers(values: Any, name: str) -> Floats:
+    """Return values as an array of floats; ``name`` is for the error."""
     try:
-        return np.asarray(given, dtype=float)
+        return np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
-        raise NothingToLearn(f"{what} must be numbers, one for each row: {error}") from error
+        raise NothingToLearn(f"{name} must be numbers, one for each row: {error}") from error
 
 
-def differences(found: Paired, X: Floats, most: int = 200_000_000) -> tuple[Floats, Floats]:
-    """Return the difference vector (P, F) of every pair that weighs something, and the weights (P).
+def differences(pairs: Pairs, X: Floats, most: int = 200_000_000) -> tuple[Floats, Floats]:
+    """Return the difference vector (P, F) of every pair with a weight above 0, and the weights (P).
 
-    These are what a solver needs that knows no pairs; ``most`` numbers at most.
+    This is the input of a solver for classification. More than ``most`` numbers are refused.
     """
-    if found.pairs * X.shape[1] > most:
+    if pairs.count * X.shape[1] > most:
         raise NothingToLearn(
-            f"{found.pairs:,} pairs of {X.shape[1]:,} features are too many to be formed: take solver='newton', "
-            "which forms none"
+            f"{pairs.count:,} pairs of {X.shape[1]:,} features do not fit into memory: use solver='newton', which does "
+            "not store pairs"
         )
-    rows = found.rows
-    above = np.repeat(np.arange(found.order.size), rows.end - rows.lower)
+    rows = pairs.rows
+    above = np.repeat(np.arange(pairs.order.size), rows.end - rows.lower)
     first = np.repeat(np.cumsum(rows.end - rows.lower) - (rows.end - rows.lower), rows.end - rows.lower)
     below = np.arange(above.size) - first + rows.lower[above]
-    ways: dict[int, Callable[[Floats, Floats], Floats]] = {
+    combine: dict[int, Callable[[Floats, Floats], Floats]] = {
         MEAN: lambda a, b: (a + b) / 2,
         PRODUCT: np.multiply,
         LEAST: np.minimum,
         UPPER: lambda a, b: a,
     }
-    f = ways[rows.how](rows.weight[above], rows.weight[below])
+    f = combine[rows.how](rows.weight[above], rows.weight[below])
     if rows.soft:
         f = f * (rows.target[above] - rows.target[below])
-    kept = f > 0
-    at = found.order
-    return X[at[above[kept]]] - X[at[below[kept]]], f[kept]
+    positive, order = f > 0, pairs.order
+    return X[order[above[positive]]] - X[order[below[positive]]], f[positive]
 
 
-def unchanging(found: Paired, X: Floats) -> Flags:
-    """Return which features (F) have one value in every group, so that no pair differs by them."""
-    ends = np.unique(found.rows.end)
-    starts, own = np.r_[0, ends[:-1]], X[found.order]
-    low, high = np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts)  # (G, F)
+def constant_features(pairs: Pairs, X: Floats) -> Flags:
+    """Return which features (F) are constant within every group, so that no pair differs in them."""
+    ends = np.unique(pairs.rows.end)
+    starts, rows = np.r_[0, ends[:-1]], X[pairs.order]
+    low, high = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)  # (G, F)
     same: Flags = (low == high).all(axis=0)
     return same
 
 
 def concordance(score: Floats, target: Any, groups: Any = None, weight: Any = None) -> float:
-    """Return the share of pairs in the right order, ties counting half: each pair by the mean of its rows' weights."""
-    found = paired(target, groups, weight)
-    if np.shape(score) != found.order.shape:
-        raise NothingToLearn(f"there are {found.order.size:,} targets for scores of the shape {np.shape(score)}")
-    s, rows = np.asarray(score, dtype=float)[found.order], found.rows
+    """Return the weighted share of pairs in the right order; a tie counts one half."""
+    pairs = make_pairs(target, groups, weight)
+    if np.shape(score) != pairs.order.shape:
+        raise NothingToLearn(f"there are {pairs.order.size:,} targets for scores of the shape {np.shape(score)}")
+    s, rows = np.asarray(score, dtype=float)[pairs.order], pairs.rows
     right = 0.0
     for i in range(s.size):
         below = slice(rows.lower[i], rows.end[i])
         f = (rows.weight[i] + rows.weight[below]) / 2
         right += float(f @ ((s[i] > s[below]) + 0.5 * (s[i] == s[below])))
-    return right / found.weight
+    return right / pairs.weight
 
 
-def told(found: Paired) -> str | None:
-    """Return a sentence on groups that teach nothing, None where all do."""
-    if not found.without:
+def groups_without_pairs(pairs: Pairs) -> str | None:
+    """Return a sentence about groups without a pair, None if there are none."""
+    if not pairs.without:
         return None
     return (
-        f"{found.without:,} of {found.groups:,} groups have no pair, since all their rows have the same target "
-        "(none or all relevant): they teach nothing"
+        f"{pairs.without:,} of {pairs.groups:,} groups have no pair, because all their rows have the same target "
+        "(none or all relevant): nothing is learned from them"
     )
 
 
 def _spans(code: Codes, goal: Floats, groups: int) -> tuple[Codes, Codes, int]:
-    """Return, of sorted rows, where those begin that each is to be above and where its group ends (N)."""
+    """Return, for sorted rows, the first row below each (N), the end of its group (N), and groups without pairs."""
     close = np.searchsorted(code, np.arange(groups), side="right")  # (G)
     end = close[code].astype(np.int64)
     last = np.r_[(code[1:] != code[:-1]) | (goal[1:] != goal[:-1]), True] if code.size else np.zeros(0, bool)
@@ -335,10 +331,10 @@ def _spans(code: Codes, goal: Floats, groups: int) -> tuple[Codes, Codes, int]:
     return lower, end, without
 
 
-def _nothing(goal: Floats, weight: Floats, groups: int, pairs: int) -> str:
-    """Return why there is nothing to learn."""
+def _why_no_pairs(goal: Floats, weight: Floats, groups: int, pairs: int) -> str:
+    """Return a sentence that says why there is no pair to learn from."""
     if goal.size == 1:
-        return "there is 1 sample only: a pair is of two rows of one group"
+        return "there is 1 sample only: a pair needs two rows of one group"
     if not weight.any():
         return f"sample_weight is zero for all {goal.size:,} rows: give at least one pair a weight above 0"
     if pairs:

@@ -1,4 +1,8 @@
-"""What rankers have in common, however they learn: they score rows, and are judged by the pairs they order rightly."""
+"""The base class of rankers, and saved rankers.
+
+A saved ranker is a folder with ``ranker.json`` and ``ranker.npz``, for LambdaMART also ``trees.txt``: open formats, no
+pickle. The files carry the number of their format. Earlier formats are read; a newer one is refused.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +34,23 @@ class NoGroupsWarning(AdjudgeWarning):
     """A ranker was given no groups, and takes all rows for those of one question."""
 
 
-def tell_without_groups(groups: Any, method: str) -> None:
+def warn_without_groups(groups: Any, method: str) -> None:
     """Warn the caller of a ranker's method that rows of different questions are compared, if they are."""
     if groups is None:
         warnings.warn(
-            f"{method} was given no groups: all rows are taken for one question, and rows of different questions are "
-            f"compared. Pass groups, the question of each row; in a search over parameters, {ROUTE}. If it is one "
-            "question, say so by equal groups",
+            f"{method} got no groups, so all rows form one group, and rows of different questions are compared. Pass "
+            f"groups, the question of each row; in a parameter search, {ROUTE}. If there is only one question, pass "
+            "equal groups",
             NoGroupsWarning,
             stacklevel=3,
         )
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
-    """A ranker of scikit-learn's kind; ``decision_function`` is its own."""
+    """A scikit-learn estimator that ranks; subclasses define ``decision_function``."""
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn should know of it: without targets there is nothing to learn."""
+        """Return the estimator tags of scikit-learn: targets are required."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
@@ -57,8 +61,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return scores
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of pairs that are in the right order, ties counting half."""
-        tell_without_groups(groups, "score")
+        """Return the share of pairs in the right order; a tie counts one half."""
+        warn_without_groups(groups, "score")
         return concordance(self.decision_function(X), y, groups, sample_weight)
 
     def save(self, folder: str | Path) -> None:
@@ -67,28 +71,24 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a parameter is a number, numpy's too; a bool is none."""
+    """Return whether a parameter is a number of Python or numpy, and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def refuse_unless_flags(**values: object) -> None:
-    """Refuse a parameter that is neither True nor False: 'no' would count as True."""
+def check_flags(**values: object) -> None:
+    """Refuse a parameter that is neither True nor False (the text 'no' would count as True)."""
     for name, value in values.items():
         if not isinstance(value, Integral | np.bool_) or value not in (0, 1):
             raise NothingToLearn(f"{name} {quote(value)} is neither True nor False")
 
 
-# A ranker on disk: ``ranker.json`` and ``ranker.npz``, of LambdaMART also ``trees.txt``. Open formats, no pickle.
-#
-# Files carry the number of their format. A later version reads all earlier ones; a newer one is refused.
-
 FORMAT = 1
 ABOUT, ARRAYS, TREES = "ranker.json", "ranker.npz", "trees.txt"
-FRACTIONS = ("intercept_", "c_", "objective_")  # numbers that need not be whole
+FRACTIONS = ("intercept_", "c_", "objective_")  # numbers that need not be integers
 
 
 class Kind(NamedTuple):
-    """A ranker that can be saved: where it lives, and what of it is kept beside its parameters."""
+    """A ranker that can be saved: its module, and the attributes that are saved."""
 
     home: str
     arrays: tuple[str, ...]
@@ -109,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def save(ranker: Any, folder: str | Path) -> None:
-    """Write a fitted ranker into a folder, whole or not at all."""
+    """Write a fitted ranker into a folder, completely or not at all."""
     write_whole(saved_files(ranker), folder)
 
 
@@ -120,7 +120,7 @@ def saved_files(ranker: Any) -> dict[str, bytes]:
     check_is_fitted(ranker)
     name = type(ranker).__name__
     if name not in KINDS:
-        raise UsageError(f"a {name} cannot be saved: rankers that can are {quoted(KINDS)}")
+        raise UsageError(f"a {name} cannot be saved; {quoted(KINDS)} can")
     kind = KINDS[name]
     packed = io.BytesIO()
     np.savez_compressed(packed, **{array: getattr(ranker, array) for array in kind.arrays})
@@ -136,62 +136,61 @@ def saved_files(ranker: Any) -> dict[str, bytes]:
         "features": None if names is None else [str(feature) for feature in names],
         "checksums": {file: zlib.crc32(content) for file, content in files.items()},
     }
-    about["checksum"] = zlib.crc32(_text(about))  # of all above
-    return {**files, ABOUT: _text(about)}  # the one that vouches for the others, last
+    about["checksum"] = zlib.crc32(_text(about))  # of the entries above
+    return {**files, ABOUT: _text(about)}  # last, because it holds the checksums of the others
 
 
 def _text(about: Mapping[str, Any]) -> bytes:
-    """Return what is told of a ranker, as it is written."""
+    """Return the description of a ranker as it is written."""
     return json.dumps(about, indent=1).encode()
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a parameter as JSON has it: numpy's numbers as Python's."""
-    own = value.item() if isinstance(value, np.generic) else value
-    if own is not None and not isinstance(own, bool | int | float | str):
-        raise UsageError(f"{name} {quote(value)} cannot be saved: it is neither a number, a text, True nor False")
-    return own
+    """Return a parameter as a JSON value."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is not None and not isinstance(plain, bool | int | float | str):
+        raise UsageError(f"{name} {quote(value)} cannot be saved: only numbers, text, True and False can")
+    return plain
 
 
 def load_ranker(folder: str | Path) -> Any:
     """Read a saved ranker."""
-    place = Path(folder)
-    if not (place / ABOUT).is_file():
+    if not (Path(folder) / ABOUT).is_file():
         raise InputError(
             f"is not a saved ranker: {ABOUT} is missing (adjudge rerank train --out writes one)", str(folder)
         )
     try:
-        return _ranker(*_described(place, str(folder)))
+        return _build(*_read_files(Path(folder), str(folder)))
     except (InputError, MissingExtra):
         raise
-    except Exception as error:  # whatever readers of JSON, ZIP and NPY say of files that are none, and that is a lot
+    except Exception as error:  # the readers of JSON, ZIP and NPY raise many kinds of errors
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
-        raise InputError(f"is a damaged saved ranker: {why}; train and save it anew", str(folder)) from error
+        raise InputError(f"is a damaged saved ranker: {why}; train and save it again", str(folder)) from error
 
 
-def _described(place: Path, where: str) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return what is told of a ranker, and its files by name, all as they were saved."""
-    about = json.loads((place / ABOUT).read_bytes())
+def _read_files(path: Path, name: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the description of a ranker and its files by name, with checksums verified."""
+    about = json.loads((path / ABOUT).read_bytes())
     if not isinstance(about, dict):
-        raise ValueError(f"{ABOUT} does not describe one")
-    format_, name = _whole_number(about, "format"), about["ranker"]
+        raise ValueError(f"{ABOUT} is not a description of a ranker")
+    format_, ranker = _whole_number(about, "format"), about["ranker"]
     if format_ > FORMAT:
-        raise InputError(f"was saved in format {format_} by a newer adjudge; this one reads up to {FORMAT}", where)
-    if not isinstance(name, str) or name not in KINDS:
-        raise InputError(f"holds a {name}, expected one of {quoted(KINDS)}", where)
-    checksum = about.pop("checksum", None)  # not there before adjudge wrote it
+        raise InputError(f"was saved in format {format_} by a newer adjudge; this one reads up to {FORMAT}", name)
+    if not isinstance(ranker, str) or ranker not in KINDS:
+        raise InputError(f"holds a {ranker}, expected one of {quoted(KINDS)}", name)
+    checksum = about.pop("checksum", None)  # early files have none
     if checksum is not None and checksum != zlib.crc32(_text(about)):
-        raise ValueError(f"{ABOUT} is not as it was saved")
-    names = (ARRAYS, TREES) if KINDS[name].trees else (ARRAYS,)
-    return about, {file: _content(place / file, about["checksums"][file]) for file in names}
+        raise ValueError(f"{ABOUT} was changed after it was saved")
+    names = (ARRAYS, TREES) if KINDS[ranker].trees else (ARRAYS,)
+    return about, {file: _content(path / file, about["checksums"][file]) for file in names}
 
 
-def _ranker(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
+def _build(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
     """Return the ranker that the files describe."""
     kind = KINDS[about["ranker"]]
     make: Callable[..., Any] = getattr(import_module(kind.home), about["ranker"])
     ranker = make(**about["parameters"])
-    ranker.refuse_wrong_parameters()
+    ranker.check_parameters()
     for number in kind.numbers:
         read = _finite_number if number in FRACTIONS else _whole_number
         setattr(ranker, number, read(about["numbers"], number))
@@ -202,7 +201,7 @@ def _ranker(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
     names = about["features"]
     if names is not None:
         if not isinstance(names, list) or len(names) != F or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"features are not the names of {F:,}")
+            raise ValueError(f"features must be the names of {F:,} features")
         ranker.feature_names_in_ = np.array(names, dtype=object)
     if kind.trees:
         ranker.trees_ = _trees(files[TREES].decode(), F)
@@ -210,10 +209,10 @@ def _ranker(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
 
 
 def _content(path: Path, checksum: int) -> bytes:
-    """Return a file's content, refusing one that is not what was saved."""
+    """Return the content of a file after verifying its checksum."""
     content = path.read_bytes()
     if zlib.crc32(content) != checksum:
-        raise ValueError(f"{path.name} is not the file that was saved with it")
+        raise ValueError(f"{path.name} was changed after it was saved")
     return content
 
 
@@ -234,14 +233,14 @@ def _whole_number(numbers: Mapping[str, Any], name: str) -> int:
 
 
 def _finite_array(array: Any, name: str, size: int) -> Floats:
-    """Return an array of so many numbers."""
+    """Return an array of ``size`` finite numbers."""
     if array.dtype != np.float64 or array.shape != (size,) or not np.isfinite(array).all():
-        raise ValueError(f"{name} of shape {array.shape} are not {size:,} finite numbers, one for each feature")
+        raise ValueError(f"{name} of shape {array.shape} must be {size:,} finite numbers, one for each feature")
     return np.asarray(array, dtype=np.float64)
 
 
 def _trees(text: str, features: int) -> str:
-    """Return LightGBM's trees, refusing such as are cut off, or of another number of features."""
+    """Return the trees of LightGBM; refuse trees that are cut off or have another number of features."""
     lines = text.splitlines()
     if lines[:1] != ["tree"] or f"max_feature_idx={features - 1}" not in lines or "end of trees" not in lines:
         raise ValueError(f"{TREES} does not hold trees of {features:,} features")

@@ -1,4 +1,10 @@
-"""``train``: a ranker from a lesson, and how it ranks topics that it did not learn from."""
+"""``train``: train a ranker on judged documents, and measure it on topics that it was not trained on.
+
+A ``TrainingSet`` holds the targets and weights of the judged rows: from a fit, from training weights, or from grades.
+From a fit there are four ways (``HOW``): ``pairs`` uses degrees of relevance as targets, so that the weight of a pair
+is their difference; ``margin`` and ``entropy`` use the most likely label, weighted by its certainty; ``label`` uses the
+most likely label without weights.
+"""
 
 from __future__ import annotations
 
@@ -16,80 +22,74 @@ from adjudge.data.source import Source
 from adjudge.data.trec import document_of
 from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
 from adjudge.inference.result import Fit
-from adjudge.learn.crossval import FOLDS, ranked
+from adjudge.learn.crossval import FOLDS, score_groups
 from adjudge.learn.feature_file import Features
 from adjudge.learn.lambdamart import LambdaMART
-from adjudge.learn.pairs import NothingToLearn, group_codes, paired, unchanging
+from adjudge.learn.pairs import NothingToLearn, constant_features, group_codes, make_pairs
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.scikit import clone
 from adjudge.learn.weights import Weights
 
-# What a ranker is told of documents: targets and weights from a fit, from judgments, or from grades, row by row.
-#
-# A lesson holds for the rows that somebody judged. From a fit it is one of ``HOW``: ``pairs`` takes degrees of
-# relevance as targets, so that a pair weighs as much as they differ; ``margin`` and ``entropy`` take the most likely
-# label and how sure it is; ``label`` takes it as it is.
-
 HOW: Mapping[str, str] = {
-    "pairs": "degrees of relevance; a pair weighs as much as they differ",
-    "margin": "the most likely label, weighing how far it is ahead of the next",
-    "entropy": "the most likely label, weighing 1 - entropy",
-    "label": "the most likely label, all weighing the same",
+    "pairs": "degrees of relevance; the weight of a pair is their difference",
+    "margin": "the most likely label, weighted by its margin over the next",
+    "entropy": "the most likely label, weighted by 1 - entropy",
+    "label": "the most likely label, without weights",
 }
 
 
-class Lesson(NamedTuple):
-    """What is learned from: some rows, their targets and weights."""
+class TrainingSet(NamedTuple):
+    """The rows to train on, with their targets and weights."""
 
-    rows: Codes  # (M) of the features
+    rows: Codes  # (M) indices of rows of the features
     target: Floats  # (M)
     weight: Floats | None  # (M)
     soft: bool
 
 
-def from_fit(table: Features, fit: Fit, how: str = "pairs") -> Lesson:
-    """Return what a fit teaches of the documents that it knows."""
+def from_fit(table: Features, fit: Fit, how: str = "pairs") -> TrainingSet:
+    """Return the training set of the documents in a fit."""
     if how not in HOW:
-        raise UsageError(f"learning from {quote(how)} is not one of {quoted(HOW)}")
-    rows, item = known_rows(table, fit)
-    relevance = degree(fit)  # refuses labels without an order, whatever is then taken of them
+        raise UsageError(f"how {quote(how)} is not one of {quoted(HOW)}")
+    rows, item = rows_in_fit(table, fit)
+    relevance = degree(fit)  # also refuses labels without an order
     if how == "pairs":
-        return Lesson(rows, relevance[item], None, True)
+        return TrainingSet(rows, relevance[item], None, True)
     label = fit.label[item].astype(float)
-    return Lesson(rows, label, None if how == "label" else posterior_weights(fit, how).weight[item], False)
+    return TrainingSet(rows, label, None if how == "label" else posterior_weights(fit, how).weight[item], False)
 
 
-def from_weights(table: Features, weights: Any) -> Lesson:
-    """Return what weighted labels teach: a ``Weights``, or its table as ``adjudge weights`` writes it."""
+def from_weights(table: Features, weights: Any) -> TrainingSet:
+    """Return the training set of weighted labels: a ``Weights``, or its table as ``adjudge weights`` writes it."""
     source = open_source(weights.table if isinstance(weights, Weights) else weights)
     for column in ("topic", "item", "label", "weight"):
         if column not in source.columns:
-            raise source.wrong(f"there is no column {quote(column)}: weights of judgments with topics have it")
+            raise source.wrong(f"there is no column {quote(column)}: write the weights of judgments with topics")
     topic, item = (source.column(name).cast(str).to_list() for name in ("topic", "item"))
-    weight, worth = _numbers(source, "weight"), _lessons_worth(source)
-    rows, at = _matched(table, _places(topic, item))
-    return Lesson(rows, worth[at], weight[at], False)
+    weight, target = _numbers(source, "weight"), _label_targets(source)
+    rows, index = _match(table, _pair_index(topic, item))
+    return TrainingSet(rows, target[index], weight[index], False)
 
 
 def _numbers(source: Source, name: str, least: float = 0.0) -> Floats:
-    """Return a column as numbers of at least ``least``, refusing any other."""
-    given = source.column(name)
-    number = given.cast(float, strict=False).fill_null(float("nan")).to_numpy()
+    """Return a column as numbers of at least ``least``."""
+    values = source.column(name)
+    number = values.cast(float, strict=False).fill_null(float("nan")).to_numpy()
     wrong = ~(number >= least) | np.isinf(number)
     if wrong.any():
         row = int(wrong.argmax())
-        what = "is empty" if given[row] is None else f"{quote(given[row])} is not a number of at least {least:g}"
-        raise source.wrong(f"{name} {what}", row)
+        problem = "is empty" if values[row] is None else f"{quote(values[row])} is not a number of at least {least:g}"
+        raise source.wrong(f"{name} {problem}", row)
     return number
 
 
-def _lessons_worth(source: Source) -> Floats:
-    """Return labels as numbers: which of them is the positive side, as the votes on them tell, or their own."""
-    given = source.column("label").cast(str)
-    if given.null_count():
-        raise source.wrong("label is empty", int(given.is_null().arg_true()[0]))
-    labels = given.to_list()
+def _label_targets(source: Source) -> Floats:
+    """Return the target of each label: 1 for the positive side by its votes, or the label itself if it is a number."""
+    column = source.column("label").cast(str)
+    if column.null_count():
+        raise source.wrong("label is empty", int(column.is_null().arg_true()[0]))
+    labels = column.to_list()
     if {"positive", "judgments"} <= set(source.columns):
         positive, judged = _numbers(source, "positive"), _numbers(source, "judgments", least=1)
         share = (positive / judged).tolist()
@@ -99,24 +99,24 @@ def _lessons_worth(source: Source) -> Floats:
     numbers = {label: number_of(label) for label in labels}
     if any(number is None for number in numbers.values()):
         raise source.wrong(
-            f"which of {quoted(sorted(numbers))} is relevant? The columns 'positive' and 'judgments' tell"
+            f"which of {quoted(sorted(numbers))} is relevant is unknown: add the columns 'positive' and 'judgments'"
         )
     return np.array([numbers[label] for label in labels], dtype=float)
 
 
 def _means(labels: Sequence[str], share: Sequence[float]) -> list[float]:
-    """Return the mean share of positive judgments of each label's items, labels in the order of first appearance."""
-    held: dict[str, list[float]] = {}
-    for label, one in zip(labels, share, strict=True):
-        held.setdefault(label, []).append(one)
-    return [float(np.mean(shares)) for shares in held.values()]
+    """Return the mean share of positive judgments of the items of each label, in order of first appearance."""
+    by_label: dict[str, list[float]] = {}
+    for label, value in zip(labels, share, strict=True):
+        by_label.setdefault(label, []).append(value)
+    return [float(np.mean(shares)) for shares in by_label.values()]
 
 
 def _sides(share: Mapping[str, float]) -> dict[str, float] | None:
-    """Return 1 for the positive label and 0 for the other, or None where votes do not tell them apart.
+    """Return 1 for the positive label and 0 for the other, or None if the votes do not distinguish them.
 
-    Of two labels it is the one with more positive judgments, even if these are no more than half: all of its items may
-    be ties. A label alone is positive if most of its judgments are.
+    Of two labels, the positive one has more positive judgments, even if they are no more than half (all of its items
+    may be ties). A single label is positive if most of its judgments are.
     """
     line = 0.5 if len(share) == 1 else (min(share.values()) + max(share.values())) / 2
     if len(share) > 1 and min(share.values()) == max(share.values()):
@@ -124,168 +124,173 @@ def _sides(share: Mapping[str, float]) -> dict[str, float] | None:
     return {label: float(mean > line) for label, mean in share.items()}
 
 
-def from_grades(table: Features, grades: Any) -> Lesson:
-    """Return what grades teach: of the documents that have one."""
-    known = read_grades(grades)
-    told = {(topic, document): grade for topic, held in known.items() for document, grade in held.items()}
-    rows, at = _matched(table, {pair: n for n, pair in enumerate(told)})
-    return Lesson(rows, np.array(list(told.values()))[at], None, False)
+def from_grades(table: Features, grades: Any) -> TrainingSet:
+    """Return the training set of the documents that have a grade."""
+    by_topic = read_grades(grades)
+    grade = {(topic, document): value for topic, row in by_topic.items() for document, value in row.items()}
+    rows, index = _match(table, {pair: n for n, pair in enumerate(grade)})
+    return TrainingSet(rows, np.array(list(grade.values()))[index], None, False)
 
 
 def degree(fit: Fit) -> Floats:
-    """Return how relevant each item is expected to be (I), from 0, the lowest label, to 1, the highest."""
+    """Return the expected relevance of each item (I), from 0 for the lowest label to 1 for the highest."""
     K = len(fit.scale)
     if K > 2 and not fit.scale.ordinal:
         raise UsageError(
-            f"the fit has {K} labels without an order, {quoted(fit.scale.names)}: fit them with --ordinal, lowest first"
+            f"the fit has {K} labels without an order, {quoted(fit.scale.names)}: fit them with --ordinal and "
+            "--labels, lowest first"
         )
     expected: Floats = fit.posterior @ np.linspace(0.0, 1.0, max(K, 2))[:K]
     return expected
 
 
-def known_rows(table: Features, fit: Fit) -> tuple[Codes, Codes]:
-    """Return which rows a fit knows (M), and the item of each (M)."""
+def rows_in_fit(table: Features, fit: Fit) -> tuple[Codes, Codes]:
+    """Return the rows whose document is in the fit (M), and the item of each (M)."""
     if fit.topics is None or fit.topic is None:
-        raise UsageError("this fit has no topics: fit judgments that have a column of them (--topic)")
+        raise UsageError("this fit has no topics: fit judgments with a column of topics (--topic)")
     names = [*fit.topics.cast(str).to_list(), None]
-    return _matched(table, _places([names[t] for t in fit.topic.tolist()], fit.items.cast(str).to_list()))
+    return _match(table, _pair_index([names[t] for t in fit.topic.tolist()], fit.items.cast(str).to_list()))
 
 
-def _places(topics: Sequence[Any], items: Sequence[str]) -> dict[tuple[str, str], int]:
-    """Return where each pair of topic and document stands; items may be called topic_document."""
-    found = {}
+def _pair_index(topics: Sequence[Any], items: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Return the index of each pair of topic and document; items may be named topic_document."""
+    index = {}
     for n, (topic, item) in enumerate(zip(topics, items, strict=True)):
         if topic is not None:
-            found[(str(topic), item)] = n
-            found[(str(topic), document_of(item, topic))] = n
-    return found
+            index[(str(topic), item)] = n
+            index[(str(topic), document_of(item, topic))] = n
+    return index
 
 
-def _matched(table: Features, place: Mapping[tuple[str, str], int]) -> tuple[Codes, Codes]:
-    """Return the rows that are there, and where."""
-    at = [place.get(pair, -1) for pair in zip(table.topics, table.documents, strict=True)]
-    rows = np.flatnonzero(np.array(at) >= 0)
+def _match(table: Features, index: Mapping[tuple[str, str], int]) -> tuple[Codes, Codes]:
+    """Return the rows of the features whose pair is in the index, and their position there."""
+    position = [index.get(pair, -1) for pair in zip(table.topics, table.documents, strict=True)]
+    rows = np.flatnonzero(np.array(position) >= 0)
     if not rows.size:
-        mine, theirs = (table.topics[0], table.documents[0]), next(iter(place), ("", ""))
+        mine, theirs = (table.topics[0], table.documents[0]), next(iter(index), ("", ""))
         raise UsageError(
-            f"none of {len(table):,} documents with features was judged: features are of such as {quote(mine[1])} of "
-            f"topic {quote(mine[0])}, judgments of such as {quote(theirs[1])} of topic {quote(theirs[0])}"
+            f"none of {len(table):,} documents with features was judged: features have for example {quote(mine[1])} of "
+            f"topic {quote(mine[0])}, judgments have {quote(theirs[1])} of topic {quote(theirs[0])}"
         )
-    return rows, np.array(at)[rows]
+    return rows, np.array(position)[rows]
 
 
 RANKERS: Mapping[str, Callable[..., Any]] = {"svm": RankSVM, "lambdamart": LambdaMART}
 
 
 class Trained(NamedTuple):
-    """A ranker, and what rankers like it are worth on topics that they did not see."""
+    """A trained ranker, and its cross-validated measures on topics that it was not trained on."""
 
     ranker: Any
-    score: Floats  # (N) of every row, by a ranker that did not learn from its topic; NaN where there is none
-    measures: Mapping[str, float]  # of these scores, on the rows of the lesson; none where ``unmeasured`` tells why
-    topics: int  # that were learned from
-    folds: int  # 1 where a single topic teaches, which no other ranker can then rank
+    score: Floats  # (N) of every row, by a ranker that was not trained on its topic; NaN if there is none
+    measures: Mapping[str, float]  # of these scores on the training set; empty if ``unmeasured`` says why
+    topics: int  # in the training set
+    folds: int  # 1 if only one topic has pairs, so that cross-validation is impossible
     unmeasured: str | None = None
-    unchanging: tuple[str, ...] = ()  # features by which no two rows of a topic differ
+    unchanging: tuple[str, ...] = ()  # features that are constant within every topic
 
     def run(self, table: Features, name: str = "rerank") -> System:
-        """Return the run of these scores: fit to be evaluated on the topics that were learned from."""
+        """Return the run of the cross-validated scores, which can be evaluated on the training topics."""
         if self.folds < 2:
             raise UsageError(
-                "no run can be given of rankers that did not learn from the topic, since one topic alone teaches: save "
-                "the ranker without a run, and let `adjudge rerank apply` rank new topics by it"
+                "there is no cross-validated run, because only one topic has pairs: save the ranker without a run, and "
+                "rank new topics with `adjudge rerank apply`"
             )
         return table.run(self.score, name)
 
 
 def ranker_named(name: str, **options: Any) -> Any:
-    """Return a ranker by its name; options that are None are left at their usual values."""
+    """Return a ranker by its name; options that are None keep their defaults."""
     if name not in RANKERS:
         raise UsageError(f"ranker {quote(name)} is not one of {quoted(RANKERS)}")
     return RANKERS[name](**{option: value for option, value in options.items() if value is not None})
 
 
-def train(table: Features, lesson: Lesson, ranker: Any, *, folds: int = FOLDS, seed: int = 0) -> Trained:
-    """Let a ranker learn from all rows of a lesson and, for what it is worth, in folds by topic."""
+def train(table: Features, training: TrainingSet, ranker: Any, *, folds: int = FOLDS, seed: int = 0) -> Trained:
+    """Train a ranker on a training set, and measure it by cross-validation over topics."""
     if folds < 2:
         raise UsageError(f"folds {folds} is not a number of at least 2")
     topics, frame = np.array(table.topics), table.frame
-    own = clone(ranker).set_params(soft=lesson.soft)
-    whole = _fitted(own, frame, topics, lesson)
-    teaches = _teaching(lesson, topics, getattr(own, "pair_weight", "mean"))
-    folds = min(folds, len(teaches))
+    configured = clone(ranker).set_params(soft=training.soft)
+    final = _fit(configured, frame, topics, training)
+    with_pairs = _topics_with_pairs(training, topics, getattr(configured, "pair_weight", "mean"))
+    folds = min(folds, len(with_pairs))
     score = np.full(len(table), np.nan)
-    fold = _dealt(topics, teaches, folds, seed)
+    fold = _assign_folds(topics, with_pairs, folds, seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)  # what is said of all rows is enough
+        warnings.simplefilter("ignore", AdjudgeWarning)  # the fit of all rows has given them
         for k in range(folds) if folds > 1 else ():
-            part = _part(lesson, fold[lesson.rows] != k)
-            score[fold == k] = _fitted(own, frame, topics, part).decision_function(frame.filter(fold == k))
-    measures, why = _worth(score, lesson, topics, np.array(table.documents))
-    same = _unchanging(table, lesson, topics)
-    return Trained(whole, score, measures, np.unique(topics[lesson.rows]).size, folds, why, same)
+            part = _subset(training, fold[training.rows] != k)
+            score[fold == k] = _fit(configured, frame, topics, part).decision_function(frame.filter(fold == k))
+    measures, why = _measure(score, training, topics, np.array(table.documents))
+    same = _constant_features(table, training, topics)
+    return Trained(final, score, measures, np.unique(topics[training.rows]).size, folds, why, same)
 
 
-def _unchanging(table: Features, lesson: Lesson, topics: Any) -> tuple[str, ...]:
-    """Return the features by which no two rows of a topic differ, of those that are learned from."""
-    found = paired(lesson.target, topics[lesson.rows], soft=lesson.soft)
-    same = unchanging(found, table.X[lesson.rows])
-    return tuple(name for name, one in zip(table.names, same.tolist(), strict=True) if one)
+def _constant_features(table: Features, training: TrainingSet, topics: Any) -> tuple[str, ...]:
+    """Return the features that are constant within every topic of the training set."""
+    pairs = make_pairs(training.target, topics[training.rows], soft=training.soft)
+    same = constant_features(pairs, table.X[training.rows])
+    return tuple(name for name, constant in zip(table.names, same.tolist(), strict=True) if constant)
 
 
-def _teaching(lesson: Lesson, topics: Any, pair_weight: str) -> set[str]:
-    """Return the topics that have a pair to learn from."""
-    code, count = group_codes(topics[lesson.rows], lesson.rows.size)
-    own = _weights(lesson)
+def _topics_with_pairs(training: TrainingSet, topics: Any, pair_weight: str) -> set[str]:
+    """Return the topics with at least one pair."""
+    code, count = group_codes(topics[training.rows], training.rows.size)
+    weight = _weights(training)
     order = np.argsort(code, kind="stable")
-    found = set()
+    with_pairs = set()
     for rows in np.split(order, np.searchsorted(code[order], np.arange(1, count))):
         try:
-            paired(
-                lesson.target[rows], None, None if own is None else own[rows], pair_weight=pair_weight, soft=lesson.soft
+            make_pairs(
+                training.target[rows],
+                None,
+                None if weight is None else weight[rows],
+                pair_weight=pair_weight,
+                soft=training.soft,
             )
         except NothingToLearn:
             continue
-        found.add(str(topics[lesson.rows[rows[0]]]))
-    return found
+        with_pairs.add(str(topics[training.rows[rows[0]]]))
+    return with_pairs
 
 
-def _dealt(topics: Any, teaches: set[str], folds: int, seed: int) -> Codes:
-    """Return the fold of every row (N), by topic: those that teach are dealt out first, so that every fold has one."""
+def _assign_folds(topics: Any, with_pairs: set[str], folds: int, seed: int) -> Codes:
+    """Return the fold of every row (N), by topic; topics with pairs are assigned first, so that every fold has one."""
     code, count = group_codes(topics, topics.size)
     name = topics[np.unique(code, return_index=True)[1]].tolist()
     order = np.random.default_rng(seed).permutation(count).tolist()
-    dealt = np.empty(count, np.int64)
-    dealt[sorted(order, key=lambda t: name[t] not in teaches)] = np.arange(count) % folds
-    return dealt[code]
+    fold = np.empty(count, np.int64)
+    fold[sorted(order, key=lambda t: name[t] not in with_pairs)] = np.arange(count) % folds
+    return fold[code]
 
 
-def _fitted(ranker: Any, frame: Any, topics: Any, lesson: Lesson) -> Any:
-    """Return a ranker that has learned from a lesson."""
-    return clone(ranker).fit(frame[lesson.rows], lesson.target, topics[lesson.rows], _weights(lesson))
+def _fit(ranker: Any, frame: Any, topics: Any, training: TrainingSet) -> Any:
+    """Return the ranker trained on a training set."""
+    return clone(ranker).fit(frame[training.rows], training.target, topics[training.rows], _weights(training))
 
 
-def _weights(lesson: Lesson) -> Floats | None:
-    """Return the weights of a lesson (M), with the mean 1."""
-    return None if lesson.weight is None else lesson.weight / max(float(lesson.weight.mean()), 1e-300)
+def _weights(training: TrainingSet) -> Floats | None:
+    """Return the weights of a training set (M), scaled to a mean of 1."""
+    return None if training.weight is None else training.weight / max(float(training.weight.mean()), 1e-300)
 
 
-def _part(lesson: Lesson, kept: Any) -> Lesson:
-    """Return some rows of a lesson."""
-    weight = None if lesson.weight is None else lesson.weight[kept]
-    return Lesson(lesson.rows[kept], lesson.target[kept], weight, lesson.soft)
+def _subset(training: TrainingSet, selected: Any) -> TrainingSet:
+    """Return some rows of a training set."""
+    weight = None if training.weight is None else training.weight[selected]
+    return TrainingSet(training.rows[selected], training.target[selected], weight, training.soft)
 
 
-def _worth(score: Floats, lesson: Lesson, topics: Any, documents: Any) -> tuple[dict[str, float], str | None]:
-    """Return MRR, MAP and P@1 on the rows of a lesson, those above half of the highest target being relevant.
+def _measure(score: Floats, training: TrainingSet, topics: Any, documents: Any) -> tuple[dict[str, float], str | None]:
+    """Return MRR, MAP and P@1 on the training set, where rows above half of the highest target are relevant.
 
-    Where there are none, say why.
+    If they are not defined, the second value says why.
     """
-    rows = lesson.rows
-    relevant = lesson.target > (0.5 if lesson.soft else float(lesson.target.max()) / 2)
+    rows = training.rows
+    relevant = training.target > (0.5 if training.soft else float(training.target.max()) / 2)
     if np.isnan(score[rows]).any():
-        return {}, "one topic alone teaches, so that no ranker can be tried on a topic that it did not learn from"
+        return {}, "only one topic has pairs, so that cross-validation over topics is impossible"
     if not relevant.any():
-        what = "more likely relevant than not" if lesson.soft else "above half of the highest grade"
-        return {}, f"no document that is learned from is {what}"
-    return ranked(score[rows], relevant, topics[rows], documents[rows]).means(), None
+        relevance = "more likely relevant than not" if training.soft else "above half of the highest grade"
+        return {}, f"no document of the training set is {relevance}"
+    return score_groups(score[rows], relevant, topics[rows], documents[rows]).means(), None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjudge.learn.crossval import fold_of, ranked
+from adjudge.learn.crossval import fold_of, score_groups
 from adjudge.learn.ranksvm import RankSVM
 from studies.rerank.choice import CHOICE, Folds, Lesson, _rankers, chosen, ring, taken
 from studies.rerank.sets import Rows
@@ -45,7 +45,7 @@ def test_the_best_c_on_the_neighbours_is_taken(rows):
                 train, test = np.flatnonzero((fold != out) & (fold != seen)), np.flatnonzero(fold == seen)
                 ranker = RankSVM(c, tolerance=1e-2).fit(rows.X[train], label[train], rows.question[train])
                 score = ranker.decision_function(rows.X[test])
-                total += ranked(score, label[test] > 0.5, rows.question[test], rows.document[test]).values["MAP"].sum()
+                total += score_groups(score, label[test] > 0.5, rows.question[test], rows.document[test]).values["MAP"].sum()
             worth.append(round(total, 9))
         expected.append(CHOICE[int(np.argmax(worth))])
     assert chosen(Folds(rows, fold), Lesson(label)).tolist() == expected

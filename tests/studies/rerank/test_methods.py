@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjudge.learn.crossval import fold_of, ranked
+from adjudge.learn.crossval import fold_of, score_groups
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.weights import SCHEMES, weights
 from studies.rerank.choice import CHOICE, taken
@@ -61,7 +61,7 @@ def test_weights_have_mean_one_on_the_rows_that_teach(task):
 def test_every_method_ranks_what_it_has_not_seen(task, name):
     """Better than by chance, for the feature tells."""
     fold = fold_of(task.rows.question)
-    found = ranked(scores(task, METHODS[name], fold), task.truth, task.rows.question, task.rows.document)
+    found = score_groups(scores(task, METHODS[name], fold), task.truth, task.rows.question, task.rows.document)
     assert 0.5 < found.means()["MAP"] < 1
 
 
@@ -72,8 +72,8 @@ def test_trees_take_the_same_lessons(task, name):
     fold, names = fold_of(task.rows.question), (task.rows.question, task.rows.document)
     found = scored(task, METHODS[name], fold)
     assert found.c.size == 0
-    chance = ranked(np.random.default_rng(0).random(400), task.truth, *names).means()["MAP"]
-    assert ranked(found.score, task.truth, *names).means()["MAP"] > chance + 0.05
+    chance = score_groups(np.random.default_rng(0).random(400), task.truth, *names).means()["MAP"]
+    assert score_groups(found.score, task.truth, *names).means()["MAP"] > chance + 0.05
 
 
 def test_c_is_chosen_where_none_is_given(task):
