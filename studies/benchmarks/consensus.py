@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adjudge.studio.consensus.consensus import accepted, consensus
+from adjudge.studio.consensus.consensus import accepted_judgments, consensus
 from adjudge.studio.demo import demo_truth, make_demo, simulate_demo
 from adjudge.studio.studio import reading_campaign
 from studies.benchmarks.claim import Claim
@@ -31,7 +31,7 @@ def measure() -> Claim:
             make_demo(place)
             simulate_demo(place, seed)
             with reading_campaign(place) as (campaign, connection):
-                rows = accepted(connection, campaign.gold)
+                rows = accepted_judgments(connection, campaign.gold)
             items = np.array([i for i in np.unique(rows.item) if i not in rows.gold])
             right = np.array([truth[rows.pairs[int(item)]] > 0 for item in items])
             for model in MODELS:

@@ -147,7 +147,7 @@ async def refresh_consensus(folder: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "adjudge.studio.consensus.consensus",
+        "adjudge.studio.consensus.refresh",
         str(folder),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,

@@ -1,23 +1,16 @@
 """The live consensus."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, insert
 
-from adjudge.errors import InputError
 from adjudge.inference.fit import fit
-from adjudge.studio.campaign.gold_file import gold_text
-from adjudge.studio.consensus import consensus as module
-from adjudge.studio.consensus.beliefs import Beliefs
-from adjudge.studio.consensus.consensus import Accepted, accepted, consensus, encoded_judgments, main, mark, refresh
+from adjudge.studio.consensus.consensus import AcceptedJudgments, accepted_judgments, consensus, encode_judgments, mark
 from adjudge.studio.record import schema
-from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold
-from adjudge.studio.settings import MODELS, Consensus, Settings, settings_text
+from adjudge.studio.settings import MODELS
 
 
 def crowd(items=120, judges=6, each=3, accuracy=0.85, seed=0, gold=()):
@@ -37,7 +30,9 @@ def accepted_rows(rows, items, gold=()):
     item, person, relevance = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     names = {int(number): f"judge {number}" for number in range(1, 20)}
     pairs = {number: (f"t{number % 3}", f"d{number}") for number in range(1, items + 1)}
-    return Accepted(item, person, relevance, 1e9 + np.arange(item.size) * 60.0, items, names, dict(gold), pairs)
+    return AcceptedJudgments(
+        item, person, relevance, 1e9 + np.arange(item.size) * 60.0, items, names, dict(gold), pairs
+    )
 
 
 def test_beliefs_find_the_truth_and_confusions_the_bad_judge():
@@ -67,7 +62,7 @@ def test_gold_is_believed_and_nothing_else_is_certain():
 
 
 def test_probabilities_are_hedged_where_judges_err_together():
-    """Assignment and desk are told what is left open; votes are counted as they are."""
+    """Assignment and desk use what is left open; majority votes stay as they are."""
     rng = np.random.default_rng(5)
     truth = (rng.random(401) < 0.5).astype(int)
     right = np.clip(rng.beta(2, 0.7, 401), 0.05, 0.98)  # by item: some mislead most judges
@@ -80,7 +75,7 @@ def test_probabilities_are_hedged_where_judges_err_together():
     found, votes = consensus(rows, "one-coin"), consensus(rows, "majority")
     assert found.fit.calibration.hedge > 0.4
     assert "the vote has a share of" in found.summary["calibration"]
-    judgments, gold = encoded_judgments(rows, "one-coin")
+    judgments, gold = encode_judgments(rows, "one-coin")
     own = fit(judgments, "one-coin", gold, ties="first").posterior[:, 1]
     open_, sure = (np.abs(belief - 0.5).mean() for belief in (found.belief[1:], own))
     assert open_ < sure - 0.05
@@ -124,7 +119,7 @@ def test_without_judgments_nothing_is_known_but_gold():
     """And it is said."""
     found = consensus(accepted_rows([], 3, {2: 1}), "dawid-skene")
     assert found.belief.tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert found.summary["note"] == "nothing is judged yet"
+    assert found.summary["note"] == "there are no judgments yet"
     assert found.fit is None
 
 
@@ -132,7 +127,7 @@ def test_one_judge_alone_is_counted():
     """One vote is three to one, no certainty; the note says why."""
     found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0)], 3), "dawid-skene")
     assert found.summary["model"] == "majority"
-    assert found.summary["note"].startswith("votes are counted: before dawid-skene can tell judges apart")
+    assert found.summary["note"].startswith("majority vote is used: dawid-skene needs an item with two judges")
     assert found.belief[1:].tolist() == pytest.approx([0.75, 0.25, 0.5])
 
 
@@ -164,12 +159,12 @@ def test_a_model_that_fails_is_replaced_by_votes(monkeypatch):
     monkeypatch.setattr(fits, "fit", failing)
     found = consensus(crowd()[0], "dawid-skene")
     assert found.summary["model"] == "majority"
-    assert found.summary["note"] == "votes are counted, for dawid-skene could not be fitted: no way"
+    assert found.summary["note"] == "majority vote is used: dawid-skene could not be fitted: no way"
 
 
 def test_the_table_has_the_labels_words_and_the_times():
     """As reports and cards show them."""
-    judgments, gold = encoded_judgments(crowd(gold=(5,))[0], "dawid-skene")
+    judgments, gold = encode_judgments(crowd(gold=(5,))[0], "dawid-skene")
     assert judgments.scale.names == ("irrelevant", "relevant")
     assert judgments.judges.to_list() == [f"judge {n}" for n in range(1, 7)]
     assert set(judgments.topics) == {"t0", "t1", "t2"}
@@ -177,165 +172,6 @@ def test_the_table_has_the_labels_words_and_the_times():
     assert gold[4] >= 0
     assert (np.delete(gold, 4) == -1).all()
     assert str(judgments.time.min()) == "2001-09-09 01:46:40"
-
-
-def where(folder):
-    """Return where the database of a folder is."""
-    return database_url(folder, "studio.db")
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Return a campaign's folder with a database of a small crowd."""
-    rows, _ = crowd(items=60)
-    (tmp_path / "campaign.toml").write_text(settings_text(Settings()))
-    (tmp_path / "gold.csv").write_text(gold_text({("t1", "d1"): Gold(2, "it says so")}))
-    engine = open_engine(where(tmp_path))
-    with engine.begin() as connection:
-        schema.METADATA.create_all(connection)
-        pairs = [{"id": n, "topic": t, "document": d} for n, (t, d) in rows.pairs.items()]
-        connection.execute(insert(schema.items), pairs)
-        people = [{"id": n, "at": 0.0, "name": name, "role": "judge"} for n, name in rows.names.items()]
-        connection.execute(insert(schema.people), people)
-    add(tmp_path, zip(rows.item.tolist(), rows.person.tolist(), rows.relevance.tolist(), strict=True))
-    engine.dispose()
-    return tmp_path
-
-
-def add(folder, rows, first=1):
-    """Add judgments to the database of a folder."""
-    engine = open_engine(where(folder))
-    with engine.begin() as connection:
-        for number, (item, person, relevance) in enumerate(rows, first):
-            row = {"id": number, "at": 1e9 + number, "item": item, "person": person, "relevance": relevance}
-            connection.execute(insert(schema.judgments).values(use="work", comment="", **row))
-    engine.dispose()
-
-
-def read(folder, name):
-    """Return what a file of the consensus says."""
-    return json.loads((folder / "consensus" / name).read_text())
-
-
-def test_all_files_are_left_in_the_folder(folder):
-    """Beliefs, confusions, a summary, a card for each judge, and items to look at, which have their pairs' names."""
-    summary = refresh(folder)
-    assert summary == read(folder, "summary.json")
-    assert (summary["judgments"], summary["upto"], summary["judges"]) == (180, 180, 6)
-    found = Beliefs(folder)
-    assert found.belief(1) == 1.0
-    assert found.confusion(6)[1, 1] < found.confusion(1)[1, 1]
-    cards = read(folder, "judges.json")["judges"]
-    assert [card["judge"] for card in cards] == [f"judge {n}" for n in range(1, 7)]
-    assert cards[0]["person"] == 1
-    value, low, high = cards[0]["right"]
-    assert low <= value <= high
-    assert len(cards[0]["confusion"]) == len(cards[0]["confusion_low"]) == 2
-    assert cards[0]["sentence"]
-    assert cards[0]["lines"][0][0] == "judgments"
-    looks = read(folder, "items.json")
-    assert set(looks) == {"uncertain", "contested", "gold", "helpful"}
-    first = looks["uncertain"][0]
-    assert first["document"] == f"d{first['item']}"
-
-
-def test_either_database_is_read(database, folder):
-    """SQLite in the folder, PostgreSQL by its URL; judgments that are added are seen."""
-    assert refresh(folder)["judgments"] == 180
-    add(folder, [(1, 7, None), (2, 7, 1)], first=181)
-    summary = refresh(folder)
-    assert (summary["judgments"], summary["upto"]) == (181, 182)
-    assert (folder / "studio.db").exists() == (database == "sqlite")
-
-
-def test_nothing_new_is_nothing_done(folder, monkeypatch):
-    """Not even a fit."""
-    before = refresh(folder)
-    monkeypatch.setattr(module, "consensus", None)
-    assert refresh(folder) == before
-
-
-def test_cards_wait_while_they_are_slow_and_young_and_little_is_new(folder, monkeypatch):
-    """What assignment needs does not; and what waits is not forgotten."""
-    monkeypatch.setattr(module, "QUICK", -1.0)
-    refresh(folder)
-    drawn = []
-    monkeypatch.setattr(module, "_write_portraits", lambda found, rows, summary, target: drawn.append(1) or summary)
-    add(folder, [(1, 7, 1)], first=181)
-    assert refresh(folder)["upto"] == 181
-    assert drawn == []
-    assert refresh(folder)["mark"] == ""  # so the next one looks again
-    monkeypatch.setattr(module, "PATIENCE", -1.0)
-    refresh(folder)
-    assert drawn == [1]
-
-
-def test_quick_cards_are_drawn_every_time(folder, monkeypatch):
-    """Those of a small campaign: a single judgment is on them."""
-    monkeypatch.setattr(module, "QUICK", 1e9)
-    refresh(folder)
-    add(folder, [(1, 7, 1)], first=181)
-    assert refresh(folder)["mark"]
-    assert "judge 7" in [card["judge"] for card in read(folder, "judges.json")["judges"]]
-
-
-def test_a_second_run_goes_on_from_the_first(folder):
-    """With the fit that was saved; one that cannot be read is no trouble."""
-    refresh(folder)
-    add(folder, [(2, 7, 1), (3, 7, 1)], first=181)
-    assert refresh(folder)["warm"]
-    (folder / "consensus" / "fit" / "fit.json").write_text("{")
-    add(folder, [(4, 7, 1), (5, 7, 1)], first=183)
-    assert not refresh(folder)["warm"]
-
-
-def test_an_empty_database_has_a_summary(folder):
-    """And empty lists."""
-    (folder / "studio.db").unlink()
-    engine = open_engine(database_url(folder, "studio.db"))
-    with engine.begin() as connection:
-        schema.METADATA.create_all(connection)
-    engine.dispose()
-    assert refresh(folder)["note"] == "nothing is judged yet"
-    assert read(folder, "judges.json")["judges"] == []
-    assert Beliefs(folder).array.tolist() == [0.5]
-
-
-def test_a_campaign_without_database_is_refused(folder):
-    """And none is made by looking."""
-    (folder / "studio.db").unlink()
-    with pytest.raises(InputError, match="there is no database yet: `adjudge serve` makes it"):
-        refresh(folder)
-    assert not (folder / "studio.db").exists()
-
-
-def test_the_settings_choose_the_model(folder):
-    """Another model is another consensus, though no judgment is new."""
-    refresh(folder)
-    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="one-coin"))))
-    assert refresh(folder)["model"] == "one-coin"
-
-
-def test_it_runs_as_a_process_of_its_own(folder):
-    """With an exit code and a line for the server's log."""
-    command = [sys.executable, "-m", "adjudge.studio.consensus.consensus"]
-    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{Settings().consensus.model}: 180 judgments in ")
-    assert read(folder, "summary.json")["mark"]
-
-
-def test_wrong_calls_have_exit_codes(tmp_path, capsys):
-    """2 without a folder, 1 for a folder that is no campaign."""
-    assert main([]) == 2
-    assert "usage: python -m adjudge.studio.consensus.consensus FOLDER" in capsys.readouterr().err
-
-
-def test_what_is_refused_is_said(tmp_path, capsys, monkeypatch):
-    """On the error stream."""
-    monkeypatch.setattr("os.nice", lambda by: 0)
-    assert main([str(tmp_path)]) == 1
-    assert "campaign.toml: there is no such file" in capsys.readouterr().err
 
 
 ITEMS = [("t", "d1"), ("t", "d2"), ("u", "d1")]
@@ -369,7 +205,7 @@ def test_judgments_come_with_names_pairs_and_gold(connection):
     """By their numbers in the tables; gold is of the items there are, relevant from grade 1 on."""
     judge(connection, 1, 2, 1, 1)
     judge(connection, 2, 2, 2, 0, "imported")
-    found = accepted(connection, GOLD)
+    found = accepted_judgments(connection, GOLD)
     assert found.item.tolist() == [2, 2]
     assert found.person.tolist() == [1, 2]
     assert found.relevance.tolist() == [1, 0]
@@ -388,7 +224,7 @@ def test_answers_that_cannot_tell_and_people_who_are_excluded_do_not_count(conne
     stand(connection, 1, 1, "excluded")
     stand(connection, 2, 2, "excluded")
     stand(connection, 3, 2, "qualified")
-    assert accepted(connection, GOLD).person.tolist() == [2]
+    assert accepted_judgments(connection, GOLD).person.tolist() == [2]
 
 
 def test_gold_that_was_ruled_to_be_wrong_does_not_stand(connection):
@@ -402,12 +238,12 @@ def test_gold_that_was_ruled_to_be_wrong_does_not_stand(connection):
         told = {"id": number, "at": 0, "person": 1, "set": 1, "slot": slot, "item": item, "comment": ""}
         connection.execute(insert(schema.contests).values(told))
         connection.execute(insert(schema.rulings).values(id=number, at=0, contest=number, upheld=upheld, reason=""))
-    assert accepted(connection, GOLD).gold == {3: 0}
+    assert accepted_judgments(connection, GOLD).gold == {3: 0}
 
 
 def test_an_empty_database_has_nothing(connection):
     """Columns of no rows, with gold."""
-    found = accepted(connection, GOLD)
+    found = accepted_judgments(connection, GOLD)
     assert [len(found.item), len(found.person), len(found.relevance), len(found.at)] == [0, 0, 0, 0]
 
 

@@ -1,38 +1,26 @@
-"""The live consensus: what the judgments so far say of items and judges, worked out beside the server.
+"""The live consensus: a model fitted to the judgments so far, as beliefs about items and confusions of judges.
 
-``python -m adjudge.studio.consensus.consensus FOLDER`` reads the database of a campaign, fits the model of its
-settings, going on from the last fit, and leaves its files in the campaign's folder (see ``beliefs``): first what
-assignment needs, then cards and lists for the desk, which take longer and are therefore left as they are while they are
-young and little is new. Where nothing is new it does nothing. A model that cannot be fitted yet is replaced by a count
-of votes, and the summary says so.
+Judgments of excluded people and "cannot tell" do not count. Gold is gold.csv without the documents whose contest was
+upheld. The fit continues from the last one if it can. A model that cannot be fitted yet is replaced by the majority
+vote, and the summary says so. ``refresh`` runs this beside the server and writes the files that ``beliefs`` reads.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import sys
 import time
-import warnings
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.arrays import Codes, Floats
-from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
-from adjudge.studio.campaign import gold_file
-from adjudge.studio.consensus import beliefs
-from adjudge.studio.consensus.beliefs import UNKNOWN, Beliefs, json_bytes, replace_file
+from adjudge.errors import AdjudgeError
+from adjudge.studio.consensus.beliefs import UNKNOWN
 from adjudge.studio.gates.information import TYPICAL
 from adjudge.studio.record.schema import contests, counts, items, judgments, people, rulings, slots, standings
-from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold, Pair
-from adjudge.studio.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -41,53 +29,56 @@ if TYPE_CHECKING:
     from adjudge.inference.result import Fit
 
 
-# The judgments that count, as the consensus reads them from the tables of a campaign.
-#
-# Left out are those of people who are excluded, and answers that cannot tell. Gold is what gold.csv says, without the
-# documents of which a contest was upheld.
+LABELS = ("irrelevant", "relevant")
+VOTES = "majority"
+CALIBRATION = "judgments"  # softens probabilities if the errors of judges are correlated
+TOLERANCE = 1e-6  # of the log-likelihood per judgment: enough for a desk that is refreshed every few seconds
+RESTART = 1.5  # growth of the number of judgments after which a fit starts from the beginning
+STEADY = 2.0  # pseudo-judgments of a typical judge in each row of a confusion matrix
+SURE = 1e-4  # the smallest probability of a label, so that further judgments can change it
+DRAWS = 200  # for the interval of agreement
+PIECE = 20_000  # rows that are Python objects at a time
 
-PIECE = 20_000  # rows held as Python objects at a time
 
-
-class Accepted(NamedTuple):
-    """Who said what of which item, by their numbers in the tables."""
+class AcceptedJudgments(NamedTuple):
+    """The judgments that count, by the ids of the tables."""
 
     item: Codes  # (N)
     person: Codes  # (N)
     relevance: Codes  # (N) 0, 1
     at: Floats  # (N)
-    items: int  # the highest number of an item
+    items: int  # the highest id of an item
     names: Mapping[int, str]  # of people
     gold: Mapping[int, int]  # item -> 1 if relevant, else 0
     pairs: Mapping[int, Pair]  # of the items
 
 
-def accepted(connection: Connection, gold: Mapping[Pair, Gold]) -> Accepted:
-    """Return the judgments that count, and the gold that stands."""
+def accepted_judgments(connection: Connection, gold: Mapping[Pair, Gold]) -> AcceptedJudgments:
+    """Return the judgments that count, and the gold that was not overruled."""
     names = {row.id: row.name for row in connection.execute(select(people.c.id, people.c.name))}
-    wrong = _overruled(connection)
-    known = select(items.c.id, items.c.topic, items.c.document)
-    pairs = {number: (topic, document) for number, topic, document in connection.execute(known)}
-    told = {number: int(gold[pair].grade >= 1) for number, pair in pairs.items() if pair in gold}
-    stands = {number: truth for number, truth in told.items() if number not in wrong}
+    overruled = _overruled(connection)
+    columns = select(items.c.id, items.c.topic, items.c.document)
+    pairs = {number: (topic, document) for number, topic, document in connection.execute(columns)}
+    labels = {number: int(gold[pair].grade >= 1) for number, pair in pairs.items() if pair in gold}
+    valid = {number: truth for number, truth in labels.items() if number not in overruled}
     item, person, relevance, at = _columns(connection)
-    return Accepted(item, person, relevance, at, max(pairs, default=0), names, stands, pairs)
+    return AcceptedJudgments(item, person, relevance, at, max(pairs, default=0), names, valid, pairs)
 
 
 def mark(connection: Connection, gold: Mapping[Pair, Gold]) -> str:
-    """Return a text that changes when there is anything new for the consensus to learn from."""
+    """Return a text that changes with everything that can change the consensus."""
     last = [connection.scalar(select(func.max(table.c.id))) or 0 for table in (judgments, standings, rulings, items)]
-    graded = sum(_number(pair, said.grade) for pair, said in gold.items())
+    graded = sum(_number(pair, entry.grade) for pair, entry in gold.items())
     return " ".join(map(str, (*last, len(gold), graded % (1 << 61))))
 
 
 def _number(pair: Pair, grade: int) -> int:
-    """Return a number for a graded pair that is the same in every process."""
+    """Return a hash of a graded pair that is the same in every process."""
     return zlib.crc32(f"{pair[0]}\0{pair[1]}\0{grade}".encode())
 
 
 def _overruled(connection: Connection) -> set[int]:
-    """Return the items whose gold was ruled to be wrong."""
+    """Return the items whose gold was ruled wrong."""
     upheld = (
         select(slots.c.item)
         .join(contests, (contests.c.set == slots.c.set) & (contests.c.slot == slots.c.slot))
@@ -98,61 +89,44 @@ def _overruled(connection: Connection) -> set[int]:
 
 
 def _columns(connection: Connection) -> tuple[Codes, Codes, Codes, Floats]:
-    """Return the columns of the judgments that count, read a piece at a time."""
+    """Return the columns of the judgments that count, read in pieces."""
     columns = (judgments.c.item, judgments.c.person, judgments.c.relevance, judgments.c.at)
-    told = select(*columns).where(counts()).order_by(judgments.c.id)
+    query = select(*columns).where(counts()).order_by(judgments.c.id)
     pieces = [np.empty((0, 4))]
-    rows: Any = connection.execution_options(yield_per=PIECE).execute(told)
+    rows: Any = connection.execution_options(yield_per=PIECE).execute(query)
     pieces += [np.array([tuple(row) for row in part], dtype=np.float64) for part in rows.partitions()]
     table = np.concatenate(pieces)
     item, person, relevance = table[:, :3].T.astype(np.int64)
     return item, person, relevance, table[:, 3].copy()
 
 
-__all__ = ["Beliefs", "Consensus", "consensus", "main", "refresh"]
-
-LABELS = ("irrelevant", "relevant")
-VOTES = "majority"
-HONEST = "judgments"  # probabilities are hedged where judges are seen to err together
-KEPT = "fit"  # the folder of the last fit
-TOLERANCE = 1e-6  # rise of the log likelihood a judgment: for a desk that is drawn anew in seconds
-AFRESH = 1.5  # a fit begins anew when there are so many times the judgments of the last that did
-STEADY = 2.0  # judgments of a typical judge that each row of a confusion begins with
-SURE = 1e-4  # no item is surer than this, so that further judgments can change it
-DRAWS = 200  # for the interval of agreement
-NEWS = 1.05  # times the judgments: from then on cards are drawn anew
-PATIENCE = 60.0  # seconds after which they are drawn anew for any news
-QUICK = 2.0  # seconds of work: cards that took less are drawn anew every time
-POLITE = 10  # by how much the server and its judges come first
-
-
 class Consensus(NamedTuple):
-    """What is believed of items and judges, and how that was found."""
+    """Beliefs about items and judges, and the fit that they come from."""
 
-    belief: Floats  # (I) P(relevant), by the item's number
+    belief: Floats  # (I) P(relevant), by the item's id
     person: Codes  # (J)
     confusion: Floats  # (J, 2, 2)
     typical: Floats  # (2, 2)
     summary: dict[str, Any]
-    fit: Fit | None = None  # None where nobody has judged
+    fit: Fit | None = None  # None if there are no judgments
     judgments: Judgments | None = None
 
 
-def consensus(rows: Accepted, model: str, earlier: Fit | None = None, afresh_from: int = 0) -> Consensus:
+def consensus(rows: AcceptedJudgments, model: str, earlier: Fit | None = None, afresh_from: int = 0) -> Consensus:
     """Return the consensus of the judgments that count.
 
-    It goes on from an ``earlier`` fit of the same model until there are ``AFRESH`` times as many judgments as the
-    ``afresh_from`` of the last fit that began anew, so that no accident of the first few stays.
+    It continues from an ``earlier`` fit of the same model until there are ``RESTART`` times as many judgments as the
+    ``afresh_from`` of the last fit from the beginning, so that no local optimum of the first judgments stays.
     """
     began = time.perf_counter()
     if not rows.item.size:
-        belief = _told(np.full(rows.items + 1, UNKNOWN), rows)
-        summary = {"model": model, "asked": model, "note": "nothing is judged yet", "judgments": 0, "afresh": 0}
-        return Consensus(belief, np.empty(0, np.int64), np.empty((0, 2, 2)), TYPICAL, _times(summary, began))
-    judgments, gold = encoded_judgments(rows, model)
-    onward = earlier if rows.item.size < AFRESH * afresh_from else None
-    fit, note, warm = _fitted(judgments, gold, model, onward)
-    belief = _told(_belief(fit, judgments, rows), rows)
+        belief = _with_gold(np.full(rows.items + 1, UNKNOWN), rows)
+        summary = {"model": model, "asked": model, "note": "there are no judgments yet", "judgments": 0, "afresh": 0}
+        return Consensus(belief, np.empty(0, np.int64), np.empty((0, 2, 2)), TYPICAL, _with_times(summary, began))
+    judgments, gold = encode_judgments(rows, model)
+    start = earlier if rows.item.size < RESTART * afresh_from else None
+    fit, note, warm = _fit_model(judgments, gold, model, start)
+    belief = _with_gold(_belief(fit, judgments, rows), rows)
     person, confusion, typical = _confusions(fit, judgments, rows)
     summary = {
         "model": fit.model,
@@ -168,19 +142,19 @@ def consensus(rows: Accepted, model: str, earlier: Fit | None = None, afresh_fro
         "warm": warm,
         "afresh": afresh_from if warm else len(judgments),
         "calibration": "" if fit.calibration is None else fit.calibration.words,
-        "prevalence": _common(fit),
+        "prevalence": _prevalence(fit),
         **_agreement(judgments),
     }
-    return Consensus(belief, person, confusion, typical, _times(summary, began), fit, judgments)
+    return Consensus(belief, person, confusion, typical, _with_times(summary, began), fit, judgments)
 
 
-def _times(summary: dict[str, Any], began: float) -> dict[str, Any]:
-    """Return a summary with when it was made and how long that took."""
+def _with_times(summary: dict[str, Any], began: float) -> dict[str, Any]:
+    """Return a summary with the time at which it was made, and how long it took."""
     return {**summary, "at": time.time(), "seconds": round(time.perf_counter() - began, 3)}
 
 
-def encoded_judgments(rows: Accepted, model: str) -> tuple[Judgments, Codes]:
-    """Return judgments as the models read them, and what gold says of their items (I), -1 where nothing."""
+def encode_judgments(rows: AcceptedJudgments, model: str) -> tuple[Judgments, Codes]:
+    """Return judgments as the models read them, and the gold labels of their items (I), -1 without gold."""
     import polars as pl
 
     from adjudge.data.judgments import from_codes
@@ -205,210 +179,81 @@ def encoded_judgments(rows: Accepted, model: str) -> tuple[Judgments, Codes]:
     return table, np.array([rows.gold.get(number, -1) for number in items.tolist()], np.int32)
 
 
-def _fitted(judgments: Judgments, gold: Codes, model: str, earlier: Fit | None) -> tuple[Fit, str, bool]:
-    """Return a fit, what must be said of it, and whether it went on from the earlier one."""
+def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | None) -> tuple[Fit, str, bool]:
+    """Return a fit, a note about it, and whether it continued from the earlier one."""
     from adjudge.inference.fit import fit
     from adjudge.inference.registry import model_named
 
     def infer(name: str, start: Fit | None = None) -> Fit:
         quickest = model_named(name).inferences[-1]
-        usual: dict[str, Any] = {"inference": quickest, "workers": 1, "ties": "first"}
-        usual["calibrate"] = "none" if name == VOTES else HONEST
+        options: dict[str, Any] = {"inference": quickest, "workers": 1, "ties": "first"}
+        options["calibrate"] = "none" if name == VOTES else CALIBRATION
         if quickest == "map":
-            usual["tolerance"] = TOLERANCE
-        return fit(judgments, name, gold, start=start, **usual)
+            options["tolerance"] = TOLERANCE
+        return fit(judgments, name, gold, start=start, **options)
 
-    if not _comparable(judgments, gold) and model != VOTES:
-        said = f"votes are counted: before {model} can tell judges apart, two of them, or one and gold, must meet"
-        return infer(VOTES), said, False
+    if not _has_overlap(judgments, gold) and model != VOTES:
+        note = f"majority vote is used: {model} needs an item with two judges, or with one judge and gold"
+        return infer(VOTES), note, False
     if earlier is not None:
         try:
             return infer(model, earlier), "", True
         except AdjudgeError:
-            pass  # of another model, or one that does not go on: begin anew
+            pass  # a fit of another model, or a model that cannot continue: start from the beginning
     try:
         return infer(model), "", False
     except (AdjudgeError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-        return infer(VOTES), f"votes are counted, for {model} could not be fitted: {error}", False
+        return infer(VOTES), f"majority vote is used: {model} could not be fitted: {error}", False
 
 
-def _common(fit: Fit) -> float:
-    """Return how common relevance is, as the model has it: hedged probabilities would make what is rare commoner."""
-    hedged = fit.calibration is not None and fit.calibration.changes
-    common = fit.params.label_prevalence[1] if hedged else fit.posterior[:, 1].mean()
-    return float(np.clip(common, 0, 1))
+def _prevalence(fit: Fit) -> float:
+    """Return the prevalence of relevance by the model: softened probabilities would overestimate a rare label."""
+    softened = fit.calibration is not None and fit.calibration.changes
+    prevalence = fit.params.label_prevalence[1] if softened else fit.posterior[:, 1].mean()
+    return float(np.clip(prevalence, 0, 1))
 
 
-def _comparable(judgments: Judgments, gold: Codes) -> bool:
-    """Say whether anything can be learned of judges: on some item there are two, or one and gold."""
+def _has_overlap(judgments: Judgments, gold: Codes) -> bool:
+    """Return whether judges can be compared: some item has two of them, or one and gold."""
     count = np.diff(judgments.start)
     return bool((count > 1).any() or ((count > 0) & (gold >= 0)).any())
 
 
-def _belief(fit: Fit, judgments: Judgments, rows: Accepted) -> Floats:
-    """Return P(relevant) of every item by its number; of one that nobody has judged, how common relevance is."""
+def _belief(fit: Fit, judgments: Judgments, rows: AcceptedJudgments) -> Floats:
+    """Return P(relevant) of every item by its id; of one without judgments, the mean of the others."""
     p = fit.posterior[:, 1]
-    if fit.model == VOTES:  # one vote is no certainty
-        said = np.bincount(judgments.item(), judgments.label, len(judgments.items))
-        p = (said + 0.5) / (np.diff(judgments.start) + 1)
+    if fit.model == VOTES:  # smoothed, because one vote is not certain
+        votes = np.bincount(judgments.item(), judgments.label, len(judgments.items))
+        p = (votes + 0.5) / (np.diff(judgments.start) + 1)
     belief = np.full(rows.items + 1, float(np.clip(p.mean(), 0.05, 0.95)))
     belief[judgments.items.to_numpy()] = p
     return belief.clip(SURE, 1 - SURE)
 
 
-def _told(belief: Floats, rows: Accepted) -> Floats:
-    """Return the beliefs with what gold says."""
-    belief[0] = UNKNOWN  # numbers begin at 1
+def _with_gold(belief: Floats, rows: AcceptedJudgments) -> Floats:
+    """Return the beliefs with the labels of gold."""
+    belief[0] = UNKNOWN  # ids begin at 1
     if rows.gold:
         belief[list(rows.gold)] = list(rows.gold.values())
     return belief
 
 
-def _confusions(fit: Fit, judgments: Judgments, rows: Accepted) -> tuple[Codes, Floats, Floats]:
-    """Return people, how each errs, and how judges typically do; who has said little is near the typical judge."""
+def _confusions(fit: Fit, judgments: Judgments, rows: AcceptedJudgments) -> tuple[Codes, Floats, Floats]:
+    """Return people, their confusion matrices and the typical one; with few judgments they are near the typical one."""
     from adjudge.diagnostics.evidence import gather_evidence, typical_confusion
 
     _, evidence = gather_evidence(fit, judgments)
     typical = typical_confusion(evidence)
-    rows_said = evidence.tally.sum(axis=2, keepdims=True)
-    confusion = (evidence.tally + STEADY * typical) / (rows_said + STEADY)
+    judged = evidence.tally.sum(axis=2, keepdims=True)
+    confusion = (evidence.tally + STEADY * typical) / (judged + STEADY)
     return np.unique(rows.person), confusion, typical
 
 
 def _agreement(judgments: Judgments) -> dict[str, Any]:
-    """Return how much judges agree, in numbers and in a sentence."""
+    """Return the agreement of judges, in numbers and in a sentence."""
     from adjudge.metrics.agreement import agreement
 
-    found = agreement(judgments, draws=DRAWS, pairs=1)
-    alpha = next(row for row in found.rows if row.measure == "alpha_nominal")
+    result = agreement(judgments, draws=DRAWS, pairs=1)
+    alpha = next(row for row in result.rows if row.measure == "alpha_nominal")
     ends = None if alpha.value is None else [alpha.value, alpha.low, alpha.high]
-    return {"alpha": ends, "raw_agreement": found.values["raw_agreement"], "agreement": found.sentence}
-
-
-def refresh(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Bring the files of the consensus up to date, and return their summary; nothing is done where nothing is new."""
-    place = Path(folder)
-    settings, gold = _campaign(place)
-    target = place / beliefs.FOLDER
-    before = _summary(target)
-    engine = _engine(settings, place)
-    try:
-        with engine.connect() as connection:
-            now = f"{settings.consensus.model} {mark(connection, gold)}"
-            if before.get("mark") == now:
-                return before
-            rows = accepted(connection, gold)
-    finally:
-        engine.dispose()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)
-        found = consensus(rows, settings.consensus.model, _earlier(target), before.get("afresh", 0))
-        summary = {**found.summary, "upto": int(now.split()[1]), "mark": "", "portrayed": before.get("portrayed")}
-        _write(found, summary, target)
-        if not _portray(before, found):
-            return summary
-        return _write_portraits(found, rows, {**summary, "mark": now}, target)
-
-
-def _portray(before: dict[str, Any], found: Consensus) -> bool:
-    """Say whether cards and lists are to be drawn anew: that is quick, enough is new, or they are old."""
-    last = before.get("portrayed") or {"judgments": 0, "at": 0.0, "seconds": 0.0}
-    judgments, old = found.summary["judgments"], time.time() - last["at"] > PATIENCE
-    much = judgments >= NEWS * last["judgments"] or judgments < last["judgments"]
-    return bool(old or much or last["seconds"] < QUICK)
-
-
-def _write(found: Consensus, summary: dict[str, Any], target: Path) -> None:
-    """Write what assignment needs, the summary last: it says that there is something new."""
-    target.mkdir(exist_ok=True)
-    packed = {"person": found.person, "confusion": found.confusion, "typical": found.typical}
-    replace_file(target / beliefs.BELIEF, _saved(np.save, found.belief))
-    replace_file(target / beliefs.CONFUSION, _saved(np.savez, **packed))
-    if found.fit is not None:
-        from adjudge.inference.save import save
-
-        save(found.fit, target / KEPT)
-    replace_file(target / beliefs.SUMMARY, json_bytes(summary))
-
-
-def _write_portraits(found: Consensus, rows: Accepted, summary: dict[str, Any], target: Path) -> dict[str, Any]:
-    """Write what the desk shows, and return the summary with the time that took."""
-    from adjudge.studio.consensus.portraits import item_rows, judge_rows
-
-    began, worked = time.perf_counter(), time.process_time()
-    judges: dict[str, Any] = {"labels": list(LABELS), "judges": [], "drift": ""}
-    looks: dict[str, Any] = {}
-    if found.fit is not None and found.judgments is not None:
-        looks = item_rows(found.fit, found.judgments, rows.pairs)
-        judges = judge_rows(found.fit, found.judgments, {name: number for number, name in rows.names.items()})
-    replace_file(target / beliefs.ITEMS, json_bytes(looks))
-    replace_file(target / beliefs.JUDGES, json_bytes(judges))
-    drawn = {"judgments": summary["judgments"], "at": time.time(), "seconds": round(time.process_time() - worked, 3)}
-    seconds = round(summary["seconds"] + time.perf_counter() - began, 3)
-    whole = {**summary, "seconds": seconds, "portrayed": drawn}
-    replace_file(target / beliefs.SUMMARY, json_bytes(whole))
-    return whole
-
-
-def _saved(save: Any, *arrays: Any, **named: Any) -> bytes:
-    """Return arrays as the bytes of a file."""
-    file = io.BytesIO()
-    save(file, *arrays, **named)
-    return file.getvalue()
-
-
-def _summary(target: Path) -> dict[str, Any]:
-    """Return the last summary, empty where there is none to be read."""
-    try:
-        found = json.loads((target / beliefs.SUMMARY).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _earlier(target: Path) -> Fit | None:
-    """Return the last fit; None where there is none, or none that can be read."""
-    from adjudge.inference.save import load
-
-    try:
-        return load(target / KEPT)
-    except (AdjudgeError, OSError):
-        return None
-
-
-def _campaign(place: Path) -> tuple[Settings, dict[Pair, Gold]]:
-    """Return the settings and the gold of a campaign: all that is needed here of its files."""
-    problems = Problems()
-    settings = load_settings(place, problems)
-    gold, _ = gold_file.read_gold(place / gold_file.FILE, problems, gold_file.FILE)
-    problems.refuse(str(place))
-    return settings, gold
-
-
-def _engine(settings: Settings, place: Path) -> Any:
-    """Return the way to the campaign's database, to read it only."""
-    url = database_url(place, settings.store.database)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise InputError("there is no database yet: `adjudge serve` makes it", str(url.database))
-    return open_engine(url, read_only=True)
-
-
-def main(arguments: list[str]) -> int:
-    """Refresh the consensus of a folder as a process of its own, behind all others; return its exit code."""
-    if len(arguments) != 1:
-        print("usage: python -m adjudge.studio.consensus.consensus FOLDER", file=sys.stderr)
-        return 2
-    if hasattr(os, "nice"):
-        os.nice(POLITE)
-    try:
-        summary = refresh(arguments[0])
-    except AdjudgeError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    done = f"{summary['model']}: {summary['judgments']:,} judgments in {summary['seconds']:.1f} s"
-    print(f"{done}; {summary['note']}" if summary["note"] else done)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return {"alpha": ends, "raw_agreement": result.values["raw_agreement"], "agreement": result.sentence}

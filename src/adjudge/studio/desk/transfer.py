@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.errors import AdjudgeWarning, UsageError, quoted
-from adjudge.studio.consensus.consensus import accepted, mark
+from adjudge.studio.consensus.consensus import accepted_judgments, mark
 from adjudge.studio.desk.commands import import_judgments, unfit_rows
 from adjudge.studio.desk.consensus_view import belief_found, summary_found
 from adjudge.studio.desk.exports import in_pieces
@@ -74,7 +74,7 @@ def fresh_belief(connection: Connection, campaign: Campaign) -> NDArray[np.float
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)
-        return np.asarray(consensus(accepted(connection, campaign.gold), model).belief, np.float64)
+        return np.asarray(consensus(accepted_judgments(connection, campaign.gold), model).belief, np.float64)
 
 
 # Judgments and prompts between a campaign and the rest of the world, as the desk and the command line do it.
