@@ -144,5 +144,5 @@ def test_trees_without_a_split_are_told(rows):
     with pytest.warns(AdjudgeWarning, match="the trees have no split, so all rows have the same score"):
         found = LambdaMART(5).fit(np.ones((600, 2)), y, g)
     assert np.ptp(found.predict(X[:, :2])) == 0
-    with pytest.warns(AdjudgeWarning, match="of 30 rows no feature parts 20 from the others"):
+    with pytest.warns(AdjudgeWarning, match="no feature separates 20 of 30 rows from the others"):
         LambdaMART(5, least=20).fit(X[:30], y[:30], np.zeros(30))
