@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from adjudge.learn.features import FEATURES, known_features
+from adjudge.learn.features import FEATURES, features_named
 
 INPUTS = ("lambs/bm25.run", "lambs/passages.jsonl", "lambs/queries.tsv")
 
@@ -27,7 +27,7 @@ def test_people_see_the_first_pairs(run, lambs):
 def test_files_by_their_names(run, lambs, tmp_path):
     """SVM-light with labels, CSV, Parquet."""
     (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
-    usual = len(known_features())
+    usual = len(features_named())
     answer = run("features", *lambs, "--grades", "truth.qrels", "--out", "f.svm", "--cache", "kept")
     assert answer.out.endswith(f"wrote 3 pairs with {usual} features to f.svm\n")
     lines = [line for line in (tmp_path / "f.svm").read_text().splitlines() if not line.startswith("#")]
@@ -54,8 +54,12 @@ def test_all_features_are_listed(run):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--names", "bm52"], 2, "there is no feature 'bm52': known are words_1_covered, words_1_jaccard, "),
-        (["--out", "f.xls"], 2, "f.xls does not tell a format by its name: end it in .svm, .svmlight, .letor, .csv"),
+        (
+            ["--names", "bm52"],
+            2,
+            "there is no feature or group 'bm52'; features are words_1_covered, words_1_jaccard, ",
+        ),
+        (["--out", "f.xls"], 2, "f.xls has no known suffix: use one of .svm, .svmlight, .letor, .csv"),
         (["--out", "lambs/bm25.run"], 2, "--out lambs/bm25.run would write over what is read here: name another file"),
         (["--format", "trec"], 2, "format 'trec' is not one of 'svm', 'csv', 'jsonl', 'parquet'"),
         (["--cache", "lambs/bm25.run"], 2, "--cache lambs/bm25.run: name a folder"),
@@ -76,7 +80,7 @@ def test_a_run_of_other_passages(run, lambs, tmp_path):
     (tmp_path / "p.tsv").write_text("x1\tlamb\n")
     answer = run("features", lambs[0], "p.tsv", lambs[2])
     assert answer.code == 1
-    assert answer.err == "adjudge: bm25: document 'd1' is no passage of p.tsv, which has such as 'x1'\n"
+    assert answer.err == "adjudge: bm25: document 'd1' is not a passage of p.tsv, which has 'x1'\n"
 
 
 def test_two_topics_with_the_same_question(run, lambs, tmp_path):
@@ -94,7 +98,7 @@ def test_two_topics_with_the_same_question(run, lambs, tmp_path):
         ("q1 Q0 d 1 1 2 x", "bad.run, row 2: 7 fields, expected 6"),
         ("q1 Q0 d1 1 high x", "bad.run, row 2: score 'high' is not a number"),
         ("q1 Q0 d2 1 2 x", "bad.run, row 2: document 'd2' of topic 'q1' is in row 1 already"),
-        ("q9 Q0 d1 1 2 x", "bad: topic 'q9' is no query of lambs/queries.tsv, which has such as 'q1'"),
+        ("q9 Q0 d1 1 2 x", "bad: topic 'q9' is not a query of lambs/queries.tsv, which has 'q1'"),
     ],
 )
 def test_runs_that_are_wrong(run, lambs, tmp_path, line, said):

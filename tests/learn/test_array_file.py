@@ -63,7 +63,7 @@ WRONG = {  # made when asked for: an archive holds the time
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_not_whole_is_refused(wrong):
     """Nothing, no such array, other shapes and kinds, more than is there, more than is expected."""
-    with pytest.raises(ValueError, match="the arrays are not whole"):
+    with pytest.raises(ValueError, match="the arrays are damaged"):
         read_arrays(WRONG[wrong](), ["a"], 40)
 
 
@@ -72,7 +72,7 @@ def test_a_size_that_lies_takes_no_room():
     content = bytearray(packed(np.savez_compressed, a=np.zeros(50_000_000)))
     directory = content.rindex(b"PK\x01\x02")
     content[directory + 24 : directory + 28] = (168).to_bytes(4, "little")
-    with pytest.raises(ValueError, match="the arrays are not whole"):
+    with pytest.raises(ValueError, match="the arrays are damaged"):
         read_arrays(bytes(content), ["a"], 40)
     assert HEADER < 10_000
 
@@ -84,5 +84,5 @@ def test_every_byte_of_the_numbers_is_under_a_checksum():
     for n in range(40):
         turned = bytearray(content)
         turned[where + n] ^= 1
-        with pytest.raises(ValueError, match="the arrays are not whole"):
+        with pytest.raises(ValueError, match="the arrays are damaged"):
             read_arrays(bytes(turned), ["a"], 40)

@@ -62,15 +62,15 @@ def test_tables(tmp_path):
 def test_formats_by_name():
     """What ends a file's name."""
     assert {format_of(f"a{ending}") for ending in SUFFIXES} == {"svm", "csv", "jsonl", "parquet"}
-    with pytest.raises(UsageError, match=r"a.xls does not tell a format by its name: end it in .svm, .svmlight"):
+    with pytest.raises(UsageError, match=r"a.xls has no known suffix: use one of .svm, .svmlight"):
         format_of("a.xls")
 
 
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        ({"q7": {"d1": 1.0}}, r"run: topic 'q7' is no query of the 3 given, which has such as 'q1'"),
-        ({"q1": {"d7": 1.0}}, r"run: document 'd7' is no passage of the 3 given, which has such as 'd1'"),
+        ({"q7": {"d1": 1.0}}, r"run: topic 'q7' is not a query of the 3 given, which has 'q1'"),
+        ({"q1": {"d7": 1.0}}, r"run: document 'd7' is not a passage of the 3 given, which has 'd1'"),
     ],
 )
 def test_strangers(run, said):

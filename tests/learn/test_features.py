@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adjudge.errors import InputError, UsageError
 from adjudge.learn import features as room
-from adjudge.learn.features import FEATURES, GROUPS, FeatureTable, features, known_features
+from adjudge.learn.features import FEATURES, GROUPS, FeatureTable, features, features_named
 
 PAIRS = [
     ("Who had a little lamb?", "Mary had a little lamb."),
@@ -33,7 +33,7 @@ def test_the_registry_is_whole():
 def test_all_features_of_all_pairs():
     """A column for each, and no number missing."""
     found = features(PAIRS)
-    assert found.X.shape == (4, len(known_features()))
+    assert found.X.shape == (4, len(features_named()))
     assert np.isfinite(found.X).all()
     assert found.frame.columns == list(found.names)
     assert found["words_1_covered"][0] == pytest.approx(4 / 5)
@@ -100,8 +100,8 @@ class Counted:
 
     def __init__(self, monkeypatch):
         self.names = []
-        compute = room._computed
-        monkeypatch.setattr(room, "_computed", lambda feature, pairs: self._count(feature) or compute(feature, pairs))
+        compute = room._compute
+        monkeypatch.setattr(room, "_compute", lambda feature, pairs: self._count(feature) or compute(feature, pairs))
 
     def _count(self, feature):
         self.names.append(feature.name)
@@ -174,10 +174,10 @@ def test_names_and_groups():
     [
         (
             lambda: features(PAIRS, ["bm52"]),
-            r"there is no feature 'bm52': known are words_1_covered, .*negation_agrees",
+            r"there is no feature or group 'bm52'; features are words_1_covered, .*negation_agrees",
         ),
-        (lambda: features(PAIRS, []), "no feature is named: known are words_1_covered"),
-        (lambda: features([("a", "b", "c")]), r"pair 0 is .*, expected the texts of a question and of a passage"),
+        (lambda: features(PAIRS, []), "no feature is named; features are words_1_covered"),
+        (lambda: features([("a", "b", "c")]), r"pair 0 is .*, expected the texts of a question and a passage"),
         (lambda: features([("a", "b"), "ab"]), "pair 1 is 'ab', expected the texts"),
         (lambda: features([("a", None)]), "pair 0 is"),
         (lambda: features(PAIRS, workers=0), "workers 0 is not 1 or more"),
@@ -192,7 +192,7 @@ def test_what_is_wrong_is_said(call, said):
 
 def test_no_pairs():
     """An empty table with its columns."""
-    assert features([]).X.shape == (0, len(known_features()))
+    assert features([]).X.shape == (0, len(features_named()))
 
 
 def test_the_page_lists_every_feature(tmp_path, monkeypatch):
@@ -202,7 +202,7 @@ def test_the_page_lists_every_feature(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     known = {}
     exec(page.split("```python\n")[1].split("```")[0], known)
-    assert known["table"].X.shape == (2, len(known_features(["overlap", "okapi"])))
+    assert known["table"].X.shape == (2, len(features_named(["overlap", "okapi"])))
 
 
 def test_a_topic_for_every_pair():
@@ -231,7 +231,7 @@ def test_a_corpus_of_something_else():
 def test_a_cache_that_cannot_be(tmp_path):
     """A file where the folder should be."""
     (tmp_path / "kept").write_text("")
-    with pytest.raises(InputError, match="kept: the cache cannot be kept here: File exists"):
+    with pytest.raises(InputError, match="kept: the cache cannot be written: File exists"):
         features(PAIRS, ["bm25"], cache=tmp_path / "kept")
 
 

@@ -15,7 +15,7 @@ from adjudge.learn.text import (
     Stems,
     Tokens,
     bag,
-    encoded,
+    encode_pairs,
     first,
     grams,
     inner,
@@ -69,7 +69,7 @@ PAIRS = [("Whose lamb?", "Mary's lambs, the lambs"), ("Whose lamb?", "snow"), ("
 
 def test_every_text_is_taken_apart_once():
     """Distinct texts, and which of them make a pair."""
-    pairs = encoded(PAIRS)
+    pairs = encode_pairs(PAIRS)
     assert pairs.questions == ("Whose lamb?", "snow")
     assert pairs.passages == ("Mary's lambs, the lambs", "snow")
     assert (pairs.question.tolist(), pairs.passage.tolist(), len(pairs)) == ([0, 0, 1], [0, 1, 1], 3)
@@ -78,7 +78,7 @@ def test_every_text_is_taken_apart_once():
 
 def test_units_share_their_terms():
     """Words, stems, and stems without stop words."""
-    pairs = encoded(PAIRS, ["fleece"])
+    pairs = encode_pairs(PAIRS, ["fleece"])
     assert pairs.words.question.length.tolist() == [2, 1]
     assert pairs.words.passage.length.tolist() == [4, 1]
     assert pairs.content.passage.length.tolist() == [3, 1]
@@ -102,7 +102,7 @@ WORDS = st.lists(st.sampled_from(["xa", "xb", "xc"]), max_size=7).map(" ".join)
 @given(WORDS, WORDS, st.integers(1, 4))
 def test_runs_of_words(question, passage, n):
     """As many are shared as sets of tuples say; none runs from one text into the next."""
-    pairs = encoded([(question, passage), (passage, question)])
+    pairs = encode_pairs([(question, passage), (passage, question)])
     left, right = grams(pairs.words, n)
     runs = [{tuple(text.split()[i : i + n]) for i in range(len(text.split()) - n + 1)} for text in (question, passage)]
     assert pairs.shared(left, right).tolist() == [len(runs[0] & runs[1])] * 2
@@ -116,8 +116,8 @@ def test_a_share_of_nothing_is_nothing():
 
 def test_topics():
     """By name where they are given, by question otherwise; numbered as they come."""
-    assert encoded(PAIRS).topic.tolist() == [0, 0, 1]
-    assert encoded(PAIRS, topics=["b", "a", "b"]).topic.tolist() == [0, 1, 0]
+    assert encode_pairs(PAIRS).topic.tolist() == [0, 0, 1]
+    assert encode_pairs(PAIRS, topics=["b", "a", "b"]).topic.tolist() == [0, 1, 0]
     assert topic_codes([]).tolist() == []
 
 

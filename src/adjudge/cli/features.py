@@ -77,7 +77,7 @@ def features(
 
     from adjudge.errors import UsageError, quoted
     from adjudge.learn.describe import describe, format_of
-    from adjudge.learn.features import known_features
+    from adjudge.learn.features import features_named
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
@@ -89,7 +89,7 @@ def features(
     refuse_folder("--cache", cache)
     if out is not None:
         format_of(out)
-    known_features(names)
+    features_named(names)
     with Console(stderr=True).status("reading") as line:  # it is there on a screen only
 
         def computing(done: int, of: int, name: str) -> None:

@@ -1,8 +1,8 @@
-"""``describe``: the features of everything that a run returns, as a table or as a file for rankers.
+"""``describe``: the features of all pairs of a run, as a table or as a file for rankers.
 
-SVM-light's format, which LETOR, SVM-rank, LightGBM and scikit-learn read, is one line a pair: the label, ``qid:`` with
-the topic's running number, the features by number, and behind ``#`` the topic and the document. Features' names stand
-in comments on top. A document that nobody judged has label 0.
+The SVM-light format, which LETOR, SVM-rank, LightGBM and scikit-learn read, has one line per pair: the label, ``qid:``
+with the number of the topic, the features by number and, after ``#``, the topic and the document. The names of the
+features are comments at the top. A document without a grade has label 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUFFIXES = {".svm": SVM, ".svmlight": SVM, ".letor": SVM, ".csv": "csv", ".jsonl
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """Pairs of a run with their features; ``label`` is None where no grades are known."""
+    """Pairs of a run with their features; ``label`` is None without grades."""
 
     topics: tuple[str, ...]  # (n)
     documents: tuple[str, ...]  # (n)
@@ -69,10 +69,10 @@ class Described:
 
 
 def format_of(path: str | Path) -> str:
-    """Return the format that a file's name tells."""
+    """Return the format of a file by its suffix."""
     ending = Path(path).suffix.lower()
     if ending not in SUFFIXES:
-        raise UsageError(f"{path} does not tell a format by its name: end it in {', '.join(SUFFIXES)}")
+        raise UsageError(f"{path} has no known suffix: use one of {', '.join(SUFFIXES)}")
     return SUFFIXES[ending]
 
 
@@ -87,32 +87,32 @@ def describe(
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Described:
-    """Return the features of every passage that a run returns for a query; all passages tell how common words are.
+    """Compute the features of every pair of query and passage in a run; all passages form the corpus.
 
     ``grades`` are labels: a qrels file, a frame, or {topic: {document: grade}}.
     """
-    system, texts, asked = read_run(run), read_passages(passages), read_queries(queries)
+    system, texts, query_texts = read_run(run), read_passages(passages), read_queries(queries)
     topics, documents = (system.table[name].to_list() for name in ("topic", "document"))
-    _refuse_strangers(system, "topic", "query", asked, queries)
-    _refuse_strangers(system, "document", "passage", texts, passages)
-    pairs = [(asked[topic], texts[document]) for topic, document in zip(topics, documents, strict=True)]
+    _check_names(system, "topic", "query", query_texts, queries)
+    _check_names(system, "document", "passage", texts, passages)
+    pairs = [(query_texts[topic], texts[document]) for topic, document in zip(topics, documents, strict=True)]
     label = None if grades is None else _labels(topics, documents, grades)
-    found = features(pairs, names, list(texts.values()), workers, cache, progress, topics=topics)
-    return Described(tuple(topics), tuple(documents), label, found)
+    table = features(pairs, names, list(texts.values()), workers, cache, progress, topics=topics)
+    return Described(tuple(topics), tuple(documents), label, table)
 
 
-def _refuse_strangers(system: System, column: str, what: str, known: dict[str, str], data: Any) -> None:
-    """Refuse a run with a topic that is no query, or a document that is no passage."""
-    strange = next((name for name in system.table[column].unique(maintain_order=True) if name not in known), None)
-    if strange is not None:
-        where = display_name(data) if isinstance(data, str | Path) else f"the {len(known):,} given"
-        said = f"{column} {quote(strange)} is no {what} of {where}, which has such as {quote(next(iter(known)))}"
-        raise InputError(said, system.name)
+def _check_names(system: System, column: str, kind: str, texts: dict[str, str], data: Any) -> None:
+    """Refuse a run with a topic that is not a query, or a document that is not a passage."""
+    unknown = next((name for name in system.table[column].unique(maintain_order=True) if name not in texts), None)
+    if unknown is not None:
+        where = display_name(data) if isinstance(data, str | Path) else f"the {len(texts):,} given"
+        example = quote(next(iter(texts)))
+        raise InputError(f"{column} {quote(unknown)} is not a {kind} of {where}, which has {example}", system.name)
 
 
 def _labels(topics: list[str], documents: list[str], grades: Any) -> Floats:
-    """Return the grade of every pair, 0 where nobody judged it."""
-    known = read_grades(grades)
+    """Return the grade of every pair, 0 if it has none."""
+    by_topic = read_grades(grades)
     none: dict[str, float] = {}
     both = zip(topics, documents, strict=True)
-    return np.array([known.get(topic, none).get(document, 0.0) for topic, document in both])
+    return np.array([by_topic.get(topic, none).get(document, 0.0) for topic, document in both])

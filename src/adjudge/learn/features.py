@@ -27,7 +27,7 @@ from adjudge.errors import InputError, UsageError, quote
 from adjudge.learn import questions, similarity, text
 from adjudge.learn.array_file import read_arrays
 from adjudge.learn.passages import read_passages
-from adjudge.learn.text import Encoded, Feature, encoded, topic_codes
+from adjudge.learn.text import Encoded, Feature, encode_pairs, topic_codes
 
 Progress: TypeAlias = Callable[[int, int, str], None]  # told how many features are done, of how many, and which
 
@@ -67,23 +67,23 @@ class FeatureTable:
         return pl.DataFrame({name: self.X[:, f] for f, name in enumerate(self.names)})
 
 
-def known_features(names: str | Iterable[str] | None = None) -> list[Feature]:
-    """Return the features named, by their own names or by their groups', each once; by default all."""
+def features_named(names: str | Iterable[str] | None = None) -> list[Feature]:
+    """Return features by their names or the names of their groups, each once; by default all."""
     if names is None:
         return list(FEATURES.values())
-    asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
-    found: dict[str, Feature] = {}
-    for name in asked:
+    requested = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    selected: dict[str, Feature] = {}
+    for name in requested:
         chosen = [feature for feature in FEATURES.values() if name in (feature.name, feature.group)]
         if not chosen:
             raise UsageError(
-                f"there is no feature {quote(name)}: known are {', '.join(FEATURES)}, "
-                f"and, for all of a group, {', '.join(GROUPS)}"
+                f"there is no feature or group {quote(name)}; features are {', '.join(FEATURES)}; "
+                f"groups are {', '.join(GROUPS)}"
             )
-        found |= {feature.name: feature for feature in chosen}
-    if not found:
-        raise UsageError(f"no feature is named: known are {', '.join(FEATURES)}")
-    return list(found.values())
+        selected |= {feature.name: feature for feature in chosen}
+    if not selected:
+        raise UsageError(f"no feature is named; features are {', '.join(FEATURES)}")
+    return list(selected.values())
 
 
 def features(
@@ -96,46 +96,66 @@ def features(
     *,
     topics: Sequence[Hashable] | None = None,
 ) -> FeatureTable:
-    """Return the features of pairs (question, passage), given by their texts.
+    """Compute features of pairs of a question and a passage.
 
-    ``corpus`` tells how common words are: texts in a list, or a file, frame or mapping of passages; by default the
-    passages of the pairs. ``cache`` is a folder, ``workers`` how many threads compute. ``topics`` names the topic of
-    every pair, among whose pairs ``bm25_rank`` and ``bm25_share`` place it; by default that is the question's text.
+    Parameters
+    ----------
+    pairs
+        The texts of question and passage.
+    names
+        Names of features or groups, as a list or separated by commas; by default all.
+    corpus
+        The texts that define how rare words are: a list, or a file, frame or mapping of passages. By default the
+        passages of the pairs.
+    workers
+        Number of threads.
+    cache
+        A folder in which computed features are stored.
+    progress
+        Called after each feature with the number done, the total, and its name.
+    topics
+        The topic of every pair; ``bm25_rank`` and ``bm25_share`` compare pairs of one topic. By default the text of
+        the question.
+
+    Returns
+    -------
+    FeatureTable
+        With ``X``, ``names`` and ``frame``.
     """
-    chosen = known_features(names)
+    chosen = features_named(names)
     for n, pair in enumerate(pairs):
         if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
-            raise UsageError(f"pair {n} is {quote(pair)}, expected the texts of a question and of a passage")
+            raise UsageError(f"pair {n} is {quote(pair)}, expected the texts of a question and a passage")
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers} is not 1 or more")
     if topics is not None and len(topics) != len(pairs):
         raise UsageError(f"{len(topics):,} topics are given for {len(pairs):,} pairs, expected one for each")
     texts = _texts(corpus)
     key = _key(pairs, texts, topics)
-    found = {feature.name: _kept(cache, key, feature, len(pairs)) for feature in chosen}
-    missing = [feature for feature in chosen if found[feature.name] is None]
+    values = {feature.name: _read_cache(cache, key, feature, len(pairs)) for feature in chosen}
+    missing = [feature for feature in chosen if values[feature.name] is None]
     done = len(chosen) - len(missing)
     if missing:
         threads = workers or _cores()
-        prepared = encoded(pairs, texts, threads, topics)
+        prepared = encode_pairs(pairs, texts, threads, topics)
         with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
-            running = {pool.submit(_computed, feature, prepared): feature for feature in missing}
+            running = {pool.submit(_compute, feature, prepared): feature for feature in missing}
             for future in as_completed(running):
                 feature = running[future]
-                found[feature.name] = future.result()
-                _keep(cache, key, feature, future.result())
+                values[feature.name] = future.result()
+                _write_cache(cache, key, feature, future.result())
                 done += 1
                 if progress is not None:
                     progress(done, len(chosen), feature.name)
-    columns = [column for column in found.values() if column is not None]
-    return FeatureTable(tuple(found), frozen(np.column_stack(columns).reshape(len(pairs), len(chosen))))
+    columns = [column for column in values.values() if column is not None]
+    return FeatureTable(tuple(values), frozen(np.column_stack(columns).reshape(len(pairs), len(chosen))))
 
 
-def _computed(feature: Feature, pairs: Encoded) -> Floats:
+def _compute(feature: Feature, pairs: Encoded) -> Floats:
     """Return a feature of all pairs, as finite numbers."""
     value = np.asarray(feature.function(pairs), float) if len(pairs) else np.zeros(0)
     if value.shape != (len(pairs),) or not np.isfinite(value).all():
-        raise AssertionError(f"feature {feature.name} has values that are missing or infinite")  # a fault of ours
+        raise AssertionError(f"feature {feature.name} has values that are missing or infinite")  # a bug in a feature
     return value
 
 
@@ -144,7 +164,7 @@ def _texts(corpus: Any) -> list[str] | None:
     if corpus is None:
         return None
     if isinstance(corpus, Sequence) and not isinstance(corpus, str):
-        odd = next((n for n, one in enumerate(corpus) if not isinstance(one, str)), None)
+        odd = next((n for n, entry in enumerate(corpus) if not isinstance(entry, str)), None)
         if odd is not None:
             raise UsageError(f"text {odd} of the corpus is {quote(corpus[odd])}, expected text")
         return list(corpus)
@@ -154,49 +174,49 @@ def _texts(corpus: Any) -> list[str] | None:
 def _key(
     pairs: Sequence[tuple[str, str]], corpus: Sequence[str] | None, topics: Sequence[Hashable] | None = None
 ) -> str:
-    """Return a name for all texts: another one where a letter of them differs, or what belongs to one topic."""
+    """Return a digest of all texts and topics."""
     digest = hashlib.sha256(f"{text.VERSION} {len(pairs)} {-1 if corpus is None else len(corpus)}".encode())
-    for one in (side for pair in pairs for side in pair):
-        digest.update(b"%d:" % len(one) + one.encode(errors="surrogatepass"))
-    for one in corpus or ():
-        digest.update(b"%d;" % len(one) + one.encode(errors="surrogatepass"))
+    for entry in (side for pair in pairs for side in pair):
+        digest.update(b"%d:" % len(entry) + entry.encode(errors="surrogatepass"))
+    for entry in corpus or ():
+        digest.update(b"%d;" % len(entry) + entry.encode(errors="surrogatepass"))
     topic = topic_codes(pairs, topics)
-    if not np.array_equal(topic, topic_codes(pairs)):  # where every topic has its question, the key is as without
+    if not np.array_equal(topic, topic_codes(pairs)):  # topics that follow from the questions do not change the key
         digest.update(b"topics" + topic.tobytes())
     return digest.hexdigest()
 
 
 def _file(folder: str | Path, key: str, feature: Feature) -> Path:
-    """Return where a feature's numbers are kept."""
+    """Return the cache file of a feature."""
     basis = [key, feature.name, str(feature.version), *(f"{name} {_version(name)}" for name in feature.packages)]
     return Path(folder) / f"{feature.name}-{hashlib.sha256(' '.join(basis).encode()).hexdigest()[:32]}.npz"
 
 
-def _kept(folder: str | Path | None, key: str, feature: Feature, size: int) -> Floats | None:
-    """Return a feature's numbers from the cache, None where they are not there or not whole."""
+def _read_cache(folder: str | Path | None, key: str, feature: Feature, size: int) -> Floats | None:
+    """Return the values of a feature from the cache, None if they are missing or damaged."""
     if folder is None:
         return None
     try:
         (value,) = read_arrays(_file(folder, key, feature).read_bytes(), ["value"], 8 * size)
-    except (OSError, ValueError):  # not there, cut off, or something else
+    except (OSError, ValueError):  # missing, truncated or not an archive
         return None
     return value if value.dtype == float and value.size == size and np.isfinite(value).all() else None
 
 
-def _keep(folder: str | Path | None, key: str, feature: Feature, value: Floats) -> None:
-    """Write a feature's numbers to the cache."""
+def _write_cache(folder: str | Path | None, key: str, feature: Feature, value: Floats) -> None:
+    """Write the values of a feature to the cache."""
     if folder is not None:
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"the cache cannot be kept here: {error.strerror}", str(folder)) from error
+            raise InputError(f"the cache cannot be written: {error.strerror}", str(folder)) from error
         content = io.BytesIO()
         np.savez_compressed(content, value=value)
         write_file(content.getvalue(), _file(folder, key, feature))
 
 
 def _version(package: str) -> str:
-    """Return the version of a package, or that there is none."""
+    """Return the version of a package, or "none"."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -204,12 +224,12 @@ def _version(package: str) -> str:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _one_thread_each() -> AbstractContextManager[Any]:
-    """Keep linear algebra to one thread: features are what runs side by side, and sums have one order."""
+    """Limit linear algebra to one thread: features run in parallel, and sums keep one order."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError:

@@ -1,7 +1,7 @@
-"""What kind of answer a question asks for, and whether a passage has something of this kind that the question has not.
+"""Features of the kind of answer that a question asks for, and of negation.
 
-Rules of our own: question words and the noun after them on one side; years, numbers, names, places, reasons and means
-on the other. They are rough, fast, and the same everywhere.
+Rules find the expected kind of answer (question words and the noun after them), and evidence of it in a passage that is
+not in the question: years, numbers, names, places, reasons and means. They are coarse, fast and deterministic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLACES = "place|city|town|country|state|nation|river|island|county|province|regi
 AMOUNTS = "number|percent|percentage|amount|age|population|size|length|height|distance|speed|cost|price|rate|score"
 TIMES = "year|date|day|month|century|decade|time|season|era"
 WHICH = r"\b(?:what|which)(?: was| is| were| are)?(?: the)? "
-KINDS = {  # the first that is found in a question
+KINDS = {  # the first match in a question decides
     "person": rf"\b(?:who|whom|whose|who's)\b|{WHICH}(?:{PEOPLE})\b",
     "number": rf"\bhow (?:many|much|old|long|far|tall|large|big|high|deep|fast|often|heavy)\b|{WHICH}(?:{AMOUNTS})\b",
     "time": rf"\bwhen\b|{WHICH}(?:{TIMES})\b",
@@ -54,7 +54,7 @@ NOT_NAMES = frozenset(f"{MONTH}|{DAY}".lower().split("|"))
 
 
 def kind(question: str) -> str:
-    """Return what a question asks for: person, number, time, place, reason, means, or other.
+    """Return the kind of answer that a question asks for: person, number, time, place, reason, means, or other.
 
     >>> kind("How many points did they score?"), kind("In what year was it?"), kind("What is it?")
     ('number', 'time', 'other')
@@ -64,26 +64,26 @@ def kind(question: str) -> str:
 
 
 def names(text: str) -> set[str]:
-    """Return the capitalised words of a text, in small letters; a sentence's first only where another follows."""
-    found = set()
+    """Return the capitalised words of a text in lower case; the first of a sentence only if another follows."""
+    capitalised = set()
     for sentence in SENTENCE.split(text):
         listed = NAME.findall(sentence)
         large = [word[0].isupper() for word in listed]
         for n, word in enumerate(listed):
             follows = n + 1 < len(listed) and large[n + 1]
             if large[n] and (n > 0 or follows) and word.lower() not in STOP | NOT_NAMES:
-                found.add(_plain(word))
-    return found
+                capitalised.add(_plain(word))
+    return capitalised
 
 
 def numbers(text: str) -> set[str]:
-    """Return the numbers of a text that are no years, in digits or in words."""
+    """Return the numbers of a text, in digits or words, without years."""
     without = YEAR.sub(" ", text)
     return {number.replace(",", "") for number in NUMBER.findall(without)} | COUNTS.intersection(words(text))
 
 
 def times(text: str) -> set[str]:
-    """Return years, months, days of the week and other signs of time."""
+    """Return years, months, days of the week and other expressions of time."""
     return {*YEAR.findall(text), *(sign.lower() for sign in TIME.findall(text))}
 
 
@@ -93,53 +93,53 @@ def places(text: str) -> set[str]:
 
 
 def reasons(text: str) -> set[str]:
-    """Return signs of a reason."""
+    """Return expressions of a reason."""
     return {sign.lower() for sign in CAUSE.findall(text)}
 
 
 def means(text: str) -> set[str]:
-    """Return signs of a means."""
+    """Return expressions of a means."""
     return {sign.lower() for sign in WAY.findall(text)}
 
 
-def evidence(pairs: Encoded, asked: str) -> Floats:
-    """Return how many signs of a kind of answer the passage has and the question has not."""
-    finder = EVIDENCE[asked]
-    told = [finder(passage) for passage in pairs.passages]
-    known = [{_plain(word) for word in (*NAME.findall(text), *words(text))} for text in pairs.questions]
+def evidence(pairs: Encoded, answer: str) -> Floats:
+    """Return the number of expressions of a kind of answer that are in the passage and not in the question."""
+    finder = EVIDENCE[answer]
+    in_passage = [finder(passage) for passage in pairs.passages]
+    in_question = [{_plain(word) for word in (*NAME.findall(text), *words(text))} for text in pairs.questions]
     both = zip(pairs.question.tolist(), pairs.passage.tolist(), strict=True)
-    return np.fromiter((len(told[p] - known[q]) for q, p in both), float, len(pairs))
+    return np.fromiter((len(in_passage[p] - in_question[q]) for q, p in both), float, len(pairs))
 
 
-def match(pairs: Encoded, asked: str) -> Floats:
-    """Return 1 where the question asks for this kind of answer and the passage has something new of it."""
-    asks = np.array([kind(question) == asked for question in pairs.questions], bool)
-    return (asks[pairs.question] & (evidence(pairs, asked) > 0)).astype(float)
+def match(pairs: Encoded, answer: str) -> Floats:
+    """Return 1 if the question asks for this kind of answer and the passage has a new expression of it."""
+    asks = np.array([kind(question) == answer for question in pairs.questions], bool)
+    return (asks[pairs.question] & (evidence(pairs, answer) > 0)).astype(float)
 
 
 def answer_match(pairs: Encoded) -> Floats:
-    """Return 1 where the passage has something new of the kind asked for, 0 where not, 1/2 where the kind is other."""
+    """Return 1 if the passage has a new expression of the kind asked for, 0 if not, 1/2 if the kind is other."""
     kinds = [kind(question) for question in pairs.questions]
-    other = np.array([one == OTHER for one in kinds], bool)
-    return sum((match(pairs, asked) for asked in KINDS), 0.5 * other[pairs.question])
+    other = np.array([name == OTHER for name in kinds], bool)
+    return sum((match(pairs, answer) for answer in KINDS), 0.5 * other[pairs.question])
 
 
-def new(pairs: Encoded, asked: str) -> Floats:
-    """Return log(1 + signs of this kind that the passage has and the question has not)."""
-    return np.log1p(evidence(pairs, asked))
+def new_evidence(pairs: Encoded, answer: str) -> Floats:
+    """Return log(1 + expressions of this kind that are in the passage and not in the question)."""
+    return np.log1p(evidence(pairs, answer))
 
 
-def kept(pairs: Encoded, asked: str) -> Floats:
-    """Return the share of the question's signs of this kind that the passage has too; 0 where there are none."""
-    asks = [EVIDENCE[asked](question) for question in pairs.questions]
-    told = [{_plain(word) for word in (*NAME.findall(text), *words(text))} for text in pairs.passages]
+def shared_evidence(pairs: Encoded, answer: str) -> Floats:
+    """Return the share of the question's expressions of this kind that the passage has; 0 if there are none."""
+    asks = [EVIDENCE[answer](question) for question in pairs.questions]
+    in_passage = [{_plain(word) for word in (*NAME.findall(text), *words(text))} for text in pairs.passages]
     both = list(zip(pairs.question.tolist(), pairs.passage.tolist(), strict=True))
-    found = np.fromiter((len(asks[q] & told[p]) for q, p in both), float, len(both))
-    return share(found, np.fromiter((len(asks[q]) for q, _ in both), float, len(both)))
+    common = np.fromiter((len(asks[q] & in_passage[p]) for q, p in both), float, len(both))
+    return share(common, np.fromiter((len(asks[q]) for q, _ in both), float, len(both)))
 
 
 def _plain(word: str) -> str:
-    """Return a word in small letters without the genitive."""
+    """Return a word in lower case without the genitive."""
     return word.lower().replace("\u2019", "'").removesuffix("'s")
 
 
@@ -147,29 +147,29 @@ RULES = {name: re.compile(rule) for name, rule in KINDS.items()}
 EVIDENCE = {"person": names, "number": numbers, "time": times, "place": places, "reason": reasons, "means": means}
 
 
-def _said(asked: str) -> str:
-    """Return what the feature of a kind of answer is."""
-    article = "an" if asked[0] in "aeiou" else "a"
-    return f"1 where {article} {asked} is asked for and the passage has a sign of one that the question has not"
+def _match_summary(answer: str) -> str:
+    """Return the description of the feature of a kind of answer."""
+    article = "an" if answer[0] in "aeiou" else "a"
+    return f"1 if {article} {answer} is answer for and the passage mentions one that the question does not"
 
 
-def _counted(kinds: Sequence[tuple[str, str]]) -> list[Feature]:
-    """Return the features that count names and numbers, whatever is asked for."""
+def _count_features(kinds: Sequence[tuple[str, str]]) -> list[Feature]:
+    """Return the features that count names and numbers, whatever the question asks for."""
     return [
         feature
-        for asked, plural in kinds
+        for answer, plural in kinds
         for feature in (
             Feature(
                 f"new_{plural}",
                 "answer",
-                f"log(1 + {plural} of the passage that the question has not)",
-                partial(new, asked=asked),
+                f"log(1 + {plural} of the passage that are not in the question)",
+                partial(new_evidence, answer=answer),
             ),
             Feature(
                 f"{plural}_kept",
                 "answer",
                 f"share of the question's {plural} that the passage has",
-                partial(kept, asked=asked),
+                partial(shared_evidence, answer=answer),
             ),
         )
     ]
@@ -179,15 +179,13 @@ ANSWER_TYPE_FEATURES = (
     Feature(
         "answer_match",
         "answer",
-        "1 where the passage has something new of the kind asked for, 1/2 where no kind is",
+        "1 if the passage has a new expression of the kind asked for, 1/2 if the kind is other",
         answer_match,
     ),
-    *(Feature(f"{asked}_match", "answer", _said(asked), partial(match, asked=asked)) for asked in KINDS),
-    *_counted((("person", "names"), ("number", "numbers"), ("time", "times"))),
+    *(Feature(f"{answer}_match", "answer", _match_summary(answer), partial(match, answer=answer)) for answer in KINDS),
+    *_count_features((("person", "names"), ("number", "numbers"), ("time", "times"))),
 )
 
-
-# What the words of a question ask: what it is after, and whether it, or the passage, denies something.
 
 NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't|lack(?:s|ed)?)\b")
 ASKING = ("what", "which", "whose")
@@ -195,7 +193,7 @@ COPULA = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "hav
 
 
 def focus(question: str) -> str | None:
-    """Return the first word that says what a question is after: ``river`` of ``Which long river ...`` is ``long``.
+    """Return the first content word after what, which or whose: ``long`` for ``Which long river ...``.
 
     >>> focus("In what city did it end?"), focus("Who came?")
     ('city', None)
@@ -206,33 +204,33 @@ def focus(question: str) -> str | None:
 
 
 def focus_found(pairs: Encoded) -> Floats:
-    """Return 1 where the passage has the word that says what the question is after, or its stem."""
+    """Return 1 if the passage has the focus of the question, or a word with the same stem."""
     stems = Stems()
-    wanted = [focus(question) for question in pairs.questions]
-    held = [{stems[word] for word in words(passage)} for passage in pairs.passages]
+    focuses = [focus(question) for question in pairs.questions]
+    passage_stems = [{stems[word] for word in words(passage)} for passage in pairs.passages]
     both = zip(pairs.question.tolist(), pairs.passage.tolist(), strict=True)
-    sought = [None if word is None else stems[word] for word in wanted]
-    return np.fromiter((sought[q] in held[p] for q, p in both), float, len(pairs))
+    sought = [None if word is None else stems[word] for word in focuses]
+    return np.fromiter((sought[q] in passage_stems[p] for q, p in both), float, len(pairs))
 
 
-def _denies(texts: tuple[str, ...]) -> Flags:
-    """Return which texts deny something."""
+def _negated(texts: tuple[str, ...]) -> Flags:
+    """Return which texts contain a negation."""
     return np.array([bool(NEGATION.search(text.lower().replace("\u2019", "'"))) for text in texts], bool)
 
 
 def passage_negated(pairs: Encoded) -> Floats:
-    """Return 1 where the passage denies something."""
-    return _denies(pairs.passages)[pairs.passage].astype(float)
+    """Return 1 if the passage contains a negation."""
+    return _negated(pairs.passages)[pairs.passage].astype(float)
 
 
 def negation_agrees(pairs: Encoded) -> Floats:
-    """Return 1 where both deny something or neither does."""
-    question, passage = _denies(pairs.questions)[pairs.question], _denies(pairs.passages)[pairs.passage]
+    """Return 1 if both contain a negation, or neither does."""
+    question, passage = _negated(pairs.questions)[pairs.question], _negated(pairs.passages)[pairs.passage]
     return np.equal(question, passage).astype(float)
 
 
 ASKING_FEATURES = (
-    Feature("focus_found", "question", "1 where the passage has the word after what or which", focus_found),
-    Feature("passage_negated", "question", "1 where the passage denies something", passage_negated),
-    Feature("negation_agrees", "question", "1 where both deny something, or neither", negation_agrees),
+    Feature("focus_found", "question", "1 if the passage has the word after what or which", focus_found),
+    Feature("passage_negated", "question", "1 if the passage contains a negation", passage_negated),
+    Feature("negation_agrees", "question", "1 if both contain a negation, or neither does", negation_agrees),
 )

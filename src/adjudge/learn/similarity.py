@@ -1,4 +1,9 @@
-"""How long a question and a passage are."""
+"""Features of the similarity of a question and a passage: length, overlap, BM25, sequence and topic models.
+
+BM25 is Lucene's variant (k1 = 1.2, b = 0.75) with the corpus as the collection; see ``learn.search``. The topic models
+are trained on at most 10,000 texts of the corpus, evenly spaced, with a fixed seed. Cosines are rounded to nine decimal
+places, so that the order of floating-point additions does not matter.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +14,20 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.errors import MissingExtra
-from adjudge.learn import text as kernels
+from adjudge.learn import text
 from adjudge.learn.text import Bag, Encoded, Feature, Unit, bag, grams, share
 
 
 def question_length(pairs: Encoded) -> Floats:
     """Return log(1 + words of the question)."""
-    found: Floats = np.log1p(pairs.words.question.length[pairs.question].astype(float))
-    return found
+    length: Floats = np.log1p(pairs.words.question.length[pairs.question].astype(float))
+    return length
 
 
 def passage_length(pairs: Encoded) -> Floats:
     """Return log(1 + words of the passage)."""
-    found: Floats = np.log1p(pairs.words.passage.length[pairs.passage].astype(float))
-    return found
+    length: Floats = np.log1p(pairs.words.passage.length[pairs.passage].astype(float))
+    return length
 
 
 def length_ratio(pairs: Encoded) -> Floats:
@@ -45,27 +50,25 @@ LENGTH_FEATURES = (
 )
 
 
-# What a question and a passage share: runs of words or stems, plain or weighted by how rare they are.
-
 UNITS = ("words", "stems")
 LONGEST = 4
 
 
 def covered(pairs: Encoded, unit: str, n: int) -> Floats:
-    """Return the share of the question's distinct runs of n terms that the passage has."""
+    """Return the share of the question's distinct n-grams that the passage has."""
     question, passage = grams(pairs.unit(unit), n)
     return share(pairs.shared(question, passage), question.size[pairs.question])
 
 
 def jaccard(pairs: Encoded, unit: str, n: int) -> Floats:
-    """Return the distinct runs of n terms that both have, as a share of those that either has."""
+    """Return the Jaccard index of the distinct n-grams."""
     question, passage = grams(pairs.unit(unit), n)
     both = pairs.shared(question, passage)
     return share(both, question.size[pairs.question] + passage.size[pairs.passage] - both)
 
 
 def rarity(unit: Unit) -> Floats:
-    """Return Lucene's idf of every term: log(1 + (N - n + 1/2) / (n + 1/2)) where n of the N texts have it."""
+    """Return Lucene's idf of every term: log(1 + (N - n + 1/2) / (n + 1/2)) if n of the N texts have it."""
     N = unit.corpus.start.size - 1
     n = np.bincount(bag(unit.corpus, unit.size).code, minlength=unit.size)
     idf: Floats = np.log1p((N - n + 0.5) / (n + 0.5))
@@ -73,20 +76,20 @@ def rarity(unit: Unit) -> Floats:
 
 
 def _sides(pairs: Encoded) -> tuple[Bag, Bag, Floats]:
-    """Return the distinct content stems of questions and passages, and how rare each is."""
+    """Return the distinct content stems of questions and passages, and their idf."""
     unit = pairs.content
     return bag(unit.question, unit.size), bag(unit.passage, unit.size), rarity(unit)
 
 
 def idf_covered(pairs: Encoded) -> Floats:
-    """Return the share of the question's content stems that the passage has, each counting by its rarity."""
+    """Return the share of the question's content stems that the passage has, weighted by idf."""
     question, passage, idf = _sides(pairs)
     weight = idf[question.code]
     return share(pairs.shared(question, passage, weight), question.total(weight)[pairs.question])
 
 
 def idf_jaccard(pairs: Encoded) -> Floats:
-    """Return the rarity of the content stems that both have, as a share of that of those that either has."""
+    """Return the Jaccard index of the content stems, weighted by idf."""
     question, passage, idf = _sides(pairs)
     both = pairs.shared(question, passage, idf[question.code])
     either = question.total(idf[question.code])[pairs.question] + passage.total(idf[passage.code])[pairs.passage]
@@ -102,29 +105,29 @@ def tfidf_cosine(pairs: Encoded) -> Floats:
 
 
 def rarest_found(pairs: Encoded) -> Floats:
-    """Return 1 where the passage has the question's rarest content stem, the first of several."""
+    """Return 1 if the passage has the question's rarest content stem (the first of several)."""
     question, passage, idf = _sides(pairs)
     weight = idf[question.code]
-    text = np.repeat(np.arange(question.start.size - 1), np.diff(question.start))
-    order = np.lexsort((np.arange(weight.size), -weight, text))
+    owner = np.repeat(np.arange(question.start.size - 1), np.diff(question.start))
+    order = np.lexsort((np.arange(weight.size), -weight, owner))
     first = np.zeros(weight.size)
     first[order[question.start[:-1][np.diff(question.start) > 0]]] = 1.0
     return pairs.shared(question, passage, first)
 
 
-def _of_runs(unit: str, n: int) -> tuple[Feature, Feature]:
-    """Return the two features of runs of n terms."""
-    run = unit if n == 1 else f"runs of {n} {unit}"
-    said = f"share of the question's distinct {run} that the passage has"
-    both = f"distinct {run} of both, as a share of those of either"
+def _ngram_features(unit: str, n: int) -> tuple[Feature, Feature]:
+    """Return the two features of n-grams."""
+    ngram = unit if n == 1 else f"runs of {n} {unit}"
+    coverage = f"share of the question's distinct {ngram} that the passage has"
+    both = f"distinct {ngram} of both, as a share of those of either"
     return (
-        Feature(f"{unit}_{n}_covered", "overlap", said, partial(covered, unit=unit, n=n)),
+        Feature(f"{unit}_{n}_covered", "overlap", coverage, partial(covered, unit=unit, n=n)),
         Feature(f"{unit}_{n}_jaccard", "overlap", both, partial(jaccard, unit=unit, n=n)),
     )
 
 
 OVERLAP_FEATURES = (
-    *(feature for unit in UNITS for n in range(1, LONGEST + 1) for feature in _of_runs(unit, n)),
+    *(feature for unit in UNITS for n in range(1, LONGEST + 1) for feature in _ngram_features(unit, n)),
     Feature(
         "content_covered",
         "overlap",
@@ -137,16 +140,12 @@ OVERLAP_FEATURES = (
         "content stems of both, as a share of those of either",
         partial(jaccard, unit="content", n=1),
     ),
-    Feature("idf_covered", "rarity", "the same as content_covered, rare stems counting more", idf_covered),
-    Feature("idf_jaccard", "rarity", "the same as content_jaccard, rare stems counting more", idf_jaccard),
+    Feature("idf_covered", "rarity", "as content_covered, weighted by idf", idf_covered),
+    Feature("idf_jaccard", "rarity", "as content_jaccard, weighted by idf", idf_jaccard),
     Feature("tfidf_cosine", "rarity", "cosine of the vectors of (1 + log tf) x idf", tfidf_cosine),
-    Feature("rarest_found", "rarity", "1 where the passage has the question's rarest content stem", rarest_found),
+    Feature("rarest_found", "rarity", "1 if the passage has the question's rarest content stem", rarest_found),
 )
 
-
-# BM25 as a feature: the score that ``Index`` gives, and where it puts a passage among those of its topic.
-#
-# k1 = 1.2, b = 0.75, Lucene's variant, with the corpus as the collection; see ``learn.search``.
 
 K1, B = 1.2, 0.75
 
@@ -174,15 +173,15 @@ def bm25_rank(pairs: Encoded) -> Floats:
     score = bm25(pairs).astype(np.float32)
     order = np.lexsort((-score, pairs.topic))
     topic, sorted_score = pairs.topic[order], score[order]
-    place = np.arange(order.size)
+    position = np.arange(order.size)
     new = np.ones(order.size, bool)
     new[1:] = topic[1:] != topic[:-1]
     differs = new.copy()
     differs[1:] |= sorted_score[1:] != sorted_score[:-1]
-    first, best = (np.maximum.accumulate(np.where(begins, place, 0)) for begins in (new, differs))
-    found = np.empty(order.size)
-    found[order] = 1 / (best - first + 1)
-    return found
+    first, best = (np.maximum.accumulate(np.where(begins, position, 0)) for begins in (new, differs))
+    reciprocal = np.empty(order.size)
+    reciprocal[order] = 1 / (best - first + 1)
+    return reciprocal
 
 
 OKAPI_FEATURES = (
@@ -192,20 +191,17 @@ OKAPI_FEATURES = (
 )
 
 
-# How far a question and a passage say the same in the same order.
-
-
 def subsequence(pairs: Encoded, unit: str) -> Floats:
     """Return the longest common subsequence, as a share of the question's length."""
     terms = pairs.unit(unit)
-    length = kernels.subsequence(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
+    length = text.subsequence(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
     return share(length.astype(float), terms.question.length[pairs.question].astype(float))
 
 
 def rouge(pairs: Encoded, unit: str) -> Floats:
     """Return ROUGE-L: the harmonic mean of the longest common subsequence as a share of either length."""
     terms = pairs.unit(unit)
-    length = kernels.subsequence(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
+    length = text.subsequence(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
     both = terms.question.length[pairs.question] + terms.passage.length[pairs.passage]
     return share(2.0 * length.astype(float), both.astype(float))
 
@@ -213,30 +209,30 @@ def rouge(pairs: Encoded, unit: str) -> Floats:
 def substring(pairs: Encoded, unit: str) -> Floats:
     """Return the longest run of terms that both have, as a share of the question's length."""
     terms = pairs.unit(unit)
-    length = kernels.substring(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
+    length = text.substring(*terms.question[:2], *terms.passage[:2], pairs.question, pairs.passage)
     return share(length.astype(float), terms.question.length[pairs.question].astype(float))
 
 
 def closeness(pairs: Encoded) -> Floats:
-    """Return the share of the question's content stems found, times their share of the least stretch with them all."""
+    """Return the share of the question's content stems in the passage, times their density in the shortest window."""
     question = bag(pairs.content.question, pairs.content.size)
-    held, least = kernels.window(*question[:2], *pairs.content.passage[:2], pairs.question, pairs.passage)
-    found = held.astype(float)
-    return share(found, question.size[pairs.question]) * share(found, least.astype(float))
+    present, least = text.window(*question[:2], *pairs.content.passage[:2], pairs.question, pairs.passage)
+    count = present.astype(float)
+    return share(count, question.size[pairs.question]) * share(count, least.astype(float))
 
 
 def first_match(pairs: Encoded) -> Floats:
-    """Return how early the passage first has a content stem of the question: 1 at once, towards 0 late, 0 never."""
+    """Return how early the passage has a content stem of the question: 1 at the start, 0 if never."""
     question, passage = bag(pairs.content.question, pairs.content.size), pairs.content.passage
-    first = kernels.first(*question[:2], *passage[:2], pairs.question, pairs.passage)
+    first = text.first(*question[:2], *passage[:2], pairs.question, pairs.passage)
     length = passage.length[pairs.passage]
     return share((length - first).astype(float), length.astype(float))
 
 
 SEQUENCE_FEATURES = (
     *(
-        Feature(f"{kind}_{unit}", "sequence", f"{said} of {unit}, {of}", partial(function, unit=unit))
-        for kind, said, of, function in (
+        Feature(f"{kind}_{unit}", "sequence", f"{measure} of {unit}, {relative}", partial(function, unit=unit))
+        for kind, measure, relative, function in (
             ("subsequence", "longest common subsequence", "as a share of the question", subsequence),
             ("substring", "longest common run", "as a share of the question", substring),
             ("rouge", "longest common subsequence", "as a share of both lengths (ROUGE-L)", rouge),
@@ -253,12 +249,7 @@ SEQUENCE_FEATURES = (
 )
 
 
-# Whether a question and a passage are about the same, by what words of the corpus occur together.
-#
-# Both models are learnt from the corpus with a fixed seed, from at most 10,000 texts of it, evenly picked. Cosines are
-# rounded to nine places, so that the order in which a processor adds does not show.
-
-MOST = 10_000  # texts that are learnt from
+MOST = 10_000  # texts that the models are trained on
 DIMENSIONS = 100
 TOPICS = 20
 PASSES = 10
@@ -273,22 +264,22 @@ def latent_cosine(pairs: Encoded) -> Floats:
     size = min(DIMENSIONS, *(side - 1 for side in corpus.shape))
     if size < 1:
         return np.zeros(len(pairs))
-    with np.errstate(invalid="ignore"):  # scikit-learn divides by the variance, which texts that are alike have not
+    with np.errstate(invalid="ignore"):  # scikit-learn divides by the variance, which is 0 for identical texts
         model = _sklearn().TruncatedSVD(size, random_state=0).fit(_weighted(corpus, idf))
     left, right = (_unit(model.transform(_weighted(side, idf))) for side in (question, passage))
-    found: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), -1, 1).round(PLACES) + 0.0
-    return found
+    cosine: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), -1, 1).round(PLACES) + 0.0
+    return cosine
 
 
 def topic_overlap(pairs: Encoded) -> Floats:
-    """Return how far the topics of both overlap: sum of sqrt(p q) over topics of latent Dirichlet allocation."""
+    """Return the overlap of the topics of both: the sum of sqrt(p q) over topics of latent Dirichlet allocation."""
     corpus, question, passage = _counts(pairs)
     if min(corpus.shape) == 0 or corpus.nnz == 0:
         return np.zeros(len(pairs))
     model = _sklearn().LatentDirichletAllocation(TOPICS, max_iter=PASSES, random_state=0).fit(corpus)
     left, right = (np.sqrt(model.transform(side)) for side in (question, passage))
-    found: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), 0, 1).round(PLACES)
-    return found
+    overlap: Floats = np.clip((left[pairs.question] * right[pairs.passage]).sum(axis=1), 0, 1).round(PLACES)
+    return overlap
 
 
 def _sklearn() -> Any:
@@ -301,7 +292,7 @@ def _sklearn() -> Any:
 
 
 def _counts(pairs: Encoded) -> tuple[Any, Any, Any]:
-    """Return how often texts of the corpus, questions and passages have each content stem, as sparse matrices."""
+    """Return the counts of content stems in the corpus, questions and passages, as sparse matrices."""
     unit = pairs.content
     every = _matrix(bag(unit.corpus, unit.size), unit.size)
     texts = every.shape[0]
@@ -309,15 +300,15 @@ def _counts(pairs: Encoded) -> tuple[Any, Any, Any]:
     return corpus, *(_matrix(bag(side, unit.size), unit.size) for side in (unit.question, unit.passage))
 
 
-def _matrix(held: Bag, size: int) -> Any:
+def _matrix(terms: Bag, size: int) -> Any:
     """Return a bag as a sparse matrix."""
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((held.times, held.code, held.start), (held.start.size - 1, size))
+    return csr_matrix((terms.times, terms.code, terms.start), (terms.start.size - 1, size))
 
 
 def _weighted(count: Any, idf: Floats) -> Any:
-    """Return (1 + log tf) x idf, of length 1 in every row."""
+    """Return (1 + log tf) x idf with rows of length 1."""
     weighted = count.copy()
     weighted.data = (1 + np.log(count.data)) * idf[count.indices]
     row = np.repeat(np.arange(count.shape[0]), np.diff(count.indptr))
@@ -327,10 +318,10 @@ def _weighted(count: Any, idf: Floats) -> Any:
 
 
 def _unit(vector: Floats) -> Floats:
-    """Return vectors of length 1, or 0 where they are 0 but for what rounding leaves."""
+    """Return vectors scaled to length 1; vectors that are 0 up to rounding become 0."""
     size = np.linalg.norm(vector, axis=1, keepdims=True)
-    found: Floats = np.divide(vector, size, out=np.zeros_like(vector), where=size > 1e-9)
-    return found
+    scaled: Floats = np.divide(vector, size, out=np.zeros_like(vector), where=size > 1e-9)
+    return scaled
 
 
 TOPICS_MODEL_FEATURES = (
