@@ -131,7 +131,7 @@ def _summary(name: str) -> str:
 
 def models_page() -> str:
     """Return the registries of models and of simulated crowds."""
-    models = [(f"`{m.name}`", m.needs, m.summary, m.paper) for m in MODELS.values()]
+    models = [(f"`{m.name}`", m.labels.needs, m.summary, m.paper) for m in MODELS.values()]
     designs = [
         (
             f"`{d.name}`",

@@ -283,14 +283,14 @@ def _mean(rows: Sequence[Result]) -> Result:
 
 def _ordinal_methods() -> tuple[Method, ...]:
     """Return the ordinal model from each of its starts, and what paper 001 holds against it."""
-    starts = MODELS["ordinal"].begins
+    starts = MODELS["ordinal"].starts
     others = ("mean", "median", "trimmed-mean", "glad", "majority", "dawid-skene")
     return (*(Method(f"ordinal {start}", "ordinal", start) for start in starts), *(Method(n, n) for n in others))
 
 
 def _vote_methods() -> tuple[Method, ...]:
     """Return every model that needs no order and no sampling."""
-    able = (name for name, model in MODELS.items() if not model.ordered and "map" in model.inferences)
+    able = (name for name, model in MODELS.items() if not model.labels.ordered and "map" in model.inferences)
     return tuple(Method(name, name) for name in able)
 
 

@@ -55,7 +55,9 @@ SETS = (
 SHOWN = ("majority", "dawid-skene", "hybrid-confusion", "minimax-entropy")
 VOTE = "majority"
 SAMPLED = "hierarchical"  # is measured for itself, in bayes.py
-ALIKE = [name for name in MODELS if not MODELS[name].ordered and not MODELS[name].binary and name != SAMPLED]
+ALIKE = [
+    name for name in MODELS if not MODELS[name].labels.ordered and not MODELS[name].labels.binary and name != SAMPLED
+]
 SEEDS = (0, 1, 2)
 
 

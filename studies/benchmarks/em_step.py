@@ -20,7 +20,7 @@ from crowdkit.aggregation import DawidSkene, MajorityVote
 
 from adjudge.data.judgments import Judgments
 from adjudge.data.simulate import simulate
-from adjudge.inference.components import by_shares
+from adjudge.inference.components import by_vote_shares
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
@@ -35,7 +35,7 @@ def our_step(judgments: Judgments, pool: ThreadPoolExecutor) -> Callable[[], obj
     model = MODELS["dawid-skene"]
     total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
-    begin = model.estimate(total(by_shares, prior), prior)
+    begin = model.estimate(total(by_vote_shares, prior), prior)
     at = [begin]
 
     def step() -> None:

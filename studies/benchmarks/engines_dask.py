@@ -26,6 +26,7 @@ from adjudge.engines.steps import Asked, assigning
 from adjudge.engines.threads import Threads
 from adjudge.inference.infer import initial_params, parallel_blocks, total_over
 from adjudge.inference.options import Options
+from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim
 
@@ -50,7 +51,7 @@ def steps(blocks: Blocks, engines: Mapping[str, Engine], pool: ThreadPoolExecuto
     """Return one step of each way to take it: as a fit in memory does, and by engines over blocks."""
     model, asked = MODELS[MODEL], Asked(MODEL, Options(inference="map"))
     total = total_over(parallel_blocks(blocks.read().block()), pool)
-    begin = initial_params(model, total, blocks, Options())
+    begin = initial_params(model, total, accurate(len(blocks.judges), len(blocks.scale)), None)
 
     def by(engine: Engine) -> Callable[[], object]:
         return lambda: model.estimate(engine.map_sum(blocks, assigning(asked, model, model.assign), begin), begin)

@@ -40,7 +40,7 @@ def stepping(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) 
     model = MODELS[name]
     total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
-    begin = model.estimate(total(next(iter(model.begins.values())), prior), prior)
+    begin = model.estimate(total(next(iter(model.starts.values())) or model.assign, prior), prior)
     at = [begin]
 
     def step() -> None:
@@ -87,7 +87,7 @@ def measure() -> Claim:
         for name, model in MODELS.items():
             if "map" not in model.inferences:
                 continue  # sampled only: bayes.py
-            labels = 2 if model.binary else 5
+            labels = 2 if model.labels.binary else 5
             rows.append(row(name, crowds[labels], few[labels], pool))
             print(" ".join(rows[-1]), file=sys.stderr)
     sizes = [f"{size:,}" for size in SIZES]

@@ -67,7 +67,7 @@ import numpy as np
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.threads import Threads
 from adjudge.judgments.blocks import open_blocks
-from adjudge.models.options import Options
+from adjudge.inference.options import Options
 blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])
 times = []
 engine = Threads(2)
@@ -83,18 +83,17 @@ import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from adjudge.judgments.blocks import open_blocks
-from adjudge.models.assign import soft
-from adjudge.models.base import accurate
+from adjudge.inference.params import accurate
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS
 judgments = open_blocks(sys.argv[1]).read()
 model, begin = MODELS["dawid-skene"], accurate(len(judgments.judges), 5)
 with ThreadPoolExecutor(2) as pool:
     total = total_over(parallel_blocks(judgments.block()), pool)
-    params, times = model.estimate(total(soft, begin), begin), []
+    params, times = model.estimate(total(model.assign, begin), begin), []
     for _ in range(9):
         began = time.perf_counter()
-        params = model.estimate(total(soft, params), begin)
+        params = model.estimate(total(model.assign, params), begin)
         times.append(time.perf_counter() - began)
 print(json.dumps({"pass": float(np.median(times))}))
 """

@@ -20,8 +20,8 @@ import numpy as np
 
 from adjudge.engines.engine import FEWEST_TASKS, MOST_BYTES, MOST_TASKS, Sent
 from adjudge.engines.spark import TASKS
-from adjudge.inference.components import mode, own, soft
 from adjudge.inference.params import accurate
+from adjudge.inference.registry import MODELS
 from adjudge.kernels.block import Block, Tally, add
 from studies.benchmarks.claim import Claim
 
@@ -49,11 +49,11 @@ def measured(fixed: float, task: float) -> Cost:
     kernel = {}
     for judges in JUDGES:
         block, params = _block(judges), accurate(judges, K)
-        soft(block, params)
-        kernel[judges] = _least(lambda block=block, params=params: soft(block, params)) / PIECE
+        MODELS["dawid-skene"].assign(block, params)
+        kernel[judges] = _least(lambda block=block, params=params: MODELS["dawid-skene"].assign(block, params)) / PIECE
         print(f"{judges:,} judges: {1e9 * kernel[judges]:.1f} ns per judgment", file=sys.stderr)
     tally = Tally(np.ones((1, K)), np.random.default_rng(0).random((10**6, K, K)), 0.0)
-    start, estimate = accurate(10**6, K), mode(own)
+    start, estimate = accurate(10**6, K), MODELS["dawid-skene"].estimate
     adding = _least(lambda: add([tally, tally, tally])) / (2 * tally.label.nbytes)
     estimating = _least(lambda: estimate(tally, start)) / tally.label.nbytes
     items = np.bincount(np.random.default_rng(1).integers(0, 500, 10**6 // AN_ITEM), minlength=500)

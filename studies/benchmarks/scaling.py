@@ -16,8 +16,7 @@ import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import adjudge
-from adjudge.models.assign import soft
-from adjudge.models.base import accurate
+from adjudge.inference.params import accurate
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS
 
@@ -37,11 +36,11 @@ model = MODELS["dawid-skene"]
 with ThreadPoolExecutor(1) as pool:
     total = total_over(parallel_blocks(judgments.block()), pool)
     begin = accurate(len(judgments.judges), 5)
-    params = model.estimate(total(soft, begin), begin)
+    params = model.estimate(total(model.assign, begin), begin)
     times = []
     for _ in range(9):
         began = time.process_time()
-        params = model.estimate(total(soft, params), begin)
+        params = model.estimate(total(model.assign, params), begin)
         times.append(time.process_time() - began)
 print(json.dumps({"step": float(np.median(times)), "extra": after - before, "resident": after}))
 """

@@ -26,14 +26,14 @@ rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2
 
 def folded(judged, model):
     """Return the rows with labels that the model can take: two of them where it takes no more."""
-    return [(i, j, k % 2) for i, j, k in judged] if MODELS[model].binary else judged
+    return [(i, j, k % 2) for i, j, k in judged] if MODELS[model].labels.binary else judged
 
 
 def label_order(model, order):
     """Return new places of the labels that leave a model's question as it is: the order, and no more than two."""
-    if MODELS[model].ordered:
+    if MODELS[model].labels.ordered:
         return sorted(order)
-    return [k for k in order if k < 2] if MODELS[model].binary else list(order)
+    return [k for k in order if k < 2] if MODELS[model].labels.binary else list(order)
 
 
 def table(judged, model, weight=None):
@@ -42,7 +42,7 @@ def table(judged, model, weight=None):
     names = {"item": [f"i{i}" for i, _, _ in judged], "judge": [f"j{j}" for _, j, _ in judged]}
     frame = pl.DataFrame({**names, "label": [f"l{k}" for _, _, k in judged]})
     frame = frame if weight is None else frame.with_columns(weight=pl.Series(weight, dtype=pl.Float64))
-    labels = sorted({f"l{k}" for _, _, k in judged}) if MODELS[model].ordered else None
+    labels = sorted({f"l{k}" for _, _, k in judged}) if MODELS[model].labels.ordered else None
     return adjudge.read(frame, item="item", judge="judge", labels=labels, ordinal=labels is not None)
 
 
@@ -107,7 +107,7 @@ def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
 @CLIMBED
 def test_renaming_only_permutes_what_is_learned_of_judges(model):
     """On a crowd with a clear answer, the whole climb, leaps and all, gives judges the same matrices by name."""
-    labels = 2 if MODELS[model].binary else 3
+    labels = 2 if MODELS[model].labels.binary else 3
     crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=labels, per_item=5).judgments
     plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
     judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], label_order(model, [2, 0, 1])

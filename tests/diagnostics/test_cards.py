@@ -215,7 +215,7 @@ def test_gold_of_items_that_nobody_judged_does_no_harm():
 
 @pytest.mark.parametrize(
     ("model", "ordinal"),
-    [(name, known) for name in MODELS for known in (False, True) if known or not MODELS[name].ordered],
+    [(name, known) for name in MODELS for known in (False, True) if known or not MODELS[name].labels.ordered],
 )
 def test_every_model_has_cards(model, ordinal):
     """Nothing is not a number, and every value lies within its interval."""

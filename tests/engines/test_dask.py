@@ -186,7 +186,7 @@ DRIVER = """
 import sys
 from adjudge.engines.dask import Dask
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.models.options import Options
+from adjudge.inference.options import Options
 
 if __name__ == "__main__":
     blocks, out, scheduler, iterations = sys.argv[1:]

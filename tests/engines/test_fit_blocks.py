@@ -39,7 +39,7 @@ def quiet(work, *given, **named):
 
 
 @pytest.mark.parametrize("told", [False, True], ids=["without-gold", "with-gold"])
-@pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name].binary])
+@pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name].labels.binary])
 def test_blocks_give_the_answer_of_memory(shelf, tmp_path, name, told):
     """Labels exactly, numbers to 1e-9, of every model that takes three labels."""
     run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
@@ -48,7 +48,7 @@ def test_blocks_give_the_answer_of_memory(shelf, tmp_path, name, told):
     same_answer(found, quiet(adjudge.fit, shelf.judgments, name, gold, run=run, seed=3))
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].binary or MODELS[name].sampler])
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].labels.binary or MODELS[name].sampler])
 def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
     """Also of models for two labels, and of the sampler's own way with two."""
     table, gold = crowd(3_000, labels=2)
@@ -173,8 +173,8 @@ PROGRAM = """
 import sys, time
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.models import watch
-from adjudge.models.chains import Run
-from adjudge.models.options import Options
+from adjudge.inference.chains import Run
+from adjudge.inference.options import Options
 folder, out, model, log, most = sys.argv[1:]
 options = Options(tolerance=0, iterations=40) if model == "dawid-skene" else Options(run=Run(2, 50, 250))
 told = []
@@ -380,7 +380,7 @@ def test_resident_size_does_not_grow_with_the_judgments(tmp_path):
     program = """
 import sys
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.models.options import Options
+from adjudge.inference.options import Options
 fit_blocks(sys.argv[1], out=sys.argv[2], options=Options(iterations=4))
 with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM")))

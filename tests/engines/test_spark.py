@@ -38,7 +38,7 @@ DRIVER = """
 import sys
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.spark import Spark
-from adjudge.models.options import Options
+from adjudge.inference.options import Options
 engine = Spark("local[2]")
 options = Options(tolerance=0.0, iterations=12, accelerate=False)
 fit_blocks(sys.argv[1], out=sys.argv[2], engine=engine, options=options, every=0.0)

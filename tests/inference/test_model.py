@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adjudge.inference.model import no_columns
+from adjudge.inference.components import no_columns
 from adjudge.inference.params import accurate
 
 

@@ -141,7 +141,7 @@ def test_a_newer_format_is_refused(folder):
     """A file from the future is not guessed at."""
     about = json.loads((folder / "fit.json").read_text())
     (folder / "fit.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 4"):
+    with pytest.raises(adjudge.InputError, match="was saved in format 99 by a newer adjudge; this one reads up to 5"):
         adjudge.load(folder)
 
 

@@ -10,10 +10,10 @@ import adjudge
 from adjudge.inference import select as holdout
 from adjudge.inference.registry import MODELS
 from adjudge.inference.select import (
-    CANDIDATES,
     MOST,
     TRUSTED,
     HeldOut,
+    candidates,
     choose,
     chosen,
     counted_chances,
@@ -46,10 +46,24 @@ def test_the_best_where_none_is_near():
     assert choice.reason == "its held-out log likelihood -0.4000 a judgment over 5 folds is the best of 2 models"
 
 
-def test_candidates_are_models():
-    """All of them are registered, and votes come first."""
-    assert set(CANDIDATES) <= set(MODELS)
-    assert CANDIDATES[0] == "majority"
+def test_candidates_are_ranked_models():
+    """They are read from the registry, the simplest first; a model without a rank is none."""
+    assert candidates() == [
+        "majority",
+        "wawa",
+        "zbs",
+        "vote-weight",
+        "vote-weight-biased",
+        "ordinal",
+        "single-confusion",
+        "glad",
+        "mace",
+        "hybrid-confusion",
+        "dawid-skene",
+        "minimax-entropy",
+        "subtypes",
+    ]
+    assert all(MODELS[name].auto_rank is None for name in MODELS if name not in candidates())
 
 
 def test_what_can_take_which_labels():
@@ -175,7 +189,7 @@ def test_weights_count():
     assert np.average(logs, weights=table.weight) != pytest.approx(logs.mean())
 
 
-@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if not model.ordered])
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if not model.labels.ordered])
 def test_every_model_foretells(crowd, model):
     """Each gives finite likelihoods, the same with the same seed, and most do better than a coin."""
     one, again = (held_out(crowd.judgments, model, seed=5) for _ in range(2))

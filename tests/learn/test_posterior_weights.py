@@ -57,7 +57,7 @@ def test_one_label_is_certain() -> None:
 def test_every_model_gives_weights(model: str, kind: str) -> None:
     """Whatever the model, weights are finite, not negative, and have a mean of 1."""
     judgments, known = TWO.judgments, adjudge.MODELS[model]
-    judgments = replace(judgments, scale=replace(judgments.scale, ordinal=known.ordered))
+    judgments = replace(judgments, scale=replace(judgments.scale, ordinal=known.labels.ordered))
     chains = {"run": adjudge.Run(chains=1, warmup=10, draws=10)} if known.sampler is not None else {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(the chains|label switching)", AdjudgeWarning)

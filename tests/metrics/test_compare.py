@@ -179,7 +179,7 @@ def test_by_default_models_that_refuse_are_left_out_with_the_reason() -> None:
     found = compare(JUDGMENTS)
     assert set(found.models) | set(found.left_out) == set(MODELS)
     assert set(found.models) & set(found.left_out) == set()
-    assert set(found.left_out) == {name for name, model in MODELS.items() if model.ordered}
+    assert set(found.left_out) == {name for name, model in MODELS.items() if model.labels.ordered}
     assert found.left_out["ordinal"].startswith("model 'ordinal' needs labels in an order, and 'no', 'yes' have none")
 
 

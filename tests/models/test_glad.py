@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 import adjudge
 from adjudge.inference.params import Params
 from adjudge.models.glad import EASE as HARD_EASE
-from adjudge.models.glad import PRIOR, abilities, labels_and_difficulty
+from adjudge.models.glad import MODELS, PRIOR, abilities
 
 
 def right(ability, log_ease):
@@ -25,7 +25,7 @@ def test_ease_is_integrated_out(seed):
     frame = pl.DataFrame({"item": ["i"] * 4, "judge": list("abcd"), "label": said})
     judgments = adjudge.read(frame, labels=[0, 1, 2])
     params = Params(np.full((1, 3), 1 / 3), np.empty((4, 3, 3)), np.empty((3, 3)), ability[:, None])
-    told, evidence = labels_and_difficulty(judgments.block(), params)
+    told, evidence = MODELS[0].posterior(judgments.block(), params)
 
     def joint(log_ease, k):
         chances = np.where(said == k, right(ability, log_ease), (1 - right(ability, log_ease)) / 2)

@@ -45,7 +45,7 @@ def test_the_summit_is_that_of_a_general_optimiser(labels):
     sigma = rng.normal(0, 0.5, (4, labels, labels)) + 2 * np.eye(labels)
     judgments = crowd(sigma, rng.normal(0, 0.5, (7, labels)), rng.permutation(np.arange(7) % labels))
     fit, b = adjudge.fit(judgments, NAME, tolerance=1e-12), judgments.block()
-    begin = MODELS[0].estimate(MODELS[0].begins["vote"](b, accurate(4, labels)), accurate(4, labels))
+    begin = MODELS[0].estimate(MODELS[0].starts["vote"](b, accurate(4, labels)), accurate(4, labels))
     sigma = judge_terms(begin.confusion).ravel()
     start = np.r_[np.log(begin.prevalence[0]), sigma, np.zeros(7 * labels**2)]
     scaled = (b, ALPHA * labels**2, BETA * labels**2)

@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 import adjudge
+from adjudge.inference.params import accurate
 from adjudge.kernels.truth import truth_posterior
-from adjudge.models.subtypes import by_clarity, kinds, trusted_rows, weigh
+from adjudge.models.subtypes import MODELS, by_clarity
 
 
 @pytest.fixture(scope="module")
@@ -37,21 +38,22 @@ def test_a_third_kind_is_found(ponds):
 def test_items_begin_as_clear_cases_by_their_votes():
     """A unanimous item is a clear case of its label, a tied one a hard case of either."""
     table = {"item": ["a", "a", "b", "b"], "judge": ["x", "y"] * 2, "label": [1, 1, 0, 1]}
-    tally = by_clarity(adjudge.read(pl.DataFrame(table)).block(), None)
+    tally = by_clarity(adjudge.read(pl.DataFrame(table)).block(), accurate(2, 2))
     np.testing.assert_allclose(tally.truth[0], [0, 0.5, 1, 0.5])  # 0 clear, 0 hard, 1 clear, 1 hard
 
 
 def test_steps_are_those_of_a_confusion_model_with_four_truths(ponds):
     """The E-step is Bayes' rule over label and kind; rows and prevalence are modes under the prior of paper 003."""
-    block = ponds[0].block()
-    params = trusted_rows(by_clarity(block, None), None)
-    tally = weigh(block, params)
+    block, (model,), start = ponds[0].block(), MODELS, accurate(20, 2)
+    params = model.estimate(by_clarity(block, start), start)
+    tally = model.assign(block, params)
     rows = np.exp(params.skill.reshape(20, 4, 2))
     np.testing.assert_allclose(rows.sum(axis=2), 1)
     expected, evidence = truth_posterior(block, params.prevalence, rows)
-    np.testing.assert_allclose(kinds(block, params)[0], expected, atol=1e-12)
+    found = truth_posterior(block, *model.states(params))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
     assert tally.evidence == pytest.approx(evidence)
-    after = trusted_rows(tally, None)
+    after = model.estimate(tally, start)
     counts = tally.label + 3 * np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
     np.testing.assert_allclose(np.exp(after.skill), (counts / counts.sum(axis=2, keepdims=True)).reshape(20, 8))
     np.testing.assert_allclose(after.prevalence, tally.truth / tally.truth.sum())

@@ -23,4 +23,4 @@ def test_one_label_gives_finite_weights():
 def test_both_begin_at_the_vote_and_end_with_the_labels(model):
     """As the paper's steps 1 and 4 say."""
     assert model.hard
-    assert {name: begin.__name__ for name, begin in model.begins.items()} == {"vote": "voted"}
+    assert {name: begin.__name__ for name, begin in model.starts.items()} == {"vote": "majority_vote"}

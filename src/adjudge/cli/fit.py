@@ -81,6 +81,13 @@ def fit(
             "model is named), gold, none (usual of a model that is named, and of --blocks).",
         ),
     ] = None,
+    prevalence: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="One prevalence of truths for all items (global), or one per topic (topic); for models that learn it.",
+        ),
+    ] = "global",
     sampling: o.Sampling = o.USUAL_RUN,
     prior: o.Believing = o.USUAL_PRIOR,
     threads: Annotated[
@@ -122,7 +129,9 @@ def fit(
     if model != AUTO:
         model_named(model)
     run = sampling.run()
-    options = Options(seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), by)
+    options = Options(
+        seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), by, prevalence
+    )
     refuse_late_surprises(out, format, (*judgments, gold))
     sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()

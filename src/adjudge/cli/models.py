@@ -12,5 +12,5 @@ def models() -> None:
     from adjudge.cli.show import console, table
     from adjudge.inference.registry import MODELS
 
-    rows = [(model.name, model.needs, model.summary, model.paper) for model in MODELS.values()]
+    rows = [(model.name, model.labels.needs, model.summary, model.paper) for model in MODELS.values()]
     console().print(table("Models", ("name", "labels", "what it assumes", "paper"), rows, longest=999))

@@ -22,7 +22,6 @@ from adjudge.errors import UsageError, quoted
 from adjudge.inference.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.inference.calibration import unmixed
 from adjudge.inference.chains import Draws, Run, State, sample
-from adjudge.inference.components import winners
 from adjudge.inference.fitted import as_fitted
 from adjudge.inference.gibbs import with_priors
 from adjudge.inference.inputs import read_fitted
@@ -87,7 +86,7 @@ def gather_evidence(fit: Fit | str | PathLike[str], judgments: Any = None) -> tu
     model, K = fit.definition, block.labels
     full = fit.posterior.copy()  # without calibration: hedged truths say less about how good judges are
     full[index] = unmixed(fit.calibration, fit.posterior[index], block)
-    full = winners(full) if model.hard or model.degrees else full
+    full = model.credit(full)
     posterior, common = full[index], full.mean(axis=0)
     tally = count(block, posterior).label
     prevalence = fit.params.prevalence

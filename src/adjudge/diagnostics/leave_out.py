@@ -19,7 +19,6 @@ from adjudge.data.judgments import Judgments, places
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.fit import fit as infer
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.model import likely_truths
 from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
@@ -88,7 +87,7 @@ def leave_out(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> L
     if len(fit.scale) < 2:
         raise UsageError(f"judges cannot be distinguished: their only label is {quoted(fit.scale.names)}")
     block = as_fitted(fit, judgments)
-    if judged is None and fit.definition.posterior is not likely_truths:
+    if judged is None and not fit.definition.uses_matrices:
         fit = _with_matrices(fit, judgments)
     prevalence = topic_prevalence(fit.params)
     common = prevalence.mean(axis=0)

@@ -17,7 +17,7 @@ from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.checkpoint import EVERY, Checkpoint, question
 from adjudge.engines.engine import Engine
 from adjudge.engines.sampled import sampled
-from adjudge.engines.steps import Asked, assigning, written
+from adjudge.engines.steps import Asked, assigning, topic_count, written
 from adjudge.engines.threads import Threads
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.chains import Draws
@@ -25,8 +25,8 @@ from adjudge.inference.em import Climb, Progress, Rules
 from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import Assign, Params
-from adjudge.inference.registry import configure, model_named, refuse_other_scales
+from adjudge.inference.params import Assign, Params, accurate
+from adjudge.inference.registry import configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS, about_to_write, save
 from adjudge.kernels.block import Tally
@@ -83,6 +83,7 @@ def fit_blocks(
     chosen = configure(usual, chosen_options)
     shelf = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
     refuse_other_scales(chosen, shelf.scale)
+    refuse_no_topics(chosen_options, shelf.topics is not None)
     place = _ready(out, shelf.folder)
     if gold is not None:
         shelf = with_gold(shelf, gold)
@@ -144,7 +145,8 @@ def _climbed(
         return engine.map_sum(blocks, assigning(asked, model, assign), params)
 
     here = kept.climb()
-    begin = initial_params(model, total, blocks, asked.options)
+    default = accurate(len(blocks.judges), len(blocks.scale), topic_count(model, blocks))
+    begin = initial_params(model, total, default, asked.options.start)
     options = asked.options
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
@@ -169,7 +171,7 @@ def _record(model: Model, blocks: Blocks, outcome: Climb, tally: Tally, options:
         topic=None if blocks.topics is None else np.empty(0, np.int32),
         posterior=np.empty((0, len(blocks.scale))),
         label=np.empty(0, np.int32),
-        more=np.empty((0, len(model.item_columns))),
+        more=np.empty((0, len(model.items.columns))),
         params=Params(*map(frozen, outcome.params)),
         judged=blocks.judged,
         accuracy=frozen(np.divide(right, said, out=expected, where=said > 0)),

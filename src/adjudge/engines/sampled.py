@@ -23,7 +23,17 @@ from adjudge.data.blocks import Blocks
 from adjudge.data.write import write_file
 from adjudge.engines.checkpoint import Checkpoint
 from adjudge.engines.engine import Engine
-from adjudge.engines.steps import Asked, Averaged, Rows, averaged, gold_counted, state_file, truths_drawn, voted
+from adjudge.engines.steps import (
+    Asked,
+    Averaged,
+    Rows,
+    averaged,
+    gold_counted,
+    state_file,
+    topic_count,
+    truths_drawn,
+    voted,
+)
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws, Run, sample
 from adjudge.inference.em import Climb, Progress
@@ -80,7 +90,7 @@ def sampled(
     prior, run = options.prior or Prior(), options.run or Run()
     if run.until_converged or run.truths:
         raise UsageError("chains over blocks have a fixed length and keep no single truths: give more draws instead")
-    topics = _topics(model, blocks)
+    topics = topic_count(model, blocks)
     sizes = Sizes(blocks.items, len(blocks.judges), K, topics, blocks.judged, blocks.gold is not None)
     refuse_run(sizes, run)
     counted = np.zeros((topics, K))
@@ -93,7 +103,7 @@ def sampled(
     starts = diffuse(
         lambda key: engine.map_sum(blocks, partial(voted, topics), key), options.seed, run.chains, prior.least
     )
-    if not model.populations:
+    if not model.prevalence.hierarchical:
         starts = [start._replace(phi=np.empty((0, K)), kappa=np.empty(0)) for start in starts]
     with ThreadPoolExecutor(1) as pool:  # one chain at a time: an engine's workers are busy with its blocks
         found = sample(
@@ -134,11 +144,3 @@ class _Resumed:
     def save(self, chain: int, told: Any) -> None:
         """Keep where a chain is."""
         self.kept.save(chain, told)
-
-
-def _topics(model: Model, blocks: Blocks) -> int:
-    """Return how many topics there are to a model: one more where items have none."""
-    if not model.populations or blocks.topics is None:
-        return 1
-    without = any((topic < 0).any() for n in range(len(blocks.parts)) if (topic := blocks.topic(n)) is not None)
-    return len(blocks.topics) + bool(without)

@@ -36,20 +36,20 @@ class Asked(NamedTuple):
 
     def resolved(self) -> Model:
         """Return the model itself."""
-        usual, prior = model_named(self.model), self.options.prior
-        return usual if prior is None or usual.under is None else usual.under(prior)
+        return model_named(self.model).variant(self.options.prior, self.options.prevalence)
 
 
 def assigning(asked: Asked, model: Model, assign: Assign) -> Step:
     """Return one of a model's assignments as a step."""
-    begin = None if assign is model.assign else next(name for name, of in model.begins.items() if of is assign)
+    begin = None if assign == model.assign else next(name for name, start in model.starts.items() if start is assign)
     return partial(_assigned, asked, begin)
 
 
 def _assigned(asked: Asked, begin: str | None, blocks: Blocks, number: int, params: Params) -> Tally:
     """Assign a block's judgments to truths."""
     model = asked.resolved()
-    return (model.assign if begin is None else model.begins[begin])(blocks.block(number), params)
+    assign = (None if begin is None else model.starts[begin]) or model.assign
+    return assign(model_block(model, blocks, number, params), params)
 
 
 class Rows(NamedTuple):
@@ -85,9 +85,23 @@ def block_in_topics(blocks: Blocks, number: int, topics: int) -> Block:
     return block._replace(topic=np.where(without, topics - 1, block.topic)) if without.any() else block
 
 
+def model_block(model: Model, blocks: Blocks, number: int, params: Params) -> Block:
+    """Return a block, with its items in topics if every topic has its own prevalence."""
+    return block_in_topics(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
+
+
+def topic_count(model: Model, blocks: Blocks) -> int:
+    """Return how many rows the prevalence has: one per topic, and one more for items without a topic."""
+    if not model.prevalence.by_topic or blocks.topics is None:
+        return 1
+    without = any((topic < 0).any() for n in range(len(blocks.parts)) if (topic := blocks.topic(n)) is not None)
+    return len(blocks.topics) + bool(without)
+
+
 def written(asked: Asked, out: str, blocks: Blocks, number: int, params: Params) -> Tally:
     """Write what a model says of a block's items; return what each judge said of each truth, and the evidence."""
-    model, block = asked.resolved(), blocks.block(number)
+    model = asked.resolved()
+    block = model_block(model, blocks, number, params)
     told, evidence = model.posterior(block, params)
     return _told(asked, model, out, blocks, number, block, told, params)._replace(evidence=evidence)
 
@@ -151,7 +165,7 @@ def _told(
     if blocks.gold is not None:
         columns["gold"] = _gold_names(block.gold, blocks) if known else [None] * block.gold.size
     write_file(table_text(frame(columns), "parquet"), part_file(out, number))
-    tally = count(block, winners(posterior) if model.hard or model.degrees else posterior)
+    tally = count(block, model.credit(posterior))
     return tally._replace(truth=winners(posterior).sum(axis=0)[None])  # (1, K) items of each label
 
 

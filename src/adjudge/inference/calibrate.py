@@ -105,7 +105,7 @@ def _extra(found: Fit) -> tuple[float, ...]:
     """
     items, K = found.posterior.shape
     common = (found.posterior.sum(axis=0) + 1 / K) / (items + 1)
-    shares = np.full(K, 1 / K) if found.definition.until == "rounds" else common
+    shares = np.full(K, 1 / K) if found.definition.rounds is not None else common
     return tuple(map(float, shares))
 
 

@@ -1,148 +1,330 @@
-"""From what is believed to what is counted: how judgments are assigned to truths."""
+"""The components of models: prevalence x confusion x assignment x item effects.
+
+Every consensus model here alternates two steps over the same two kernels. ``Assignment`` turns params into a tally (how
+much of each truth every topic has, and how often each judge gave each label to each truth); ``Prevalence`` and
+``Confusion`` turn the tally into params. A ``Model`` is a choice of components, and EM, Gibbs sampling, ``predict``,
+``update`` and the engines read the components, never the name of a model:
+
+- ``Prevalence``: how common truths are, p(truth). ``LEARNED``, under a Dirichlet prior, ``EQUAL``, ``POPULATION``;
+  one for all items, or with ``per_topic`` one for every topic.
+- ``Confusion``: how judges err, p(label | truth): a matrix of their own, a shared one, one coin, ...
+- ``Assignment``: ``SOFT`` (every truth by its probability, the E-step), ``HARD`` (the most likely truth), or a pass of
+  the model's own.
+- ``ItemEffects``: what an item has beyond its truth, such as a difficulty.
+- ``Labels``: which scales the model takes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Flags, Floats
-from adjudge.inference.params import Estimate, Params
+from adjudge.arrays import Codes, Flags, Floats
+from adjudge.data.scale import Scale
+from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior
 from adjudge.inference.prior import Prior
 from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.centre import shares_between
 from adjudge.kernels.probability import normalise_matrices, normalise_rows
-from adjudge.kernels.truth import FLOOR, count, expect, truth_posterior, vote_shares
+from adjudge.kernels.truth import FLOOR, count, vote_shares
 
-TIED = 1e-9  # probabilities closer than this are taken for equal
-
-
-def soft(block: Block, params: Params) -> Tally:
-    """Assign every judgment to every truth by its posterior: the E-step of EM."""
-    return expect(block, params.prevalence, params.confusion)
+TIED = 1e-9  # probabilities that differ by less than this are tied
 
 
-def hard(block: Block, params: Params) -> Tally:
-    """Assign every judgment to its item's most likely truth; ties share."""
-    return count(block, winners(truth_posterior(block, params.prevalence, params.confusion)[0]))
+def no_log_prior(params: Params) -> float:
+    """Return the log density of a flat prior."""
+    return 0.0
 
 
-def voted(block: Block, params: Params) -> Tally:
-    """Assign every judgment to the label its item was given most often; ties share."""
-    return count(block, winners(vote_shares(block)))
+def no_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return no columns: the model has nothing to report about a judge beyond the accuracy."""
+    return {}
 
 
-def by_shares(block: Block, params: Params) -> Tally:
-    """Assign every judgment to every label by its share of the item's votes: the classic start."""
-    return count(block, vote_shares(block))
+# Prevalence: p(truth).
+
+PrevalenceRows: TypeAlias = Callable[[Floats, Floats], Floats]  # counts (T, Z) and the start (T, Z) to rows
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """How common each truth is: one row for all items, or one row per topic.
+
+    ``rows`` computes the rows from how often each truth was counted in each topic. ``learned`` is False if the
+    posterior does not depend on them; such a prevalence cannot be per topic.
+    """
+
+    rows: PrevalenceRows
+    log_prior: LogPrior = no_log_prior
+    learned: bool = True
+    by_topic: bool = False
+    hierarchical: bool = False  # topics are drawn from a population that is learned (sampled models only)
+
+    def per_topic(self) -> Prevalence:
+        """Return the same prevalence with one row per topic."""
+        return replace(self, by_topic=True)
+
+    def estimate(self, truth: Floats, start: Floats) -> tuple[Floats, Floats]:
+        """Return the rows (T, Z), and the row of any other topic (Z): that of all items together."""
+        if not self.by_topic:
+            return self.rows(truth, start), np.empty(0)
+        return self.rows(truth, start), self.rows(truth.sum(axis=0, keepdims=True), start[:1])[0]
+
+
+def _shares(truth: Floats, start: Floats) -> Floats:
+    """Return the share of each truth; a topic without items keeps its start."""
+    return normalise_rows(truth, start if start.shape == truth.shape else np.full_like(truth, 1 / truth.shape[1]))
+
+
+def _equal(truth: Floats, start: Floats) -> Floats:
+    """Return the same prevalence for every label."""
+    return np.full_like(start, 1 / start.shape[1])
+
+
+def dirichlet_prevalence(alpha: float) -> Prevalence:
+    """Return the prevalence whose rows have a Dirichlet(alpha) prior, by its mode."""
+
+    def rows(truth: Floats, start: Floats) -> Floats:
+        return _shares(truth + (alpha - 1), start)
+
+    def log_prior(params: Params) -> float:
+        return float((np.log(np.maximum(params.prevalence, FLOOR)) * (alpha - 1)).sum())
+
+    return Prevalence(rows, log_prior)
+
+
+LEARNED = Prevalence(_shares)  # by maximum likelihood
+PER_TOPIC = LEARNED.per_topic()
+EQUAL = Prevalence(_equal, learned=False)
+COUNTED = Prevalence(_shares, learned=False)  # reported, but not part of the model: that of a vote
+POPULATION = Prevalence(_shares, by_topic=True, hierarchical=True)
+
+
+# Confusion: p(label | truth) of every judge.
+
+Tie: TypeAlias = Callable[[Floats, Floats], Floats]  # counts (J, Z, K) and the start (J, K, K) to matrices
+
+
+class JudgeParams(NamedTuple):
+    """The part of ``Params`` about judges."""
+
+    confusion: Floats  # (J, K, K)
+    population: Floats  # (K, K)
+    skill: Floats = np.empty((0, 0))  # (J, S)
+    typical: Floats = np.empty(0)  # (S)
+
+
+def matrices(params: Params) -> Floats:
+    """Return p(label | truth) of every judge (J, K, K): the matrices of the params."""
+    return params.confusion
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How judges err.
+
+    ``estimate`` computes what is learned about judges from a tally, and ``rows`` p(label | state) from params
+    (J, Z, K): a state is a truth, or finer with ``ItemEffects``. ``columns`` are those of the table of judges.
+    """
+
+    estimate: Callable[[Tally, Params], JudgeParams]
+    rows: Callable[[Params], Floats] = matrices
+    log_prior: LogPrior = no_log_prior
+    columns: JudgeColumns = no_columns
+
+
+def confusion_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return one column per cell of the judges' matrices, p(label | truth)."""
+    cells = [(z, truth, k, label) for z, truth in enumerate(labels) for k, label in enumerate(labels)]
+    return {f"p_{label}_if_{truth}": params.confusion[:, z, k] for z, truth, k, label in cells}
+
+
+def tied(tie: Tie, columns: JudgeColumns = no_columns) -> Confusion:
+    """Return matrices by maximum likelihood, given what the judgments of a judge, or of all judges, have in common."""
+
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
+        everybody = tally.label.sum(axis=0)[None]
+        return JudgeParams(tie(tally.label, start.confusion), tie(everybody, start.population[None])[0])
+
+    return Confusion(estimate, columns=columns)
+
+
+def dirichlet_confusion(prior: Prior) -> Confusion:
+    """Return matrices whose rows have a Dirichlet prior, by its mode; an unknown judge is what the prior expects."""
+
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
+        pseudo = prior.pseudo_counts(tally.label.shape[2])
+        rows = normalise_matrices(tally.label + (pseudo - 1), start.confusion)
+        return JudgeParams(rows, pseudo / pseudo.sum(axis=1, keepdims=True))
+
+    def log_prior(params: Params) -> float:
+        pseudo = prior.pseudo_counts(params.confusion.shape[2])
+        return float((np.log(np.maximum(params.confusion, FLOOR)) * (pseudo - 1)).sum())
+
+    return Confusion(estimate, log_prior=log_prior, columns=confusion_columns)
+
+
+def own_matrix(counts: Floats, start: Floats) -> Floats:
+    """Give each judge the matrix of their own labels."""
+    return normalise_matrices(counts, start)
+
+
+def smoothed_matrix(counts: Floats, start: Floats) -> Floats:
+    """Give each judge the matrix of their own labels, every cell counted once more: (count + 1) / (row + K)."""
+    return normalise_matrices(counts + 1, start)
+
+
+def shared_matrix(counts: Floats, start: Floats) -> Floats:
+    """Give all judges the matrix of all labels."""
+    return np.broadcast_to(normalise_rows(counts.sum(axis=0), start[0]), counts.shape)
+
+
+def coin(counts: Floats, start: Floats) -> Floats:
+    """Give each judge one probability of being right; their wrong labels are equally likely."""
+    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
+    accuracy = np.divide(right, total, out=np.array(start[:, 0, 0]), where=total > 0)[:, None, None]  # (J, 1, 1)
+    return _coin_matrix(accuracy, counts.shape[2])
+
+
+def smoothed_coin(counts: Floats, start: Floats) -> Floats:
+    """Give each judge one probability of being right, (right + 1) / (judgments + 2), never 0 or 1."""
+    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
+    return _coin_matrix(((right + 1) / (total + 2))[:, None, None], counts.shape[2])
+
+
+def smoothed_coins(counts: Floats, start: Floats) -> Floats:
+    """Give each judge such a probability for every truth."""
+    total, right = counts.sum(axis=2), np.diagonal(counts, axis1=1, axis2=2)
+    return _coin_matrix(((right + 1) / (total + 2))[:, :, None], counts.shape[2])
+
+
+def _coin_matrix(accuracy: Floats, K: int) -> Floats:
+    """Return matrices with these probabilities of being right, and equal ones of each wrong label."""
+    cells: Floats = np.where(np.eye(K, dtype=bool), accuracy if K > 1 else 1.0, (1 - accuracy) / max(K - 1, 1))
+    return cells
+
+
+def coin_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Return the probability that a judge is right."""
+    return {"p_right": params.confusion[:, 0, 0]}
+
+
+OWN = tied(own_matrix, confusion_columns)
+SHARED = tied(shared_matrix)
+ONE_COIN = tied(coin, coin_column)
+
+
+# Assignment: from params to a tally.
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """How judgments are assigned to truths.
+
+    Without functions of its own, p(truth | labels) is Bayes' rule under prevalence and confusion. A vote, or an
+    algorithm with a pass of its own, brings ``assign`` and ``posterior``.
+    """
+
+    hard: bool = False  # an item counts for its most likely truth alone; there is no evidence
+    assign: Assign | None = None
+    posterior: Posterior | None = None
+
+
+SOFT = Assignment()
+HARD = Assignment(hard=True)
+
+
+def majority_vote(block: Block, params: Params) -> Tally:
+    """Assign every judgment to the label that its item was given most often; tied labels share it."""
+    return count(block, winners(vote_shares(block)), len(params.prevalence))
+
+
+def by_vote_shares(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every label by its share of the item's votes: the usual start of EM."""
+    return count(block, vote_shares(block), len(params.prevalence))
 
 
 def most_likely(posterior: Floats) -> Flags:
-    """Return which truths of each item are the most likely, or as good as (I, Z)."""
+    """Return which truths of each item are the most likely, or tied with it (I, Z)."""
     most = reduce(np.maximum, posterior.T)  # column by column: rows of a few numbers are slow to reduce
     best: Flags = posterior >= (most - TIED)[:, None]
     return best
 
 
 def winners(posterior: Floats) -> Floats:
-    """Return each item's most likely truth as a weight of one, shared where several tie (I, Z)."""
+    """Return each item's most likely truth as a weight of one, shared if several tie (I, Z)."""
     best = most_likely(posterior)
     weights: Floats = best / best.sum(axis=1, keepdims=True)
     return weights
 
 
-# From what was counted to what is believed: the M-steps, by what judges share.
+# Item effects: what an item has beyond its truth.
 
-Tie: TypeAlias = Callable[[Floats, Floats], Floats]
-
-
-def mode(tie: Tie) -> Estimate:
-    """Return the M-step of maximum likelihood, given what judges share."""
-
-    def estimate(tally: Tally, start: Params) -> Params:
-        return Params(
-            normalise_rows(tally.truth, start.prevalence),
-            tie(tally.label, start.confusion),
-            tie(tally.label.sum(axis=0)[None], start.population[None])[0],
-        )
-
-    return estimate
+Predictive: TypeAlias = Callable[[Block, Params, Block], Floats]  # chances of the second block, given the first
 
 
-def trusted(prior: Prior) -> Estimate:
-    """Return the M-step of paper 003 under a prior: rows ~ Dirichlet(pseudo-counts), by their mode.
+def prevalence_rows(params: Params) -> Floats:
+    """Return the prior of the states (T, Z): the prevalence of the params."""
+    return params.prevalence
 
-    A judge never seen is what the prior expects of one.
+
+@dataclass(frozen=True)
+class ItemEffects:
+    """What an item has beyond its truth: a difficulty, a degree, a kind.
+
+    With ``labels``, truths are finer than labels: a state is a label together with, say, a difficulty. ``prior`` gives
+    p(state) and ``summary`` the columns of an item from its posterior over states.
     """
 
-    def estimate(tally: Tally, start: Params) -> Params:
-        pseudo = prior.pseudo_counts(tally.label.shape[2])
-        rows = normalise_matrices(tally.label + (pseudo - 1), start.confusion)
-        truths = normalise_rows(tally.truth + (prior.prevalence - 1), start.prevalence)
-        return Params(truths, rows, pseudo / pseudo.sum(axis=1, keepdims=True))
-
-    return estimate
-
-
-def trusted_log_prior(prior: Prior) -> Callable[[Params], float]:
-    """Return the log density, up to a constant, of rows and prevalence under a prior."""
-
-    def log_prior(params: Params) -> float:
-        rows = np.log(np.maximum(params.confusion, FLOOR)) * (prior.pseudo_counts(params.confusion.shape[2]) - 1)
-        topics = np.log(np.maximum(params.prevalence, FLOOR)) * (prior.prevalence - 1)
-        return float(rows.sum() + topics.sum())
-
-    return log_prior
+    columns: tuple[str, ...] = ()  # E names of what the posterior holds beyond p(truth | labels)
+    labels: Callable[[int], Codes] | None = None  # the label of every state (Z), for K labels
+    prior: Callable[[Params], Floats] = prevalence_rows  # (T, Z)
+    summary: Callable[[Floats, Block], Floats] | None = None  # (I, Z) to (I, K + E)
+    predictive: Predictive | None = None  # the model's own p(label | item, judge) of judgments that were held out
+    rows_per_state: bool = False  # judges have a row of their own for every state
+    degrees: bool = False  # the posterior holds degrees: judges are compared with the more likely label
 
 
-def flat(tie: Tie) -> Estimate:
-    """Return an M-step that takes all truths to be as common as each other, and learns judges only."""
-    learned = mode(tie)
-
-    def estimate(tally: Tally, start: Params) -> Params:
-        equal = np.full_like(tally.truth, 1 / tally.truth.shape[1])
-        return learned(tally, start)._replace(prevalence=equal)
-
-    return estimate
+NO_EFFECTS = ItemEffects()
 
 
-def own(counts: Floats, start: Floats) -> Floats:
-    """Give each judge the matrix of her own labels."""
-    return normalise_matrices(counts, start)
+# Labels: which scales a model takes.
 
 
-def laplace(counts: Floats, start: Floats) -> Floats:
-    """Give each judge the matrix of her own labels, every cell counted once more: (count + 1) / (row + K)."""
-    return normalise_matrices(counts + 1, start)
+@dataclass(frozen=True)
+class Labels:
+    """Which labels a model takes, and the columns that they add to the table of items."""
+
+    needs: str
+    ordered: bool = False
+    binary: bool = False
+
+    def accept(self, scale: Scale) -> bool:
+        """Return whether a model can take labels on this scale."""
+        return not (self.ordered and not scale.ordinal) and not (self.binary and len(scale) > 2)
+
+    def columns(self, posterior: Floats, scale: Scale) -> dict[str, Any]:
+        """Return the expected value on an ordered scale, and the two labels around it: 0.7 good + 0.3 very good."""
+        if not self.ordered:
+            return {}
+        value = np.array(scale.values)
+        expected = posterior @ value
+        return {"expected": expected, "between": [_mixture(scale, row) for row in shares_between(expected, value)]}
 
 
-def shared(counts: Floats, start: Floats) -> Floats:
-    """Give all judges the matrix of all labels."""
-    return np.broadcast_to(normalise_rows(counts.sum(axis=0), start[0]), counts.shape)
+ANY = Labels("any")
+ORDERED = Labels("in an order", ordered=True)
+TWO = Labels("two", binary=True)
 
 
-def coin(counts: Floats, start: Floats) -> Floats:
-    """Give each judge one probability of being right; her wrong labels are equally likely."""
-    K = counts.shape[2]
-    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
-    accuracy = np.divide(right, total, out=np.array(start[:, 0, 0]), where=total > 0)[:, None, None]  # (J, 1, 1)
-    return _coins(accuracy, K)
-
-
-def smoothed_coin(counts: Floats, start: Floats) -> Floats:
-    """Give each judge one probability of being right, (right + 1) / (judgments + 2), never 0 or 1."""
-    total, right = counts.sum(axis=(1, 2)), np.trace(counts, axis1=1, axis2=2)
-    return _coins(((right + 1) / (total + 2))[:, None, None], counts.shape[2])
-
-
-def smoothed_coins(counts: Floats, start: Floats) -> Floats:
-    """Give each judge a probability of being right for every truth, smoothed in the same way."""
-    total, right = counts.sum(axis=2), np.diagonal(counts, axis1=1, axis2=2)
-    return _coins(((right + 1) / (total + 2))[:, :, None], counts.shape[2])
-
-
-def _coins(accuracy: Floats, K: int) -> Floats:
-    """Return matrices with these chances of being right, and equal ones of each wrong label."""
-    matrices: Floats = np.where(np.eye(K, dtype=bool), accuracy if K > 1 else 1.0, (1 - accuracy) / max(K - 1, 1))
-    return matrices
+def _mixture(scale: Scale, share: Floats) -> str:
+    """Return the labels with a share of at least .05, to one digit, or the one that has all of it."""
+    parts = [(round(float(share[k]), 1), scale.names[k]) for k in np.flatnonzero(share)]
+    if max(parts)[0] == 1.0:
+        return max(parts)[1]
+    (low, below), (_, above) = parts
+    return f"{low:.1f} {below} + {1 - low:.1f} {above}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
-from adjudge.inference.components import soft, trusted, trusted_log_prior
+from adjudge.inference.components import SOFT, dirichlet_confusion, dirichlet_prevalence
 from adjudge.inference.infer import infer
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
@@ -112,7 +112,12 @@ def _together_alike(start: Codes, cell: Codes, posterior: Floats, rows: Floats) 
 
 
 YARDSTICK = Model(
-    "hybrid-confusion", "", "", assign=soft, estimate=trusted(Prior()), log_prior=trusted_log_prior(Prior())
+    "hybrid-confusion",
+    "at its mode, under its default prior",
+    "Liu & Wang 2012, algorithm 1",
+    prevalence=dirichlet_prevalence(Prior().prevalence),
+    confusion=dirichlet_confusion(Prior()),
+    assignment=SOFT,
 )
 NEAR = 1e-5  # of its fit: its neighbourhood is enough to measure by
 ENOUGH, FINER = 50_000, 100_000  # judgments by which dependence is measured well; beside a model that explains some
@@ -133,7 +138,7 @@ class Dependence(NamedTuple):
 
 def yardstick(judgments: Judgments, known: Codes | None, found: Fit | None = None) -> Params:
     """Return what hybrid-confusion has learned of judges who err alone; a fit of it may be at hand."""
-    if found is None or found.model != YARDSTICK.name or found.draws is not None:
+    if found is None or found.model != YARDSTICK.name or found.draws is not None or found.params.unseen.size:
         found = whole(infer(YARDSTICK, judgments, known, Options(tolerance=NEAR)))
     return found.params
 
@@ -148,11 +153,17 @@ def dependence(
         return Dependence(0.0, 0.0, 0)
     z = _deviations(block, (together,), params.prevalence, params.confusion, side, seed)[0]
     strength = _strength(block, params, side, seed) if z > 0 else 0.0
-    finer = None if found is None else found.definition.finer
-    if found is not None and finer is not None:
-        own = _some(judgments, None, FINER, seed)
-        z = _deviations(own, (together, _alike), *finer(found.params, own), seed).max()
+    if found is not None and knows_items(found.definition):
+        prior, rows, label = found.definition.states(found.params)
+        assert label is not None  # knows_items
+        own = _some(judgments, None, FINER, seed, found.definition)
+        z = _deviations(own, (together, _alike), prior, rows, label, seed).max()
     return Dependence(float(z), strength, shared)
+
+
+def knows_items(model: Model) -> bool:
+    """Return whether a model has states of items on which all their judges err more, or less."""
+    return model.items.labels is not None and not model.items.degrees
 
 
 def whole(found: Fit) -> Fit:
@@ -197,9 +208,9 @@ def _alike(block: Block, posterior: Floats, confusion: Floats, side: Codes) -> f
     return alike(block, posterior, confusion)
 
 
-def _some(judgments: Judgments, known: Codes | None, enough: int, seed: int) -> Block:
+def _some(judgments: Judgments, known: Codes | None, enough: int, seed: int, model: Model = YARDSTICK) -> Block:
     """Return all judgments or, of very many, those of enough items at random."""
     if len(judgments) <= enough:
-        return judgments.block(known)
+        return model.block(judgments, known)[0]
     wanted = np.random.default_rng(seed).random(len(judgments.items)) < enough / len(judgments)
-    return judgments.take(np.flatnonzero(wanted[judgments.item()])).block(known)
+    return model.block(judgments.take(np.flatnonzero(wanted[judgments.item()])), known)[0]

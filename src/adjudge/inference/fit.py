@@ -19,7 +19,7 @@ from adjudge.inference.em import Progress
 from adjudge.inference.infer import infer
 from adjudge.inference.options import Options
 from adjudge.inference.prior import Prior
-from adjudge.inference.registry import configure, model_named, refuse_other_scales
+from adjudge.inference.registry import configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.inference.select import Trying, choose
 
@@ -42,6 +42,7 @@ def fit(
     run: Run | None = None,
     prior: Prior | None = None,
     calibrate: str | None = None,
+    prevalence: str = "global",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -74,7 +75,9 @@ def fit(
     """
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
     name, calibrate = default_model(model, calibrate)
-    options = Options(seed, ties, start_name, tolerance, iterations, accelerate, inference, run, prior, calibrate)
+    options = Options(
+        seed, ties, start_name, tolerance, iterations, accelerate, inference, run, prior, calibrate, prevalence
+    )
     if name == AUTO:
         if earlier is not None:
             raise UsageError(f"start is a fit of '{earlier.model}': name that model, 'auto' may take another")
@@ -86,6 +89,7 @@ def fit(
     refuse_other_scales(definition, judgments.scale)
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
+    refuse_no_topics(options, judgments.topics is not None)
     own = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
     if calibrate == "none" or own.stopped == "interrupted":
         return own
@@ -111,6 +115,8 @@ def fit_auto(
         )
     if options.inference is not None or options.prior is not None or options.run is not None:
         raise UsageError("inference, prior and chains are for a model that is named; 'auto' climbs each as it is")
+    if options.prevalence != "global":
+        raise UsageError("prevalence 'topic' is for a model that is named: 'auto' compares models with a global one")
     judgments = read(data)
     choice = choose(judgments, seed=options.seed, trying=trying)
     chosen = {**vars(options), "inference": model_named(choice.model).inferences[-1]}  # as it was measured

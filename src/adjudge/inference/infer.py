@@ -16,13 +16,11 @@ from typing import TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.blocks import Blocks
-from adjudge.data.judgments import Judgments
+from adjudge.data.judgments import Judgments, places
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.chains import Draws, Run
-from adjudge.inference.components import winners
 from adjudge.inference.em import Climb, Here, Keep, Progress, Rules, climb, go_round, settle
-from adjudge.inference.model import Model
+from adjudge.inference.model import ACCURATE, Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params, accurate
 from adjudge.inference.prior import refuse_no_mode
@@ -34,7 +32,6 @@ from adjudge.kernels.truth import count
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
-ACCURATE = "accurate"
 DOUBT = 0.001  # share of an even distribution that is mixed into an earlier fit: EM never leaves an exact zero
 
 Total: TypeAlias = Callable[[Assign, Params], Tally]  # the sum of an assignment over all judgments
@@ -76,14 +73,15 @@ def _maximise(
     earlier: Fit | None,
 ) -> Fit:
     """Return the fit at which EM ends."""
-    block = judgments.block(gold)
+    block, topics = model.block(judgments, gold)
     blocks = parallel_blocks(block)
     with ThreadPoolExecutor(workers or cores()) as pool:
         total = total_over(blocks, pool)
         if earlier is None:
-            start = initial_params(model, total, judgments, options)
+            default = accurate(block.judges, block.labels, topics)
+            start = initial_params(model, total, default, options.start)
         else:
-            start = earlier_params(earlier, model, judgments)
+            start = earlier_params(earlier, model, judgments, topics)
         outcome = run_em(model, total, start, em_rules(judgments, options), progress)
         values, evidence = posterior_over(model, blocks, outcome.params, pool)
     history = () if model.hard else (*outcome.evidence, evidence)
@@ -152,7 +150,7 @@ def run_em(
         tally = total(model.assign, params)
         return model.estimate(tally, start), tally.evidence + model.log_prior(params)
 
-    if model.until == "rounds":
+    if model.rounds is not None:
         return go_round(step, begin, model.rounds, progress, keep)
     return (settle if model.hard else climb)(step, begin, rules, progress, keep)
 
@@ -160,7 +158,7 @@ def run_em(
 def posterior_over(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
     """Return p(truth | labels) and the model's other columns of all items (I, K + E), and the log evidence."""
     ends = np.cumsum([block.topic.size for block in blocks])
-    values = np.empty((int(ends[-1]), blocks[0].labels + len(model.item_columns)))
+    values = np.empty((int(ends[-1]), blocks[0].labels + len(model.items.columns)))
 
     def fill(block: Block, end: int) -> float:
         values[end - block.topic.size : end], evidence = model.posterior(block, params)
@@ -180,7 +178,7 @@ def fit_record(
 ) -> Fit:
     """Return the record of a fit; ``values`` (I, K + E) are the posterior and the model's other columns of items."""
     posterior, more = values[:, : block.labels], values[:, block.labels :]
-    label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label  # (J, Z, K)
+    label = count(block, model.credit(posterior)).label  # (J, Z, K)
     right, total = np.trace(label, axis1=1, axis2=2), label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)  # of idle judges
     return Fit(
@@ -206,17 +204,17 @@ def fit_record(
     )
 
 
-def initial_params(model: Model, total: Total, judgments: Judgments | Blocks, options: Options) -> Params:
-    """Return the params at which EM starts: those of the first assignment, or accurate judges."""
-    default = accurate(len(judgments.judges), len(judgments.scale))
-    choices = [*model.begins] if model.hard or model.states else [*model.begins, ACCURATE]
-    start = options.start or choices[0]
-    if start not in choices:
-        raise UsageError(f"start {start!r} is not one of {quoted(choices)}")
-    return default if start == ACCURATE else model.estimate(total(model.begins[start], default), default)
+def initial_params(model: Model, total: Total, default: Params, start: str | None) -> Params:
+    """Return the params at which EM starts: those of the first assignment, or the ``default`` of accurate judges."""
+    name = start or next(iter(model.starts))
+    if name not in model.starts:
+        raise UsageError(f"start {name!r} is not one of {quoted(model.starts)}")
+    if name == ACCURATE:
+        return default
+    return model.estimate(total(model.starts[name] or model.assign, default), default)
 
 
-def earlier_params(earlier: Fit, model: Model, judgments: Judgments) -> Params:
+def earlier_params(earlier: Fit, model: Model, judgments: Judgments, topics: int = 1) -> Params:
     """Return the params of an earlier fit for the judges of these judgments, matched by name.
 
     A judge that the earlier fit does not have starts as its typical judge.
@@ -224,14 +222,29 @@ def earlier_params(earlier: Fit, model: Model, judgments: Judgments) -> Params:
     _refuse_other_fit(earlier, model, judgments)
     params, position = earlier.params, judge_positions(judgments, earlier)
     matrix = accurate(1, len(judgments.scale)).population
+    prevalence = topic_rows(earlier, judgments, topics) if params.unseen.size else params.prevalence
     return Params(
-        mix_even(params.prevalence, np.full_like(params.prevalence, 1 / params.prevalence.shape[1])),
+        mix_even(prevalence, np.full_like(prevalence, 1 / prevalence.shape[1])),
         mix_even(rows_at(params.confusion, params.population, position), matrix),
         mix_even(params.population, matrix),
         rows_at(params.skill, params.typical, position) if params.skill.size else params.skill,
         params.typical,
         params.unseen,
     )
+
+
+def topic_rows(fit: Fit, judgments: Judgments, topics: int) -> Floats:
+    """Return the prevalence of a fit for the topics of other judgments (T, Z); another topic has that of all items."""
+    if fit.topics is None:
+        return fit.params.prevalence
+    if judgments.topics is None:
+        return fit.params.unseen[None]
+    rows = np.vstack([fit.params.prevalence, fit.params.unseen])
+    position = places(judgments.topics, fit.topics)  # -1 is the last row, of any other topic
+    if topics > position.size:  # items without a topic
+        shared = len(fit.topics) < len(fit.params.prevalence) and not fit.definition.prevalence.hierarchical
+        position = np.r_[position, len(fit.topics) if shared else -1]
+    return rows[position]
 
 
 def judge_positions(judgments: Judgments, earlier: Fit) -> Codes:
@@ -255,7 +268,7 @@ def mix_even(probability: Floats, even: Floats) -> Floats:
 
 def _refuse_other_fit(earlier: Fit, model: Model, judgments: Judgments) -> None:
     """Refuse an earlier fit of another model or of other labels."""
-    if model.until == "rounds":
+    if model.rounds is not None:
         raise UsageError(f"start cannot be an earlier fit: model '{model.name}' does not climb, it ends where it ends")
     if earlier.model != model.name:
         raise UsageError(f"start is a fit of '{earlier.model}', and '{model.name}' cannot go on from it")

@@ -14,6 +14,7 @@ from adjudge.inference.prior import Prior
 
 INFERENCES = ("gibbs", "map")
 TIES = ("random", "first", "all")
+PREVALENCES = ("global", "topic")
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,15 @@ class Options:
     run: Run | None = None  # how long chains are
     prior: Prior | None = None  # the model's usual one
     calibrate: str = "none"  # by what probabilities are calibrated
+    prevalence: str = "global"  # one for all items, or one per topic
 
     def __post_init__(self) -> None:
         if self.ties not in TIES:
             raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
         if self.calibrate not in CALIBRATIONS:
             raise UsageError(f"calibrate {self.calibrate!r} is not one of {quoted(CALIBRATIONS)}")
+        if self.prevalence not in PREVALENCES:
+            raise UsageError(f"prevalence {self.prevalence!r} is not one of {quoted(PREVALENCES)}")
         if self.inference not in (None, *INFERENCES):
             raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
         for name, kind in (("run", Run), ("prior", Prior)):

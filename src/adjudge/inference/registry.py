@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 
 from adjudge.data.scale import Scale
 from adjudge.errors import UsageError, quoted
+from adjudge.inference.components import ANY
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.prior import refuse_no_mode
@@ -82,26 +83,35 @@ def configure(model: Model, options: Options) -> Model:
         raise UsageError(
             f"chains, draws and the like are for sampling, and '{model.name}' is climbed; sampled models are {able}"
         )
-    if prior is None:
-        return model
-    if model.under is None:
-        able = quoted(name for name, other in MODELS.items() if other.under is not None)
+    if prior is not None and model.with_prior is None:
+        able = quoted(name for name, other in MODELS.items() if other.with_prior is not None)
         raise UsageError(f"model '{model.name}' has no prior; models that have are {able}")
-    if options.inference == "map":
+    if prior is not None and options.inference == "map":
         refuse_no_mode(prior)
-    return model.under(prior)
+    if options.prevalence == "topic" and not model.prevalence.learned:
+        able = quoted((name for name, other in MODELS.items() if other.prevalence.learned), most=99)
+        raise UsageError(f"model '{model.name}' learns no prevalence; models with one per topic are {able}")
+    return model.variant(prior, options.prevalence)
 
 
 def refuse_other_scales(model: Model, scale: Scale) -> None:
     """Refuse labels that a model cannot take, and say what to do."""
     labels = quoted(scale.names)
-    if model.ordered and not scale.ordinal:
+    if model.labels.ordered and not scale.ordinal:
         raise UsageError(
             f"model '{model.name}' needs labels in an order, and {labels} have none: give it, lowest first, "
             "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
         )
-    if model.binary and len(scale) > 2:
-        able = quoted((name for name, other in MODELS.items() if not other.binary and not other.ordered), most=99)
+    if model.labels.binary and len(scale) > 2:
+        able = quoted((name for name, other in MODELS.items() if other.labels == ANY), most=99)
         raise UsageError(
             f"model '{model.name}' is for two labels, and there are {len(scale)}: {labels}; models for more are {able}"
+        )
+
+
+def refuse_no_topics(options: Options, has_topics: bool) -> None:
+    """Refuse a prevalence per topic for judgments without topics."""
+    if options.prevalence == "topic" and not has_topics:
+        raise UsageError(
+            "prevalence 'topic' needs the topic of every item: name its column with --topic (topic= of adjudge.read)"
         )

@@ -139,7 +139,7 @@ class Fit:
             return frame({"label": labels, "prevalence": self.params.label_prevalence}, self.kind)
         names = self.prevalence_names()
         columns: dict[str, Any] = {"topic": np.repeat(names, len(labels)).tolist()} if len(names) > 1 else {}
-        columns |= {"label": labels * len(names), "prevalence": self.params.prevalence.reshape(-1)}
+        columns |= {"label": labels * len(names), "prevalence": self.params.topic_prevalence.reshape(-1)}
         return frame(columns | ({} if self.draws is None else topic_answers(self.draws)), self.kind)
 
     @property
@@ -203,8 +203,8 @@ class Fit:
         }
         columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
         columns["entropy"] = self.entropy
-        columns |= {name: self.more[:, e] for e, name in enumerate(self.definition.item_columns)}
-        columns |= self.definition.label_columns(self.posterior, self.scale)
+        columns |= {name: self.more[:, e] for e, name in enumerate(self.definition.items.columns)}
+        columns |= self.definition.labels.columns(self.posterior, self.scale)
         if self.topics is not None and self.topic is not None:
             known = self.topics.to_list()
             columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]
@@ -212,7 +212,7 @@ class Fit:
 
     def judge_columns(self) -> dict[str, Any]:
         """Return the judges as named columns."""
-        model_columns = self.definition.judge_columns(self.params, self.scale.names)
+        model_columns = self.definition.confusion.columns(self.params, self.scale.names)
         columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
         return columns | self._judge_answers | model_columns
 

@@ -172,7 +172,7 @@ def draw(
     progress: Progress | None = None,
 ) -> Drawn:
     """Sample a model, and say whether the chains have converged."""
-    block, topics = with_topics(judgments.block(known, by_topic=model.populations), model, judgments)
+    block, topics = model.block(judgments, known)
     prior, run = options.prior or Prior(), options.run or Run()
     judged = np.bincount(judgments.judge, minlength=block.judges)
     sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
@@ -182,7 +182,7 @@ def draw(
     counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
     step = model.sampler(Sweep(block), counted)
     starts = diffuse(partial(voted_by_chance, block, topics=topics), options.seed, run.chains, prior.least)
-    if not model.populations:
+    if not model.prevalence.hierarchical:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
     if run.truths:
         nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
@@ -217,18 +217,10 @@ def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
     prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
     if not draws.kappa.size:
         pseudo = prior.pseudo_counts(sizes.labels)
-        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True))
+        unseen = prevalence.mean(axis=0) if len(prevalence) > 1 else np.empty(0)
+        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
     phi = draws.phi.mean(axis=(0, 1))
     return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
-
-
-def with_topics(block: Block, model: Model, judgments: Judgments) -> tuple[Block, int]:
-    """Return the block with its items in topics, and how many these are: items without a topic make one more."""
-    if not model.populations or judgments.topics is None:
-        return block, 1
-    T = len(judgments.topics)
-    without = block.topic < 0
-    return (block._replace(topic=np.where(without, T, block.topic)), T + 1) if without.any() else (block, T)
 
 
 def of_gold(block: Block, topics: int) -> Floats:

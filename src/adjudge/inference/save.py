@@ -63,7 +63,7 @@ def with_parts(fit: Fit, folder: Path) -> Fit:
     place = {name: k for k, name in enumerate(names)}
     told = [place.get(name, -1) for name in table["label"].cast(str).to_list()]
     label = np.where(np.array(told) >= 0, told, posterior.argmax(axis=1))  # labels that tie may be told together
-    more = [table[name].to_numpy() for name in fit.definition.item_columns]
+    more = [table[name].to_numpy() for name in fit.definition.items.columns]
     return replace(
         fit,
         items=table["item"],
@@ -90,7 +90,9 @@ def _places(column: Any, names: Any) -> Codes:
 # Files carry the number of their format. A later version reads all earlier ones; what it does not know of a
 # newer one it refuses, and says so.
 
-FORMAT = 4  # 1 had no skills of judges and no more of items than their posterior; 2 no draws; 3 no judgments
+FORMAT = (
+    5  # 1 had no skills of judges and no columns of item effects; 2 no draws; 3 no judgments; 4 no prevalence per topic
+)
 DRAWS = "draws.npz"  # of a model that was sampled
 JUDGED = "judgments.npz"  # where they were kept
 SOME = (DRAWS, JUDGED)  # fits have
@@ -112,11 +114,12 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
         items["topic"] = fit.topic
     if fit.gold is not None:
         items["gold"] = fit.gold
+    per_topic = fit.options.get("prevalence", "global") != "global"
     judges = {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy}
     about = {
-        "format": FORMAT,
+        "format": FORMAT if per_topic else FORMAT - 1,  # so that earlier versions read what they can
         "model": fit.model,
-        "options": dict(fit.options),
+        "options": {name: value for name, value in fit.options.items() if per_topic or name != "prevalence"},
         "scale": asdict(fit.scale),
         "topics": None if fit.topics is None else fit.topics.to_list(),
         "evidence": fit.evidence,
@@ -201,8 +204,8 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
 
 def _definition(name: str, options: dict[str, Any]) -> Model:
     """Return the model of a saved fit, with the prior that it was fitted with."""
-    model, prior = model_named(name), options_of(options).prior
-    return model if prior is None or model.under is None else model.under(prior)
+    saved = options_of(options)
+    return model_named(name).variant(saved.prior, saved.prevalence)
 
 
 def _packed(arrays: dict[str, Any], pack: Callable[..., None]) -> bytes:

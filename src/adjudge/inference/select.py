@@ -16,11 +16,11 @@ from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, UsageError, quote
 from adjudge.inference.infer import infer
 from adjudge.inference.options import Options
-from adjudge.inference.registry import model_named, refuse_other_scales
+from adjudge.inference.registry import MODELS, model_named, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.truth import count
+from adjudge.kernels.truth import count, truth_posterior
 
 TRUSTED = 3.0  # judgments' worth of everybody's rows in a judge's own
 
@@ -132,11 +132,12 @@ def dealt(judgments: Judgments, folds: int, seed: int) -> Codes:
 def _foretold(judgments: Judgments, found: Fit, held: Codes) -> Floats:
     """Return the chances of held judgments under a fit to the others."""
     model = found.definition
-    shown, away = (judgments.take(np.flatnonzero(kept)).block() for kept in (~held, held))
-    if model.predictive is not None:
-        return model.predictive(shown, found.params, away)
-    states = found.posterior if model.states is None else model.states(shown, found.params)[0]
-    return counted_chances(shown, states, away)
+    shown, away = (model.block(judgments.take(np.flatnonzero(rows)))[0] for rows in (~held, held))
+    if model.items.predictive is not None:
+        return model.items.predictive(shown, found.params, away)
+    if model.items.rows_per_state:
+        return counted_chances(shown, truth_posterior(shown, *model.states(found.params))[0], away)
+    return counted_chances(shown, found.posterior, away)
 
 
 # Which model to take, from the judgments alone: the one that foretells held judgments best, or the plainest as good.
@@ -145,21 +146,6 @@ def _foretold(judgments: Judgments, found: Fit, held: Codes) -> Floats:
 # the best (the rule of Breiman, Friedman, Olshen & Stone 1984) the plainest is taken: votes first, then models by how
 # many numbers they have for a judge.
 
-CANDIDATES = (  # the plainest first
-    "majority",
-    "wawa",
-    "zbs",
-    "vote-weight",
-    "vote-weight-biased",
-    "ordinal",
-    "single-confusion",
-    "glad",
-    "mace",
-    "hybrid-confusion",
-    "dawid-skene",
-    "minimax-entropy",
-    "subtypes",
-)
 Trying: TypeAlias = Callable[[str, int, int], None]  # a model, its number, and how many there are
 
 
@@ -187,7 +173,7 @@ class Choice(NamedTuple):
 def choose(data: Any, *, folds: int = FOLDS, seed: int = 0, trying: Trying | None = None) -> Choice:
     """Return the model to take for these judgments; no gold is needed, and none is looked at."""
     judgments = read(data)
-    models = [name for name in CANDIDATES if takes(name, judgments.scale)]
+    models = [name for name in candidates() if takes(name, judgments.scale)]
     held = {}
     for n, model in enumerate(models):
         if trying is not None:
@@ -203,7 +189,12 @@ def chosen(held: Mapping[str, HeldOut], folds: int = FOLDS) -> Choice:
     return Choice(next(model for model in held if held[model].mean >= enough), best, held, folds)
 
 
+def candidates() -> list[str]:
+    """Return the registered models that ``auto`` tries, the simplest first."""
+    ranked = [(model.auto_rank, name) for name, model in MODELS.items() if model.auto_rank is not None]
+    return [name for _, name in sorted(ranked, key=lambda candidate: candidate[0])]
+
+
 def takes(name: str, scale: Scale) -> bool:
     """Return whether a model can take labels on this scale."""
-    model = model_named(name)
-    return not (model.ordered and not scale.ordinal) and not (model.binary and len(scale) > 2)
+    return model_named(name).labels.accept(scale)

@@ -18,12 +18,11 @@ import numpy as np
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.encode import EXTEND
 from adjudge.data.gold import read_gold
-from adjudge.data.judgments import Judgments, NameIndex, NewJudgments, append, match_names, select_items
+from adjudge.data.judgments import Judgments, NameIndex, Names, NewJudgments, append, match_names, select_items
 from adjudge.data.read import read
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.inference.calibrate import calibrated
 from adjudge.inference.calibration import mixed
-from adjudge.inference.components import winners
 from adjudge.inference.em import Climb, Progress, approach, climb
 from adjudge.inference.fitted import in_codes_of
 from adjudge.inference.infer import (
@@ -36,7 +35,7 @@ from adjudge.inference.infer import (
     posterior_over,
     total_over,
 )
-from adjudge.inference.model import Model, likely_truths
+from adjudge.inference.model import Model
 from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params, accurate
 from adjudge.inference.result import Fit
@@ -155,10 +154,10 @@ def _doubtful(judgments: Judgments, new: NewJudgments) -> bool:
 def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
     """Return the fit that a climb from an earlier one ends with, and what it counted last, where that is known."""
     fit, model, options, _, _, gold, workers, progress = task
-    block = judgments.block(gold)
+    block, topics = model.block(judgments, gold)
     blocks = parallel_blocks(block)
     rules = em_rules(judgments, options)
-    begin = _extended(fit.params, block.judges)
+    begin = _extended(fit, block.judges, task.new.names.topics, topics)
 
     def estimate(tally: Tally) -> Params:
         return model.estimate(tally, begin)
@@ -175,7 +174,8 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
             return estimate(tally), tally.evidence
 
         counted = _lifted(model, look(begin), begin, 0.0 if _doubtful(judgments, task.new) else GROWING)
-        first = _settled(model, select_items(judgments, gold, task.concerned), begin, counted)
+        few = select_items(judgments, gold, task.concerned)._replace(topic=block.topic[task.concerned])
+        first = _settled(model, few, begin, counted)
         near = approach(look, estimate, first, rules, progress)
         outcome = Climb(estimate(near.tally), near.evidence, near.passes + 1, near.stopped)
         if not near.stopped:
@@ -204,7 +204,7 @@ def _lifted(model: Model, tally: Tally, params: Params, growing: float = GROWING
 
     EM multiplies: a cell that was nothing before, and no longer is, would take many passes to grow.
     """
-    if model.posterior is not likely_truths:
+    if not model.uses_matrices:
         return tally
     label = tally.label
     expected = label.sum(axis=2, keepdims=True) * np.maximum(params.confusion, FLOOR)
@@ -234,8 +234,12 @@ def _without(one: Tally, other: Tally) -> Tally:
     )
 
 
-def _extended(params: Params, judges: int) -> Params:
-    """Return params with judges never seen after those that were."""
+def _extended(fit: Fit, judges: int, topics: Names | None, rows: int) -> Params:
+    """Return the params of a fit with new judges after those that it has, and with rows for new topics."""
+    params = fit.params
+    if params.unseen.size:
+        prevalence = _topic_rows(params.prevalence, params.unseen, fit.topics, topics, rows)
+        params = params._replace(prevalence=prevalence)
     more = judges - params.confusion.shape[0]
     if not more:
         return params
@@ -244,6 +248,18 @@ def _extended(params: Params, judges: int) -> Params:
         return params._replace(confusion=confusion)
     skill = np.concatenate([params.skill, np.broadcast_to(params.typical, (more, params.typical.size))])
     return params._replace(confusion=confusion, skill=skill)
+
+
+def _topic_rows(rows: Floats, other: Floats, old: Names | None, new: Names | None, size: int) -> Floats:
+    """Return rows of old topics (T, Z) with rows for new ones after them; items without a topic stay the last."""
+    if old is None or new is None:
+        return rows
+    known, total = len(old), len(new)
+    extended = np.repeat(other[None], size, axis=0)
+    extended[:known] = rows[:known]
+    if size > total and len(rows) > known:
+        extended[total] = rows[known]
+    return extended
 
 
 class _Seen(NamedTuple):
@@ -303,14 +319,16 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     if model.hard:
         raise UsageError(f"model '{model.name}' is not updated online: it has no tally to go on from")
     was = concerned[concerned < len(fit.items)]
-    before = select_items(task.old, fit.gold, was)
-    few = select_items(judgments, task.gold, concerned)
-    begin = _extended(fit.params, few.judges)
+    (whole, topics), (old, _) = model.block(judgments, task.gold), model.block(task.old, fit.gold)
+    before = select_items(task.old, fit.gold, was)._replace(topic=old.topic[was])
+    few = select_items(judgments, task.gold, concerned)._replace(topic=whole.topic[concerned])
+    begin = _extended(fit, few.judges, task.new.names.topics, topics)
     tally = fit.tally
     if tally is None:
         with ThreadPoolExecutor(task.workers or cores()) as pool:
-            tally = total_over(parallel_blocks(task.old.block(fit.gold)), pool)(model.assign, fit.params)
+            tally = total_over(parallel_blocks(old), pool)(model.assign, fit.params)
     rest = _widened(_without(tally, model.assign(before, fit.params)), few.judges)
+    rest = _with_topics(rest, task, topics)
     now = _settled(model, few, begin, _lifted(model, _with(rest, model.assign(few, begin)), begin))
     params = model.estimate(now, begin)
     told = model.posterior(few, params)[0]
@@ -328,7 +346,7 @@ def _remembered(task: _Task) -> _Seen:
     What was counted for old judgments on them is left as it was: who gave them is not known any more.
     """
     fit, model, new, concerned = task.fit, task.model, task.new, task.concerned
-    if model.posterior is not likely_truths:
+    if not model.uses_matrices or (model.assignment is not None and model.assignment.assign is not None):
         raise UsageError(f"model '{model.name}' is updated only with its judgments: {UNKEPT.split(': ')[1]}")
     J, K = len(new.names.judges), len(fit.scale)
     size = np.bincount(np.searchsorted(concerned, new.item), minlength=concerned.size)
@@ -344,15 +362,18 @@ def _remembered(task: _Task) -> _Seen:
         np.array(fit.scale.values),
     )
     was = np.flatnonzero(concerned < len(fit.items))
-    begin = _extended(fit.params, J)
+    topic, topics = _topic_codes(model, new.names)
+    begin = _extended(fit, J, new.names.topics, topics)
     rest = _widened(_believed(fit) if fit.tally is None else fit.tally, J)
-    rest = rest._replace(truth=np.maximum(rest.truth - fit.posterior[concerned[was]].sum(axis=0), 0))
+    rest = _with_topics(rest, task, topics)
+    believed = _by_topic(fit.posterior[concerned[was]], topic[concerned[was]], topics)
+    rest = rest._replace(truth=np.maximum(rest.truth - believed, 0))
     params = _doubting(begin, np.unique(new.judge))
     for _ in range(ROUNDS):
-        prior = np.repeat(params.prevalence, concerned.size, axis=0)
+        prior = params.prevalence[topic[concerned]]
         prior[was] = fit.posterior[concerned[was]]
         told = truth_posterior(few, prior, params.confusion)[0]
-        now = _with(rest, count(few._replace(topic=np.zeros_like(few.topic)), told))
+        now = _with(rest, count(few._replace(topic=topic[concerned]), told, topics))
         params = model.estimate(now, begin)
     right = _right(model, few, told)
     if fit.calibration is not None:  # what was believed of old items is calibrated already, and their votes are gone
@@ -364,13 +385,42 @@ def _remembered(task: _Task) -> _Seen:
 def _believed(fit: Fit) -> Tally:
     """Return what was counted, as far as a fit still tells: judges are taken to have seen truths as common as all."""
     truths = fit.judged[:, None] * fit.params.label_prevalence  # (J, K)
-    return Tally(fit.posterior.sum(axis=0)[None], truths[:, :, None] * fit.params.confusion, 0.0)
+    T = len(fit.params.prevalence)
+    topic = np.zeros(len(fit.items), np.int32) if T == 1 or fit.topic is None else fit.topic
+    truth = _by_topic(fit.posterior, np.where(topic < 0, T - 1, topic), T)
+    return Tally(truth, truths[:, :, None] * fit.params.confusion, 0.0)
+
+
+def _topic_codes(model: Model, known: NameIndex) -> tuple[Codes, int]:
+    """Return the row of the prevalence that each item has (I), and how many rows there are."""
+    if not model.prevalence.by_topic or known.topics is None or known.topic is None:
+        return np.zeros(len(known.items), np.int32), 1
+    T, missing = len(known.topics), known.topic < 0
+    return np.where(missing, T, known.topic).astype(np.int32), T + bool(missing.any())
+
+
+def _by_topic(posterior: Floats, topic: Codes, topics: int) -> Floats:
+    """Return the posterior summed over the items of each topic (T, K)."""
+    if topics == 1:
+        everything: Floats = posterior.sum(axis=0)[None]
+        return everything
+    total = np.zeros((topics, posterior.shape[1]))
+    np.add.at(total, topic, posterior)
+    return total
+
+
+def _with_topics(tally: Tally, task: _Task, topics: int) -> Tally:
+    """Return a tally with rows for new topics."""
+    if not task.fit.params.unseen.size:
+        return tally
+    nothing = np.zeros(tally.truth.shape[1])
+    return tally._replace(truth=_topic_rows(tally.truth, nothing, task.fit.topics, task.new.names.topics, topics))
 
 
 def _widened(tally: Tally, judges: int) -> Tally:
     """Return a tally with room for new judges."""
-    J, Z, K = tally.label.shape
-    return tally._replace(label=np.concatenate([tally.label, np.zeros((judges - J, Z, K))]))
+    *before, J, Z, K = tally.label.shape  # a model may count several such tables
+    return tally._replace(label=np.concatenate([tally.label, np.zeros((*before, judges - J, Z, K))], axis=-3))
 
 
 def _filled(before: Floats, items: int, concerned: Codes, found: Floats) -> Floats:
@@ -383,7 +433,7 @@ def _filled(before: Floats, items: int, concerned: Codes, found: Floats) -> Floa
 
 def _right(model: Model, block: Block, posterior: Floats) -> Floats:
     """Return how many right labels each judge gave on the items of a block (J)."""
-    label = count(block, winners(posterior) if model.hard or model.degrees else posterior).label
+    label = count(block, model.credit(posterior)).label
     right: Floats = np.trace(label, axis1=1, axis2=2).copy()
     return right
 

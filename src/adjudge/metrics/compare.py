@@ -20,7 +20,7 @@ from adjudge.errors import AdjudgeWarning, UsageError, quoted
 from adjudge.inference.fit import fit
 from adjudge.inference.registry import MODELS, model_named
 from adjudge.inference.result import Fit
-from adjudge.inference.select import CANDIDATES, FOLDS, Choice, HeldOut, chosen, dealt, held_out
+from adjudge.inference.select import FOLDS, Choice, HeldOut, candidates, chosen, dealt, held_out
 from adjudge.metrics.bootstrap import DRAWS, Interval, intervals
 from adjudge.metrics.labels import Scored, Scores, scores
 from adjudge.metrics.paired import Paired, against
@@ -92,8 +92,8 @@ class Comparison:
     @property
     def choice(self) -> Choice | None:
         """What ``fit`` with the model ``auto`` takes, where all that it chooses from were compared as it does."""
-        held = {name: self.models[name].held_out for name in CANDIDATES if name in self.models}
-        able = [name for name in CANDIDATES if name not in self.left_out]
+        held = {name: self.models[name].held_out for name in candidates() if name in self.models}
+        able = [name for name in candidates() if name not in self.left_out]
         return chosen(held) if list(held) == able and self.folds == FOLDS else None
 
     @property

@@ -1,26 +1,33 @@
-"""Degrees of relevance seen through noise: the Gaussian EM of paper 002, section 2.2.
+"""Degrees of relevance observed through Gaussian noise (Xia et al. 2011, section 2.2; paper 002).
 
-An item has a degree B_i in (0, 1), a judge a noise variance A_j; she sees x ~ N(B_i, A_j) on [0, 1] and says 1 when x
-is above her threshold T_j, one half unless it is learned. The E-step takes B_i on a Gauss-Legendre grid under a flat
-prior: truths are degrees, and every judge a matrix of two labels by G degrees. The M-step maximises the expected log
-likelihood of every judge over a grid of variances (and thresholds), for all judges by a product of matrices: the
-best of a fixed set never falls back behind the one before, so the evidence never falls. An item is a 1 when
+An item has a degree B_i in (0, 1), and a judge a noise variance A_j. The judge observes x ~ N(B_i, A_j) on [0, 1] and
+says 1 if x is above the threshold T_j: one half, or learned (``gaussian-biased``). The E-step takes B_i on a
+Gauss-Legendre grid under a flat prior: states are degrees, and every judge a matrix of two labels by G degrees. The
+M-step maximises the expected log-likelihood of every judge over a grid of variances (and thresholds), for all judges by
+a product of matrices; the maximum of a fixed set never falls, and so the evidence never does. An item is a 1 if
 E[B_i] > 0.5, and E[B_i] ranks; gold keeps B_i on its side.
+
+>>> import adjudge
+>>> crowd = adjudge.simulate("carpenter", seed=1, topics=1, items=30, judges=5, judgments=90, gold=1)
+>>> adjudge.fit(crowd.judgments, "gaussian").judges.columns[3:]
+['variance', 'threshold']
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.inference.model import Model
-from adjudge.inference.params import Estimate, Params
+from adjudge.inference.components import EQUAL, SOFT, TWO, Confusion, ItemEffects, JudgeParams
+from adjudge.inference.model import ACCURATE, Model
+from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.truth import FLOOR, expect, truth_posterior
+from adjudge.kernels.truth import FLOOR
 
 # A judge who sees an item's degree through normal noise: how likely she is to say yes.
 #
@@ -69,22 +76,35 @@ AT_ONCE = 1_000  # judges whose candidates are held in memory together
 BEGIN = np.array([np.log(0.1), 0.5])  # where nothing is known of a judge
 
 
-def see(block: Block, params: Params) -> Tally:
-    """Assign every judgment to every degree by its posterior."""
-    return expect(block, PRIOR[None], _matrices(_skill(params, block), block.labels), _side(block))
+def degree_prior(params: Params) -> Floats:
+    """Return p(degree) (1, G), flat on (0, 1)."""
+    return PRIOR[None]
 
 
-def degrees(block: Block, params: Params) -> tuple[Floats, float]:
+def degree_labels(K: int) -> Codes:
+    """Return the label that each degree stands for (G); with one label there is one side."""
+    return SIDE if K == 2 else np.zeros_like(SIDE)
+
+
+def degree_rows(params: Params) -> Floats:
+    """Return p(label | degree) of judges (J, G, K), rounded to the grid after acceleration."""
+    J, _, K = params.confusion.shape
+    if not params.skill.size:
+        return _matrices(np.tile(BEGIN, (J, 1)), K)
+    log_variance, threshold = params.skill.T
+    skill = np.column_stack([_nearest(np.log(VARIANCES), log_variance), _nearest(THRESHOLDS, threshold)])
+    return _matrices(skill, K)
+
+
+def expected_degree(posterior: Floats, block: Block) -> Floats:
     """Return E[B_i] as the probability of the second label, gold fixed, and once more as it is (I, K + 1)."""
-    confusion = _matrices(_skill(params, block), block.labels)
-    posterior, evidence = truth_posterior(block, PRIOR[None], confusion, _side(block))
     degree = posterior @ DEGREE
-    known = np.where(block.gold >= 0, block.gold, degree)
-    columns = (1 - known, known, degree) if block.labels == 2 else (np.ones_like(known), degree)
-    return np.column_stack(columns), evidence
+    fixed = np.where(block.gold >= 0, block.gold, degree)
+    columns = (1 - fixed, fixed, degree) if block.labels == 2 else (np.ones_like(fixed), degree)
+    return np.column_stack(columns)
 
 
-def likeliest(thresholds: Floats) -> Estimate:
+def likeliest(thresholds: Floats) -> Callable[[Tally, Params], JudgeParams]:
     """Return the M-step over all variances and these thresholds."""
 
     @cache  # when first used: kernels are not for import
@@ -93,7 +113,7 @@ def likeliest(thresholds: Floats) -> Estimate:
         logs = np.log(np.maximum(chances(log_variance, threshold, DEGREE), FLOOR))
         return np.column_stack([log_variance, threshold]), logs.reshape(log_variance.size, -1)  # (C, 2), (C, G * 2)
 
-    def estimate(tally: Tally, start: Params) -> Params:
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
         J, G, K = tally.label.shape
         skill, logs = candidates()
         counts = np.zeros((J + 1, G, 2))  # the last row is everybody
@@ -102,7 +122,7 @@ def likeliest(thresholds: Floats) -> Estimate:
         best = skill[np.concatenate([(some @ logs.T).argmax(axis=1) for some in few])]
         best[counts.sum(axis=(1, 2)) == 0] = BEGIN
         confusion = _by_side(_matrices(best, K), K)
-        return Params(np.full((1, K), 1 / K), confusion[:-1], confusion[-1], best[:-1], best[-1])
+        return JudgeParams(confusion[:-1], confusion[-1], best[:-1], best[-1])
 
     return estimate
 
@@ -110,14 +130,6 @@ def likeliest(thresholds: Floats) -> Estimate:
 def noise_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
     """Return each judge's noise variance A_j and threshold T_j."""
     return {"variance": np.exp(params.skill[:, 0]), "threshold": params.skill[:, 1]}
-
-
-def _skill(params: Params, block: Block) -> Floats:
-    """Return the judges' log variances and thresholds (J, 2), the usual ones to begin with; a leap ends on the grid."""
-    if not params.skill.size:
-        return np.tile(BEGIN, (block.judges, 1))
-    log_variance, threshold = params.skill.T
-    return np.column_stack([_nearest(np.log(VARIANCES), log_variance), _nearest(THRESHOLDS, threshold)])
 
 
 def _nearest(grid: Floats, value: Floats) -> Floats:
@@ -140,25 +152,18 @@ def _by_side(confusion: Floats, K: int) -> Floats:
     return mean
 
 
-def _side(block: Block) -> Codes:
-    """Return the label each degree stands for; with one label there is one side."""
-    return SIDE if block.labels == 2 else np.zeros_like(SIDE)
-
-
 def _gaussian(name: str, summary: str, thresholds: Floats) -> Model:
     """Return the model with judges' thresholds among these."""
     return Model(
         name,
         summary,
         "Xia et al. 2011, section 2.2",
-        assign=see,
-        estimate=likeliest(thresholds),
-        posterior=degrees,
-        judge_columns=noise_columns,
-        item_columns=("degree",),
-        degrees=True,
-        begins={"equal": see},
-        binary=True,
+        prevalence=EQUAL,
+        confusion=Confusion(likeliest(thresholds), degree_rows, columns=noise_columns),
+        assignment=SOFT,
+        items=ItemEffects(("degree",), degree_labels, degree_prior, expected_degree, degrees=True),
+        labels=TWO,
+        starts={"equal": None, ACCURATE: None},
     )
 
 

@@ -1,9 +1,16 @@
 """GLAD: judges have abilities, items are easy or hard (Whitehill, Ruvolo, Wu, Bergsma & Movellan 2009).
 
-A judge of ability alpha_j is right about an item of ease beta_i with probability 1 / (1 + exp(-alpha_j beta_i)); her
-wrong labels are equally likely, and so are the truths. The priors are the paper's, alpha ~ N(1, 1) and
-log beta ~ N(1, 1). The paper climbs in every beta_i as well; here beta_i is integrated out on an even grid over its
-prior: a truth is a label together with an ease, both steps of EM are exact, and a new item needs no fit of its own.
+    p(judge j is right on item i) = 1 / (1 + exp(-alpha_j beta_i)),
+
+with the ability alpha_j and the ease beta_i; wrong labels are equally likely, and so are the truths. The priors are the
+paper's, alpha ~ N(1, 1) and log beta ~ N(1, 1). The paper also maximises over every beta_i; here beta_i is integrated
+out on an even grid over its prior: a state is a label together with an ease, both steps of EM are exact, and a new item
+needs no fit of its own.
+
+>>> import adjudge
+>>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "glad")
+>>> fit.labels.columns[-1], fit.judges.columns[-1]
+('difficulty', 'ability')
 """
 
 from __future__ import annotations
@@ -11,11 +18,12 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.inference.model import Model
+from adjudge.inference.components import EQUAL, SOFT, Confusion, ItemEffects, JudgeParams
+from adjudge.inference.model import ACCURATE, Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.truth import expect, fix_gold, truth_posterior
+from adjudge.kernels.truth import fix_gold
 
 # The most likely ability of judges whose chance of being right is a logistic of ability times ease.
 
@@ -77,13 +85,7 @@ PRIOR /= PRIOR.sum()
 EASE = np.exp(LOG_EASE)
 
 
-def weigh(block: Block, params: Params) -> Tally:
-    """Assign every judgment to every label and ease by its posterior."""
-    prior, confusion, side = states_of(params, block)
-    return expect(block, prior, confusion, side)
-
-
-def ability(tally: Tally, start: Params) -> Params:
+def ability(tally: Tally, start: Params) -> JudgeParams:
     """Return the judges' most likely abilities, given how often each was right and wrong at every ease."""
     J, Z, K = tally.label.shape
     label = tally.label.reshape(J, K, Z // K, K)
@@ -92,16 +94,31 @@ def ability(tally: Tally, start: Params) -> Params:
     right, wrong = (np.concatenate([counts, counts.sum(axis=0)[None]]) for counts in (right, wrong))  # and everybody
     skill = abilities(right, wrong, EASE, MEAN, PRECISION)
     confusion = np.einsum("g,jkgl->jkl", PRIOR, _matrices(skill, K).reshape(J + 1, K, EASE.size, K))
-    return Params(np.full((1, K), 1 / K), confusion[:-1], confusion[-1], skill[:-1, None], skill[-1:])
+    return JudgeParams(confusion[:-1], confusion[-1], skill[:-1, None], skill[-1:])
 
 
-def labels_and_difficulty(block: Block, params: Params) -> tuple[Floats, float]:
+def labels_and_difficulty(posterior: Floats, block: Block) -> Floats:
     """Return p(label | judgments), and how hard each item is, 1 / beta at the mean of log beta (I, K + 1)."""
-    prior, confusion, side = states_of(params, block)
-    posterior, evidence = truth_posterior(block, prior, confusion, side)
     joint = posterior.reshape(-1, block.labels, EASE.size)
     difficulty = np.exp(-joint.sum(axis=1) @ LOG_EASE)
-    return np.column_stack([fix_gold(joint.sum(axis=2), block.gold), difficulty]), evidence
+    return np.column_stack([fix_gold(joint.sum(axis=2), block.gold), difficulty])
+
+
+def ease_prior(params: Params) -> Floats:
+    """Return p(label and ease) (1, K * G)."""
+    K = params.confusion.shape[2]
+    return np.tile(PRIOR / K, K)[None]
+
+
+def ease_labels(K: int) -> Codes:
+    """Return the label of every state, a label and an ease (K * G)."""
+    return np.repeat(np.arange(K), EASE.size)
+
+
+def ease_rows(params: Params) -> Floats:
+    """Return p(label | label and ease) of judges (J, K * G, K); all start at the mean ability."""
+    J, K = params.confusion.shape[:2]
+    return _matrices(params.skill[:, 0] if params.skill.size else np.full(J, MEAN), K)
 
 
 def log_prior(params: Params) -> float:
@@ -112,13 +129,6 @@ def log_prior(params: Params) -> float:
 def ability_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
     """Return each judge's ability; 0 guesses, and less than 0 is wrong on purpose."""
     return {"ability": params.skill[:, 0]}
-
-
-def states_of(params: Params, block: Block) -> tuple[Floats, Floats, Codes]:
-    """Return prior (1, K * G), confusion (J, K * G, K) and label (K * G) of the truths: a label and an ease each."""
-    K, G = block.labels, EASE.size
-    skill = params.skill[:, 0] if params.skill.size else np.full(block.judges, MEAN)
-    return np.tile(PRIOR / K, K)[None], _matrices(skill, K), np.repeat(np.arange(K), G)
 
 
 def _matrices(skill: Floats, K: int) -> Floats:
@@ -134,13 +144,11 @@ MODELS = (
         "glad",
         "judges have abilities, and items are easy or hard",
         "Whitehill et al. 2009",
-        assign=weigh,
-        estimate=ability,
-        posterior=labels_and_difficulty,
-        judge_columns=ability_column,
-        item_columns=("difficulty",),
-        finer=states_of,
-        log_prior=log_prior,
-        begins={"equal": weigh},
+        prevalence=EQUAL,
+        confusion=Confusion(ability, ease_rows, log_prior, ability_column),
+        assignment=SOFT,
+        items=ItemEffects(("difficulty",), ease_labels, ease_prior, labels_and_difficulty),
+        starts={"equal": None, ACCURATE: None},
+        auto_rank=80,
     ),
 )

@@ -1,19 +1,25 @@
-"""The hierarchical Bayesian model of relevance coding (Carpenter 2011, paper 000), for any number of labels.
+"""The hierarchical Bayesian model of relevance coding, for any number of labels (Carpenter 2011; paper 000).
 
 Judges are a population: the rows of their matrices for truth k come from Dirichlet(kappa_k phi_k), and phi and kappa
 are learned with them. So are topics: the prevalence of each comes from Dirichlet(kappa_pi phi_pi). With two labels
-these are the beta distributions of the paper. A judge of few judgments is taken for one of her population, and so is
-a judge, or a topic, never seen.
+these are the beta distributions of the paper. A judge with few judgments is close to their population, and a judge or
+a topic that the fit does not have is the mean of its population.
+
+>>> import adjudge, warnings
+>>> warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # such a short run does not converge
+>>> crowd = adjudge.simulate("carpenter", seed=1, topics=3, items=30, judges=5, judgments=90, gold=1)
+>>> adjudge.fit(crowd.judgments, "hierarchical", run=adjudge.Run(chains=1, warmup=10, draws=10)).draws.kappa.shape
+(1, 10, 3)
 """
 
 from __future__ import annotations
 
 from adjudge.arrays import Floats
 from adjudge.inference.chains import Step
+from adjudge.inference.components import POPULATION
 from adjudge.inference.gibbs import Truths, with_populations
 from adjudge.inference.model import Model
 from adjudge.inference.prior import Prior
-from adjudge.inference.tables import confusion_columns
 from adjudge.kernels.population import Pareto
 
 
@@ -28,10 +34,10 @@ def hierarchical(prior: Prior) -> Model:
         "hierarchical",
         "judges are a population whose accuracy is learned, and so are topics; by sampling",
         "Carpenter 2011",
-        judge_columns=confusion_columns,
+        prevalence=POPULATION,
+        assignment=None,
         sampler=sampler,
-        populations=True,
-        under=hierarchical,
+        with_prior=hierarchical,
     )
 
 

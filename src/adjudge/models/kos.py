@@ -1,17 +1,22 @@
-"""Messages between items and judges: Karger, Oh & Shah 2011, for two labels.
+"""Messages between items and judges, for two labels (Karger, Oh & Shah 2011).
 
-An item tells each of its judges what the others make of it; a judge tells each of her items how often she was right on
-the others; after some rounds an item's label is the sign of its weighted vote, sum_j A_ij y_{j->i}. Nobody is told her
-own words again, which is what makes it more than a power iteration on the table of votes.
+An item sends each of its judges the weighted vote of the others; a judge sends each of their items how often they were
+right on the others; after some rounds an item's label is the sign of its weighted vote, sum_j A_ij y_{j->i}. No message
+returns to its sender, which makes this more than a power iteration on the table of votes.
 
 The paper draws the first messages y from a normal distribution with mean one and variance one. Here they are one: the
 answer then depends on no seed and on no order of rows, and the first round is the vote.
 
-What is learned of a judge is her sum Y_j of every round (``kernels.messages`` says why that is enough). A saved fit
-takes off the judge's sum what an item told her, as the fit did: of an item it never met that is a trifle too much.
+Of a judge only the sums Y_j of every round are learned (the comment below says why they suffice). ``predict`` subtracts
+from the judge's sum what an item sent, as the fit did: slightly too much for an item that the fit does not have.
 
-The paper has every judge label as many items. Where a few judges do most of the work, messages grow with the work they
-did: on ``rte`` and ``temp`` the answer is little better than a coin's, as crowd-kit's is.
+The paper has every judge label as many items. Where a few judges do most of the work, messages grow with their work: on
+``rte`` and ``temp`` the answer is little better than chance, and so is crowd-kit's.
+
+>>> import adjudge
+>>> crowd = adjudge.simulate("carpenter", seed=1, topics=1, items=30, judges=5, judgments=90, gold=1)
+>>> adjudge.fit(crowd.judgments, "kos").judges.columns[-1]
+'reliability'
 """
 
 from __future__ import annotations
@@ -19,7 +24,17 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.inference.components import mode, own, winners
+from adjudge.inference.components import (
+    COUNTED,
+    TWO,
+    Assignment,
+    Confusion,
+    ItemEffects,
+    JudgeParams,
+    own_matrix,
+    tied,
+    winners,
+)
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
@@ -162,12 +177,12 @@ def messages(block: Block, params: Params) -> Tally:
     return Tally(said.truth, np.concatenate(told, axis=1), 0.0)
 
 
-def listen(tally: Tally, start: Params) -> Params:
+def listen(tally: Tally, start: Params) -> JudgeParams:
     """Return the judges' sums of every round, in units; confusion and prevalence follow by counting, as in a vote."""
     J, K = tally.label.shape[0], tally.truth.shape[1]
     sums, said = np.split(tally.label, [-K * K], axis=1)
     skill = in_units(sums.reshape(J, -1, 2)).reshape(J, -1)
-    counted = mode(own)(tally._replace(label=said.reshape(J, K, K)), start)
+    counted = tied(own_matrix).estimate(tally._replace(label=said.reshape(J, K, K)), start)
     return counted._replace(skill=skill, typical=skill.mean(axis=0))
 
 
@@ -203,14 +218,12 @@ MODELS = (
         "kos",
         "messages between items and judges; votes weighed by how often a judge agrees with others (two labels)",
         "Karger, Oh & Shah 2011",
-        assign=messages,
-        estimate=listen,
-        posterior=weighted_vote,
-        judge_columns=reliability_column,
-        item_columns=("score",),
-        begins={"vote": messages},
-        until="rounds",
+        prevalence=COUNTED,
+        confusion=Confusion(listen, columns=reliability_column),
+        assignment=Assignment(hard=True, assign=messages, posterior=weighted_vote),
+        items=ItemEffects(("score",)),
+        labels=TWO,
+        starts={"vote": messages},
         rounds=ROUNDS,  # the beginning is the first; the last pass counts labels under the answers
-        binary=True,
     ),
 )

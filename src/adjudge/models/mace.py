@@ -1,11 +1,17 @@
-"""MACE: a judge knows, or spams (Hovy, Berg-Kirkpatrick, Vaswani & Hovy 2013).
+"""MACE: a judge knows the truth, or spams (Hovy, Berg-Kirkpatrick, Vaswani & Hovy 2013).
 
-With probability 1 - s_j judge j gives the true label, else one from a distribution xi_j of her own:
-theta[j, k, l] = (1 - s_j) 1(k = l) + s_j xi_j[l]. The paper finds s and xi by EM over whether each single label was
-spam; given the tally of an E-step their maximum has a closed form up to one root, so that is taken: see ``knowing``.
-Its restarts from random points are one start from the vote, and its smoothing (a hundredth of a label spread over all)
-keeps probabilities off zero. It takes all truths to be equally common; where they are not that costs much, so their
-prevalence is learned here.
+With probability 1 - s_j judge j gives the true label, otherwise one from a distribution xi_j of their own:
+
+    theta[j, k, l] = (1 - s_j) 1(k = l) + s_j xi_j[l].
+
+The paper estimates s and xi by EM over whether each single label was spam; given the tally of an E-step their maximum
+has a closed form up to one root, which is used instead (see ``knowing``). Its restarts from random points are one start
+at the vote, and its smoothing (a hundredth of a label spread over all) keeps probabilities above zero. The paper takes
+all truths to be equally common; where they are not this costs accuracy, so their prevalence is learned here.
+
+>>> import adjudge
+>>> adjudge.fit(adjudge.dataset("anesthesia"), "mace").judges.columns[3:5]
+['p_spam', 'spam_1']
 """
 
 from __future__ import annotations
@@ -13,25 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.components import LEARNED, SOFT, Confusion, JudgeParams
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
-from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.probability import normalise_rows
-from adjudge.kernels.truth import FLOOR, expect, truth_posterior
+from adjudge.kernels.block import Tally
+from adjudge.kernels.truth import FLOOR
 
 SMOOTHING = 0.01  # of a label, spread over all labels of each truth
 STEPS = 60
 LEAST = 1e-9  # chance that is told from none: below it is rounding, which leaps in its logarithm would make much of
-
-
-def weigh(block: Block, params: Params) -> Tally:
-    """Assign every judgment to every truth by its posterior."""
-    return expect(block, params.prevalence, _matrices(params))
-
-
-def posterior(block: Block, params: Params) -> tuple[Floats, float]:
-    """Return p(truth | labels) and the log evidence."""
-    return truth_posterior(block, params.prevalence, _matrices(params))
 
 
 def knowing(counts: Floats) -> Floats:
@@ -56,17 +52,17 @@ def knowing(counts: Floats) -> Floats:
     return shares
 
 
-def know_or_spam(tally: Tally, start: Params) -> Params:
+def know_or_spam(tally: Tally, start: Params) -> JudgeParams:
     """Return the judges' most likely chances of knowing and spamming."""
     everybody = tally.label.sum(axis=0)[None]
     skill = np.log(np.maximum(knowing(np.concatenate([tally.label, everybody])), LEAST))  # (J + 1, 1 + K)
     confusion = _mixed(skill)
-    return Params(normalise_rows(tally.truth, start.prevalence), confusion[:-1], confusion[-1], skill[:-1], skill[-1])
+    return JudgeParams(confusion[:-1], confusion[-1], skill[:-1], skill[-1])
 
 
 def log_smoothing(params: Params) -> float:
     """Return the log of the smoothing as a prior, but for a constant: so many labels more in every cell."""
-    matrices = _matrices(params)
+    matrices = spam_rows(params)
     return float(SMOOTHING / matrices.shape[2] * np.log(np.maximum(matrices, FLOOR)).sum())
 
 
@@ -85,7 +81,7 @@ def _spam(know: Floats, said: Floats, off: Floats) -> tuple[Floats, Floats]:
     return (root - gap) / 2, slope - said.shape[1] / 2
 
 
-def _matrices(params: Params) -> Floats:
+def spam_rows(params: Params) -> Floats:
     """Return the judges' matrices (J, K, K); those to begin with have no skills yet."""
     return _mixed(params.skill) if params.skill.size else params.confusion
 
@@ -103,10 +99,9 @@ MODELS = (
         "mace",
         "a judge knows the truth or spams, with labels of her own",
         "Hovy et al. 2013",
-        assign=weigh,
-        estimate=know_or_spam,
-        posterior=posterior,
-        judge_columns=spam_columns,
-        log_prior=log_smoothing,
+        prevalence=LEARNED,
+        confusion=Confusion(know_or_spam, spam_rows, log_smoothing, spam_columns),
+        assignment=SOFT,
+        auto_rank=90,
     ),
 )

@@ -1,29 +1,46 @@
-"""Minimax entropy: Zhou, Platt, Basu & Mao 2012, regularised as in Zhou, Liu, Platt, Meek & Shah 2015.
+"""Minimax entropy (Zhou, Platt, Basu & Mao 2012), regularised as in Zhou, Liu, Platt, Meek & Shah (2015).
 
-Of all the ways in which judges may label, take the one with most entropy whose labels, per judge and truth and per item
-and truth, are as frequent as those observed: judge j labels item i of truth k with y with probability proportional to
-exp(sigma_j[k, y] + tau_i[k, y]). Of all truths, take those that make this entropy least: that is maximum likelihood,
-with the penalties alpha / 2 |sigma|^2 and beta / 2 |tau|^2 for constraints that need to hold only nearly.
+Of all distributions of labels, take the one with most entropy whose labels, per judge and truth and per item and truth,
+are as frequent as those observed:
 
-Truths are soft, and an item's tilt is penalised under the truth it belongs to: p(labels | truth k) is the best that a
-tilt of its own makes of it. Where truths are certain, this is the papers' sum. Where they are not, an item's misleading
-everybody is weighed against its being what everybody says; started at what they say, the papers' own sums never ask.
+    p(judge j says y on item i of truth k) ~ exp(sigma_j[k, y] + tau_i[k, y]).
 
-A matrix holds sigma as its logarithms (confusion = softmax of sigma: what the judge says where nothing tilts), and the
-sigma that is penalised has rows of sum zero, which every optimum has.
+Of all truths, take those that make this entropy least: that is maximum likelihood, with the penalties
+alpha / 2 |sigma|^2 and beta / 2 |tau|^2 for constraints that need to hold only nearly.
+
+Truths are soft, and an item's tilt tau is penalised under the truth that it belongs to: p(labels | truth k) is at its
+best tilt. Where truths are certain, this is the papers' sum. Where they are not, it weighs an item that misleads
+everybody against an item that is what everybody says; started at the votes, the papers' own sums never compare the two.
+
+A matrix holds sigma as its logarithms (confusion = softmax of sigma: the judge's labels on an item without a tilt), and
+the sigma that is penalised has rows of sum zero, which every optimum has.
+
+>>> import adjudge
+>>> adjudge.fit(adjudge.dataset("anesthesia"), "minimax-entropy").labels.columns[-1]
+'difficulty'
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.inference.model import LogPrior, Model, Posterior, Predictive
-from adjudge.inference.params import Assign, Estimate, Params
-from adjudge.inference.tables import confusion_columns
+from adjudge.inference.components import (
+    LEARNED,
+    Assignment,
+    Confusion,
+    ItemEffects,
+    JudgeParams,
+    Predictive,
+    confusion_columns,
+)
+from adjudge.inference.model import Model
+from adjudge.inference.params import Assign, LogPrior, Params, Posterior
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.probability import normalise, normalise_rows
+from adjudge.kernels.probability import normalise
 from adjudge.kernels.truth import FLOOR
 
 # Labels tilted by their item: the passes of minimax entropy.
@@ -120,8 +137,8 @@ def _pass(
 def tilted_chances(block: Block, prevalence: Floats, confusion: Floats, beta: float, held: Block) -> Floats:
     """Return p(label | item, judge) of held judgments (N), items tilted as the block's judgments say."""
     matrix = np.ascontiguousarray(np.maximum(confusion, FLOOR)).reshape(-1)
-    chance, prior = np.empty(held.cell.size), np.maximum(prevalence[0], FLOOR)
-    shown = (block.start, block.cell, block.label, block.weight)
+    chance, prior = np.empty(held.cell.size), np.maximum(prevalence, FLOOR)
+    shown = (block.start, block.cell, block.label, block.topic, block.weight)
     _chances(*shown, prior, matrix, float(beta), held.start, held.cell, held.label, chance)
     return chance
 
@@ -131,8 +148,9 @@ def _chances(
     start: Codes,
     cell: Codes,
     label: Codes,
+    topic: Codes,
     weight: Floats,
-    prior: Floats,
+    prevalence: Floats,
     matrix: Floats,
     beta: float,
     held_start: Codes,
@@ -141,11 +159,12 @@ def _chances(
     chance: Floats,
 ) -> None:
     """Fill in the chances of an item's held judgments under each truth at its best tilt."""
-    K = prior.size
+    K, topics = prevalence.shape[1], prevalence.shape[0] > 1
     p, odds, room = np.empty(K), np.empty((K, K)), np.empty((3, K))
     for i in range(start.size - 1):
         if held_start[i] == held_start[i + 1]:
             continue
+        prior = prevalence[topic[i] if topics else 0]
         for k in range(K):
             p[k] = np.log(prior[k]) + tilt(start[i], start[i + 1], cell, label, weight, matrix, k, beta, odds[k], room)
         normalise(p)
@@ -348,14 +367,14 @@ def tilted(beta: float) -> Predictive:
     return predictive
 
 
-def matching(alpha: float) -> Estimate:
+def matching(alpha: float) -> Callable[[Tally, Params], JudgeParams]:
     """Return the M-step, which moves sigma so that the labels expected match those said, by one step of Newton.
 
     The curvature is bounded and the step shortened as in ``kernels.entropy``, so that it never falls. Votes, which are
     plain counts (J, K, K), begin at their frequencies.
     """
 
-    def estimate(tally: Tally, start: Params) -> Params:
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
         penalty = _scaled(alpha, tally.truth.shape[1])
         if tally.label.ndim == 3:
             held, sigma = tally.label.sum(axis=-1, keepdims=True), judge_terms(tally.label + penalty)
@@ -363,7 +382,7 @@ def matching(alpha: float) -> Estimate:
             said, expected, stood = tally.label
             held, sigma = _stepped(said, expected, stood, penalty)
         average = (held * sigma).sum(axis=0) / np.maximum(held.sum(axis=0), FLOOR)
-        return Params(normalise_rows(tally.truth, start.prevalence), softmax(sigma), softmax(average))
+        return JudgeParams(softmax(sigma), softmax(average))
 
     return estimate
 
@@ -401,13 +420,11 @@ def minimax(alpha: float, beta: float) -> Model:
         "minimax-entropy",
         "items tilt labels as judges do, each no more than the labels ask for",
         "Zhou et al. 2012; Zhou et al. 2015",
-        assign=tilting(beta),
-        estimate=matching(alpha),
-        posterior=truths_and_difficulty(beta),
-        predictive=tilted(beta),
-        judge_columns=confusion_columns,
-        item_columns=("difficulty",),
-        log_prior=small_terms(alpha),
+        prevalence=LEARNED,
+        confusion=Confusion(matching(alpha), log_prior=small_terms(alpha), columns=confusion_columns),
+        assignment=Assignment(assign=tilting(beta), posterior=truths_and_difficulty(beta)),
+        items=ItemEffects(("difficulty",), predictive=tilted(beta)),
+        auto_rank=120,
     )
 
 

@@ -1,13 +1,17 @@
-"""Skills from agreement alone, robustly: M-MSR (Ma & Olshevsky 2020).
+"""M-MSR: skills of judges from the agreement of pairs alone (Ma & Olshevsky 2020).
 
-How often two judges agree, rescaled, is the product of their skills s_j s_l in expectation: a matrix of rank one, seen
-where judges have items in common. It is completed by trimmed means, so that judges who collude or attack mislead it
-only where they are many (``kernels.agreement``). A judge is then right with probability p_j = s_j (K - 1)/K + 1/K, and
-her votes weigh log((K - 1) p_j / (1 - p_j)): Bayes' rule with one coin a judge and truths that are all as common.
+The agreement C_jl of two judges has the expectation s_j s_l, so the matrix of agreements has rank one where two judges
+have items in common. It is completed by trimmed means, so that judges who collude or attack mislead it only if they are
+many. A judge is then right with probability p_j = s_j (K - 1)/K + 1/K, and their votes weigh
+log((K - 1) p_j / (1 - p_j)): Bayes' rule with one coin per judge and truths that are all equally common.
 
-The paper removes F extremes, the same F for all judges; here every judge has her own, one less than half of her
-co-judges, which is the same where all judges meet. It starts at random, here at the agreements' row sums. Gold counts
-as one more judge. Judges need items in common, some dozens better than a few: |C_jl| of a single one is always one.
+The paper removes F extremes, the same F for all judges; here every judge has their own F, one less than half of their
+co-judges, which is the same if all judges meet. The paper starts at random, this at the agreements' row sums. Gold
+counts as one more judge. Judges need items in common, dozens rather than a few: |C_jl| of a single one is always one.
+
+>>> import adjudge
+>>> adjudge.fit(adjudge.dataset("anesthesia"), "m-msr").judges.columns[-1]
+'skill'
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError
+from adjudge.inference.components import EQUAL, Assignment, Confusion, JudgeParams
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
@@ -275,11 +280,11 @@ def compare_judges(block: Block, params: Params) -> Tally:
     return Tally(np.array([[float(judged)]]), agreements(block), 0.0)
 
 
-def complete(tally: Tally, start: Params) -> Params:
+def complete(tally: Tally, start: Params) -> JudgeParams:
     """Return one coin a judge, from the skills whose products are the agreements; whom nobody met is as the others."""
     J, K = start.confusion.shape[:2]
     if K == 1:
-        return start
+        return JudgeParams(start.confusion, start.population)
     margin = 1 / np.sqrt(max(tally.truth[0, 0], 1.0))
     pairs = pairs_seen(tally.label, J + 1, K)
     size = completed(pairs, margin)
@@ -288,7 +293,7 @@ def complete(tally: Tally, start: Params) -> Params:
     typical = _within(skill[met], margin, K).mean() if met.any() else _skill(start.population[None])[0]
     skill = _within(np.append(np.where(met, skill, typical), typical), margin, K)
     coins = _coins(skill, K)
-    return Params(np.full((1, K), 1 / K), coins[:-1], coins[-1])
+    return JudgeParams(coins[:-1], coins[-1])
 
 
 def skill_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
@@ -320,10 +325,10 @@ MODELS = (
         "m-msr",
         "one skill a judge from agreement of pairs alone, by trimmed means that withstand attacks",
         "Ma & Olshevsky 2020",
-        assign=compare_judges,
-        estimate=complete,
-        judge_columns=skill_column,
-        begins={"agreement": compare_judges},
-        until="rounds",
+        prevalence=EQUAL,
+        confusion=Confusion(complete, columns=skill_column),
+        assignment=Assignment(hard=True, assign=compare_judges),
+        starts={"agreement": compare_judges},
+        rounds=0,
     ),
 )

@@ -1,8 +1,14 @@
-"""Votes weighed by how often a judge agrees with the outcome: the EM of paper 002, section 2.1.
+"""Votes weighed by how often a judge agrees with the outcome (Xia et al. 2011, section 2.1; paper 002).
 
-A judge who is right with probability P_c weighs V = log((K - 1) P_c / P_e), with P_e = 1 - P_c; the label with most
-weight wins, and both are repeated until no label changes. Adding logarithms is multiplying probabilities: it is
-hard-assignment EM with one coin a judge and truths that are all as common.
+A judge who is right with probability P_c has the weight V = log((K - 1) P_c / P_e), with P_e = 1 - P_c; the label with
+most weight wins, and both are repeated until no label changes. Adding logarithms is multiplying probabilities: it is
+hard-assignment EM with one coin per judge and truths that are all equally common. ``vote-weight-biased`` has one such
+probability, and so one weight, for every truth.
+
+>>> import adjudge
+>>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "vote-weight")
+>>> fit.judges.columns
+['judge', 'judgments', 'accuracy', 'vote_weight']
 """
 
 from __future__ import annotations
@@ -10,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.inference.components import flat, hard, smoothed_coin, smoothed_coins, voted
+from adjudge.inference.components import EQUAL, HARD, majority_vote, smoothed_coin, smoothed_coins, tied
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 
@@ -39,20 +45,20 @@ MODELS = (
         "vote-weight",
         "votes weighed by how often a judge agrees with the outcome, until no label changes",
         "Xia et al. 2011, section 2.1",
-        assign=hard,
-        estimate=flat(smoothed_coin),
-        judge_columns=weight_column,
-        begins={"vote": voted},
-        until="labels",
+        prevalence=EQUAL,
+        confusion=tied(smoothed_coin, weight_column),
+        assignment=HARD,
+        starts={"vote": majority_vote},
+        auto_rank=40,
     ),
     Model(
         "vote-weight-biased",
         "the same, with a weight for every truth",
         "Xia et al. 2011, section 2.1",
-        assign=hard,
-        estimate=flat(smoothed_coins),
-        judge_columns=weight_columns,
-        begins={"vote": voted},
-        until="labels",
+        prevalence=EQUAL,
+        confusion=tied(smoothed_coins, weight_columns),
+        assignment=HARD,
+        starts={"vote": majority_vote},
+        auto_rank=50,
     ),
 )

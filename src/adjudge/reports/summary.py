@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.errors import quoted
-from adjudge.inference.dependence import dependence, yardstick
+from adjudge.inference.dependence import dependence, knows_items, yardstick
 from adjudge.metrics.agreement import agreement
 from adjudge.reports.case import MOST_ITEMS
 
@@ -57,7 +57,7 @@ def _surety(case: Case) -> list[str]:
     fit = case.fit
     if fit.calibration is not None:
         return [f"{fit.calibration.words[:1].upper()}{fit.calibration.words[1:]}."]
-    if len(fit.scale) < 2 or not len(case.judgments) or fit.definition.finer is not None:
+    if len(fit.scale) < 2 or not len(case.judgments) or knows_items(fit.definition):
         return []
     known = case.block.gold if fit.gold is not None else None
     z = dependence(case.judgments, known, yardstick(case.judgments, known, fit)).z

@@ -171,7 +171,7 @@ def encode_judgments(rows: AcceptedJudgments, model: str) -> tuple[Judgments, Co
         rows.relevance,
         items=pl.Series("item", items),
         judges=pl.Series("judge", [rows.names[number] for number in people.tolist()]),
-        scale=Scale(LABELS, ordinal=model_named(model).ordered),
+        scale=Scale(LABELS, ordinal=model_named(model).labels.ordered),
         topics=pl.Series("topic", list(topics)),
         topic=np.array(topic, np.int32),
         time=pl.Series("time", (rows.at * 1e6).astype(np.int64)).cast(pl.Datetime("us")),

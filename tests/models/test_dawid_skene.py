@@ -1,16 +1,9 @@
-"""The confusion models recover what generated the judgments, and say it in columns."""
+"""Dawid-Skene recovers what generated the judgments."""
 
 import numpy as np
 import polars as pl
 
 import adjudge
-from adjudge.inference.params import accurate
-from adjudge.models.confusion import coin_column
-
-
-def test_coin_column_is_the_diagonal():
-    """A one-coin judge has one number."""
-    np.testing.assert_allclose(coin_column(accurate(2, 2, trust=3), ("a", "b"))["p_right"], 0.8)
 
 
 def test_dawid_skene_finds_the_matrices():
@@ -38,7 +31,5 @@ def test_a_judge_at_chance_changes_nothing():
         [[[0.8, 0.2], [0.3, 0.7]], [[0.4, 0.6], [0.4, 0.6]]]
     )  # s says 1 six times in ten, whatever is true
     block, params = judgments.block(), fit.params._replace(prevalence=np.array([[0.5, 0.5]]), confusion=chance)
-    from adjudge.inference.model import likely_truths
-
-    posterior, _ = likely_truths(block, params)
+    posterior, _ = fit.definition.posterior(block, params)
     np.testing.assert_allclose(posterior[0], [0.8 / 1.1, 0.3 / 1.1])

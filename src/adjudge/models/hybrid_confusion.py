@@ -1,0 +1,45 @@
+"""Hybrid confusion: Dawid-Skene with a prior that trusts judges (Liu & Wang 2012, algorithm 1; paper 003).
+
+The rows of a judge's matrix are Dirichlet(ones + lambda * identity), and truths Dirichlet(alpha): a judge counts as
+good until their labels say otherwise. The model is sampled, or taken at its mode by EM.
+
+>>> import adjudge
+>>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "hybrid-confusion", inference="map")
+>>> fit.model, fit.stopped
+('hybrid-confusion', 'converged')
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjudge.arrays import Floats
+from adjudge.inference.chains import Step
+from adjudge.inference.components import SOFT, dirichlet_confusion, dirichlet_prevalence
+from adjudge.inference.gibbs import Truths, with_priors
+from adjudge.inference.model import Model
+from adjudge.inference.prior import Prior
+
+
+def hybrid_confusion(prior: Prior) -> Model:
+    """Return the model under a prior."""
+    prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs"))
+
+    def sampler(over: Truths, counted: Floats) -> Step:
+        alpha = np.full(over.labels, prior.prevalence)
+        return with_priors(over, prior.pseudo_counts(over.labels), alpha - counted)
+
+    return Model(
+        "hybrid-confusion",
+        "each judge has a confusion matrix of their own, with a prior that they are good",
+        "Liu & Wang 2012, algorithm 1",
+        prevalence=dirichlet_prevalence(prior.prevalence),
+        confusion=dirichlet_confusion(prior),
+        assignment=SOFT,
+        sampler=sampler,
+        with_prior=hybrid_confusion,
+        auto_rank=100,
+    )
+
+
+MODELS = (hybrid_confusion(Prior()),)
