@@ -124,7 +124,7 @@ def test_the_overview_refreshes_itself(opened, served):
     page.locator("#live .notice.warn").wait_for(timeout=60_000)
     assert page.evaluate("document.activeElement.tagName") == "A"
     other.goto(f"{served}/desk")
-    other.get_by_role("button", name="Let the campaign go on").click()
+    other.get_by_role("button", name="Resume the campaign").click()
     other.wait_for_url("**?done=resumed")
 
 
@@ -132,7 +132,7 @@ def test_an_invitation_opens_the_door(opened, chromium):
     """The link that the desk makes leads a newcomer to the judge's page."""
     page = opened("/desk/people")
     page.fill("#name", "Nils")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create a link").click()
     link = page.input_value("#made")
     newcomer = chromium.new_context().new_page()
     newcomer.goto(link)

@@ -247,7 +247,7 @@ def test_the_whole_way_by_keyboard(site, judge):
     page.wait_for_selector("text=You are qualified")
     tab_to(page, "[data-part=submit]")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Begin an assignment")
+    page.wait_for_selector("text=Start an assignment")
     tab_to(page, "[data-part=begin]")
     page.keyboard.press("Enter")
     for at in (1, 2):
@@ -281,9 +281,9 @@ def test_the_whole_way_by_mouse(judge):
             "document.querySelector('[data-part=criteria]')",
             arg=at,
         )
-    page.wait_for_selector("text=Your assignment is returned")
+    page.wait_for_selector("text=Your assignment was returned")
     summary = page.inner_text("[data-part=summary]")
-    assert "Relevance of the known documents: at least 85% needed" in summary
+    assert "Relevance of documents with known answers: at least 85% needed" in summary
     assert "Time" not in summary
     card = page.locator(".mistake").first
     assert "because it says so" in card.inner_text()
@@ -295,7 +295,7 @@ def test_the_whole_way_by_mouse(judge):
     card.locator("text=Contested.").wait_for()
     page.reload()
     page.wait_for_selector("text=Contested. >> visible=true")
-    page.click("text=Begin another assignment")
+    page.click("text=Start another assignment")
     page.wait_for_selector("text=Set 1 of 2")
 
 
@@ -316,7 +316,7 @@ def test_a_judge_may_join_by_invitation(site, judge):
     assert grave(page) == []
     page.fill("#password", PASSWORD)
     page.click("button.primary")
-    page.wait_for_selector("text=Begin the qualification")
+    page.wait_for_selector("text=Start the qualification")
 
 
 def test_the_message_names_the_two_documents(judge):
@@ -332,7 +332,7 @@ def test_the_message_names_the_two_documents(judge):
     page.click("[role=tab] >> nth=2")
     page.keyboard.press("2")
     assert order(page) == "ACBDE"
-    assert message(page) == "B is relevant but ranked below C, which is irrelevant: move B above C."
+    assert message(page) == "B is relevant but ranks below C, which is irrelevant. Move B above C."
     assert page.get_attribute("[data-part=next]", "aria-disabled") == "true"
     assert page.get_attribute("[data-part=next]", "aria-describedby") == "message-text"
     page.keyboard.press("Control+Enter")
@@ -340,7 +340,7 @@ def test_the_message_names_the_two_documents(judge):
     assert page.inner_text("[data-part=set]") == "Set 1 of 2"
     page.keyboard.press("x")
     assert order(page) == "ABCDE"
-    assert message(page).startswith("D is relevant but ranked below C")
+    assert message(page).startswith("D is relevant but ranks below C")
     page.click("button:has-text('Move D above C')")
     assert order(page) == "ABDCE"
     assert page.get_attribute("[data-part=next]", "aria-disabled") == "false"
@@ -414,7 +414,7 @@ def test_offline_and_back(judge):
     page.keyboard.press("i")
     page.fill("[data-part=comment]", "under way")
     page.wait_for_selector(".saved[data-state=offline]")
-    assert re.search(r"Offline: \d changes? kept here", page.inner_text(".saved"))
+    assert re.search(r"Offline: \d changes? stored here", page.inner_text(".saved"))
     assert not any(answer.told for answer in one.answers())
     one.context.set_offline(False)
     saved(page)

@@ -28,7 +28,7 @@ def test_imports_twice_are_one(run, folder):
     file.write_text(file.read_text().replace(",ann,0", ",ann,1"))
     refused = run("campaign", "import", str(folder), str(file))
     assert refused.code == 1
-    assert "line 2: 'ann' has judged it irrelevant before" in refused.err
+    assert "line 2: 'ann' has already judged it irrelevant" in refused.err
 
 
 def test_exports_go_to_the_screen_or_a_file(run, folder, tmp_path):
@@ -92,4 +92,4 @@ def test_check_says_what_changed_since_work_began(run, folder):
     (folder / "pool.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     checked = run("campaign", "check", str(folder))
     assert checked.code == 0
-    assert "1 pair is judged and in the files no more" in checked.err
+    assert "1 pair is judged but no longer in the files; the judgments are kept: " in checked.err

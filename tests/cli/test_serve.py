@@ -91,7 +91,7 @@ def test_a_taken_port_is_said_before_anything_is_opened(run, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         answer = run("serve", "demo", "--port", str(taken.getsockname()[1]))
     assert answer.code == 1
-    assert answer.err.endswith("Address already in use (give --port)\n")
+    assert answer.err.endswith("Address already in use (choose another --port)\n")
     assert not (tmp_path / "demo" / "studio.db").exists()
 
 
@@ -101,7 +101,7 @@ def test_an_address_that_is_not_ours_is_said(run, tmp_path, host):
     answer = run("serve", str(tmp_path), "--host", host, "--port", "0")
     assert answer.code == 1
     assert answer.err.startswith(f"adjudge: cannot listen on {host}, port 0: ")
-    assert answer.err.endswith("(give --host)\n")
+    assert answer.err.endswith("(choose another --host)\n")
 
 
 @pytest.mark.parametrize("url", ["judge.example.org", "ftp://judge.example.org", "javascript:x"])
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path):
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     (tmp_path / "demo").chmod(0o755)
     assert answer.returncode == 1
-    assert "Permission denied: judgments are kept in the campaign's folder, so it must be writable" in answer.stderr
+    assert "Permission denied: judgments are stored in the campaign's folder, so it must be writable" in answer.stderr
     assert "Traceback" not in answer.stderr
 
 
@@ -158,14 +158,14 @@ def test_interrupted_while_it_starts(tmp_path):
     """Ctrl-C while the demo is being filled ends it, and the demo's folder goes with it."""
     program = """
 import signal
-from adjudge.collect import demo_work
-join, joined = demo_work._joined, []
+from adjudge.studio import demo
+join, joined = demo._joined, []
 def interrupted(*given):
     joined.append(given)
     if len(joined) == 3:
         signal.raise_signal(signal.SIGINT)
     return join(*given)
-demo_work._joined = interrupted
+demo._joined = interrupted
 from adjudge.cli import main
 main(["serve", "--demo", "--port", "0"])
 """

@@ -26,8 +26,8 @@ from adjudge.studio.demo import (
     make_demo,
     simulate_demo,
 )
-from adjudge.studio.desk.exports import EXPORTS, Wanted, export
-from adjudge.studio.desk.transfer import fresh_belief
+from adjudge.studio.desk.consensus_view import fresh_belief
+from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export
 from adjudge.studio.gates.designer import design
 from adjudge.studio.gates.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
@@ -125,7 +125,7 @@ def test_what_the_studio_writes_is_read(tmp_path):
     campaign = make_demo(tmp_path / "demo")
     simulate_demo(tmp_path / "demo", seed=3)
     with reading_campaign(tmp_path / "demo") as (loaded, connection):
-        wanted = Wanted(tmp_path / "demo", belief=fresh_belief(connection, loaded))
+        wanted = ExportOptions(tmp_path / "demo", belief=fresh_belief(connection, loaded))
         for what in ("judgments", "qrels", "uncertainty", "task1", "task2"):
             with open(tmp_path / EXPORTS[what].file, "wb") as out:
                 export(connection, what, wanted, out)

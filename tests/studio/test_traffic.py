@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from adjudge.studio import studio as studios
 from adjudge.studio.identity.access import Signer
-from adjudge.studio.record import restore
+from adjudge.studio.record import ledger
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
 from adjudge.studio.web.sessions import COOKIE
@@ -103,7 +103,7 @@ def told_apart(texts, gold):
 def _same_chance(monkeypatch):
     """Have the same happen by chance each time: numbers of items, tokens, and who is given what."""
     marks = random.Random(1)
-    monkeypatch.setattr(restore, "secrets", SimpleNamespace(SystemRandom=lambda: random.Random(2)))
+    monkeypatch.setattr(ledger, "secrets", SimpleNamespace(SystemRandom=lambda: random.Random(2)))
     monkeypatch.setattr(studios, "secrets", SimpleNamespace(randbits=lambda bits: 3))
     monkeypatch.setattr(commands, "new_mark", lambda: urlsafe_b64encode(marks.randbytes(16)).rstrip(b"=").decode())
 

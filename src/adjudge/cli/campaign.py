@@ -136,11 +136,11 @@ def _since(loaded: Campaign) -> tuple[str, ...]:
     """Return how the files have changed since work began, where it has and its database is a file that can be read."""
     if find_spec("sqlalchemy") is None or not (loaded.folder / loaded.settings.store.database).is_file():
         return ()
-    from adjudge.studio.desk.transfer import changed
+    from adjudge.studio.desk.overview import file_changes
     from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(loaded.folder) as (campaign, connection):
-        return tuple(changed(connection, campaign))
+        return tuple(file_changes(connection, campaign))
 
 
 def _show(made: Campaign, notes: tuple[str, ...] = ()) -> None:

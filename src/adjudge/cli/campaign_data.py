@@ -42,8 +42,8 @@ def export_(
     from adjudge.errors import UsageError
 
     studio_installed()
-    from adjudge.studio.desk.exports import EXPORTS, Wanted, deliver, export
-    from adjudge.studio.desk.transfer import fresh_belief
+    from adjudge.studio.desk.consensus_view import fresh_belief
+    from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export, write_chunks
     from adjudge.studio.studio import reading_campaign
 
     if what == "everything" and out is None and sys.stdout.isatty():
@@ -53,9 +53,9 @@ def export_(
     with tempfile.TemporaryFile() as file, reading_campaign(folder, whole) as (campaign, connection):
         broken = warned(campaign, whole)
         belief = fresh_belief(connection, campaign) if believes and not broken else None
-        export(connection, what, Wanted(campaign.folder, raw, pseudonyms, team, belief=belief), file)
+        export(connection, what, ExportOptions(campaign.folder, raw, pseudonyms, team, belief=belief), file)
         file.seek(0)
-        deliver(file, out)
+        write_chunks(file, out)
     if out is not None:
         print(f"wrote {EXPORTS[what].about.rstrip('.').lower()} to {out}")
 
@@ -82,8 +82,8 @@ def import_(
     from adjudge.errors import InputError
 
     studio_installed()
-    from adjudge.studio.desk.imports import told
-    from adjudge.studio.desk.transfer import take_in_alone
+    from adjudge.studio.desk.import_files import list_problems
+    from adjudge.studio.desk.imports import import_file_offline
     from adjudge.studio.studio import open_studio
 
     try:
@@ -92,11 +92,11 @@ def import_(
         raise InputError(f"cannot be read: {error.strerror}", file) from error
     studio = open_studio(folder)
     try:
-        taken = take_in_alone(studio, content, file, judge)
+        taken = import_file_offline(studio, content, file, judge)
     finally:
         studio.store.close()
     if taken["problems"]:
-        raise InputError(told(taken["problems"]), file)
+        raise InputError(list_problems(taken["problems"]), file)
     new = f"; new judges: {', '.join(taken['judges'])}" if taken["judges"] else ""
     print(f"{taken['taken']:,} judgments taken, {taken['skipped']:,} were there already{new}")
     for problem in taken["unread"]:
@@ -128,15 +128,15 @@ def prompts(
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
     studio_installed()
-    from adjudge.studio.desk.exports import deliver
-    from adjudge.studio.desk.transfer import program_prompts
+    from adjudge.studio.desk.exports import write_chunks
+    from adjudge.studio.desk.prompts import program_prompts
     from adjudge.studio.identity.access import Signer, load_key
     from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
         signer = Signer(load_key(campaign.folder))
         lines = program_prompts(connection, campaign, signer, judge, limit, gold_share)
-        written = deliver((line.encode() for line in lines), out)
+        written = write_chunks((line.encode() for line in lines), out)
     if out is not None:
         print(f"wrote {written:,} prompts to {out}")
 
@@ -218,7 +218,7 @@ def invite(
         raise UsageError(f"--role {quote(role)} is not one of judge, reviewer, lead")
     studio_installed()
     from adjudge.studio.studio import open_studio
-    from adjudge.studio.web.serve import invitation_link
+    from adjudge.studio.web.app import invitation_link
 
     studio = open_studio(folder)
     try:

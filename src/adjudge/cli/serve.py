@@ -48,20 +48,20 @@ def serve(
     if url is not None and not url.startswith(("http://", "https://")):
         raise UsageError(f"--url {quote(url)}, expected an address that begins with http:// or https://")
     studio_installed()
-    from adjudge.studio.web import serve as serving
+    from adjudge.studio.web import app
 
     with contextlib.ExitStack() as stack:
-        serving.free_port(host, port)
+        app.check_port(host, port)
         place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
         if demo:
             _demonstrate(place)
-        studio = serving.opened(place)
+        studio = app.open_campaign(place)
         stack.callback(studio.store.close)
         for warning in studio.campaign.warnings:
             print(f"note: {warning}")
-        links = {"lead": serving.invitation_link(studio, "lead")} if not serving.has_lead(studio) else {}
+        links = {"lead": app.invitation_link(studio, "lead")} if not app.has_lead(studio) else {}
         if demo:
-            links["judge"] = serving.invitation_link(studio, "judge")
+            links["judge"] = app.invitation_link(studio, "judge")
 
         def ready(taken: int) -> None:
             address = (url or f"http://{host}:{taken}").rstrip("/")
@@ -72,7 +72,7 @@ def serve(
                 print("  This demo is gone when you stop it; give a folder to keep it.")
             print("Stop with Ctrl-C.", flush=True)
 
-        serving.serve(studio, host, port, proxies, ready)
+        app.serve(studio, host, port, proxies, ready)
 
 
 def _demonstrate(place: str) -> None:

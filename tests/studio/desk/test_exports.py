@@ -9,10 +9,11 @@ import pytest
 
 from adjudge.data.files import Content
 from adjudge.data.trec import qrels_source, task1_source, task2_run_source
-from adjudge.errors import UsageError
+from adjudge.errors import InputError, UsageError
 from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.exports import EXPORTS, Wanted, export, in_pieces
-from adjudge.studio.desk.imports import Given
+from adjudge.studio.desk.exports import EXPORTS, ExportOptions, batches, csv_chunks, export, safe_cell, write_chunks
+from adjudge.studio.desk.import_files import ImportedJudgment
+from adjudge.studio.desk.imports import import_judgments
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
@@ -21,7 +22,7 @@ def exported(desk, what, **wanted):
     """Return the bytes of an export."""
     out = io.BytesIO()
     with desk.store.reading() as connection:
-        export(connection, what, Wanted(desk.folder, **wanted), out)
+        export(connection, what, ExportOptions(desk.folder, **wanted), out)
     return out.getvalue()
 
 
@@ -92,7 +93,7 @@ def test_exports_of_a_consensus_wait_for_one(desk):
 
 def test_task1_tells_accepted_from_rejected_and_programs(desk):
     """Eleven fields by tabs: type 0 what was accepted, 1 of returned assignments, 2 of programs; none of open ones."""
-    desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-5", "an LLM", None)], {}, "a", True)
+    desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-5", "an LLM", None)], {}, "a", True)
     text = exported(desk, "task1", team="us")
     fields = [line.split("\t") for line in text.decode().splitlines()]
     assert {len(line) for line in fields} == {11}
@@ -106,7 +107,7 @@ def test_task1_tells_accepted_from_rejected_and_programs(desk):
 
 def test_excluded_judges_are_not_usable(desk):
     """Their judgments are not exported, and are of type 1, rejected, in a task 1 run."""
-    desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-5", "an LLM", 1)], {}, "a", True)
+    desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-5", "an LLM", 1)], {}, "a", True)
     for name in ("ann", "an llm"):
         desk.do(lead.change_standing, desk.lead, desk.store.ledger.named[name], "excluded", "copies")
     assert rows_of(exported(desk, "judgments")) == []
@@ -182,11 +183,66 @@ def test_everything_under_pseudonyms_names_nobody(believed):
 
 def test_unknown_exports_are_refused(desk):
     """With what there is."""
-    with pytest.raises(UsageError, match="'all' cannot be exported, expected one of 'judgments', 'qrels'"):
+    with pytest.raises(UsageError, match="there is no export 'all', expected one of 'judgments', 'qrels'"):
         exported(desk, "all")
     assert all(one.about.endswith(".") and "/" in one.kind for one in EXPORTS.values())
 
 
 def test_pieces_are_all_rows():
     """In order, none lost, the last one shorter."""
-    assert list(in_pieces(range(5), 2)) == [[0, 1], [2, 3], [4]]
+    assert list(batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=cmd|' /C calc'!A0"])
+def test_formulas_are_texts(text):
+    """What a spreadsheet would compute gets an apostrophe in front."""
+    assert safe_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["a=b", "", "1-1", -1, -1.5, None])
+def test_others_stay(value):
+    """Plain texts, and numbers even below 0, are left alone."""
+    assert safe_cell(value) == value
+
+
+def test_pieces_make_up_the_file():
+    """Large tables come in several pieces; read back they are what went in, unknown cells empty."""
+    rows = [(n, "=x,\n", None) for n in range(20_000)]
+    pieces = list(csv_chunks(("a", "b", "c"), iter(rows)))
+    assert len(pieces) > 2
+    read = list(csv.reader(io.StringIO(b"".join(pieces).decode(), newline="")))
+    assert read[0] == ["a", "b", "c"]
+    assert read[-1] == ["19999", "'=x,\n", ""]
+    assert len(read) == 20_001
+
+
+def test_raw_leaves_cells_as_they_are():
+    """For programs nothing is put in front."""
+    assert b"".join(csv_chunks(("a",), [("=1",)], raw=True)) == b"a\n=1\n"
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path):
+    """Pieces that break off leave the old file, and nothing beside it."""
+    out = tmp_path / "x.csv"
+    assert write_chunks([b"a\n", b"b\n"], str(out)) == 2
+
+    def breaking():
+        yield b"c\n"
+        raise ValueError("broken off")
+
+    with pytest.raises(ValueError, match="broken off"):
+        write_chunks(breaking(), str(out))
+    assert out.read_bytes() == b"a\nb\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_without_a_name_it_is_printed(capfdbinary):
+    """As bytes, to standard output."""
+    assert write_chunks([b"a", b"b"], None) == 2
+    assert capfdbinary.readouterr().out == b"ab"
+
+
+def test_what_cannot_be_written_says_so(tmp_path):
+    """With the place."""
+    with pytest.raises(InputError, match="nowhere/x: cannot be written"):
+        write_chunks([b"a"], str(tmp_path / "nowhere" / "x"))

@@ -1,182 +1,168 @@
-"""Judgments made elsewhere."""
+"""Imports of judgments and of answers to prompts."""
+
+import json
 
 import pytest
+from sqlalchemy import select
 
-from adjudge.errors import InputError
-from adjudge.studio.desk.imports import Unreadable, answer_of, in_order, known_labels, read_judgments, relevance_of
+from adjudge.errors import InputError, UsageError
+from adjudge.studio.desk.import_files import ImportedJudgment
+from adjudge.studio.desk.imports import import_file_offline, import_judgments, read_file, recorded_labels, sort_by_line
+from adjudge.studio.desk.prompts import program_prompts
+from adjudge.studio.identity.access import Signer
+from adjudge.studio.record import schema
+from adjudge.studio.record.audit import first_broken_entry
+from adjudge.studio.studio import Studio
 
-
-def test_csv_and_json_lines_read_alike():
-    """The same rows, in either form."""
-    table = b"\xef\xbb\xbftopic,document,judge,label,rank,seconds\noak,oak-1,llm,relevant,1,2.5\noak,oak-2,llm,0,,\n"
-    lines = b'{"topic":"oak","document":"oak-1","judge":"llm","label":1,"rank":1,"seconds":2.5}\n\n' + (
-        b'{"topic":"oak","document":"oak-2","judge":"llm","label":"irrelevant"}\n'
-    )
-    first, second = read_judgments(table, "a.csv").checked(), read_judgments(lines, "a.jsonl").checked()
-    assert [one[1:] for one in first] == [one[1:] for one in second]
-    assert first[0][1:7] == ("oak", "oak-1", "llm", 1, 1, 2.5)
-
-
-def test_every_problem_is_listed_with_its_row():
-    """Nothing is taken from a file with problems, and all of them are told at once."""
-    table = (
-        b"topic,document,judge,label,rank\noak,,ann,1,\noak,d,ann,perhaps,\noak,d,,1,\noak,d,ann,1,0\noak,d,ann,1,x\n"
-    )
-    with pytest.raises(InputError) as refused:
-        read_judgments(table, "a.csv").checked()
-    told = str(refused.value)
-    assert told.startswith("a.csv: 5 problems, nothing was taken")
-    for line in (
-        "line 2: no document",
-        "line 3: 'perhaps' is no label, expected relevant or irrelevant",
-        "line 4: no judge",
-        "line 5: rank '0' is not 1, 2, 3 ...",
-        "line 6: rank 'x' is no number",
-    ):
-        assert line in told
+SIGNER = Signer(b"k" * 32)
+GIVEN = [
+    ImportedJudgment(1, "oak", "oak-0", "LLM one", 1),
+    ImportedJudgment(2, "elm", "elm-3", "LLM one", None, 2, 1.5, "hm"),
+]
+pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
 
-def test_lines_are_those_of_the_file():
-    """Also after a cell of two lines, after an empty line, and between lines of JSON that are none."""
-    table = b'topic,document,judge,label,comment\noak,d,ann,1,"two\nlines"\n\noak,d,ann,perhaps,\n'
-    assert [one.split(":")[0] for one in read_judgments(table, "a.csv").problems] == ["line 5"]
-    lines = b'{"topic":"oak","document":"d","judge":"a","label":1}\nno json\n[1]\n\n{"topic":"oak"}\n{'
-    read = read_judgments(lines, "a.jsonl")
-    assert [one.split(":")[0] for one in read.problems] == ["line 2", "line 3", "line 5", "line 6"]
-    assert in_order(["line 10: b", "line 9: a"]) == ["line 9: a", "line 10: b"]
+def audited(desk):
+    """Return the last entry of the audit log: who, what, detail."""
+    with desk.store.reading() as connection:
+        rows = connection.execute(select(schema.audit).order_by(schema.audit.c.id)).mappings().all()
+    assert first_broken_entry(rows) is None
+    return rows[-1]["who"], rows[-1]["what"], json.loads(rows[-1]["detail"])
 
 
-def test_long_lists_of_problems_are_cut():
-    """Twenty are told one by one."""
-    table = b"topic,document,judge,label\n" + b"oak,d,ann,perhaps\n" * 30
-    with pytest.raises(InputError, match=r"30 problems[^$]*and 10 more"):
-        read_judgments(table, "a.csv").checked()
+def asked(desk, judge, limit=None, share=0.2):
+    """Return the prompts a judge is given."""
+    with desk.store.reading() as connection:
+        return [json.loads(line) for line in program_prompts(connection, desk.campaign, SIGNER, judge, limit, share)]
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "a.csv: the file holds no judgments"),
-        (b"topic,\xff\x81", "a.csv, row 1: byte 0x81 is neither UTF-8 nor windows-1252 text; save the file as UTF-8"),
-        (b'{"topic": ', "a.csv: 1 problem, nothing was taken\n  line 1: is not JSON"),
-        (
-            b"topic,document,judge,label\na,b\n",
-            "a.csv: 1 problem, nothing was taken\n  line 2: 2 values, expected 4 as in the header",
-        ),
-        (
-            b'topic,document,judge,label\na,"b\n',
-            "a.csv: 1 problem, nothing was taken\n  line 2: a quotation mark is opened and not closed",
-        ),
-    ],
-)
-def test_files_that_cannot_be_read_say_where(content, told):
-    """The file, the row, what is wrong."""
-    with pytest.raises(InputError) as refused:
-        read_judgments(content, "a.csv").checked()
-    assert str(refused.value).startswith(told)
+def is_gold(desk, row):
+    """Return whether a prompt is about gold, which only the key's owner can tell."""
+    return "gold" in desk.store.ledger.items.pairs[SIGNER.read_prompt_id(row["id"])][1]
 
 
-def test_a_judge_may_be_given_for_all():
-    """Where the file does not say whose they are, the call does."""
-    (one,) = read_judgments(b"topic,document,label\noak,d,1\n", "a.csv", judge="llm").checked()
-    assert one.judge == "llm"
+def test_a_program_goes_the_whole_way(desk):
+    """Prompts out, answers in: it is a judge then, its gold is counted, and it is not asked the same again."""
+    prompts = asked(desk, "my-model", share=0.25)
+    gold = [row for row in prompts if is_gold(desk, row)]
+    assert (len(prompts), len(gold)) == (16, 4)
+    lines = [json.dumps({"id": row["id"], "answer": "relevant"}) for row in prompts[1:]]
+    content = "\n".join([json.dumps({"id": prompts[0]["id"], "answer": "?"}), *lines]).encode()
+    studio = Studio(desk.campaign, desk.store, SIGNER)
+    told = import_file_offline(studio, content, "answers.jsonl", "my-model")
+    assert (told["taken"], told["judges"], len(told["unread"])) == (15, ["my-model"], 1)
+    assert told["hidden_gold"]["of"] == sum(is_gold(desk, row) for row in prompts[1:])
+    again = import_file_offline(studio, content, "answers.jsonl", "my-model")
+    assert (again["taken"], again["skipped"]) == (0, 15)
+    left = asked(desk, "MY-MODEL", share=0)
+    assert {row["id"] for row in left} <= {prompts[0]["id"]}
+
+
+def test_a_limit_is_kept(desk):
+    """No more prompts than asked for, gold included."""
+    assert len(asked(desk, "my-model", limit=5)) == 5
+
+
+def test_answers_need_a_judge_and_judgments_no_problems(desk):
+    """Otherwise nothing is read."""
+    ledger = desk.store.ledger
+    with pytest.raises(UsageError, match="need the name of the judge"):
+        read_file(ledger, SIGNER, b'{"id": "x", "answer": 1}', "a", "")
+    read, program = read_file(ledger, SIGNER, b"topic,document,judge,label\noak,oak-1,ann,perhaps\n", "a", "")
+    assert not program
+    with pytest.raises(InputError, match="1 problem, nothing was imported"):
+        read.checked()
+
+
+def test_all_that_is_wrong_with_a_file_is_said_at_once(desk):
+    """Labels that cannot be read and documents that are not there, by line; nothing is taken then."""
+    content = b"topic,document,judge,label\noak,x,zoe,1\noak,oak-1,zoe,perhaps\noak,oak-2,zoe,1\noak,y,zoe,1\n"
+    told = import_file_offline(Studio(desk.campaign, desk.store, SIGNER), content, "a.csv", "")
+    assert [one.split(":")[0] for one in told["problems"]] == ["line 2", "line 3", "line 5"]
+    assert (told["taken"], told["unread"]) == (0, [])
+    assert "zoe" not in desk.store.ledger.named
+
+
+def test_imports_make_judges_and_count(desk):
+    """A new judge without a password, two judgments of which the one that tells something counts."""
+    before = int(desk.store.ledger.items.judged.sum())
+    told = desk.do(import_judgments, desk.lead, GIVEN, {}, "a.csv")
+    assert len(told.pop("labels")) == 2
+    assert told == {"taken": 2, "skipped": 0, "judges": ["llm one"], "problems": []}
+    person = desk.store.ledger.people[desk.store.ledger.named["llm one"]]
+    assert (person.name, person.role, person.password, person.outside) == ("LLM one", "judge", "", None)
+    assert int(desk.store.ledger.items.judged.sum()) == before + 1
+    who, what, detail = audited(desk)
+    assert (who, what, len(detail.pop("judgments"))) == ("lea", "judgments imported", 64)
+    assert detail == {"source": "a.csv", "taken": 2, "skipped": 0, "judges": ["llm one"], "first": 13}
+
+
+def known(desk, *names):
+    """Return the labels on record of some judges."""
+    with desk.store.reading() as connection:
+        return recorded_labels(connection, names)
+
+
+def test_imports_again_are_skipped(desk):
+    """The same file twice is one import, also where a row stands in it twice."""
+    desk.do(import_judgments, None, [*GIVEN, GIVEN[0]], {}, "a.csv")
+    last = audited(desk)
+    told = desk.do(import_judgments, None, GIVEN, known(desk, "llm one"), "a.csv")
+    assert (told["taken"], told["skipped"], told["problems"]) == (0, 2, [])
+    assert audited(desk) == last
+
+
+def test_imports_that_contradict_take_nothing(desk):
+    """Every row that does not fit is listed, and even those that fit stay out."""
+    desk.do(import_judgments, None, GIVEN, {}, "a.csv")
+    given = [
+        ImportedJudgment(1, "oak", "oak-0", "llm ONE", 0),
+        ImportedJudgment(2, "oak", "nowhere", "llm one", 0),
+        ImportedJudgment(3, "oak", "oak-1", "lea", 0),
+        ImportedJudgment(4, "oak", "oak-1", "new", 0),
+    ]
+    told = desk.do(import_judgments, None, given, known(desk, "llm one"), "a.csv")
+    assert told["taken"] == 0
+    assert told["problems"] == [
+        "line 1: 'llm ONE' has already judged it relevant",
+        "line 2: topic 'oak' with document 'nowhere' is not in this campaign",
+        "line 3: 'lea' is a lead, not a judge",
+    ]
+    assert "new" not in desk.store.ledger.named
+
+
+def test_imports_leave_open_assignments_alone(desk):
+    """What a judge has before them is not judged by an import as well."""
+    topic, document = desk.store.ledger.items.pairs[desk.open.sets[0].items[0]]
+    told = desk.do(import_judgments, None, [ImportedJudgment(7, topic, document, "Cid", 1)], {}, "a.csv")
+    assert told["problems"] == [
+        "line 7: 'Cid' has it in an open assignment: take the assignment back, or remove the row"
+    ]
+    assert told["taken"] == 0
+
+
+@pytest.mark.parametrize("name", ["prolific:5f1c", "x" * 101, "a\u202eb"])
+def test_imports_make_no_judge_of_a_name_nobody_may_have(desk, name):
+    """Names are held to what they are held to at the door."""
+    told = desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-0", name, 1)], {}, "a.csv")
+    assert told["problems"][0].startswith("line 1: judge ")
+    assert name.casefold() not in desk.store.ledger.named
+
+
+def test_a_token_is_named_in_the_log(desk):
+    """Not the command line, when a program brought judgments in."""
+    desk.do(import_judgments, "nightly", GIVEN, {}, "a.csv")
+    assert audited(desk)[0] == "API token nightly"
 
 
 def test_labels_on_record_are_found_by_name(reading, desk):
     """Of the judges asked for, whatever the size of their letters, and of no others."""
-    known = known_labels(reading, ["ANN"])
+    known = recorded_labels(reading, ["ANN"])
     assert {name for name, _ in known} == {"ann"}
     assert len(known) == 12
-    assert known_labels(reading, ["nobody"]) == {}
+    assert recorded_labels(reading, ["nobody"]) == {}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("rank", "1e300"), ("rank", "1001"), ("judge", "a\\u0000b"), ("document", "\\ud800"), ("comment", "x\\udfff")],
-)
-def test_what_no_table_can_keep_is_refused(field, value):
-    """Ranks beyond reason, NUL, and halves of characters, each with its row, in words that can be printed."""
-    row = {"topic": "oak", "document": "d", "judge": "ann", "label": "1", field: value}
-    line = "{" + ", ".join(f'"{name}": "{text}"' for name, text in row.items()) + "}"
-    with pytest.raises(InputError, match=f"line 1: {field}") as refused:
-        read_judgments(line.encode(), "a.jsonl").checked()
-    str(refused.value).encode()
-
-
-def test_names_are_read_as_they_are_kept():
-    """Blanks and wide letters are no other judge."""
-    (one,) = read_judgments("topic,document,judge,label\noak,d, \uff21nn   B ,1\n".encode(), "a.csv").checked()
-    assert one.judge == "Ann B"
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        (1, 1),
-        (0, 0),
-        (2, 1),
-        (True, 1),
-        (1.0, 1),
-        ("1", 1),
-        ("false", 0),
-        ("Relevant.", 1),
-        ("**Irrelevant**", 0),
-        ("not  relevant", 0),
-        ("Non-relevant!", 0),
-        ("Yes", 1),
-        ("no.", 0),
-        ({"relevance": 1}, 1),
-        ({"answer": "irrelevant"}, 0),
-        ('{"relevance": 0}', 0),
-        ('```json\n{"label": "relevant"}\n```', 1),
-        ("Irrelevant, because it is about elms", 0),
-        ("Not relevant. It isn't relevant to oaks, but to elms.", 0),
-        ("Relevant. It is about oaks, but not about acorns.", 1),
-        ("**Relevant**\n\nIt is about oaks", 1),
-        ("Yes, it is relevant", 1),
-        ("No. It is not relevant.", 0),
-        ("cannot tell", None),
-        ("Can\u2019t tell.", None),
-        ("Unsure: it is very short", None),
-    ],
-)
-def test_clear_answers_are_read(said, meant):
-    """Words, numbers and JSON in many dresses, alone or first."""
-    assert answer_of(said) == relevance_of(said) == meant
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("isn't relevant", "relevant: no", "Relevant? No.", "I can't say it's relevant", "nicht relevant"),
-        *("relevant or irrelevant", "either relevant or irrelevant", "I think it may be relevant but also not"),
-        *("Relevant, but not really", "Relevant: not", "relevant - maybe", "Irrelevant? No", "irrelevant: false"),
-        *(
-            "No, it is relevant",
-            "Yes, it isn't relevant",
-            "Relevant. No.",
-            "Relevant! Or irrelevant.",
-            "no doubt relevant",
-        ),
-        *("The document is relevant to the topic.", "1. The document is about elms", "Irrelevant, no wait, relevant"),
-        *("maybe", "3", 0.4, [1], "{broken", {"x": 1}, float("nan"), '{"relevance": "perhaps"}'),
-    ],
-)
-def test_labels_that_are_not_clear_are_not_guessed(said):
-    """What says both, neither, no plain word first, or something else is refused."""
-    for read in (answer_of, relevance_of):
-        with pytest.raises(Unreadable):
-            read(said)
-
-
-@pytest.mark.parametrize("said", [None, "", " ", "null", "None", "n/a", {"relevance": None}, '{"answer": ""}'])
-def test_no_answer_is_no_judgment(said):
-    """A program that replies nothing has not said that it cannot tell."""
-    with pytest.raises(Unreadable, match="the answer is empty"):
-        answer_of(said)
-
-
-@pytest.mark.parametrize("said", [None, "", "na"])
-def test_empty_cells_are_cannot_tell(said):
-    """In a table, as our own exports write it."""
-    assert relevance_of(said) is None
+def test_problems_are_in_the_order_of_their_lines():
+    """By number, not by letters."""
+    assert sort_by_line(["line 10: b", "line 9: a"]) == ["line 9: a", "line 10: b"]

@@ -1,10 +1,23 @@
 """The numbers of the lead's overview."""
 
+from dataclasses import replace
+
 import pytest
+from sqlalchemy import create_engine
 
 from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import work_of
-from adjudge.studio.desk.overview import active_judges, earnings, gate_rates, live, open_assignments, pace, progress
+from adjudge.studio.desk.gold import read_work
+from adjudge.studio.desk.overview import (
+    active_judges,
+    earnings,
+    file_changes,
+    gate_rates,
+    live,
+    open_assignments,
+    pace,
+    progress,
+)
+from adjudge.studio.record import schema
 from adjudge.studio.settings import Redundancy
 from adjudge.studio.work import commands
 
@@ -62,7 +75,7 @@ def test_pace_counts_judgments_when_they_were_given(desk):
     """What is approved a day later was not made in that hour, whatever its rows say; an open set's answers are."""
     desk.time[0] += 86_400
     with desk.store.reading() as connection:
-        past = work_of(connection, desk.returned.id)
+        past = read_work(connection, desk.returned.id)
     desk.do(lead.approve, desk.lead, "all right", past)
     with desk.store.reading() as connection:
         after = pace(connection, desk.time[0], 24)
@@ -127,3 +140,24 @@ def test_live_gathers_all(reading, desk):
     now = live(reading, desk.store.ledger, desk.time[0])
     assert (now.paused, now.pay, now.unruled, now.consensus) == (False, 3.0, 0, None)
     assert [rates.kind for rates in now.gates] == ["work", "qualification"]
+
+
+def test_what_is_as_it_was_needs_no_word(reading, desk):
+    """Nor does a campaign that nobody has worked on."""
+    assert file_changes(reading, desk.campaign) == []
+    engine = create_engine("sqlite://")
+    schema.METADATA.create_all(engine)
+    with engine.connect() as connection:
+        assert file_changes(connection, desk.campaign) == []
+
+
+def test_what_is_gone_and_what_is_new_is_said(reading, desk):
+    """Only what was judged is missed, and named; new pairs are counted."""
+    judged = {desk.store.ledger.items.pairs[item] for one in desk.first.sets for item in one.items}
+    gone = next(pair for pair in desk.campaign.pool if pair in judged)
+    left = [pair for pair in desk.campaign.pool if pair != gone]
+    edited = replace(desk.campaign, pool=(*left, *(("oak", f"fresh-{n}") for n in range(5))))
+    assert file_changes(reading, edited) == [
+        f"1 pair is judged but no longer in the files; the judgments are kept: '{' '.join(gone)}'",
+        "5 pairs are new since work began: 'oak fresh-0', 'oak fresh-1', 'oak fresh-2' and 2 more",
+    ]

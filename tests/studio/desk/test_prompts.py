@@ -8,17 +8,16 @@ import pytest
 
 from adjudge.errors import InputError, UsageError
 from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.imports import Given
+from adjudge.studio.desk.import_files import ImportedJudgment, is_answers, read_answers
+from adjudge.studio.desk.imports import import_judgments
 from adjudge.studio.desk.prompts import (
-    are_answers,
     hidden_accuracy,
-    mixed,
+    html_text,
+    mix_gold,
     pending,
     plain_text,
     prompt_lines,
     prompt_text,
-    read_answers,
-    words_of,
 )
 from adjudge.studio.identity.access import Signer
 from adjudge.studio.records import Document, Topic
@@ -59,8 +58,8 @@ def test_pending_is_what_wants_judgments_and_was_not_judged_by_them(reading, des
 
 def test_what_was_set_aside_is_pending_again(desk):
     """Judgments of an excluded judge do not count: others are asked."""
-    given = [Given(n, "oak", "oak-0", name, 1) for n, name in enumerate(("x", "y"))]
-    desk.do(lead.import_judgments, None, given, {}, "a")
+    given = [ImportedJudgment(n, "oak", "oak-0", name, 1) for n, name in enumerate(("x", "y"))]
+    desk.do(import_judgments, None, given, {}, "a")
     with desk.store.reading() as connection:
         assert ("oak", "oak-0") not in pending(connection, desk.campaign, None)
     for name in ("x", "ann"):
@@ -72,13 +71,13 @@ def test_what_was_set_aside_is_pending_again(desk):
 def test_mixed_has_its_share_of_gold():
     """A fifth of ten, at places that chance decides; never more gold than there is."""
     pool, gold = [("t", f"p{n}") for n in range(50)], [("t", f"g{n}") for n in range(5)]
-    chosen = mixed(pool, gold, 0.2, 10, random.Random(1))
+    chosen = mix_gold(pool, gold, 0.2, 10, random.Random(1))
     assert len(chosen) == 10
     assert len(set(chosen) & set(gold)) == 2
-    assert len(set(mixed(pool, gold, 0.5, None, random.Random(1))) & set(gold)) == 5
-    assert chosen != mixed(pool, gold, 0.2, 10, random.Random(2))
+    assert len(set(mix_gold(pool, gold, 0.5, None, random.Random(1))) & set(gold)) == 5
+    assert chosen != mix_gold(pool, gold, 0.2, 10, random.Random(2))
     with pytest.raises(UsageError, match="share of gold is 1"):
-        mixed(pool, gold, 1.0, 10, random.Random(1))
+        mix_gold(pool, gold, 1.0, 10, random.Random(1))
 
 
 def asked(desk, pairs):
@@ -127,9 +126,9 @@ def test_answers_come_back_as_judgments(desk):
         {"id": Signer(b"x" * 32).prompt_id(1), "answer": "relevant"},
     ]
     content = "\n".join(map(json.dumps, rows)).encode()
-    assert are_answers(content)
+    assert is_answers(content)
     read = read_answers(content, "answers.jsonl", "llm", SIGNER, desk.store.ledger.items.pairs)
-    (one,) = read.given
+    (one,) = read.judgments
     assert (one.topic, one.document, one.judge, one.relevance, one.comment) == (
         "oak",
         "oak-0",
@@ -145,16 +144,16 @@ def test_lines_that_are_no_json_do_not_keep_the_others(desk):
     (first,) = asked(desk, [("oak", "oak-0")])
     rows = ["Sure! Here are the answers:", json.dumps({"id": first["id"], "answer": "relevant"}), "{", "[1]"]
     content = "\n".join([*rows, json.dumps({"id": first["id"], "answer": None})]).encode()
-    assert are_answers(content)
+    assert is_answers(content)
     read = read_answers(content, "a", "llm", SIGNER, desk.store.ledger.items.pairs)
-    assert len(read.given) == 1
+    assert len(read.judgments) == 1
     assert [problem.split(":")[0] for problem in read.problems] == ["line 1", "line 3", "line 4", "line 5"]
 
 
 def test_other_files_are_no_answers():
     """Judgments with topic and document, and tables, are not taken for answers."""
-    assert not are_answers(b'{"topic": "oak"}')
-    assert not are_answers(b"id,answer\n1,2\n")
+    assert not is_answers(b'{"topic": "oak"}')
+    assert not is_answers(b"id,answer\n1,2\n")
     with pytest.raises(InputError, match="holds no answers"):
         read_answers(b"", "a", "llm", SIGNER, [])
 
@@ -164,7 +163,7 @@ def test_hidden_gold_tells_how_good_a_program_is(desk):
     pairs = [("oak", "oak-gold-1"), ("oak", "oak-gold-0"), ("oak", "oak-5")]
     content = "\n".join(json.dumps({"id": row["id"], "answer": 1}) for row in asked(desk, pairs)).encode()
     read = read_answers(content, "a", "llm", SIGNER, desk.store.ledger.items.pairs)
-    desk.do(lead.import_judgments, None, read.given, {}, "a", True)
+    desk.do(import_judgments, None, read.judgments, {}, "a", True)
     person = desk.store.ledger.named["llm"]
     with desk.store.reading() as connection:
         told = hidden_accuracy(connection, desk.campaign, person)
@@ -190,4 +189,4 @@ def test_hidden_gold_tells_how_good_a_program_is(desk):
 )
 def test_pages_are_read_as_people_read_them(page, words):
     """Blocks apart, words of a line together, nothing of head, scripts and comments."""
-    assert words_of(page) == words
+    assert html_text(page) == words

@@ -2,8 +2,9 @@ import sqlite3
 
 import pytest
 
-from adjudge.studio.desk.commands import change_standing, import_judgments
-from adjudge.studio.desk.imports import Given
+from adjudge.studio.desk.commands import change_standing
+from adjudge.studio.desk.import_files import ImportedJudgment
+from adjudge.studio.desk.imports import import_judgments
 from adjudge.studio.record.audit import CHECKS, Link, entry_hash, find_faults, first_broken_entry, next_entry
 from adjudge.studio.work.commands import submit
 
@@ -59,7 +60,7 @@ def worked(file_crowd):
     made.do(submit, people[0], held[0].token)
     made.open_work(people[3])
     made.do(change_standing, lea, people[3], "excluded", "copies")
-    made.do(import_judgments, lea, [Given(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv")
+    made.do(import_judgments, lea, [ImportedJudgment(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv")
     return made
 
 

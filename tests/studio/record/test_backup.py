@@ -6,7 +6,7 @@ from sqlalchemy.exc import OperationalError
 
 from adjudge.errors import InputError
 from adjudge.studio.campaign.campaign import load_campaign
-from adjudge.studio.desk.judges import judges
+from adjudge.studio.desk.judges import list_judges
 from adjudge.studio.record import schema
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import find_faults
@@ -42,7 +42,7 @@ def test_it_is_read_while_it_is_served_and_cannot_be_changed(desk):
     """The store is open for writing meanwhile."""
     with reading_campaign(desk.folder) as (campaign, connection):
         assert campaign.settings.campaign.name == "Trees"
-        assert [one.name for one in judges(connection)] == ["ann", "bob", "cid"]
+        assert [one.name for one in list_judges(connection)] == ["ann", "bob", "cid"]
         with pytest.raises(OperationalError, match="readonly"):
             connection.execute(insert(schema.versions).values(version=99, at=0.0))
 

@@ -3,8 +3,9 @@ import sqlalchemy
 from sqlalchemy import func, insert, select
 
 from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import past_of
-from adjudge.studio.desk.imports import Given
+from adjudge.studio.desk.gold import read_past
+from adjudge.studio.desk.import_files import ImportedJudgment
+from adjudge.studio.desk.imports import import_judgments
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.schema import counts, excluded, judgments, stands
 
@@ -61,11 +62,11 @@ def counted(desk):
 
 def test_excluded_judges_and_open_answers_do_not_count(desk):
     """Until the judge is reinstated; what cannot tell stands, and counts for nothing."""
-    desk.do(lead.import_judgments, None, [Given(1, "oak", "oak-5", "zoe", None)], {}, "a")
+    desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-5", "zoe", None)], {}, "a")
     assert counted(desk) == (13, 12, [])
     desk.do(lead.change_standing, desk.lead, desk.ann, "excluded", "copies")
     assert counted(desk) == (1, 0, [desk.ann])
     with desk.store.reading() as connection:
-        past = past_of(connection, desk.ann)
+        past = read_past(connection, desk.ann)
     desk.do(lead.reinstate, desk.lead, desk.ann, past)
     assert counted(desk) == (13, 12, [])

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from adjudge.studio.web.headers import Headers, framers, page_policy
+from adjudge.studio.web.headers import Headers, frame_origins, page_policy
 
 HOSTS = ["www.mturk.com", "workersandbox.mturk.com"]
 
@@ -35,7 +35,7 @@ def app():
     async def taken(request: Request):
         return {"bytes": len(await request.body())}
 
-    app.add_middleware(Headers, mturk_hosts=HOSTS, most_bytes=1_000, larger={"/import": 5_000})
+    app.add_middleware(Headers, mturk_hosts=HOSTS, most_bytes=1_000, path_limits={"/import": 5_000})
     return app
 
 
@@ -92,7 +92,7 @@ def test_a_crowds_page_may_be_framed_and_sent_by_its_platform_only(ask):
     assert policy.endswith(framed)
     assert "x-frame-options" not in headers
     assert "mturk" not in ask("GET", "/crowd/mturk/more").headers["content-security-policy"]
-    assert page_policy(framers([])).endswith("frame-ancestors 'none'")
+    assert page_policy(frame_origins([])).endswith("frame-ancestors 'none'")
 
 
 @pytest.mark.parametrize(

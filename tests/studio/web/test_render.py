@@ -7,7 +7,19 @@ from types import SimpleNamespace
 import pytest
 
 import adjudge.studio.web
-from adjudge.studio.web.render import LANGUAGES, filled, page, preferred, text, words
+from adjudge.studio.identity.access import ACTIONS
+from adjudge.studio.web import render
+from adjudge.studio.web.render import (
+    DONE,
+    LANGUAGES,
+    NAVIGATION,
+    fill,
+    page,
+    preferred_language,
+    redirect_done,
+    request_texts,
+    texts,
+)
 
 
 def asking(accepted="", usual="en", name="Trees"):
@@ -31,15 +43,15 @@ def asking(accepted="", usual="en", name="Trees"):
 )
 def test_a_page_is_in_the_first_language_of_ours(accepted, usual, language):
     """That a browser asks for; otherwise in the campaign's."""
-    assert preferred(asking(accepted), usual) == language
-    assert words(asking(accepted, usual)) == text(language)
+    assert preferred_language(asking(accepted), usual) == language
+    assert request_texts(asking(accepted, usual)) == texts(language)
 
 
 def test_a_person_has_a_language_whatever_the_browser_says():
     """The language of an account is the account's."""
     answer = page(asking("en"), "sign_in.html", language="de")
     assert b'<html lang="de">' in answer.body
-    assert text("de")["sign_in"].encode() in answer.body
+    assert texts("de")["sign_in"].encode() in answer.body
 
 
 def test_what_was_typed_is_text():
@@ -87,30 +99,30 @@ def test_there_are_two_languages():
 
 def test_languages_have_the_same_keys():
     """No text is missing in either, and none is empty."""
-    english, german = text("en"), text("de")
+    english, german = texts("en"), texts("de")
     assert sorted(english) == sorted(german)
     assert all(words.strip() for words in [*english.values(), *german.values()])
 
 
 def test_languages_fill_in_the_same_names():
     """Each form of each text wants the same values, and there are as many forms."""
-    english, german = text("en"), text("de")
+    english, german = texts("en"), texts("de")
     assert {key: names(english[key]) for key in english} == {key: names(german[key]) for key in german}
 
 
 def test_no_text_has_more_than_two_forms():
     """One and many."""
-    assert all(words.count("|") <= 1 for language in LANGUAGES for words in text(language).values())
+    assert all(words.count("|") <= 1 for language in LANGUAGES for words in texts(language).values())
 
 
 def test_what_is_asked_for_exists():
     """In pages and scripts alike."""
-    assert {pair for pair in used() if pair[0] not in text("en")} == set()
+    assert {pair for pair in used() if pair[0] not in texts("en")} == set()
 
 
 def test_nothing_is_there_in_vain():
     """Every key is asked for somewhere."""
-    assert set(text("en")) - {key for key, _ in used()} == set()
+    assert set(texts("en")) - {key for key, _ in used()} == set()
 
 
 def test_scripts_name_their_keys():
@@ -121,16 +133,20 @@ def test_scripts_name_their_keys():
 
 def test_an_unknown_language_is_english():
     """A page without words helps nobody."""
-    assert text("tlh") == text("en")
+    assert texts("tlh") == texts("en")
 
 
 @pytest.mark.parametrize(
     ("n", "said"),
-    [(1, "Offline: 1 change kept here"), (2, "Offline: 2 changes kept here"), (0, "Offline: 0 changes kept here")],
+    [
+        (1, "Offline: 1 change stored here"),
+        (2, "Offline: 2 changes stored here"),
+        (0, "Offline: 0 changes stored here"),
+    ],
 )
 def test_the_form_fits_the_number(n, said):
     """One is one, and all else many."""
-    assert filled(text("en")["offline"], n=n) == said
+    assert fill(texts("en")["offline"], n=n) == said
 
 
 def test_the_page_preloads_every_module():
@@ -142,6 +158,63 @@ def test_the_page_preloads_every_module():
 def test_a_passed_qualification_asks_for_what_its_button_says():
     """Nothing is to be submitted: the button goes on to the work."""
     for language in LANGUAGES:
-        said = text(language)
+        said = texts(language)
         assert said["go_on_work"].split()[-1].rstrip(".") in said["may_go_on"]
         assert said["may_go_on_contest"].startswith(said["may_go_on"])
+
+
+# Pages of the desk, and formats
+
+
+def test_every_way_asks_for_an_action_that_there_is():
+    """A lead may go everywhere, a judge nowhere."""
+    for _, _, action in NAVIGATION:
+        assert action in ACTIONS["lead"]
+        assert action not in ACTIONS["judge"]
+
+
+def test_the_way_back_says_what_was_done():
+    """By a word that the page knows; it is seen by GET."""
+    answer = redirect_done("/desk/gold", "rejected")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/desk/gold?done=rejected")
+    assert "rejected" in DONE
+    assert all(sentence.endswith(".") for sentence in DONE.values())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "0 s"), (45, "45 s"), (200, "3 min"), (9_000, "2.5 h"), (86_400 * 12, "12 d"), (None, render.DASH)],
+)
+def test_spans_are_in_their_largest_unit(seconds, told):
+    """With a digit more only where hours or days are few."""
+    assert render.duration(seconds) == told
+
+
+def test_times():
+    """How long ago, when, and as programs read it."""
+    assert render.ago(None, 10) == "never"
+    assert render.ago(8, 10) == "just now"
+    assert render.ago(0, 600) == "10 min ago"
+    assert render.minute(0) == "1970-01-01 00:00"
+    assert render.iso_time(61) == "1970-01-01T00:01:01Z"
+    assert render.minute(None) == render.DASH
+
+
+def test_shares_and_numbers():
+    """A dash where there is none, also where it is no number."""
+    assert render.percent(0.125) == "12 %"
+    assert render.percent(0.125, 1) == "12.5 %"
+    assert (
+        render.percent(float("nan")) == render.percent(None) == render.number(None) == render.count(None) == render.DASH
+    )
+    assert render.number(1234.5) == "1,234.50"
+    assert render.count(1234) == "1,234"
+
+
+def test_words():
+    """Labels, grades, and the labels of an item counted."""
+    assert [render.relevance_name(value) for value in (1, 0, None)] == ["relevant", "irrelevant", "cannot tell"]
+    assert [render.grade_name(value) for value in (0, 1, 2)] == ["irrelevant", "relevant", "highly relevant"]
+    assert render.label_counts("relevant, irrelevant, relevant") == "2 relevant, 1 irrelevant"
+    assert render.label_counts("irrelevant") == "1 irrelevant"
+    assert render.label_counts("12 relevant, 3 irrelevant") == "12 relevant, 3 irrelevant"

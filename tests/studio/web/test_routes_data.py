@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from adjudge.studio.desk import commands as lead
+from adjudge.studio.desk import imports
 from adjudge.studio.desk import pages as log
-from adjudge.studio.desk import transfer as taking
 from adjudge.studio.desk.exports import EXPORTS
 from adjudge.studio.identity.access import Signer
 from adjudge.studio.record.audit import find_faults
@@ -49,7 +49,8 @@ class Site:
 
     def upload(self, content, judge=""):
         """Send a file by the form of the page."""
-        return self.ask("POST", "/desk/data", files={"file": ("a.jsonl", content)}, data={"judge": judge})
+        name = "a.jsonl" if content.startswith(b"{") else "a.csv"
+        return self.ask("POST", "/desk/data", files={"file": (name, content)}, data={"judge": judge})
 
 
 @pytest.fixture
@@ -89,13 +90,13 @@ def test_the_page_offers_all_there_is(site):
 def test_judgments_are_imported_by_the_page(site):
     """What was taken is said; problems are listed, and nothing is taken then."""
     content = b"topic,document,judge,label\noak,oak-0,zoe,1\n"
-    assert "1 judgments taken from a.jsonl" in site.upload(content).text
-    assert "0 judgments taken from a.jsonl</strong>, 1 were there already" in site.upload(content).text
+    assert "1 judgments imported from a.csv" in site.upload(content).text
+    assert "0 judgments imported from a.csv</strong>, 1 were already there" in site.upload(content).text
     refused = site.upload(b"topic,document,judge,label\noak,oak-0,zoe,0\n").text
-    assert "line 2: &#39;zoe&#39; has judged it relevant before" in refused
+    assert "line 2: &#39;zoe&#39; has already judged it relevant" in refused
     broken = site.upload(b"topic,document,judge,label\noak,oak-0,zoe,<b>\n")
     assert broken.status_code == 422
-    assert "&#39;&lt;b&gt;&#39; is no label" in broken.text
+    assert "the label is &#39;&lt;b&gt;&#39;, expected relevant or irrelevant" in broken.text
 
 
 def test_a_program_goes_the_whole_way(site):
@@ -107,8 +108,8 @@ def test_a_program_goes_the_whole_way(site):
     assert (told["taken"], told["judges"], told["name"]) == (10, ["my-model"], "run-1")
     assert told["hidden_gold"]["of"] == 2
     again = site.upload(answers.encode(), "my-model").text
-    assert "10 were there already" in again
-    assert re.search(r"On hidden gold: \d of 2 right", again)
+    assert "10 were already there" in again
+    assert re.search(r"Accuracy on hidden gold: \d of 2", again)
     assert "program</span>" in site.ask("GET", "/desk/judges").text
 
 
@@ -127,12 +128,12 @@ def test_numbers_that_are_none_are_refused_in_words(site, asked):
     """Not with a fault of ours."""
     answer = site.ask("GET", f"/desk/prompts?judge=x&{asked}")
     assert answer.status_code == 422
-    assert "is no whole number from" in answer.text
+    assert ", expected a whole number from " in answer.text
 
 
 def test_large_files_come_in_batches(site, monkeypatch):
     """Each batch is a command of its own; a problem in the last one is found before the first is taken."""
-    monkeypatch.setattr(taking, "BATCH", 2)
+    monkeypatch.setattr(imports, "BATCH", 2)
     rows = "".join(f"oak,oak-{n},zoe,1\n" for n in (0, 1, 2, 2, 3))
     bad = site.ask(
         "POST", "/api/import", program=True, content=f"topic,document,judge,label\n{rows}oak,x,zoe,1\n".encode()
@@ -144,6 +145,6 @@ def test_large_files_come_in_batches(site, monkeypatch):
         told = site.ask("POST", "/api/import", program=True, content=content).json()
         assert (told["taken"], told["skipped"], told["problems"]) == (taken, skipped, [])
     with site.studio.store.reading() as connection:
-        entries = [one for one in log.entries(connection) if one.what == "judgments imported"]
+        entries = [one for one in log.list_audit_entries(connection) if one.action == "judgments imported"]
         assert find_faults(connection, site.studio.campaign) == []
     assert [(one.who, one.detail["taken"]) for one in entries] == [("API token all", n) for n in (1, 1, 2)]

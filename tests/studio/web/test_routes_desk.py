@@ -10,7 +10,7 @@ import pytest
 from adjudge.studio.identity.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
-from adjudge.studio.web.desk_page import DONE, NAVIGATION
+from adjudge.studio.web.render import DONE, NAVIGATION
 from adjudge.studio.web.sessions import COOKIE
 from adjudge.studio.work import commands
 
@@ -105,7 +105,10 @@ def test_the_campaign_is_paused_and_goes_on(site):
     """By a button, and the page says so."""
     done = site.post("/desk/campaign", paused="1")
     assert done.headers["location"] == "/desk?done=paused"
-    assert "The campaign is paused: judges finish" in site.look("/desk").text
+    assert (
+        "The campaign is paused: judges finish their open assignments and cannot start new ones."
+        in site.look("/desk").text
+    )
     assert DONE["paused"] in site.look("/desk?done=paused").text
     site.post("/desk/campaign", paused="0")
     assert site.studio.ledger.switches["paused"] == "0"
@@ -119,7 +122,9 @@ def test_only_known_words_are_echoed(site):
 def test_a_judge_is_excluded_with_a_reason(site):
     """Without one it is refused in words; with one the page shows it."""
     path = f"/desk/judges/{site.made.cid}"
-    assert "say why" in site.post(f"{path}/standing", standing="excluded", reason="").text
+    assert (
+        "Please give a reason: the judge sees it" in site.post(f"{path}/standing", standing="excluded", reason="").text
+    )
     assert site.post(f"{path}/standing", standing="excluded", reason="<i>copies</i>").status_code == 303
     page = site.look(path).text
     assert "&lt;i&gt;copies&lt;/i&gt;" in page

@@ -73,7 +73,7 @@ def test_who_asks_too_often_is_told_how_long_to_wait(place, monkeypatch):
     assert [place.ask("GET", "/api/state", place.ann).status_code for _ in range(2)] == [200, 200]
     answer = place.ask("GET", "/api/state", place.ann)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "30")
-    assert "try again in 30 s" in answer.json()["error"]
+    assert answer.json()["error"] == "Too many requests. Try again in 30 s."
 
 
 def test_a_token_is_for_its_scope(place):

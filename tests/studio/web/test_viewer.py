@@ -169,8 +169,8 @@ def test_searching_changes_nothing_else():
 def test_long_documents_are_cut_with_a_notice():
     """Between characters, and what is left is closed."""
     body = shown("<b>" + "ä" * 100, most_bytes=52)
-    assert body == f'<b>{"ä" * 24}</b><p class="cut">The document goes on; its first 52 bytes are shown.</p>'
-    assert "goes on" not in shown("ä" * 26, most_bytes=52)
+    assert body == f'<b>{"ä" * 24}</b><p class="cut">The document is longer; only its first 52 bytes are shown.</p>'
+    assert "is longer" not in shown("ä" * 26, most_bytes=52)
 
 
 def test_broken_characters_do_no_harm():

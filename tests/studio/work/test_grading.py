@@ -1,6 +1,6 @@
 """An assignment graded again without documents whose gold is wrong."""
 
-from adjudge.studio.desk.gold import work_of
+from adjudge.studio.desk.gold import read_work
 from adjudge.studio.work import commands, grading
 from adjudge.studio.work.grading import regrade
 
@@ -34,7 +34,7 @@ def test_regrading_without_the_wrong_document_passes(fresh_desk):
     held, wrong = half_right(fresh_desk, fresh_desk.person("ann"))
     assert held.outcome == "returned"
     with fresh_desk.store.reading() as connection:
-        work = work_of(connection, held.id)
+        work = read_work(connection, held.id)
     ledger = fresh_desk.store.ledger
     assert not regrade(ledger, work.assignment, frozenset()).passed
     assert regrade(ledger, work.assignment, frozenset([wrong])).passed
@@ -43,7 +43,7 @@ def test_regrading_without_the_wrong_document_passes(fresh_desk):
 
 def test_regrading_keeps_the_other_criteria(desk, reading):
     """Haste is not made good by wrong gold."""
-    work = work_of(reading, desk.returned.id)
+    work = read_work(reading, desk.returned.id)
     gold = next(one for one in work.assignment.sets if one.use == "gold")
     verdict = regrade(desk.store.ledger, work.assignment, frozenset([(gold.id, 0)]))
     assert {one.name for one in verdict.criteria if not one.passed} >= {"time"}
@@ -51,7 +51,7 @@ def test_regrading_keeps_the_other_criteria(desk, reading):
 
 def test_a_qualification_counts_wrong_gold_as_right(desk, reading):
     """Bob's answers, taken as a qualification of which two must be right: each document ruled on adds one."""
-    held = work_of(reading, desk.returned.id).assignment
+    held = read_work(reading, desk.returned.id).assignment
     held.kind = "qualification"
     gold = next(one for one in held.sets if one.use == "gold")
     told = [regrade(desk.store.ledger, held, frozenset((gold.id, slot) for slot in range(n))) for n in range(3)]

@@ -1,8 +1,8 @@
-"""What leaves a campaign: judgments, qrels with and without uncertainty, TREC's files, and everything at once.
+"""Exports of a campaign: judgments, qrels with and without uncertainty, TREC's run files, and everything as a zip.
 
-Every export is written to an open file a piece at a time, so that a table of any size takes no memory. ``EXPORTS``
-holds them by name: it feeds the page, the command line and the tests. Whether relevance is sure comes from the
-consensus (see ``found``), so qrels and task 2 need one. Hashes of passwords and tokens never leave.
+Every export is written to an open file in chunks, so that a table of any size needs little memory. ``EXPORTS`` lists
+them by name for the page, the command line and the tests. Relevance comes from the consensus (``consensus_view``), so
+qrels and task 2 need one. Hashes of passwords and tokens are never exported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import Table, and_, func, select
 
 from adjudge.data.columns import EXPORT, EXPORTED_LABELS
 from adjudge.errors import InputError, UsageError, quote, quoted
-from adjudge.studio.desk.consensus_view import ItemFound, items_found
+from adjudge.studio.desk.consensus_view import ItemBelief, read_item_beliefs
 from adjudge.studio.record import schema
 from adjudge.studio.record.schema import (
     answers,
@@ -45,133 +45,82 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
 
-# CSV a row at a time: nothing is gathered in memory, and no cell is a formula in the spreadsheet that opens it.
-
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
-PIECE = 1 << 16  # characters that are handed on at once
-
-
-def safe_cell(value: Any) -> Any:
-    """Return a value that a spreadsheet shows as it is: texts that begin like a formula get an apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(DANGEROUS) else value
-
-
-def csv_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]], raw: bool = False) -> Iterator[bytes]:
-    """Return a CSV file in pieces; ``raw`` leaves cells as they are, for programs. What is not known is empty."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(row if raw else [safe_cell(value) for value in row])
-        if buffer.tell() >= PIECE:
-            yield buffer.getvalue().encode()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue().encode()
-
-
-# Files written a piece at a time: whole or not there, or straight to standard output.
-
-
-def deliver(pieces: Iterable[bytes], out: str | None) -> int:
-    """Write pieces to a file, or to standard output where none is named; return how many there were."""
-    if out is None:
-        written = _written(pieces, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return written
-    target = Path(out).resolve()
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        if target.exists() and not target.is_file():  # a pipe or a device
-            with target.open("wb") as file:
-                return _written(pieces, file)
-        with aside.open("wb") as file:
-            written = _written(pieces, file)
-        os.replace(aside, target)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", out) from error
-    finally:
-        aside.unlink(missing_ok=True)
-    return written
-
-
-def _written(pieces: Iterable[bytes], file: IO[bytes]) -> int:
-    """Write pieces one after another, and count them."""
-    many = 0
-    for piece in pieces:
-        file.write(piece)
-        many += 1
-    return many
-
-
 T = TypeVar("T")
-ROWS = 2_000  # rows that are read at once
-SECRET = {"hash"}  # columns that never leave
-KEPT_BACK = {"passwords"}  # tables that never leave
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that starts so as a formula
+CHUNK = 1 << 16  # characters that are written at once
+ROWS = 2_000  # that are read at once
+SECRET_COLUMNS = {"hash"}  # never exported
+SECRET_TABLES = {"passwords"}  # never exported
+PERSONAL_COLUMNS = {  # table -> columns that pseudonyms replace
+    "people": ("name", "outside"),
+    "assignments": ("outside",),
+    "invitations": ("name",),
+    "audit": ("who", "detail"),
+}
 SETTINGS = "campaign.toml"
 FILES = (
     *(SETTINGS, "topics.jsonl", "documents.jsonl", "pool.csv", "gold.csv", "sets.csv"),
     *("consensus/*.json", "consensus/*.npy"),
 )
-NAMING = {"judges.json"}  # files that name judges
+NAMING_FILES = {"judges.json"}  # files that contain the names of judges
 PASSWORD = re.compile(rb"(://[^:/@\s]+:)[^@\s]+@")  # in the address of a database
 USABLE, REJECTED, AUTOMATED, TRAINING = "0", "1", "2", "3"  # types of labels in a task 1 run
-MODEL = "model:"  # how the `outside` of a judge that is a program begins
+PROGRAM = "model:"  # the `outside` of a judge that is a program starts with this
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """How an export is wanted."""
+class ExportOptions:
+    """The options of an export."""
 
-    folder: Path  # the campaign's
-    raw: bool = False  # cells as they are, for programs
-    pseudonyms: bool = False  # judge-7 in place of names
+    folder: Path  # of the campaign
+    raw: bool = False  # cells without protection against formulas, for programs
+    pseudonyms: bool = False  # judge-7 instead of names
     team: str = "adjudge"
     names: Mapping[int, str] = field(default_factory=dict)  # of people, filled in by ``export``
-    belief: NDArray[np.float64] | None = field(default=None, compare=False)  # newer than what the folder holds
+    belief: NDArray[np.float64] | None = field(default=None, compare=False)  # replaces that in the folder
 
 
 class Export(NamedTuple):
-    """One thing that can be exported."""
+    """One kind of export."""
 
     file: str
-    kind: str  # its media type
+    kind: str  # media type
     about: str
-    write: Callable[[Connection, Wanted, IO[bytes]], None]
-    people: bool = True  # says who judged what, so that only a lead may have it
-    believes: bool = False  # holds what the consensus says
+    write: Callable[[Connection, ExportOptions, IO[bytes]], None]
+    people: bool = True  # shows who judged what, so only a lead may have it
+    believes: bool = False  # contains the consensus
 
 
-def export(connection: Connection, what: str, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write an export to an open file."""
-    if what not in EXPORTS:
-        raise UsageError(f"{quote(what)} cannot be exported, expected one of {quoted(EXPORTS)}")
-    named = replace(wanted, names=judge_names(connection, wanted.pseudonyms))
-    EXPORTS[what].write(connection, named, out)
+def export(connection: Connection, name: str, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write an export, one of ``EXPORTS``, to an open file."""
+    if name not in EXPORTS:
+        raise UsageError(f"there is no export {quote(name)}, expected one of {quoted(EXPORTS)}")
+    options = replace(options, names=judge_names(connection, options.pseudonyms))
+    EXPORTS[name].write(connection, options, out)
 
 
 def judge_names(connection: Connection, pseudonyms: bool = False) -> dict[int, str]:
-    """Return what people are called in an export."""
-    found = connection.execute(select(people.c.id, people.c.name))
-    return {person: f"judge-{person}" if pseudonyms else name for person, name in found}
+    """Return the names of people in an export."""
+    rows = connection.execute(select(people.c.id, people.c.name))
+    return {person: f"judge-{person}" if pseudonyms else name for person, name in rows}
 
 
-def streamed(connection: Connection, query: Select[Any]) -> Iterator[Any]:
-    """Return the rows of a query as they come from the database."""
+def stream_rows(connection: Connection, query: Select[Any]) -> Iterator[Any]:
+    """Return the rows of a query without reading all of them into memory."""
     result = connection.execution_options(stream_results=True, yield_per=ROWS).execute(query)
     yield from result
 
 
-def in_pieces(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
-    """Return rows in lists of at most so many."""
+def batches(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
+    """Return rows in lists of at most ``most``."""
     left = iter(rows)
-    while piece := list(islice(left, most)):
-        yield piece
+    while batch := list(islice(left, most)):
+        yield batch
 
 
 def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[tuple[Any, ...]]:
-    """Return accepted judgments in the order in which they came, without those set aside with an excluded judge."""
-    found = (
+    """Return accepted judgments in the order of their arrival, without those of excluded judges."""
+    query = (
         select(
             items.c.topic,
             items.c.document,
@@ -188,12 +137,12 @@ def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[
         .where(stands())
         .order_by(judgments.c.id)
     )
-    for topic, document, person, *rest in streamed(connection, found):
+    for topic, document, person, *rest in stream_rows(connection, query):
         yield (topic, document, names[person], *rest)
 
 
 def last_answers() -> Select[Any]:
-    """Return the query of the last answer of every slot, with its set, assignment and item, in the judge's order."""
+    """Return the query of the last answer of every slot, with its set, assignment and item, in the order of judging."""
     last = select(func.max(answers.c.id).label("id")).group_by(answers.c.set, answers.c.slot).subquery()
     chosen = answers.join(last, last.c.id == answers.c.id)
     placed = chosen.join(slots, and_(slots.c.set == answers.c.set, slots.c.slot == answers.c.slot))
@@ -211,12 +160,12 @@ def last_answers() -> Select[Any]:
     )
 
 
-def task1_rows(connection: Connection, wanted: Wanted) -> Iterator[tuple[object, ...]]:
-    """Return the eleven fields of all labels: accepted, of returned assignments, and of qualifications.
+def task1_rows(connection: Connection, options: ExportOptions) -> Iterator[tuple[object, ...]]:
+    """Return the eleven fields of all labels: of accepted work, of returned assignments, and of qualifications.
 
-    What was set aside with an excluded judge is rejected, like what was returned.
+    Labels of excluded judges are marked as rejected, like those of returned assignments.
     """
-    programs = set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{MODEL}%"))).scalars())
+    programs = set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{PROGRAM}%"))).scalars())
     accepted = (
         select(
             judgments.c.person,
@@ -229,145 +178,197 @@ def task1_rows(connection: Connection, wanted: Wanted) -> Iterator[tuple[object,
         .select_from(judgments.join(items, items.c.id == judgments.c.item))
         .order_by(judgments.c.id)
     )
-    aside = set(connection.execute(excluded()).scalars())
-    for row in streamed(connection, accepted):
-        yield _task1(wanted, row, REJECTED if row[0] in aside else AUTOMATED if row[0] in programs else USABLE)
+    excluded_judges = set(connection.execute(excluded()).scalars())
+    for row in stream_rows(connection, accepted):
+        kind = REJECTED if row[0] in excluded_judges else AUTOMATED if row[0] in programs else USABLE
+        yield _task1_row(options, row, kind)
     ended = select(outcomes.c.assignment)
-    refused = and_(
+    returned = and_(
         assignments.c.kind == "work",
         assignments.c.id.in_(ended.where(outcomes.c.outcome == "returned")),
         assignments.c.id.not_in(ended.where(outcomes.c.outcome == "approved")),
     )
-    for row in streamed(connection, last_answers().where(refused)):
-        yield _task1(wanted, row, REJECTED)
-    for row in streamed(connection, last_answers().where(assignments.c.kind == "qualification")):
-        yield _task1(wanted, row, TRAINING)
+    for row in stream_rows(connection, last_answers().where(returned)):
+        yield _task1_row(options, row, REJECTED)
+    for row in stream_rows(connection, last_answers().where(assignments.c.kind == "qualification")):
+        yield _task1_row(options, row, TRAINING)
 
 
-def _task1(wanted: Wanted, row: Sequence[Any], kind: str) -> tuple[object, ...]:
-    """Return one line of a task 1 run; field 3 is the assignment. A name keeps no blanks, which would be fields."""
+def _task1_row(options: ExportOptions, row: Sequence[Any], kind: str) -> tuple[object, ...]:
+    """Return one row of a task 1 run; field 3 is the assignment. Blanks in names become _: they separate fields."""
     person, assignment, topic, document, rank, relevance = row
-    judge = "_".join(wanted.names[person].split())
-    told = (rank if rank is not None else "na", relevance if relevance is not None else "na")
-    return wanted.team, judge, assignment or "na", topic, document, *told, "na", "na", "na", kind
+    judge = "_".join(options.names[person].split())
+    answer = (rank if rank is not None else "na", relevance if relevance is not None else "na")
+    return options.team, judge, assignment or "na", topic, document, *answer, "na", "na", "na", kind
 
 
-def _write_judgments(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+def _write_judgments(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
     """Write accepted judgments as CSV."""
-    out.writelines(csv_pieces(EXPORT, judgment_rows(connection, wanted.names), wanted.raw))
+    out.writelines(csv_chunks(EXPORT, judgment_rows(connection, options.names), options.raw))
 
 
-def _write_qrels(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write the most likely relevance of every judged item in TREC's form."""
+def _write_qrels(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write the most likely relevance of every judged item in TREC's qrels format."""
     from adjudge.data.trec import qrels_text
 
-    for piece in in_pieces(judged(connection, wanted)):
-        out.write(qrels_text(*_names(piece), [one.label for one in piece]).encode())
+    for batch in batches(judged_items(connection, options)):
+        out.write(qrels_text(*_names(batch), [item.label for item in batch]).encode())
 
 
-def _write_uncertain(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write the most likely relevance of every judged item, how sure it is, and on how many judgments it rests."""
+def _write_uncertain(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write the most likely relevance of every judged item with its probability, entropy and number of judgments."""
     rows = (
-        (one.topic, one.document, one.label, f"{one.probability:.6f}", one.judgments, f"{one.entropy:.6f}")
-        for one in judged(connection, wanted)
+        (item.topic, item.document, item.label, f"{item.probability:.6f}", item.judgments, f"{item.entropy:.6f}")
+        for item in judged_items(connection, options)
     )
-    out.writelines(csv_pieces(EXPORTED_LABELS, rows, wanted.raw))
+    out.writelines(csv_chunks(EXPORTED_LABELS, rows, options.raw))
 
 
-def _write_task1(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
+def _write_task1(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
     """Write a TREC task 1 run."""
     from adjudge.data.trec import task1_run_lines
 
-    for piece in in_pieces(task1_rows(connection, wanted)):
-        out.write(task1_run_lines(piece).encode())
+    for batch in batches(task1_rows(connection, options)):
+        out.write(task1_run_lines(batch).encode())
 
 
-def _write_task2(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write a TREC task 2 run, topics by name."""
+def _write_task2(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write a TREC task 2 run, ordered by topic."""
     import numpy as np
 
     from adjudge.data.trec import task2_run_text
 
-    found = sorted(judged(connection, wanted), key=lambda one: (one.topic, -one.relevance))
-    out.write(task2_run_text(*_names(found), np.array([one.relevance for one in found])).encode())
+    beliefs = sorted(judged_items(connection, options), key=lambda item: (item.topic, -item.relevance))
+    out.write(task2_run_text(*_names(beliefs), np.array([item.relevance for item in beliefs])).encode())
 
 
-def _names(found: Sequence[ItemFound]) -> tuple[Any, Any]:
-    """Return the names of items as TREC's writers take them, and their topics."""
+def _names(beliefs: Sequence[ItemBelief]) -> tuple[Any, Any]:
+    """Return the names and the topics of items as TREC's writers take them."""
     import polars as pl
 
-    topics = pl.Series([one.topic for one in found], dtype=pl.String)
-    return pl.Series([f"{one.topic}_{one.document}" for one in found], dtype=pl.String), topics
+    topics = pl.Series([item.topic for item in beliefs], dtype=pl.String)
+    return pl.Series([f"{item.topic}_{item.document}" for item in beliefs], dtype=pl.String), topics
 
 
-def judged(connection: Connection, wanted: Wanted) -> Iterable[ItemFound]:
-    """Return what the consensus says of the items that somebody judged; refused where there is none yet."""
-    found = items_found(connection, wanted.folder, wanted.belief)
-    if found is None:
-        raise UsageError("there is no consensus yet: it needs judgments, and some seconds after the first of them")
-    return (one for one in found if one.judgments)
+def judged_items(connection: Connection, options: ExportOptions) -> Iterable[ItemBelief]:
+    """Return what the consensus says about the items that were judged; refused if there is no consensus."""
+    beliefs = read_item_beliefs(connection, options.folder, options.belief)
+    if beliefs is None:
+        raise UsageError("there is no consensus yet: it appears some seconds after the first judgments")
+    return (item for item in beliefs if item.judgments)
 
 
-def _write_everything(connection: Connection, wanted: Wanted, out: IO[bytes]) -> None:
-    """Write a zip with all tables as CSV, the campaign's files, and qrels if there is a consensus; no hash, no key."""
+def _write_everything(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write a zip of all tables as CSV, the campaign's files, and qrels if there is a consensus; no hash, no key."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for table in schema.METADATA.sorted_tables:
-            if table.name not in KEPT_BACK:
+            if table.name not in SECRET_TABLES:
                 with archive.open(f"tables/{table.name}.csv", "w", force_zip64=True) as file:
-                    file.writelines(csv_pieces(*_table(connection, table, wanted), wanted.raw))
-        for path in sorted(path for pattern in FILES for path in wanted.folder.glob(pattern)):
-            if not (wanted.pseudonyms and path.name in NAMING):
-                _archive(archive, path, str(path.relative_to(wanted.folder)))
-        if items_found(connection, wanted.folder, wanted.belief) is not None:
+                    file.writelines(csv_chunks(*_table(connection, table, options), options.raw))
+        for path in sorted(path for pattern in FILES for path in options.folder.glob(pattern)):
+            if not (options.pseudonyms and path.name in NAMING_FILES):
+                _archive(archive, path, str(path.relative_to(options.folder)))
+        if read_item_beliefs(connection, options.folder, options.belief) is not None:
             for name, write in (("qrels.txt", _write_qrels), ("qrels-uncertainty.csv", _write_uncertain)):
                 with archive.open(name, "w", force_zip64=True) as file:
-                    write(connection, wanted, file)
+                    write(connection, options, file)
 
 
 def _archive(archive: zipfile.ZipFile, path: Path, name: str) -> None:
-    """Put a file into a zip; the settings without the password of a database."""
+    """Add a file to a zip; the password of a database is removed from the settings."""
     if path.name == SETTINGS:
         archive.writestr(name, PASSWORD.sub(rb"\1***@", path.read_bytes()))
     else:
         archive.write(path, name)
 
 
-def _table(connection: Connection, table: Table, wanted: Wanted) -> tuple[list[str], Iterator[list[Any]]]:
-    """Return the header and the rows of a table without its secrets; with pseudonyms, without names too."""
-    columns = [column for column in table.c if column.name not in SECRET]
-    key = list(table.primary_key.columns)
-    rows = streamed(connection, select(*columns).order_by(*key))
-    hidden = {n for n, column in enumerate(columns) if wanted.pseudonyms and (table.name, column.name) in PERSONAL}
-    called = wanted.names if table.name == "people" else {}
-    kept = ([called.get(row[0], "") if n in hidden else value for n, value in enumerate(row)] for row in rows)
-    return [column.name for column in columns], kept
+def _table(connection: Connection, table: Table, options: ExportOptions) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the header and the rows of a table without secrets and, with pseudonyms, without names."""
+    header = [column.name for column in table.c if column.name not in SECRET_COLUMNS]
+    columns = [table.c[name] for name in header]
+    rows = stream_rows(connection, select(*columns).order_by(*table.primary_key.columns))
+    personal = PERSONAL_COLUMNS.get(table.name, ()) if options.pseudonyms else ()
+    hidden = [header.index(name) for name in personal]
+    names = options.names if table.name == "people" else {}
+    return header, (_hide(row, hidden, names.get(row[0], "")) for row in rows)
 
 
-PERSONAL = {
-    ("people", "name"),
-    ("people", "outside"),
-    ("assignments", "outside"),
-    ("invitations", "name"),
-    ("audit", "who"),
-    ("audit", "detail"),
-}
+def _hide(row: Sequence[Any], hidden: Sequence[int], replacement: str) -> list[Any]:
+    """Return a row with a replacement in its hidden columns."""
+    return [replacement if n in hidden else value for n, value in enumerate(row)]
+
+
+# Writing
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a value that a spreadsheet does not read as a formula: such texts get an apostrophe in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(DANGEROUS) else value
+
+
+def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]], raw: bool = False) -> Iterator[bytes]:
+    """Return a CSV file in chunks; ``raw`` leaves cells unprotected, for programs. Missing values are empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(row if raw else [safe_cell(value) for value in row])
+        if buffer.tell() >= CHUNK:
+            yield buffer.getvalue().encode()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue().encode()
+
+
+def write_chunks(chunks: Iterable[bytes], out: str | None) -> int:
+    """Write chunks to a file, completely or not at all, or to standard output (None); return their number."""
+    if out is None:
+        written = _write_all(chunks, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return written
+    target = Path(out).resolve()
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        if target.exists() and not target.is_file():  # a pipe or a device
+            with target.open("wb") as file:
+                return _write_all(chunks, file)
+        with draft.open("wb") as file:
+            written = _write_all(chunks, file)
+        os.replace(draft, target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", out) from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return written
+
+
+def _write_all(chunks: Iterable[bytes], file: IO[bytes]) -> int:
+    """Write chunks one after another, and return their number."""
+    written = 0
+    for chunk in chunks:
+        file.write(chunk)
+        written += 1
+    return written
+
+
 EXPORTS: Mapping[str, Export] = {
-    "judgments": Export(
-        "judgments.csv", "text/csv", "Every judgment that stands, with judge and time.", _write_judgments
-    ),
+    "judgments": Export("judgments.csv", "text/csv", "All accepted judgments, with judge and time.", _write_judgments),
     "qrels": Export(
         "qrels.txt", "text/plain", "The most likely relevance of every judged item.", _write_qrels, False, True
     ),
     "uncertainty": Export(
         "qrels-uncertainty.csv",
         "text/csv",
-        "The same with its probability, judgments and entropy.",
+        "The same with probability, number of judgments and entropy.",
         _write_uncertain,
         False,
         True,
     ),
     "task1": Export(
-        "task1.tsv", "text/tab-separated-values", "TREC task 1: all labels, also rejected and training.", _write_task1
+        "task1.tsv",
+        "text/tab-separated-values",
+        "TREC task 1: all labels, including rejected and training ones.",
+        _write_task1,
     ),
     "task2": Export(
         "task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False, True
@@ -375,7 +376,7 @@ EXPORTS: Mapping[str, Export] = {
     "everything": Export(
         "campaign.zip",
         "application/zip",
-        "All tables, files and qrels; no password, token or key.",
+        "All tables, files and qrels, without passwords, tokens and keys.",
         _write_everything,
         believes=True,
     ),

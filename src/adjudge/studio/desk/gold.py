@@ -1,11 +1,16 @@
-"""Gold as judges meet it: what they contest, and how often each document is failed."""
+"""Gold labels and the assignments they grade: contests, failure rates, and what a lead's decision is based on.
+
+The ledger does not hold assignments that ended long ago, so a decision on one reads it from the tables first
+(``read_work``, ``read_past``). The record carries the last row of every table that it depends on; if a table has grown
+by the time of the command, the command refuses, and ``decide`` reads again. So two leads may decide at once.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Table, and_, func, select
 
@@ -36,65 +41,35 @@ if TYPE_CHECKING:
     from adjudge.studio.studio import Studio
 
 
-# Decisions on what was read from the tables: a command takes them only if nothing came since that could change them.
-#
-# The ledger does not hold what is long over, so it is read first and decided on after; two leads may do so at once.
-# What was read carries how far each table was. Where a table has grown, the command refuses, and it is read and asked
-# again.
-
-Seen = Mapping[str, int]  # the last row of tables
+LastRows: TypeAlias = Mapping[str, int]  # table -> id of its last row
 STALE = "stale"
-TRIES = 20  # in a busy campaign something comes every second; reading takes a hundredth of one
+TRIES = 20  # a busy campaign writes about every second, and reading takes a hundredth of one
 STOPPED = ("paused", "excluded")
+LEAST_JUDGES = 4  # good judges who must have judged a gold item before it can be suspicious
+SUSPICIOUS_RATE = 0.5  # of good judges who fail it
+GRADED_USES = ("gold", "qualification")  # uses of sets that are graded
 
 
 class Past(NamedTuple):
-    """Where a judge stood before being paused or excluded."""
+    """The standing of a judge before they were paused or excluded."""
 
     before: str  # new, qualified, unqualified
     automatic: bool  # whether the studio itself paused them
-    seen: Seen
+    last_rows: LastRows
 
 
-def seen_in(connection: Connection, *tables: Table) -> Seen:
-    """Return how far tables are."""
-    return {table.name: connection.scalar(select(func.max(table.c.id))) or 0 for table in tables}
+class Work(NamedTuple):
+    """An assignment that is over, with its answers and what has happened since."""
 
-
-def still(ledger: Ledger, seen: Seen) -> None:
-    """Refuse to decide on what was read if anything came since."""
-    if any(ledger.next_id(schema.METADATA.tables[name]) != last + 1 for name, last in seen.items()):
-        raise Refused(409, STALE, "Something else was changed at this very moment: please try again.")
-
-
-def past_of(connection: Connection, person: int) -> Past:
-    """Return where a person stood before the last pause or exclusion, and who stopped them."""
-    seen, rows = seen_in(connection, schema.standings), schema.standings.c
-    found = select(rows.standing, rows.by).where(rows.person == person).order_by(rows.id)
-    history = [(standing, by) for standing, by in connection.execute(found)]
-    before = next((standing for standing, _ in reversed(history) if standing not in STOPPED), "new")
-    return Past(before, bool(history) and history[-1] == ("paused", None), seen)
-
-
-async def decided(studio: Studio, read: Callable[[Connection], Any], command: Callable[..., Any], *args: Any) -> Any:
-    """Return what ``command(ledger, now, *args, what was read)`` answers; what was read is so at that moment."""
-    for left in reversed(range(TRIES)):
-        known = await studio.read(read)
-        try:
-            return await studio.do(command, *args, known)
-        except Refused as refused:
-            if refused.code != STALE or not left:
-                raise
-    return None
-
-
-LEAST = 4  # good judges who met a document before it can be suspicious
-SUSPICIOUS = 0.5  # the share of good judges that fail it
-KNOWN = ("gold", "qualification")  # uses of sets that are graded
+    assignment: Assignment
+    upheld: frozenset[tuple[int, int]]  # (set, slot) of gold that was ruled to be wrong
+    judged: frozenset[int]  # items that its judge already has judgments of
+    past: Past  # of its judge
+    last_rows: LastRows
 
 
 class Contest(NamedTuple):
-    """A judge says that gold is wrong."""
+    """A judge's claim that a gold label is wrong."""
 
     id: int
     at: float
@@ -105,7 +80,7 @@ class Contest(NamedTuple):
     item: int
     topic: str
     document: str
-    relevance: int | None  # what the judge said
+    relevance: int | None  # the judge's label
     comment: str
     assignment: int
     kind: str
@@ -115,37 +90,59 @@ class Contest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Failed:
-    """How judges do on one document of gold."""
+class GoldFailures:
+    """How often judges fail one gold item."""
 
     item: int
     topic: str
     document: str
     grade: int
-    met: int
+    judged: int
     wrong: int
-    good: int  # met by judges most of whose work passes
+    good: int  # judged by good judges, most of whose work is accepted
     good_wrong: int
 
     @property
     def rate(self) -> float:
-        """Return the share that is wrong."""
-        return self.wrong / self.met if self.met else 0.0
+        """Return the share of wrong answers."""
+        return self.wrong / self.judged if self.judged else 0.0
 
     @property
     def suspicious(self) -> bool:
-        """Return whether gold rather than judges may be wrong."""
-        return self.good >= LEAST and self.good_wrong / self.good > SUSPICIOUS
+        """Return whether the gold label itself may be wrong."""
+        return self.good >= LEAST_JUDGES and self.good_wrong / self.good > SUSPICIOUS_RATE
 
 
-class Work(NamedTuple):
-    """An assignment that is over, as it was answered, and what has happened to it since."""
+def last_rows(connection: Connection, *tables: Table) -> LastRows:
+    """Return the id of the last row of each table."""
+    return {table.name: connection.scalar(select(func.max(table.c.id))) or 0 for table in tables}
 
-    assignment: Assignment
-    upheld: frozenset[tuple[int, int]]  # (set, slot) of gold that was ruled to be wrong
-    judged: frozenset[int]  # items its judge has judgments of already
-    past: Past  # of its judge
-    seen: Seen
+
+def check_unchanged(ledger: Ledger, rows: LastRows) -> None:
+    """Refuse a decision if one of the tables that it was based on has grown."""
+    if any(ledger.next_id(schema.METADATA.tables[name]) != last + 1 for name, last in rows.items()):
+        raise Refused(409, STALE, "Something else was changed at the same moment. Please try again.")
+
+
+async def decide(studio: Studio, read: Callable[[Connection], Any], command: Callable[..., Any], *args: Any) -> Any:
+    """Return the answer of ``command(ledger, now, *args, record)``, where ``record`` was read and is still current."""
+    for left in reversed(range(TRIES)):
+        record = await studio.read(read)
+        try:
+            return await studio.do(command, *args, record)
+        except Refused as refused:
+            if refused.code != STALE or not left:
+                raise
+    return None
+
+
+def read_past(connection: Connection, person: int) -> Past:
+    """Return the standing of a person before the last pause or exclusion, and whether the studio paused them."""
+    last, rows = last_rows(connection, schema.standings), schema.standings.c
+    query = select(rows.standing, rows.by).where(rows.person == person).order_by(rows.id)
+    history = [(standing, by) for standing, by in connection.execute(query)]
+    before = next((standing for standing, _ in reversed(history) if standing not in STOPPED), "new")
+    return Past(before, bool(history) and history[-1] == ("paused", None), last)
 
 
 def last_answer() -> Subquery:
@@ -155,16 +152,16 @@ def last_answer() -> Subquery:
 
 
 def last_outcome() -> Subquery:
-    """Return how each assignment ended, or what was decided after."""
+    """Return the last outcome of every assignment."""
     last = select(func.max(outcomes.c.id)).group_by(outcomes.c.assignment)
     return select(outcomes).where(outcomes.c.id.in_(last)).subquery("last_outcome")
 
 
-def contested(connection: Connection, person: int | None = None, contest: int | None = None) -> list[Contest]:
-    """Return contests, those to rule on first, newest first; of one judge, or just one."""
+def read_contests(connection: Connection, person: int | None = None, contest: int | None = None) -> list[Contest]:
+    """Return contests (all, those of one judge, or one): open ones first, then newest first."""
     outcome = last_outcome()
-    said = select(answers.c.relevance).where(answers.c.set == contests.c.set, answers.c.slot == contests.c.slot)
-    said_last = said.order_by(answers.c.id.desc()).limit(1).scalar_subquery()
+    labels = select(answers.c.relevance).where(answers.c.set == contests.c.set, answers.c.slot == contests.c.slot)
+    last_label = labels.order_by(answers.c.id.desc()).limit(1).scalar_subquery()
     joined = (
         contests.join(people, people.c.id == contests.c.person)
         .join(sets, sets.c.id == contests.c.set)
@@ -174,26 +171,26 @@ def contested(connection: Connection, person: int | None = None, contest: int | 
         .outerjoin(outcome, outcome.c.assignment == assignments.c.id)
         .outerjoin(rulings, rulings.c.contest == contests.c.id)
     )
-    found = (
+    query = (
         select(contests.c.id, contests.c.at, people.c.id, people.c.name, contests.c.set, contests.c.slot, items.c.id)
-        .add_columns(items.c.topic, items.c.document, said_last, contests.c.comment, assignments.c.id)
+        .add_columns(items.c.topic, items.c.document, last_label, contests.c.comment, assignments.c.id)
         .add_columns(assignments.c.kind, func.coalesce(outcome.c.outcome, ""), rulings.c.upheld)
         .add_columns(func.coalesce(rulings.c.reason, ""))
         .select_from(joined)
         .order_by(rulings.c.id.is_not(None), contests.c.id.desc())
     )
     if person is not None:
-        found = found.where(contests.c.person == person)
+        query = query.where(contests.c.person == person)
     if contest is not None:
-        found = found.where(contests.c.id == contest)
-    return [Contest(*row) for row in connection.execute(found)]
+        query = query.where(contests.c.id == contest)
+    return [Contest(*row) for row in connection.execute(query)]
 
 
-def failures(connection: Connection, gold: Mapping[Pair, Gold]) -> list[Failed]:
-    """Return how judges do on each document of gold that anybody has met, the most failed first."""
-    good = _good(connection)
+def gold_failures(connection: Connection, gold: Mapping[Pair, Gold]) -> list[GoldFailures]:
+    """Return how often judges fail each gold item that somebody judged, the most failed first."""
+    good = _good_judges(connection)
     answered = last_answer()
-    found = (
+    query = (
         select(items.c.id, items.c.topic, items.c.document, assignments.c.person, answered.c.relevance)
         .select_from(
             answered.join(sets, sets.c.id == answered.c.set)
@@ -202,45 +199,52 @@ def failures(connection: Connection, gold: Mapping[Pair, Gold]) -> list[Failed]:
             .join(items, items.c.id == slots.c.item)
             .join(assignments, assignments.c.id == sets.c.assignment)
         )
-        .where(sets.c.use.in_(KNOWN), answered.c.told == 1)
+        .where(sets.c.use.in_(GRADED_USES), answered.c.told == 1)
     )
     counts: dict[tuple[int, str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for item, topic, document, person, relevance in connection.execute(found):
+    for item, topic, document, person, relevance in connection.execute(query):
         if (topic, document) in gold:
             wrong = relevance != int(gold[topic, document].grade > 0)
             added = (1, wrong, person in good, wrong and person in good)
             tally = counts[item, topic, document]
             tally[:] = (a + b for a, b in zip(tally, added, strict=True))
-    rows = [Failed(*key, gold[key[1:]].grade, *tally) for key, tally in counts.items()]
-    return sorted(rows, key=lambda row: (-row.suspicious, -row.rate, -row.met, row.item))
+    rows = [GoldFailures(*key, gold[key[1:]].grade, *tally) for key, tally in counts.items()]
+    return sorted(rows, key=lambda row: (-row.suspicious, -row.rate, -row.judged, row.item))
 
 
-def _good(connection: Connection) -> set[int]:
-    """Return the judges more of whose work was accepted than returned."""
+def _good_judges(connection: Connection) -> set[int]:
+    """Return the judges with more assignments accepted than returned."""
     last = last_outcome()
-    found = (
+    query = (
         select(assignments.c.person, last.c.outcome, func.count())
         .select_from(assignments.join(last, last.c.assignment == assignments.c.id))
         .where(assignments.c.kind == "work")
         .group_by(assignments.c.person, last.c.outcome)
     )
     score: dict[int, int] = defaultdict(int)
-    for person, outcome, n in connection.execute(found):
+    for person, outcome, n in connection.execute(query):
         score[person] += n if outcome in ACCEPTED else -n if outcome == "returned" else 0
-    return {person for person, more in score.items() if more > 0}
+    return {person for person, difference in score.items() if difference > 0}
 
 
-def work_of(connection: Connection, assignment: int) -> Work | None:
-    """Return an assignment with the last answer of each slot."""
-    seen = seen_in(connection, outcomes, rulings, judgments)
+def read_work(connection: Connection, assignment: int) -> Work | None:
+    """Return an assignment with the last answer of each slot, or None if there is no such assignment."""
+    last = last_rows(connection, outcomes, rulings, judgments)
     head = connection.execute(select(assignments).where(assignments.c.id == assignment)).mappings().one_or_none()
     if head is None:
         return None
     outcome = last_outcome()
     ended = connection.execute(select(outcome.c.outcome).where(outcome.c.assignment == assignment)).scalar()
-    one = Assignment(**head, active=head["at"], outcome=ended or "")
+    work = Assignment(**head, active=head["at"], outcome=ended or "")
+    work.sets.extend(_read_sets(connection, assignment))
+    judged, past = _judged_items(connection, work.person), read_past(connection, work.person)
+    return Work(work, _upheld(connection, assignment), judged, past, {**last, **past.last_rows})
+
+
+def _read_sets(connection: Connection, assignment: int) -> list[Set]:
+    """Return the sets of an assignment with their items and last answers."""
     answered = last_answer_of(assignment)
-    found = connection.execute(
+    rows = connection.execute(
         select(sets, finishes.c.at.label("finished"), slots.c.item, answered.c.relevance, answered.c.told)
         .add_columns(answered.c.rank, answered.c.seconds, answered.c.comment)
         .select_from(
@@ -251,34 +255,34 @@ def work_of(connection: Connection, assignment: int) -> Work | None:
         .where(sets.c.assignment == assignment)
         .order_by(sets.c.position, slots.c.slot)
     )
-    for row in found.mappings():
-        if not one.sets or one.sets[-1].id != row["id"]:
+    read = list[Set]()
+    for row in rows.mappings():
+        if not read or read[-1].id != row["id"]:
             fields = ("id", "assignment", "position", "use", "name", "token", "finished")
-            one.sets.append(Set(**{name: row[name] for name in fields}))
-        said = Answer(row["relevance"], bool(row["told"]), row["rank"], row["seconds"] or 0.0, row["comment"] or "")
-        one.sets[-1].items.append(row["item"])
-        one.sets[-1].answers.append(said)
-    judged, past = _judged(connection, one.person), past_of(connection, one.person)
-    return Work(one, _upheld(connection, assignment), judged, past, {**seen, **past.seen})
+            read.append(Set(**{name: row[name] for name in fields}))
+        answer = Answer(row["relevance"], bool(row["told"]), row["rank"], row["seconds"] or 0.0, row["comment"] or "")
+        read[-1].items.append(row["item"])
+        read[-1].answers.append(answer)
+    return read
 
 
 def last_answer_of(assignment: int) -> Subquery:
     """Return the last answer of every slot of one assignment."""
-    own = select(sets.c.id).where(sets.c.assignment == assignment)
-    last = select(func.max(answers.c.id)).where(answers.c.set.in_(own)).group_by(answers.c.set, answers.c.slot)
+    set_ids = select(sets.c.id).where(sets.c.assignment == assignment)
+    last = select(func.max(answers.c.id)).where(answers.c.set.in_(set_ids)).group_by(answers.c.set, answers.c.slot)
     return select(answers).where(answers.c.id.in_(last)).subquery("last_answer")
 
 
 def _upheld(connection: Connection, assignment: int) -> frozenset[tuple[int, int]]:
     """Return the slots of an assignment whose gold was ruled to be wrong."""
-    found = (
+    query = (
         select(contests.c.set, contests.c.slot)
         .select_from(contests.join(rulings, rulings.c.contest == contests.c.id).join(sets, sets.c.id == contests.c.set))
         .where(sets.c.assignment == assignment, rulings.c.upheld == 1)
     )
-    return frozenset((set_, slot) for set_, slot in connection.execute(found))
+    return frozenset((set_, slot) for set_, slot in connection.execute(query))
 
 
-def _judged(connection: Connection, person: int) -> frozenset[int]:
-    """Return the items of which a person has judgments."""
+def _judged_items(connection: Connection, person: int) -> frozenset[int]:
+    """Return the items that a person has judgments of."""
     return frozenset(connection.execute(select(judgments.c.item).where(judgments.c.person == person)).scalars())

@@ -1,282 +1,265 @@
-"""Judgments made elsewhere: read from a table, every problem listed with its line before anything is taken.
+"""Imports: a file of judgments, or of a program's answers to prompts, becomes judgments of a campaign.
 
-A row is ``topic, document, judge, label`` and may have ``rank, seconds, comment``. Files have any of the formats,
-encodings and compressions of ``adjudge.read``. Answers of a program to exported
-prompts (see ``prompts``) have an ``id`` in place of topic and document, and an ``answer``.
+A file is read completely and checked against the record before anything is written; every problem is listed with its
+line. ``import_file`` imports into a campaign that is being served, ``import_file_offline`` into one that is not.
 """
 
 from __future__ import annotations
 
-import json
-import math
+import asyncio
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import select
 
-from adjudge.data import columns
-from adjudge.data.files import LARGEST, decode_content
-from adjudge.data.formats import named_value, parse_rows
-from adjudge.errors import InputError, quote
-from adjudge.studio.record.schema import judgments, people
+from adjudge.errors import UsageError, quote
+from adjudge.studio.desk.commands import actor_name, fingerprint, open_assignment
+from adjudge.studio.desk.exports import PROGRAM, batches
+from adjudge.studio.desk.import_files import (
+    ImportedJudgment,
+    ImportFile,
+    is_answers,
+    normalise_name,
+    read_answers,
+    read_judgments,
+)
+from adjudge.studio.desk.prompts import hidden_accuracy
+from adjudge.studio.record import schema
+from adjudge.studio.record.store import Change, Row
+from adjudge.studio.records import Refused
+from adjudge.studio.work.commands import Rows
+from adjudge.studio.work.people import clean_name
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.identity.access import Signer
+    from adjudge.studio.record.ledger import Ledger
+    from adjudge.studio.studio import Studio
 
-# Labels as people and programs write them. Only what is clear is read: a label that is guessed wrong does harm.
-#
-# A text is clear if it is a label and nothing else, or begins with one and then says nothing against it.
-
-LABELS = ("label", "relevance", "answer")  # columns in which a label may stand, the first that is there
-RELEVANT = {"1", "2", "relevant", "yes", "true", "highly relevant"}
-IRRELEVANT = {"0", "irrelevant", "not relevant", "nonrelevant", "non-relevant", "no", "false"}
-OPEN = {"cannot tell", "can't tell", "unsure", "unknown"}
-BLANK = {"", "na", "n/a", "null", "none"}  # cannot tell in a table, no answer from a program
-SAID: Mapping[str, int | None] = {
-    **dict.fromkeys(("relevant", "yes"), 1),
-    **dict.fromkeys(("irrelevant", "not relevant", "nonrelevant", "non-relevant", "no"), 0),
-    **dict.fromkeys(OPEN - {"unknown"}),
-}
-FIRST = re.compile(
-    rf"({'|'.join(sorted(SAID, key=len, reverse=True))})\b[\"'`*_)\]]*(\s*[.!,;:\n]|\s+(?:-|\u2013|\u2014|because)\s)"
-)
-AGAINST = re.compile(  # what may follow a label only if it says the same
-    r"(?P<no>(?:\bnot|n't|\bno)\s+(?:\w+\s+)?relevant\b|\bnon-?relevant\b|\birrelevant\b|\bno\b|\bfalse\b|\b0\b)"
-    r"|(?P<yes>\brelevant\b|\byes\b|\btrue\b|\b1\b)|(?P<open>\bcan(?:not|'t) tell\b|\bunsure\b)"
-)
-ASKED = re.compile(r"\W*(?:yes|no|true|false|[01])\W*")  # then the label before it was a question
-DOUBT = re.compile(r"\b(?:not|never|nor|neither|hardly|but|or|maybe|perhaps|might|may|however|although)\b|n't\b")
+Labels: TypeAlias = MutableMapping[tuple[str, int], int | None]  # (judge's name in lower case, item) -> label
+BATCH = 2_000  # rows that one command imports
+LABEL_NAMES = {1: "relevant", 0: "irrelevant", None: "cannot tell"}
 
 
-class Unreadable(ValueError):  # noqa: N818
-    """A label that cannot be read."""
+async def import_file(studio: Studio, by: int | str | None, content: bytes, name: str, judge: str) -> dict[str, Any]:
+    """Import a file into a campaign that is being served, and return the report.
+
+    The file is read in a thread, checked completely, and written in batches, so that judges do not have to wait. If
+    somebody contradicts it between two batches, importing the same file again adds the rows that are missing.
+    """
+    file, program = await asyncio.to_thread(read_file, studio.ledger, studio.signer, content, name, judge)
+    recorded = await studio.read(recorded_labels, {row.judge for row in file.judgments})
+    report, checked = Report(problems=[] if program else list(file.problems)), dict(recorded)
+    for batch in batches(file.judgments, BATCH):
+        report.problems += await studio.look(row_problems, batch, checked)
+    for batch in batches([] if report.problems else file.judgments, BATCH):
+        report.add(await studio.do(import_judgments, by, batch, recorded, name, program), recorded)
+    return await studio.read(full_report, studio.campaign, studio.ledger, file, report, judge if program else "")
 
 
-def relevance_of(value: Any) -> int | None:
-    """Return what a label says: 1, 0, or None where the judge could not tell. In a table, empty is cannot tell."""
-    if value is None or (isinstance(value, str) and _plain(value) in BLANK):
-        return None
-    return answer_of(value)
+def import_file_offline(studio: Studio, content: bytes, name: str, judge: str) -> dict[str, Any]:
+    """Import a file into a campaign that is not being served, and return the report."""
+    file, program = read_file(studio.ledger, studio.signer, content, name, judge)
+    rows = file.judgments
+    with studio.store.reading() as connection:
+        recorded = recorded_labels(connection, {row.judge for row in rows})
+    report = Report(problems=[] if program else list(file.problems))
+    report.problems += row_problems(studio.ledger, studio.now(), rows, dict(recorded))
+    if not report.problems:
+        answer = studio.store.do(lambda ledger, now: import_judgments(ledger, now, None, rows, recorded, name, program))
+        report.add(answer, recorded)
+    with studio.store.reading() as connection:
+        return full_report(connection, studio.campaign, studio.ledger, file, report, judge if program else "")
 
 
-def answer_of(value: Any) -> int | None:
-    """Return what a program's answer says: 1, 0, or None where it says that it cannot tell; no answer is none."""
-    if isinstance(value, bool | int | float) and value in (0, 1, 2):
-        return int(value > 0)
-    if isinstance(value, Mapping):
-        return answer_of(labelled(value))
-    if value is None or (isinstance(value, str) and _plain(value) in BLANK):
-        raise Unreadable("the answer is empty")
-    if isinstance(value, str):
-        return _relevance_of_text(value)
-    raise _unread(value)
+def read_file(ledger: Ledger, signer: Signer, content: bytes, name: str, judge: str) -> tuple[ImportFile, bool]:
+    """Return the content of a file, and whether it holds a program's answers to prompts.
+
+    Judgments are imported only if all of them are valid. Of answers, those that can be read are imported: a program
+    that answers a few prompts badly has still answered the others.
+    """
+    judge = normalise_name(judge)
+    if not is_answers(content):
+        return read_judgments(content, name, judge or None), False
+    if not judge:
+        raise UsageError("answers to prompts need the name of the judge who gave them")
+    return read_answers(content, name, judge, signer, ledger.items.pairs), True
 
 
-def labelled(row: Mapping[str, Any]) -> Any:
-    """Return the label in a row: of the first column that is there."""
-    for name in LABELS:
-        if name in row:
-            return row[name]
-    raise Unreadable(f"no label: expected a column {', '.join(LABELS[:-1])} or {LABELS[-1]}")
+@dataclass
+class Report:
+    """The result of an import so far, batch after batch. The field names are those of the API's response."""
+
+    taken: int = 0
+    skipped: int = 0
+    judges: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, answer: Mapping[str, Any], recorded: Labels) -> None:
+        """Add the result of one batch, and its labels to those on record."""
+        self.taken, self.skipped = self.taken + answer["taken"], self.skipped + answer["skipped"]
+        self.judges.update(answer["judges"])
+        self.problems += answer["problems"]
+        recorded.update(answer["labels"])
 
 
-def _unread(value: object) -> Unreadable:
-    """Return what is said of a label that is none."""
-    return Unreadable(f"{quote(value)} is no label, expected relevant or irrelevant")
+def full_report(
+    connection: Connection, campaign: Campaign, ledger: Ledger, file: ImportFile, report: Report, program: str
+) -> dict[str, Any]:
+    """Return the report of an import, with the accuracy of a program on hidden gold."""
+    person = ledger.named.get(normalise_name(program).casefold()) if program else None
+    accuracy = None if person is None else hidden_accuracy(connection, campaign, person)
+    return {
+        **asdict(report),
+        "problems": sort_by_line(report.problems),
+        "judges": sorted(report.judges),
+        "name": file.name,
+        "unread": file.problems if program else [],
+        "hidden_gold": None if accuracy is None else {"right": accuracy.right, "of": accuracy.of},
+    }
 
 
-def _inner(text: str) -> str:
-    """Return a text without the fence that programs put around code."""
-    return re.sub(r"^```\w*|```$", "", text.strip()).strip()
-
-
-def _plain(text: str) -> str:
-    """Return a text in small letters, without punctuation and marks of emphasis around it."""
-    whole = _inner(text).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return " ".join(whole.strip(" \t\r\n.,:;!*_\"'`()[]").split())
-
-
-def _relevance_of_text(text: str) -> int | None:
-    """Return what a label in words says."""
-    inner = _inner(text)
-    if inner.startswith("{"):
-        try:
-            return answer_of(json.loads(inner))
-        except json.JSONDecodeError as error:
-            raise _unread(text) from error
-    plain = _plain(text)
-    for words, relevance in ((RELEVANT, 1), (IRRELEVANT, 0), (OPEN, None)):
-        if plain in words:
-            return relevance
-    return _first(text, inner)
-
-
-def _first(text: str, inner: str) -> int | None:
-    """Return the label that a text begins with, if what follows says nothing against it."""
-    words = inner.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lstrip(" \t\"'`*_([")
-    found = FIRST.match(words)
-    if found is None:
-        raise _unread(text)
-    label, rest = SAID[found[1]], words[found.end() :]
-    meant = {"no": 0, "yes": 1, "open": None}
-    same = all(meant[str(one.lastgroup)] == label for one in AGAINST.finditer(rest))
-    ended = found[2].strip(" ")[:1] in (".", "!", "\n")  # what follows a full sentence explains it
-    doubt = not ended and DOUBT.search(rest) if label else not ended and " but " in rest
-    if not same or doubt or ASKED.fullmatch(rest):
-        raise _unread(text)
-    return label
-
-
-MOST_PROBLEMS = 20  # that are listed one by one
-MOST_RANK = 1_000
-LONGEST = 2_000  # characters of a comment that are kept
-NAMES = {"topic": columns.TOPIC, "document": columns.DOCUMENT, "judge": columns.USUAL["judge"]}  # of columns
-Row: TypeAlias = Mapping[str, Any] | Unreadable  # of a file, or why a line is none
-
-
-class Given(NamedTuple):
-    """One judgment as a file gives it."""
-
-    row: int  # the line of the file
-    topic: str
-    document: str
-    judge: str
-    relevance: int | None
-    rank: int | None = None
-    seconds: float | None = None
-    comment: str = ""
-
-
-class Read(NamedTuple):
-    """What a file holds, and what in it could not be read."""
-
-    name: str
-    given: list[Given]
-    problems: list[str]
-
-    def checked(self) -> list[Given]:
-        """Return the judgments, or refuse the file with all its problems."""
-        if self.problems:
-            raise InputError(told(self.problems), self.name)
-        return self.given
-
-
-def told(problems: list[str]) -> str:
-    """Return problems as a list, cut where it is long."""
-    more = len(problems) - MOST_PROBLEMS
-    listed = "\n".join(f"  {problem}" for problem in problems[:MOST_PROBLEMS])
-    return f"{len(problems)} problem{'s'[: len(problems) != 1]}, nothing was taken\n{listed}" + (
-        f"\n  and {more} more" if more > 0 else ""
-    )
-
-
-def read_judgments(content: bytes, name: str, judge: str | None = None) -> Read:
-    """Return the judgments of a file; ``judge`` is whose they are where the file does not say."""
-    given, problems = list[Given](), list[str]()
-    for number, row in rows_of(content, name):
-        try:
-            given.append(_given(number, readable(row), judge))
-        except ValueError as error:
-            problems.append(f"line {number}: {error}")
-    if not given and not problems:
-        raise InputError("the file holds no judgments", name)
-    return Read(name, given, problems)
-
-
-def rows_of(content: bytes, name: str, format: str | None = None) -> Iterator[tuple[int, Row]]:  # noqa: A002
-    """Yield the rows of a file with their lines, and the problem of a line that cannot be read."""
-    decoded = decode_content(content, name, limit=LARGEST, empty=True)
-    for line, values in parse_rows(decoded, format).rows:
-        if isinstance(values, str):
-            yield line, Unreadable(values)
-        else:
-            yield line, {column.strip().lower(): value for column, value in values.items()}
-
-
-def readable(row: Row) -> Mapping[str, Any]:
-    """Return a row, or refuse a line that is none."""
-    if isinstance(row, Unreadable):
-        raise row
-    return row
-
-
-def in_order(problems: Iterable[str]) -> list[str]:
-    """Return problems by the lines they are in."""
+def sort_by_line(problems: Iterable[str]) -> list[str]:
+    """Return problems in the order of their lines."""
 
     def line(problem: str) -> int:
-        found = re.match(r"line (\d+):", problem)
-        return int(found[1]) if found else 0
+        match = re.match(r"line (\d+):", problem)
+        return int(match[1]) if match else 0
 
     return sorted(problems, key=line)
 
 
-def known_labels(connection: Connection, names: Iterable[str]) -> dict[tuple[str, int], int | None]:
-    """Return the labels on record of some judges, by (name in small letters, item)."""
-    called = {person: name.casefold() for person, name in connection.execute(select(people.c.id, people.c.name))}
-    wanted = {name.casefold() for name in names}
-    ids = [person for person, name in called.items() if name in wanted]
-    found: dict[tuple[str, int], int | None] = {}
-    for person in ids:
-        query = select(judgments.c.item, judgments.c.relevance).where(judgments.c.person == person)
-        found |= {(called[person], item): relevance for item, relevance in connection.execute(query)}
-    return found
+def recorded_labels(connection: Connection, names: Iterable[str]) -> Labels:
+    """Return the labels on record of the judges with these names."""
+    lowered = {name.casefold() for name in names}
+    people = connection.execute(select(schema.people.c.id, schema.people.c.name))
+    judges = {person: name.casefold() for person, name in people if name.casefold() in lowered}
+    labels: Labels = {}
+    for person, name in judges.items():
+        rows = schema.judgments.c
+        query = select(rows.item, rows.relevance).where(rows.person == person)
+        labels.update({(name, item): relevance for item, relevance in connection.execute(query)})
+    return labels
 
 
-def _given(number: int, row: Mapping[str, Any], judge: str | None) -> Given:
-    """Return one row as a judgment."""
-    topic, document = _text(row, "topic"), _text(row, "document")
-    whose = _text(row, "judge") if named_value(row, NAMES["judge"]) not in (None, "") or judge is None else judge
-    rank = _number(row, "rank")
-    if rank is not None and (rank != int(rank) or not 1 <= rank <= MOST_RANK):
-        raise ValueError(f"rank {quote(row['rank'])} is not 1, 2, 3 ... up to {MOST_RANK}")
-    seconds = _number(row, "seconds")
-    if seconds is not None and seconds < 0:
-        raise ValueError(f"seconds {quote(row['seconds'])} is below 0")
-    comment = kept(str(row.get("comment") or row.get("explanation") or "")[:LONGEST], "comment")
-    return Given(
-        number,
-        topic,
-        document,
-        tidy(whose),
-        relevance_of(labelled(row)),
-        None if rank is None else int(rank),
-        seconds,
-        comment,
-    )
+# The command
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
-    """Return a text that must be there."""
-    value = named_value(row, NAMES[name])
-    if value is None or not str(value).strip():
-        raise ValueError(f"no {name}")
-    return kept(str(value).strip(), name)
+def import_judgments(
+    ledger: Ledger,
+    now: float,
+    by: int | str | None,
+    judgments: Sequence[ImportedJudgment],
+    recorded: Labels,
+    source: str,
+    program: bool = False,
+) -> Change:
+    """Import judgments; those that are on record with the same label are skipped.
+
+    ``by`` is a person, the name of an API token, or the command line (None); ``recorded`` holds the labels on record.
+    The answer has the numbers of imported and skipped judgments, the new judges, the new labels, and the problem of
+    every row that cannot be imported; if there is one, nothing is imported.
+    """
+    labels = dict(recorded)
+    accepted, skipped, problems = _check_rows(ledger, judgments, labels)
+    if problems:
+        return Change(answer={"taken": 0, "skipped": skipped, "judges": [], "problems": problems, "labels": {}})
+    rows, new = _import_rows(ledger, now, accepted, program)
+    answer = {"taken": len(accepted), "skipped": skipped, "judges": new, "problems": []}
+    answer["labels"] = {key: label for key, label in labels.items() if key not in recorded}
+    detail = {"source": source, "taken": len(accepted), "skipped": skipped, "judges": new, **fingerprint(rows)}
+    detail |= {"first": ledger.next_id(schema.judgments)} if accepted else {}
+    return Change(rows, answer, (actor_name(ledger, by), "judgments imported", detail) if accepted else None)
 
 
-def kept(text: str, name: str) -> str:
-    """Return a text that a database can keep: without NUL, and without halves of characters, which JSON may hold."""
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise Unreadable(f"{name} {quote(text)} has characters that cannot be kept")
-    return text
+def row_problems(ledger: Ledger, now: float, judgments: Sequence[ImportedJudgment], labels: Labels) -> list[str]:
+    """Return why rows of a file cannot be imported; the labels of all other rows are added to ``labels``."""
+    return _check_rows(ledger, judgments, labels)[2]
 
 
-def tidy(name: str) -> str:
-    """Return the name of a judge as names are kept, so that it is found however it is written."""
-    return " ".join(unicodedata.normalize("NFKC", name).split())
+def _check_rows(
+    ledger: Ledger, judgments: Sequence[ImportedJudgment], labels: Labels
+) -> tuple[list[tuple[int, ImportedJudgment]], int, list[str]]:
+    """Return the new judgments with their items, the number of those on record, and the problems of the others.
+
+    The labels of new judgments are added to ``labels``.
+    """
+    accepted, skipped, problems = list[tuple[int, ImportedJudgment]](), 0, list[str]()
+    for judgment in judgments:
+        item, judge = ledger.items.ids.get((judgment.topic, judgment.document)), judgment.judge.casefold()
+        if item is None:
+            pair = f"topic {quote(judgment.topic)} with document {quote(judgment.document)}"
+            problems.append(f"line {judgment.row}: {pair} is not in this campaign")
+        elif problem := _row_problem(ledger, judgment, item, labels):
+            problems.append(f"line {judgment.row}: {problem}")
+        elif (judge, item) in labels:
+            skipped += 1
+        else:
+            labels[judge, item] = judgment.relevance
+            accepted.append((item, judgment))
+    return accepted, skipped, problems
 
 
-def _number(row: Mapping[str, Any], name: str) -> float | None:
-    """Return a number that may be there."""
-    value = row.get(name)
-    if value is None or value == "":
-        return None
+def _row_problem(ledger: Ledger, judgment: ImportedJudgment, item: int, labels: Labels) -> str:
+    """Return why a judgment of an item cannot be imported, or an empty string."""
+    key = (judgment.judge.casefold(), item)
+    if problem := _judge_problem(ledger, judgment.judge, item):
+        return problem
+    if key in labels and labels[key] != judgment.relevance:
+        return f"{quote(judgment.judge)} has already judged it {LABEL_NAMES[labels[key]]}"
+    return ""
+
+
+def _judge_problem(ledger: Ledger, name: str, item: int) -> str:
+    """Return why the judge of a row cannot be its judge, or an empty string."""
+    person = ledger.people.get(ledger.named.get(name.casefold(), -1))
+    if person is None:
+        return _name_problem(name)
+    if person.role != "judge":
+        return f"{quote(name)} is a {person.role}, not a judge"
+    assignment = open_assignment(ledger, person)
+    if assignment is not None and any(item in work_set.items for work_set in assignment.sets):
+        return f"{quote(name)} has it in an open assignment: take the assignment back, or remove the row"
+    return ""
+
+
+def _name_problem(name: str) -> str:
+    """Return why a new judge cannot have this name, or an empty string."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} {quote(value)} is no number")
-    return number
+        clean_name(name)
+    except Refused as refused:
+        return f"judge {quote(name)}: {str(refused)[0].lower()}{str(refused)[1:].rstrip('.')}"
+    return ""
+
+
+def _import_rows(
+    ledger: Ledger, now: float, judgments: Sequence[tuple[int, ImportedJudgment]], program: bool
+) -> tuple[Rows, list[str]]:
+    """Return the rows of new judges and of judgments, and the names of the new judges in lower case."""
+    rows, new = Rows(), dict[str, int]()
+    for ahead, (item, judgment) in enumerate(judgments, 1):
+        key = judgment.judge.casefold()
+        person = ledger.named.get(key) or new.get(key)
+        if person is None:
+            person = new[key] = ledger.next_id(schema.people, len(new) + 1)
+            rows.append((schema.people, _judge_row(person, now, judgment.judge, program)))
+        number = ledger.next_id(schema.judgments, ahead)
+        rows.append((schema.judgments, _judgment_row(number, now, person, item, judgment)))
+    return rows, sorted(new)
+
+
+def _judge_row(number: int, now: float, name: str, program: bool) -> Row:
+    """Return the row of a new judge, who has no password."""
+    outside = f"{PROGRAM}{name}" if program else None
+    return {"id": number, "at": now, "name": name, "role": "judge", "outside": outside, "language": "en"}
+
+
+def _judgment_row(number: int, now: float, person: int, item: int, judgment: ImportedJudgment) -> Row:
+    """Return the row of an imported judgment."""
+    row = {"at": now, "item": item, "person": person, "assignment": None, "use": "imported"}
+    fields = ("relevance", "rank", "seconds", "comment")
+    return {**row, **{name: getattr(judgment, name) for name in fields}, "id": number}

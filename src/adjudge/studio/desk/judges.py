@@ -1,4 +1,4 @@
-"""What the desk shows of judges: a row for each, and all about one. Functions of a connection."""
+"""Judges and items as the desk lists them: one row per judge, the assignments of a judge, disagreement on items."""
 
 from __future__ import annotations
 
@@ -25,61 +25,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Subquery
 
 
-# What the desk shows of items: where judges disagree, and all about one item. Functions of a connection.
-
-
-class Split(NamedTuple):
-    """An item that judges disagree on."""
-
-    item: int
-    topic: str
-    document: str
-    relevant: int
-    irrelevant: int
-    unsure: int  # cannot tell
-
-
-class Said(NamedTuple):
-    """What one judge said of an item."""
-
-    person: int
-    judge: str
-    relevance: int | None
-    rank: int | None
-    seconds: float | None
-    comment: str
-    use: str
-    at: float
-
-
-def splits(connection: Connection, most: int = 50) -> list[Split]:
-    """Return the items that judges disagree on, the most even first; the excluded have no say."""
-    sides = [func.count(case((judgments.c.relevance == side, 1))) for side in (1, 0)]
-    less = case((sides[0] < sides[1], sides[0]), else_=sides[1])
-    found = (
-        select(items.c.id, items.c.topic, items.c.document, *sides, func.count() - sides[0] - sides[1])
-        .select_from(judgments.join(items, items.c.id == judgments.c.item))
-        .where(stands())
-        .group_by(items.c.id, items.c.topic, items.c.document)
-        .having(less > 0)
-        .order_by(less.desc(), func.count(), items.c.id)
-        .limit(most)
-    )
-    return [Split(*row) for row in connection.execute(found)]
-
-
-def said_of(connection: Connection, item: int) -> list[Said]:
-    """Return all judgments of an item, in the order in which they came."""
-    found = (
-        select(people.c.id, people.c.name, judgments.c.relevance, judgments.c.rank, judgments.c.seconds)
-        .add_columns(judgments.c.comment, judgments.c.use, judgments.c.at)
-        .select_from(judgments.join(people, people.c.id == judgments.c.person))
-        .where(judgments.c.item == item)
-        .order_by(judgments.c.id)
-    )
-    return [Said(*row) for row in connection.execute(found)]
-
-
 class Judge(NamedTuple):
     """A row of the table of judges."""
 
@@ -90,8 +35,8 @@ class Judge(NamedTuple):
     standing: str
     reason: str
     judgments: int
-    seconds: float | None  # a judgment takes, on average
-    last: float | None  # when their newest judgment was accepted
+    seconds: float | None  # per judgment, on average
+    last: float | None  # time of their last accepted judgment
     passed: int  # or approved
     returned: int
     failed: tuple[int, ...]  # by criterion: binary, ndcg, time
@@ -100,19 +45,19 @@ class Judge(NamedTuple):
 
     @property
     def pass_rate(self) -> float | None:
-        """Return the share of graded assignments that was accepted, as the overview has it of all."""
+        """Return the share of graded assignments that was accepted."""
         return self.passed / (self.passed + self.returned) if self.passed + self.returned else None
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """An assignment as its judge's page lists it."""
+    """A row of the table of one judge's assignments."""
 
     id: int
     token: str
     at: float
     kind: str
-    outcome: str  # the last one; empty while it is out
+    outcome: str  # the last one; empty while it is open
     ended: float | None
     binary: float | None
     ndcg: float | None
@@ -122,19 +67,19 @@ class Assigned:
 
 
 def last_standings() -> Subquery:
-    """Return the standing of each person now: the last row."""
+    """Return the current standing of each person: the last row."""
     last = select(func.max(standings.c.id)).group_by(standings.c.person)
     return select(standings).where(standings.c.id.in_(last)).subquery("last_standings")
 
 
-def judges(connection: Connection, person: int | None = None) -> list[Judge]:
-    """Return all judges by name, or one person."""
-    standing, tallies = last_standings(), (_judged(), _graded(), _contested())
+def list_judges(connection: Connection, person: int | None = None) -> list[Judge]:
+    """Return all judges in the order of their names, or one person."""
+    standing, tallies = last_standings(), (_judgment_tally(), _grading_tally(), _contest_tally())
     joined = people.outerjoin(standing, standing.c.person == people.c.id)
     for tally in tallies:
         joined = joined.outerjoin(tally, tally.c.person == people.c.id)
     judged, graded, contested = tallies
-    found = (
+    query = (
         select(
             people.c.id,
             people.c.name,
@@ -152,16 +97,16 @@ def judges(connection: Connection, person: int | None = None) -> list[Judge]:
         .order_by(people.c.name)
     )
     chosen = people.c.role == "judge" if person is None else people.c.id == person
-    return [_judge(row) for row in connection.execute(found.where(chosen))]
+    return [_judge(row) for row in connection.execute(query.where(chosen))]
 
 
 def _judge(row: Sequence[Any]) -> Judge:
-    """Return a row of the query as a record."""
+    """Return a row of the query of ``list_judges`` as a record."""
     return Judge._make((*row[:11], tuple(row[11:14]), *row[14:]))
 
 
-def _judged() -> Subquery:
-    """Return how much each person has judged, and how fast."""
+def _judgment_tally() -> Subquery:
+    """Return the number and the average time of each person's judgments."""
     return (
         select(
             judgments.c.person,
@@ -174,8 +119,8 @@ def _judged() -> Subquery:
     )
 
 
-def _graded() -> Subquery:
-    """Return how the work of each person was graded, and which criteria it failed."""
+def _grading_tally() -> Subquery:
+    """Return the accepted and returned assignments of each person, and the failures by criterion."""
     accepted = distinct(case((outcomes.c.outcome.in_(ACCEPTED), assignments.c.id)))
     returned = distinct(case((outcomes.c.outcome == "returned", assignments.c.id)))
     approved = distinct(case((outcomes.c.outcome == "approved", assignments.c.id)))
@@ -198,8 +143,8 @@ def _graded() -> Subquery:
     )
 
 
-def _contested() -> Subquery:
-    """Return how often each person contested gold, and was right."""
+def _contest_tally() -> Subquery:
+    """Return the number of contests of each person, and how many were upheld."""
     return (
         select(
             contests.c.person,
@@ -212,23 +157,23 @@ def _contested() -> Subquery:
     )
 
 
-def assigned(connection: Connection, person: int) -> list[Assigned]:
+def list_assignments(connection: Connection, person: int) -> list[Assigned]:
     """Return the assignments of one person, newest first, each with its scores and its last outcome."""
-    found: Select[Any] = (
+    query: Select[Any] = (
         select(assignments, outcomes.c.outcome, outcomes.c.at.label("ended"), outcomes.c.binary, outcomes.c.ndcg)
         .add_columns(outcomes.c.fastest, outcomes.c.failed, outcomes.c.code)
         .select_from(assignments.outerjoin(outcomes, outcomes.c.assignment == assignments.c.id))
         .where(assignments.c.person == person)
         .order_by(assignments.c.id.desc(), outcomes.c.id)
     )
-    kept: dict[int, Assigned] = {}
-    for row in connection.execute(found).mappings():
-        kept[row["id"]] = _with_outcome(kept.get(row["id"]), row)
-    return list(kept.values())
+    rows: dict[int, Assigned] = {}
+    for row in connection.execute(query).mappings():
+        rows[row["id"]] = _with_outcome(rows.get(row["id"]), row)
+    return list(rows.values())
 
 
 def _with_outcome(before: Assigned | None, row: Any) -> Assigned:
-    """Return an assignment after one more outcome: scores and failed criteria stay those of its grading."""
+    """Return an assignment after another outcome: scores and failed criteria stay those of its grading."""
     graded = row if before is None else vars(before)
     failed = graded["failed"] or ()
     return Assigned(
@@ -244,3 +189,58 @@ def _with_outcome(before: Assigned | None, row: Any) -> Assigned:
         tuple(failed.split()) if isinstance(failed, str) else failed,
         row["code"] or graded["code"] or "",
     )
+
+
+# Items
+
+
+class Split(NamedTuple):
+    """An item that judges disagree on."""
+
+    item: int
+    topic: str
+    document: str
+    relevant: int
+    irrelevant: int
+    unsure: int  # cannot tell
+
+
+class ItemJudgment(NamedTuple):
+    """A judgment of an item, with its judge."""
+
+    person: int
+    judge: str
+    relevance: int | None
+    rank: int | None
+    seconds: float | None
+    comment: str
+    use: str
+    at: float
+
+
+def list_splits(connection: Connection, most: int = 50) -> list[Split]:
+    """Return the items that judges disagree on, the most even first; excluded judges do not count."""
+    sides = [func.count(case((judgments.c.relevance == side, 1))) for side in (1, 0)]
+    minority = case((sides[0] < sides[1], sides[0]), else_=sides[1])
+    query = (
+        select(items.c.id, items.c.topic, items.c.document, *sides, func.count() - sides[0] - sides[1])
+        .select_from(judgments.join(items, items.c.id == judgments.c.item))
+        .where(stands())
+        .group_by(items.c.id, items.c.topic, items.c.document)
+        .having(minority > 0)
+        .order_by(minority.desc(), func.count(), items.c.id)
+        .limit(most)
+    )
+    return [Split(*row) for row in connection.execute(query)]
+
+
+def list_judgments(connection: Connection, item: int) -> list[ItemJudgment]:
+    """Return all judgments of an item in the order of their arrival."""
+    query = (
+        select(people.c.id, people.c.name, judgments.c.relevance, judgments.c.rank, judgments.c.seconds)
+        .add_columns(judgments.c.comment, judgments.c.use, judgments.c.at)
+        .select_from(judgments.join(people, people.c.id == judgments.c.person))
+        .where(judgments.c.item == item)
+        .order_by(judgments.c.id)
+    )
+    return [ItemJudgment(*row) for row in connection.execute(query)]

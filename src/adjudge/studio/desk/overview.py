@@ -1,6 +1,6 @@
-"""The numbers of the lead's overview: how far the pool is by the ledger, all else by the tables. Read, never kept.
+"""The numbers of the lead's overview: progress from the ledger, everything else from the tables.
 
-The SQL is that of SQLAlchemy's Core on the tables of ``schema``, so SQLite and PostgreSQL give the same numbers.
+The queries use SQLAlchemy Core on the tables of ``schema``, so that SQLite and PostgreSQL give the same numbers.
 """
 
 from __future__ import annotations
@@ -14,48 +14,52 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import distinct, func, select
 
-from adjudge.studio.desk.consensus_view import summary_found
+from adjudge.errors import quoted
+from adjudge.studio.desk.consensus_view import read_summary
 from adjudge.studio.gates.information import judgments_saved, settled_items
-from adjudge.studio.record.schema import answers, assignments, finishes, judgments, outcomes, people, sets, slots
+from adjudge.studio.record.schema import answers, assignments, finishes, items, judgments, outcomes, people, sets, slots
 from adjudge.studio.work.assignment import item_beliefs
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
+    from adjudge.studio.campaign.campaign import Campaign
     from adjudge.studio.record.items import Items
     from adjudge.studio.record.ledger import Ledger
+    from adjudge.studio.records import Pair
     from adjudge.studio.settings import Redundancy
 
 
 Belief: TypeAlias = NDArray[np.float64] | None  # (I,) P(relevant)
 
 HOUR = 3600.0
-ACTIVE = 300.0  # seconds since the last answer within which a judge is at work
-RECENT = 20_000  # answers that are looked through for who is at work
+ACTIVE_SECONDS = 300.0  # since the last answer of a judge who counts as active
+RECENT_ANSWERS = 20_000  # that are searched for active judges
+LISTED_PAIRS = 3  # in a sentence about changed files
 ACCEPTED = ("passed", "approved", "submitted")
 CRITERIA = ("binary", "ndcg", "time")
 
 
 class TopicProgress(NamedTuple):
-    """How far a topic is."""
+    """The progress of a topic."""
 
     topic: str
     items: int
     judged: int  # judgments that count
-    needed: int  # judgments that there will be
-    settled: int  # items that need no more
+    needed: int  # judgments in the end
+    settled: int  # items that need no more judgments
 
     @property
     def share(self) -> float:
-        """Return the part of the judgments that is there."""
+        """Return the share of the needed judgments that is done."""
         return min(self.judged / self.needed, 1.0) if self.needed else 1.0
 
 
 class Progress(NamedTuple):
-    """How far a campaign is."""
+    """The progress of a campaign."""
 
     topics: tuple[TopicProgress, ...]
-    saved: int | None  # judgments that adaptive redundancy has saved against a fixed number
+    saved: int | None  # judgments saved by adaptive redundancy, compared with a fixed number
 
     @property
     def total(self) -> TopicProgress:
@@ -65,11 +69,11 @@ class Progress(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How fast judgments come."""
+    """The rate of judgments."""
 
-    last_hour: int  # documents that were answered in it, gold too
-    last_answer: float | None  # when
-    per_hour: float  # accepted, of the last hour, or, where it had none, of the time since the first judgment
+    last_hour: int  # documents answered in the last hour, gold included
+    last_answer: float | None  # time of the last answer
+    per_hour: float  # accepted judgments in the last hour or, if there are none, since the first judgment
     hours_left: float | None
 
 
@@ -78,7 +82,7 @@ class CriterionRate(NamedTuple):
 
     name: str
     failed: int
-    only: int  # failed this one and no other
+    only: int  # assignments that failed this criterion only
 
 
 @dataclass(frozen=True)
@@ -95,17 +99,17 @@ class GateRates:
 
     @property
     def graded(self) -> int:
-        """Return how many met the gate."""
+        """Return the number of graded assignments."""
         return self.passed + self.returned
 
     @property
     def pass_rate(self) -> float | None:
-        """Return the share that was accepted: that passed, or was approved after it was returned."""
+        """Return the share of accepted assignments: passed, or approved after they were returned."""
         return (self.passed + self.approved) / self.graded if self.graded else None
 
 
 class Earned(NamedTuple):
-    """What a judge has earned, paid or not."""
+    """The earnings of a judge, paid or not."""
 
     person: int
     name: str
@@ -114,7 +118,7 @@ class Earned(NamedTuple):
 
 
 class Open(NamedTuple):
-    """An assignment that someone has taken and not finished."""
+    """An open assignment."""
 
     id: int
     token: str
@@ -125,33 +129,42 @@ class Open(NamedTuple):
 
 
 def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief: Belief) -> Progress:
-    """Return how far the pool is, by what the ledger counts: judgments of excluded judges are not among them.
+    """Return the progress of the pool by the counts of the ledger, which leave out excluded judges.
 
-    An item that is settled needs no more than it has; any other, as many as a fixed number would ask.
+    A settled item needs no more judgments than it has; any other item needs the fixed number.
     """
-    size = len(pool.pooled)  # items that came later are not of the pool yet
+    size = len(pool.pooled)  # items that were added later are not in the pool yet
     judged = pool.judged[:size]
     done = settled_items(item_beliefs(pool, belief)[:size], judged, redundancy) & pool.pooled
-    wanted = np.where(done, judged, np.maximum(redundancy.judgments, judged + 1))
+    needed = np.where(done, judged, np.maximum(redundancy.judgments, judged + 1))
     rows = []
     for name, ids in zip(topics, pool.topic_items, strict=True):
-        needed = int(np.minimum(wanted[ids], max(redundancy.judgments, redundancy.most)).sum())
-        rows.append(TopicProgress(name, len(ids), int(judged[ids].sum()), needed, int(done[ids].sum())))
-    less = judgments_saved(judged, done, redundancy) if redundancy.adaptive else None
-    return Progress(tuple(row for row in rows if row.items), less)
+        total = int(np.minimum(needed[ids], max(redundancy.judgments, redundancy.most)).sum())
+        rows.append(TopicProgress(name, len(ids), int(judged[ids].sum()), total, int(done[ids].sum())))
+    spared = judgments_saved(judged, done, redundancy) if redundancy.adaptive else None
+    return Progress(tuple(row for row in rows if row.items), spared)
 
 
 def pace(connection: Connection, now: float, left: int) -> Pace:
-    """Return how fast judgments come and how long those that are left take at that pace.
+    """Return the rate of judgments, and the time that the remaining ones take at this rate.
 
-    A judgment counts when it was given, not when a lead approved it.
+    A judgment counts from the time when the judge gave it, not when a lead approved it.
     """
+    recent, total, first = _accepted_judgments(connection, now)
+    last = connection.execute(select(answers.c.at).order_by(answers.c.id.desc()).limit(1)).scalar()
+    hours = max((now - first) / HOUR, 1 / 60) if first is not None else 1.0
+    per_hour = recent / min(hours, 1.0) if recent else total / hours
+    return Pace(answered(connection, now - HOUR), last, per_hour, left / per_hour if per_hour else None)
+
+
+def _accepted_judgments(connection: Connection, now: float) -> tuple[int, int, float | None]:
+    """Return the number of accepted judgments in the last hour and in all, and the time of the first."""
+    columns = judgments.c
     approved = select(outcomes.c.assignment).where(outcomes.c.outcome == "approved")
-    made = judgments.c
-    at_once = select(func.count().filter(made.at > now - HOUR), func.count(), func.min(made.at)).where(
-        made.use == "work", made.assignment.not_in(approved)
+    passed = select(func.count().filter(columns.at > now - HOUR), func.count(), func.min(columns.at)).where(
+        columns.use == "work", columns.assignment.not_in(approved)
     )
-    recent, total, first = connection.execute(at_once).one()
+    recent, total, first = connection.execute(passed).one()
     last_finish = (
         select(sets.c.assignment, func.max(finishes.c.at).label("at"))
         .select_from(finishes.join(sets, sets.c.id == finishes.c.set))
@@ -159,61 +172,57 @@ def pace(connection: Connection, now: float, left: int) -> Pace:
         .group_by(sets.c.assignment)
         .subquery()
     )
-    later = select(last_finish.c.at).select_from(
-        judgments.join(last_finish, last_finish.c.assignment == made.assignment)
+    approved_later = select(last_finish.c.at).select_from(
+        judgments.join(last_finish, last_finish.c.assignment == columns.assignment)
     )
-    given = [at for (at,) in connection.execute(later.where(made.use == "work"))]
-    recent, total = recent + sum(at > now - HOUR for at in given), total + len(given)
-    first = min([*given, *([] if first is None else [first])], default=None)
-    last = connection.execute(select(answers.c.at).order_by(answers.c.id.desc()).limit(1)).scalar()
-    hours = max((now - first) / HOUR, 1 / 60) if first is not None else 1.0
-    per_hour = recent / min(hours, 1.0) if recent else total / hours
-    return Pace(answered(connection, now - HOUR), last, per_hour, left / per_hour if per_hour else None)
+    times = [at for (at,) in connection.execute(approved_later.where(columns.use == "work"))]
+    earliest = min([*times, *([] if first is None else [first])], default=None)
+    return recent + sum(at > now - HOUR for at in times), total + len(times), earliest
 
 
 def answered(connection: Connection, since: float) -> int:
-    """Return how many documents judges have answered since then, accepted or not: of finished sets and of open ones."""
-    done = (
+    """Return how many documents judges answered since a time, in finished and in open sets, accepted or not."""
+    finished = (
         select(func.count())
         .select_from(finishes.join(slots, slots.c.set == finishes.c.set))
         .where(finishes.c.at > since)
     )
     newest = connection.execute(select(func.max(answers.c.id))).scalar() or 0
-    begun = (
+    unfinished = (
         select(answers.c.set, answers.c.slot)
-        .where(answers.c.id > newest - RECENT, answers.c.at > since, answers.c.told == 1)
+        .where(answers.c.id > newest - RECENT_ANSWERS, answers.c.at > since, answers.c.told == 1)
         .where(answers.c.set.not_in(select(finishes.c.set)))
         .distinct()
         .subquery()
     )
-    counted = (connection.execute(query).scalar_one() for query in (done, select(func.count()).select_from(begun)))
-    return sum(map(int, counted))
+    queries = (finished, select(func.count()).select_from(unfinished))
+    return sum(int(connection.execute(query).scalar_one()) for query in queries)
 
 
-def active_judges(connection: Connection, now: float, within: float = ACTIVE) -> int:
-    """Return how many judges answered a moment ago. Answers are numbered as they come: only the last are looked at."""
+def active_judges(connection: Connection, now: float, within: float = ACTIVE_SECONDS) -> int:
+    """Return how many judges answered recently; answers are numbered in order, so only the last ones are searched."""
     newest = connection.execute(select(func.max(answers.c.id))).scalar() or 0
-    found = (
+    query = (
         select(func.count(distinct(assignments.c.person)))
         .select_from(answers.join(sets, sets.c.id == answers.c.set))
         .join(assignments, assignments.c.id == sets.c.assignment)
-        .where(answers.c.id > newest - RECENT, answers.c.at > now - within)
+        .where(answers.c.id > newest - RECENT_ANSWERS, answers.c.at > now - within)
     )
-    return int(connection.execute(found).scalar_one())
+    return int(connection.execute(query).scalar_one())
 
 
 def gate_rates(connection: Connection, kind: str = "work", person: int | None = None) -> GateRates:
-    """Return how assignments of a kind ended, of everyone or of one judge."""
-    found = (
+    """Return how assignments of a kind ended, for all judges or for one."""
+    query = (
         select(outcomes.c.outcome, outcomes.c.failed, func.count())
         .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
         .where(assignments.c.kind == kind)
         .group_by(outcomes.c.outcome, outcomes.c.failed)
     )
     if person is not None:
-        found = found.where(assignments.c.person == person)
+        query = query.where(assignments.c.person == person)
     ended, failures = Counter[str](), Counter[tuple[str, ...]]()
-    for outcome, failed, n in connection.execute(found):
+    for outcome, failed, n in connection.execute(query):
         ended[outcome] += n
         if outcome == "returned":
             failures[tuple(failed.split())] += n
@@ -227,7 +236,7 @@ def gate_rates(connection: Connection, kind: str = "work", person: int | None = 
 
 
 def earnings(connection: Connection, amount: float) -> list[Earned]:
-    """Return what each judge has earned: every assignment that was accepted, once."""
+    """Return the earnings of each judge: every accepted assignment counts once."""
     accepted = (
         select(assignments.c.person, func.count(distinct(assignments.c.id)).label("n"))
         .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
@@ -235,30 +244,30 @@ def earnings(connection: Connection, amount: float) -> list[Earned]:
         .group_by(assignments.c.person)
         .subquery()
     )
-    found = (
+    query = (
         select(people.c.id, people.c.name, accepted.c.n)
         .select_from(accepted.join(people, people.c.id == accepted.c.person))
         .order_by(accepted.c.n.desc(), people.c.name)
     )
-    return [Earned(person, name, n, n * amount) for person, name, n in connection.execute(found)]
+    return [Earned(person, name, n, n * amount) for person, name, n in connection.execute(query)]
 
 
 def open_assignments(connection: Connection, person: int | None = None) -> list[Open]:
-    """Return the assignments that are out: taken, and neither graded nor given back nor expired."""
+    """Return the open assignments: neither graded nor given up nor expired."""
     ended = select(outcomes.c.assignment)
-    found = (
+    query = (
         select(assignments.c.id, assignments.c.token, people.c.id, people.c.name, assignments.c.kind, assignments.c.at)
         .select_from(assignments.join(people, people.c.id == assignments.c.person))
         .where(assignments.c.id.not_in(ended))
         .order_by(assignments.c.id)
     )
     if person is not None:
-        found = found.where(assignments.c.person == person)
-    return [Open(*row) for row in connection.execute(found)]
+        query = query.where(assignments.c.person == person)
+    return [Open(*row) for row in connection.execute(query)]
 
 
 class Live(NamedTuple):
-    """All that the overview shows."""
+    """The numbers of the overview."""
 
     at: float
     paused: bool
@@ -268,39 +277,67 @@ class Live(NamedTuple):
     out: list[Open]
     gates: tuple[GateRates, ...]
     earned: list[Earned]
-    unruled: int  # contests that wait
+    unruled: int  # contests without a ruling
     consensus: Mapping[str, Any] | None
-    sure: int  # items of which a label reaches the target
+    sure: int  # items with a label whose probability reaches the target
 
     @property
     def pay(self) -> float:
-        """Return what was earned in all, paid or not."""
-        return sum(one.amount for one in self.earned)
+        """Return the sum of all earnings."""
+        return sum(row.amount for row in self.earned)
 
 
 def live(connection: Connection, ledger: Ledger, now: float) -> Live:
-    """Return all that the overview shows."""
+    """Return the numbers of the overview."""
     campaign = ledger.campaign
-    far = progress(ledger.items, list(campaign.topics), campaign.settings.redundancy, ledger.belief)
-    left = far.total.needed - far.total.judged
+    current = progress(ledger.items, list(campaign.topics), campaign.settings.redundancy, ledger.belief)
+    left = current.total.needed - current.total.judged
     return Live(
         now,
         ledger.switches.get("paused") == "1",
-        far,
+        current,
         pace(connection, now, left),
         active_judges(connection, now),
         open_assignments(connection),
         tuple(gate_rates(connection, kind) for kind in ("work", "qualification")),
         earnings(connection, campaign.settings.pay.amount),
         len(ledger.contests.keys() - ledger.ruled),
-        summary_found(campaign.folder),
-        _sure(ledger),
+        read_summary(campaign.folder),
+        _count_sure(ledger),
     )
 
 
-def _sure(ledger: Ledger) -> int:
-    """Return of how many judged items of the pool a label is as probable as adaptive redundancy asks."""
+def _count_sure(ledger: Ledger) -> int:
+    """Return the number of judged pool items with a label as probable as adaptive redundancy requires."""
     pool, size = ledger.items, len(ledger.items.pooled)
     belief = item_beliefs(pool, ledger.belief)[:size]
     reached = np.maximum(belief, 1 - belief) >= ledger.campaign.settings.redundancy.target
     return int((reached & pool.pooled & (pool.judged[:size] > 0)).sum())
+
+
+def file_changes(connection: Connection, campaign: Campaign) -> list[str]:
+    """Return how the campaign's files differ from its record, one sentence each, for ``adjudge campaign check``.
+
+    These are judged pairs that are no longer in the files, and pairs in the files that the record does not have yet.
+    """
+    recorded = _read_pairs(connection, select(items.c.id))
+    if not recorded:
+        return []
+    fixed = {(fixed_set.topic, document) for fixed_set in campaign.sets for document in fixed_set.documents}
+    current = {*campaign.pool, *campaign.gold, *fixed}
+    missing = [pair for pair in _read_pairs(connection, select(judgments.c.item)) if pair not in current]
+    new = [pair for pair in campaign.pool if pair not in recorded]
+    changes = ((missing, "judged but no longer in the files; the judgments are kept"), (new, "new since work began"))
+    return [_pair_sentence(pairs, text) for pairs, text in changes if pairs]
+
+
+def _read_pairs(connection: Connection, numbers: Select[Any]) -> dict[Pair, None]:
+    """Return the topics and documents of the items of a query, in the order of their numbers."""
+    query = select(items.c.topic, items.c.document).where(items.c.id.in_(numbers)).order_by(items.c.id)
+    return dict.fromkeys((topic, document) for topic, document in connection.execute(query))
+
+
+def _pair_sentence(pairs: list[Pair], text: str) -> str:
+    """Return a sentence about a number of pairs, with the first few of them."""
+    names = quoted((f"{topic} {document}" for topic, document in pairs), LISTED_PAIRS)
+    return f"{len(pairs):,} {'pair is' if len(pairs) == 1 else 'pairs are'} {text}: {names}"

@@ -1,8 +1,8 @@
-"""A program as a judge: pending pairs go out as prompts, and its answers come back as judgments.
+"""Programs as judges: pending items are exported as prompts, and its answers are imported as judgments (``imports``).
 
-Among the prompts are pairs whose grade is known. Their ids are words like all others and say nothing of it, so how
-often the program is right on them is an honest number. What a document says is text to judge and never an instruction:
-the prompt says so, and sets it apart by a mark that the document cannot contain.
+Some of the prompts are gold items. Their ids look like all others, so the share of right answers on them is an honest
+estimate of the program's accuracy. A document is text to be judged, never an instruction: the prompt says so and
+encloses the document in lines that it cannot contain.
 """
 
 from __future__ import annotations
@@ -10,28 +10,15 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, select
 
-from adjudge.data.files import LARGEST, decode_document, decompress
-from adjudge.data.formats import parse_json_object
-from adjudge.errors import InputError, UsageError, quote
-from adjudge.studio.desk.imports import (
-    LONGEST,
-    Given,
-    Read,
-    Unreadable,
-    answer_of,
-    kept,
-    labelled,
-    readable,
-    rows_of,
-)
+from adjudge.errors import UsageError
 from adjudge.studio.record.ledger import COUNTED
-from adjudge.studio.record.schema import counts, items, judgments
+from adjudge.studio.record.schema import counts, items, judgments, people
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -41,64 +28,13 @@ if TYPE_CHECKING:
     from adjudge.studio.records import Document, Pair, Topic
 
 
-# The words of an HTML page, as somebody reads them: blocks on lines of their own, nothing of head, script or style.
-
-SILENT = {"head", "title", "script", "style", "template", "noscript"}  # elements whose text nobody reads
+INVISIBLE = {"head", "title", "script", "style", "template", "noscript"}  # elements whose text is not displayed
 INLINE = {
     *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "mark"),
     *("q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
-}  # elements within a line; all others begin a new one
+}  # elements within a line; all others start a new one
 CELLS = {"td", "th"}
-
-
-def words_of(page: str) -> str:
-    """Return the words of a page."""
-    reader = _Reader()
-    reader.feed(page)
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-class _Reader(HTMLParser):
-    """Gathers the pieces of text of a page."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self.silent: list[str] = []  # the elements that are open of those that nobody reads
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, or something that nobody reads."""
-        if tag == "body":
-            self.silent.clear()  # the end of the head may be left out
-        if tag in SILENT:
-            self.silent.append(tag)
-        self._part(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a line, or what nobody reads."""
-        if tag in self.silent:
-            del self.silent[self.silent.index(tag) :]
-        self._part(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take ``<br/>`` for a new line."""
-        self._part(tag)
-
-    def handle_data(self, data: str) -> None:
-        """Keep text that is read; its own line ends are blanks."""
-        if not self.silent:
-            self.pieces.append(re.sub(r"\s+", " ", data))
-
-    def _part(self, tag: str) -> None:
-        """Set apart what stands on either side of a tag."""
-        if tag not in INLINE:
-            self.pieces.append(" " if tag in CELLS else "\n")
-
-
-MOST = 12_000  # characters of a document that go into a prompt
-LOOKED_AT = 100  # lines of a file, to tell what it holds
+MOST_CHARACTERS = 12_000  # of a document in a prompt
 INSTRUCTION = """You judge whether a document is relevant to a topic.
 
 Topic: {query}
@@ -118,7 +54,7 @@ Is the document relevant to the topic? Answer with one word: relevant or irrelev
 
 
 class Accuracy(NamedTuple):
-    """How a judge did on pairs whose grade is known."""
+    """How many gold items a judge labelled correctly."""
 
     right: int
     of: int
@@ -128,115 +64,145 @@ class Accuracy(NamedTuple):
         return f"{self.right} of {self.of} hidden gold right{share}"
 
 
-def prompt_text(topic: Topic, document: Document, mark: str, most: int = MOST) -> str:
-    """Return what is asked of a program about one document."""
+def prompt_text(topic: Topic, document: Document, mark: str, most: int = MOST_CHARACTERS) -> str:
+    """Return the prompt for one document."""
     content = plain_text(document)
-    cut = content[:most] + (" [cut here]" if len(content) > most else "")
+    excerpt = content[:most] + (" [cut here]" if len(content) > most else "")
     return INSTRUCTION.format(
         query=topic.query,
         description=topic.description or "-",
         narrative=topic.narrative or "-",
         mark=mark,
         title=document.title.replace(mark, ""),
-        content=cut.replace(mark, ""),
+        content=excerpt.replace(mark, ""),
     )
 
 
 def plain_text(document: Document) -> str:
-    """Return the words of a document."""
-    return document.content if document.kind != "html" else words_of(document.content)
+    """Return a document as plain text."""
+    return document.content if document.kind != "html" else html_text(document.content)
+
+
+def program_prompts(
+    connection: Connection, campaign: Campaign, signer: Signer, judge: str, limit: int | None, share: float
+) -> Iterator[str]:
+    """Return prompts for items that a judge can judge next, some of them gold; documents are read one at a time."""
+    names = connection.execute(select(people.c.name, people.c.id))
+    person = {name.casefold(): number for name, number in names}.get(judge.casefold())
+    rng = random.SystemRandom()  # the marks in prompts would reveal the state, and so the order, of another generator
+    rows = connection.execute(select(items.c.topic, items.c.document, items.c.id))
+    numbers = {(topic, document): number for topic, document, number in rows}
+    gold = [pair for pair in pending(connection, campaign, person, gold=True) if pair in numbers]
+    chosen = mix_gold(pending(connection, campaign, person), gold, share, limit, rng)
+    return prompt_lines(campaign, chosen, numbers, signer, rng)
 
 
 def pending(connection: Connection, campaign: Campaign, person: int | None, gold: bool = False) -> list[Pair]:
-    """Return pairs of the pool that want judgments and that this judge has not judged; or pairs of gold."""
-    wanted = campaign.settings.redundancy
-    enough = wanted.most if wanted.adaptive else wanted.judgments
-    done = _pairs(
+    """Return pairs of the pool that need judgments (or gold pairs) and that this judge has not judged."""
+    redundancy = campaign.settings.redundancy
+    needed = redundancy.most if redundancy.adaptive else redundancy.judgments
+    complete = _pairs(
         connection,
         select(judgments.c.item)
         .where(judgments.c.use.in_(COUNTED), counts())
         .group_by(judgments.c.item)
-        .having(func.count() >= enough),
+        .having(func.count() >= needed),
     )
-    own = set[tuple[str, str]]()
+    judged = set[tuple[str, str]]()
     if person is not None:
-        own = _pairs(connection, select(judgments.c.item).where(judgments.c.person == person))
-    return [
-        pair for pair in (campaign.gold if gold else campaign.pool) if pair not in own and (gold or pair not in done)
-    ]
+        judged = _pairs(connection, select(judgments.c.item).where(judgments.c.person == person))
+    candidates = campaign.gold if gold else campaign.pool
+    return [pair for pair in candidates if pair not in judged and (gold or pair not in complete)]
 
 
 def _pairs(connection: Connection, chosen: object) -> set[Pair]:
-    """Return the topics and documents of items that a query names."""
-    found = select(items.c.topic, items.c.document).where(items.c.id.in_(chosen))  # type: ignore[arg-type]
-    return {(topic, document) for topic, document in connection.execute(found)}
+    """Return the topics and documents of the items of a query."""
+    query = select(items.c.topic, items.c.document).where(items.c.id.in_(chosen))  # type: ignore[arg-type]
+    return {(topic, document) for topic, document in connection.execute(query)}
 
 
-def mixed(
+def mix_gold(
     pool: Sequence[Pair], gold: Sequence[Pair], share: float, limit: int | None, rng: random.Random
 ) -> list[Pair]:
-    """Return pairs of both kinds in one order that tells nothing; ``share`` of them gold, as far as there is any."""
+    """Return pairs of the pool and of gold in random order; ``share`` of them is gold, if there is enough."""
     if not 0 <= share < 1:
         raise UsageError(f"the share of gold is {share:g}, expected 0 or more and less than 1")
-    hidden = set(gold)
-    open_pairs = [pair for pair in pool if pair not in hidden]
+    gold_pairs = set(gold)
+    open_pairs = [pair for pair in pool if pair not in gold_pairs]
     total = limit if limit is not None else round(len(open_pairs) / (1 - share))
-    known = rng.sample(list(gold), min(len(gold), round(share * total)))
-    chosen = [*open_pairs[: total - len(known)], *known]
+    hidden = rng.sample(list(gold), min(len(gold), round(share * total)))
+    chosen = [*open_pairs[: total - len(hidden)], *hidden]
     rng.shuffle(chosen)
     return chosen
 
 
 def prompt_lines(
-    campaign: Campaign, pairs: Iterable[Pair], item_of: dict[Pair, int], signer: Signer, rng: random.Random
+    campaign: Campaign, pairs: Iterable[Pair], numbers: dict[Pair, int], signer: Signer, rng: random.Random
 ) -> Iterator[str]:
-    """Return JSON lines, one a pair: id, prompt, topic. The document's name stays here: names may tell what is gold."""
+    """Return one JSON line per pair: id, prompt, topic. Document names are left out: they may reveal what is gold."""
     for topic, document in pairs:
         mark = f"=== document {rng.getrandbits(64):016x} ==="
         text = prompt_text(campaign.topics[topic], campaign.documents.document(document), mark)
-        line = {"id": signer.prompt_id(item_of[topic, document]), "prompt": text, "topic": topic}
+        line = {"id": signer.prompt_id(numbers[topic, document]), "prompt": text, "topic": topic}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def are_answers(content: bytes) -> bool:
-    """Return whether a file holds answers to prompts: JSON lines, of which the first that can be read has an id."""
-    text = decode_document(decompress(content, "the file", LARGEST)[0])
-    rows = map(parse_json_object, text.split("\n", LOOKED_AT)[:LOOKED_AT])
-    return next(("id" in row for row in rows if isinstance(row, dict)), False)
-
-
-def read_answers(content: bytes, name: str, judge: str, signer: Signer, pairs: Sequence[Pair]) -> Read:
-    """Return answers as judgments, and what could not be read; ``pairs`` are the items by number."""
-    given, problems = list[Given](), list[str]()
-    for number, row in rows_of(content, name, "jsonl"):
-        try:
-            given.append(_answered(number, readable(row), judge, signer, pairs))
-        except Unreadable as error:
-            problems.append(f"line {number}: {error}")
-    if not given and not problems:
-        raise InputError("the file holds no answers", name)
-    return Read(name, given, problems)
-
-
-def _answered(number: int, row: Mapping[str, Any], judge: str, signer: Signer, pairs: Sequence[Pair]) -> Given:
-    """Return one answer as a judgment."""
-    item = signer.read_prompt_id(str(row.get("id", "")))
-    if item is None or not 0 <= item < len(pairs):
-        raise Unreadable(f"id {quote(row.get('id', ''))} is of no prompt of this campaign")
-    comment = kept(str(row.get("explanation") or "")[:LONGEST], "explanation")
-    return Given(number, *pairs[item], judge, answer_of(labelled(row)), comment=comment)
-
-
 def hidden_accuracy(connection: Connection, campaign: Campaign, person: int) -> Accuracy:
-    """Return how often a judge was right on the pairs of gold that came as imported judgments."""
-    found = connection.execute(
+    """Return the accuracy of a judge's imported judgments on gold items."""
+    rows = connection.execute(
         select(items.c.topic, items.c.document, judgments.c.relevance)
         .select_from(judgments.join(items, items.c.id == judgments.c.item))
         .where(judgments.c.person == person, judgments.c.use == "imported")
     )
-    known = [
+    labels = [
         (relevance, campaign.gold[topic, document])
-        for topic, document, relevance in found
+        for topic, document, relevance in rows
         if (topic, document) in campaign.gold
     ]
-    return Accuracy(sum(relevance == int(gold.grade > 0) for relevance, gold in known), len(known))
+    return Accuracy(sum(relevance == int(gold.grade > 0) for relevance, gold in labels), len(labels))
+
+
+def html_text(page: str) -> str:
+    """Return the displayed text of an HTML page: blocks on separate lines, without head, scripts and styles."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _Reader(HTMLParser):
+    """Collects the displayed text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self.invisible: list[str] = []  # the open elements that are not displayed
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Start a new line, or an element that is not displayed."""
+        if tag == "body":
+            self.invisible.clear()  # the end tag of the head is optional
+        if tag in INVISIBLE:
+            self.invisible.append(tag)
+        self._separate(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a line, or an element that is not displayed."""
+        if tag in self.invisible:
+            del self.invisible[self.invisible.index(tag) :]
+        self._separate(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Start a new line at ``<br/>``."""
+        self._separate(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Collect displayed text; line breaks in the source are blanks."""
+        if not self.invisible:
+            self.pieces.append(re.sub(r"\s+", " ", data))
+
+    def _separate(self, tag: str) -> None:
+        """Separate the text before and after a tag."""
+        if tag not in INLINE:
+            self.pieces.append(" " if tag in CELLS else "\n")

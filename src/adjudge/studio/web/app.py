@@ -1,28 +1,37 @@
-"""The studio as an application: routes, headers, and what is answered when something is refused."""
+"""The studio as a web application: its routes, its error pages, and the server that runs it.
+
+``create_app`` builds the FastAPI application of one campaign; ``serve`` runs it in one process that also writes the
+record. Every refusal is answered with a sentence: as JSON for scripts and programs, as a page for people.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
-from adjudge.studio.studio import Studio
-from adjudge.studio.web import routes_data, routes_desk, routes_judge, routes_people
+from adjudge.studio.studio import Studio, open_studio
+from adjudge.studio.web import routes_data, routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.headers import Headers
 from adjudge.studio.web.render import page
+from adjudge.studio.work.people import invite
 
 LOG = logging.getLogger("adjudge")
-LARGER = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # bytes of a table of judgments
+UPLOAD_BYTES = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # paths that accept tables of judgments
 STATIC = Path(__file__).parent / "static"
 
 
@@ -30,66 +39,136 @@ def create_app(studio: Studio) -> FastAPI:
     """Return the application that serves a campaign."""
 
     @contextlib.asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with studio.running():
             yield
 
-    app = FastAPI(title="adjudge", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio = studio
-    for routes in (routes_judge, routes_people, routes_desk, routes_data):
+    for routes in (routes_judge, routes_sign_in, routes_desk, routes_data):
         app.include_router(routes.router)
-    # Only what is the same for everyone is compressed: the length of a page with secrets in it would tell of them.
+    # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(AdjudgeError, _hindered)
-    app.add_exception_handler(RequestValidationError, _misread)
-    app.add_exception_handler(HTTPException, _missing)
-    app.add_exception_handler(Exception, _broken)
-    crowd = studio.campaign.settings.mturk
-    app.add_middleware(Headers, mturk_hosts=crowd.submit_hosts if crowd.enabled else (), larger=LARGER)
+    app.add_exception_handler(Refused, _handle_refused)
+    app.add_exception_handler(AdjudgeError, _handle_campaign_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(Exception, _handle_fault)
+    mturk = studio.campaign.settings.mturk
+    app.add_middleware(Headers, mturk_hosts=mturk.submit_hosts if mturk.enabled else (), path_limits=UPLOAD_BYTES)
     return app
 
 
-def told(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:
-    """Return an error as the one who asked can read it: a program's JSON, or a page."""
+def error_response(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:
+    """Return an error as JSON for scripts and programs, or as a page."""
     wait = more.pop("retry_after", 1)
     headers = {"Retry-After": f"{max(1, round(float(str(wait))))}"} if status in (429, 503) else {}
     if request.url.path.startswith(("/api/", "/documents/")):
         return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
     if status == 401:
         return RedirectResponse("/sign-in", 303)
-    answer = page(request, "message.html", status, message=sentence, link="/", link_text="")
-    answer.headers.update(headers)
-    return answer
+    response = page(request, "message.html", status, message=sentence, link="/", link_text="")
+    response.headers.update(headers)
+    return response
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """Answer what cannot be granted."""
+async def _handle_refused(request: Request, error: Exception) -> Response:
+    """Answer a request that the studio refuses."""
     assert isinstance(error, Refused)
-    return told(request, error.status, error.code, str(error), **error.more)
+    return error_response(request, error.status, error.code, str(error), **error.more)
 
 
-async def _hindered(request: Request, error: Exception) -> Response:
-    """Answer what the campaign's files stand in the way of."""
+async def _handle_campaign_error(request: Request, error: Exception) -> Response:
+    """Answer a request that failed because of the campaign's files."""
     LOG.warning("%s %s: %s", request.method, request.url.path, error)
-    return told(request, 503, "hindered", str(error), retry_after=60)
+    return error_response(request, 503, "hindered", str(error), retry_after=60)
 
 
-async def _misread(request: Request, error: Exception) -> Response:
-    """Answer a request that is not what it should be: where, and what."""
+async def _handle_invalid_request(request: Request, error: Exception) -> Response:
+    """Answer a malformed request with the field and the problem."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return told(request, 422, "malformed", f"{where}: {first['msg']}")
+    field = ".".join(str(part) for part in first["loc"] if part != "body")
+    return error_response(request, 422, "malformed", f"{field}: {first['msg']}")
 
 
-async def _missing(request: Request, error: Exception) -> Response:
-    """Answer what is not there, or not so."""
+async def _handle_http_error(request: Request, error: Exception) -> Response:
+    """Answer an unknown path or a wrong method."""
     assert isinstance(error, HTTPException)
-    return told(request, error.status_code, "http", str(error.detail))
+    return error_response(request, error.status_code, "http", str(error.detail))
 
 
-async def _broken(request: Request, error: Exception) -> Response:
-    """Answer a fault of ours; the log has the rest."""
+async def _handle_fault(request: Request, error: Exception) -> Response:
+    """Answer an unexpected error; the log has the traceback."""
     LOG.exception("%s %s failed", request.method, request.url.path, exc_info=error)
-    return told(request, 500, "fault", "Something went wrong here. What was acknowledged is safe; please try again.")
+    sentence = "Something went wrong in the studio. Everything that was saved is safe; please try again."
+    return error_response(request, 500, "fault", sentence)
+
+
+# Serving
+
+
+def open_campaign(folder: str) -> Studio:
+    """Open a campaign for serving, or raise an error that names the file that cannot be used."""
+    try:
+        return open_studio(folder)
+    except OSError as error:
+        problem = f"{error.strerror}: judgments are stored in the campaign's folder, so it must be writable"
+        raise InputError(problem, str(error.filename or folder)) from error
+    except DBAPIError as error:
+        raise InputError(f"the database cannot be opened: {str(error.orig).strip()}", folder) from error
+
+
+def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Callable[[int], None]) -> None:
+    """Serve a campaign until interrupted; ``ready(port)`` is called once requests are accepted."""
+    config = uvicorn.Config(
+        create_app(studio),
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=proxies is not None,
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,  # seconds; longer than a judge usually thinks
+    )
+    _Server(config, ready).run()
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn server that reports its port when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Start listening, then report the port."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+
+def check_port(host: str, port: int) -> None:
+    """Refuse a port that cannot be listened on, before anything is opened."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            other = "--host" if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL else "--port"
+            problem = f"cannot listen on {host}, port {port}: {error.strerror} (choose another {other})"
+            raise InputError(problem) from error
+
+
+def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = None) -> str:
+    """Return the path of a new invitation, which works once."""
+    days = studio.campaign.settings.access.invitation_days
+    number = studio.store.do(lambda ledger, now: invite(ledger, now, role, name, days, by))
+    return f"/join/{studio.signer.invitation(number)}"
+
+
+def has_lead(studio: Studio) -> bool:
+    """Return whether the campaign has a lead yet."""
+    return any(person.role == "lead" for person in studio.ledger.people.values())

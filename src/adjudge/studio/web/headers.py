@@ -1,8 +1,8 @@
-"""What every answer carries, and what no request may be: a middleware that knows nothing of the pages behind it.
+"""Security headers of every response, and requests that are refused before any page sees them: a middleware.
 
-- Pages run our own scripts and styles only, in no frame of anybody's but a crowd's platform on the page made for it.
-- A request that changes something, and shows a cookie for it, comes from a page of ours and not from another site's.
-- A body is no larger than it may be, whether its length is told in advance or not.
+- Pages run only our own scripts and styles. Only the page for a crowdsourcing platform may be shown in its frame.
+- A request that changes something and is authorised by a cookie must come from one of our own pages.
+- A request body has a size limit, whether or not its length is announced.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers as Sent
+from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 1_000_000  # of a body
-SAFE = ("GET", "HEAD", "OPTIONS")
-KEPT = ("/static/", "/documents/")  # what a browser may keep; everything else may be somebody's own
-FRAMED = "/crowd/mturk"  # the page that a crowd's platform shows in a frame
-FRAMERS = {"www.mturk.com": "worker.mturk.com"}  # the host that shows a page, where it is not the one that takes forms
+MOST_BYTES = 1_000_000  # of a request body
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")  # these change nothing
+CACHEABLE = ("/static/", "/documents/")  # what a browser may cache; any other page may be personal
+FRAMED = "/crowd/mturk"  # the page that a platform shows in a frame
+FRAME_HOSTS = {"www.mturk.com": "worker.mturk.com"}  # the host that shows the page, if forms go to another host
 
-ALWAYS = {
+COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    # Not "no-referrer": then a form of ours is sent with "Origin: null", as one of a hostile frame is.
+    # Not "no-referrer": our forms would then be sent with "Origin: null", like those of a hostile frame.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -33,7 +33,10 @@ ALWAYS = {
 
 
 def page_policy(framed_by: Iterable[str] = (), sent_to: Iterable[str] = ()) -> str:
-    """Return the policy of our pages; a crowd's page may be framed by, and its form sent to, the origins named."""
+    """Return the content security policy of our pages.
+
+    ``framed_by`` are the origins that may show the page in a frame, ``sent_to`` those that its forms may be sent to.
+    """
     policy = [
         "default-src 'none'",
         "script-src 'self'",
@@ -48,139 +51,140 @@ def page_policy(framed_by: Iterable[str] = (), sent_to: Iterable[str] = ()) -> s
     return "; ".join(policy)
 
 
-def framers(hosts: Iterable[str]) -> list[str]:
-    """Return the origins that may show a crowd's page in a frame, of platforms whose forms go to these hosts."""
-    listed = list(hosts)
-    shown = dict.fromkeys([*listed, *(FRAMERS[host] for host in listed if host in FRAMERS)])
-    return [f"https://{host}" for host in shown]
+def frame_origins(hosts: Iterable[str]) -> list[str]:
+    """Return the origins that may show a page in a frame, for platforms whose forms go to these hosts."""
+    hosts = list(hosts)
+    unique = dict.fromkeys([*hosts, *(FRAME_HOSTS[host] for host in hosts if host in FRAME_HOSTS)])
+    return [f"https://{host}" for host in unique]
 
 
 class Headers:
-    """The middleware. ``larger`` gives the bytes a body may have under a path, where that is more than usual."""
+    """The middleware. ``path_limits`` gives the size limit of request bodies for paths with another limit."""
 
     def __init__(
         self,
         app: ASGIApp,
         mturk_hosts: Iterable[str] = (),
         most_bytes: int = MOST_BYTES,
-        larger: Mapping[str, int] | None = None,
+        path_limits: Mapping[str, int] | None = None,
     ) -> None:
-        self.app, self.most_bytes, self.larger = app, most_bytes, dict(larger or {})
+        self.app, self.most_bytes, self.path_limits = app, most_bytes, dict(path_limits or {})
         hosts = list(mturk_hosts)
         self.policy = page_policy()
-        self.framed_policy = page_policy(framers(hosts), [f"https://{host}" for host in hosts])
+        self.framed_policy = page_policy(frame_origins(hosts), [f"https://{host}" for host in hosts])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse what no request may be, and let the application answer the rest."""
+        """Refuse cross-site and too large requests, and pass all others to the application."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most = next((most for path, most in self.larger.items() if scope["path"].startswith(path)), self.most_bytes)
-        body = _Body(receive, most)
-        answer = _Answer(send, body, lambda headers: self._add(scope, headers))
-        sent = Sent(scope=scope)
-        if foreign(scope["method"], sent):
-            await answer.refuse(403, "cross-site", "This request came from another site, so it was not carried out.")
-        elif _length(sent) > most:
-            await answer.refuse(413, "too large", _too_large(most))
+        limits = (limit for path, limit in self.path_limits.items() if scope["path"].startswith(path))
+        limit = next(limits, self.most_bytes)
+        body = _Body(receive, limit)
+        response = _Response(send, body, lambda headers: self._add(scope, headers))
+        request = RequestHeaders(scope=scope)
+        if is_cross_site(scope["method"], request):
+            await response.refuse(403, "cross-site", "This request came from another site and was not carried out.")
+        elif _content_length(request) > limit:
+            await response.refuse(413, "too large", _too_large(limit))
         else:
-            await self._run(scope, body, answer)
+            await self._run(scope, body, response)
 
-    async def _run(self, scope: Scope, body: _Body, answer: _Answer) -> None:
-        """Let the application answer; if it lost interest in a body that was too large, that is said all the same."""
+    async def _run(self, scope: Scope, body: _Body, response: _Response) -> None:
+        """Let the application respond; a body that grew too large is refused even if the application gave up."""
         try:
-            await self.app(scope, body.receive, answer.send)
+            await self.app(scope, body.receive, response.send)
         except ClientDisconnect:
             if not body.too_large:
                 raise
         if body.too_large:
-            await answer.refuse_unless_begun(413, "too large", _too_large(body.most))
+            await response.refuse_unless_started(413, "too large", _too_large(body.limit))
 
     def _add(self, scope: Scope, headers: MutableHeaders) -> None:
-        """Add what an answer does not say itself."""
+        """Add the headers that a response does not set itself."""
         framed = scope["path"] == FRAMED
-        for name, value in ALWAYS.items():
+        for name, value in COMMON_HEADERS.items():
             headers.setdefault(name, value)
         if "Content-Security-Policy" not in headers:
             headers["Content-Security-Policy"] = self.framed_policy if framed else self.policy
             if not framed:
                 headers.setdefault("X-Frame-Options", "DENY")
-        if not scope["path"].startswith(KEPT):
+        if not scope["path"].startswith(CACHEABLE):
             headers["Cache-Control"] = "no-store"
         if scope["scheme"] == "https":
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
 
 
-def foreign(method: str, sent: Sent) -> bool:
-    """Return whether another site's page asks for a change by the cookie that a browser sends along unasked.
+def is_cross_site(method: str, headers: RequestHeaders) -> bool:
+    """Return whether a page of another site asks for a change, using the cookie that the browser sends along.
 
-    Browsers say where a request comes from (Sec-Fetch-Site; without TLS only Origin). Programs say nothing, and have
-    no cookie of anybody else's.
+    Browsers say where a request comes from (Sec-Fetch-Site; without TLS only Origin). Programs say nothing, and they
+    have nobody else's cookie.
     """
-    if method in SAFE or "authorization" in sent:
+    if method in SAFE_METHODS or "authorization" in headers:
         return False
-    site, origin = sent.get("sec-fetch-site"), sent.get("origin")
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None:
         return site not in ("same-origin", "none")
-    return origin is not None and urlsplit(origin).netloc.lower() != sent.get("host", "").lower()
+    return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
 
 
-def _length(sent: Sent) -> int:
-    """Return how long a body says it is; what is no number is for the server to refuse."""
-    told = sent.get("content-length", "")
-    return int(told) if told.isascii() and told.isdigit() else 0
+def _content_length(headers: RequestHeaders) -> int:
+    """Return the announced length of a body, or 0; the server itself refuses a length that is not a number."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
 
 
-def _too_large(most: int) -> str:
-    """Return what is said of too large a body."""
-    return f"This is too large: at most {most:,} bytes can be sent at once."
+def _too_large(limit: int) -> str:
+    """Return the message about a body that is too large."""
+    return f"This is too large: at most {limit:,} bytes can be sent at once."
 
 
 class _Body:
-    """A request's body, counted while it comes."""
+    """The body of a request, counted while it is received."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self.most, self.read = receive, most, 0
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self.limit, self.received = receive, limit, 0
 
     @property
     def too_large(self) -> bool:
-        """Whether more came than may."""
-        return self.read > self.most
+        """Whether more was received than is allowed."""
+        return self.received > self.limit
 
     async def receive(self) -> Message:
-        """Return the next piece; beyond what is allowed, as if the other side had gone."""
+        """Return the next part of the body; beyond the limit, act as if the client had disconnected."""
         if self.too_large:
             return {"type": "http.disconnect"}
         message = await self._receive()
-        self.read += len(message.get("body", b""))
+        self.received += len(message.get("body", b""))
         return {"type": "http.disconnect"} if self.too_large else message
 
 
-class _Answer:
-    """An answer on its way: headers are added, and what is said to too large a body is replaced."""
+class _Response:
+    """A response on its way: headers are added, and a refusal replaces the response to a body that is too large."""
 
     def __init__(self, send: Send, body: _Body, add: Callable[[MutableHeaders], None]) -> None:
         self._send, self._body, self._add = send, body, add
-        self._begun = self._refused = False
+        self._started = self._refused = False
 
     async def send(self, message: Message) -> None:
-        """Pass a piece on."""
+        """Pass a part of the response on."""
         if self._body.too_large:
-            await self.refuse_unless_begun(413, "too large", _too_large(self._body.most))
+            await self.refuse_unless_started(413, "too large", _too_large(self._body.limit))
         if self._refused:
             return
         if message["type"] == "http.response.start":
-            self._begun = True
+            self._started = True
             self._add(MutableHeaders(scope=message))
         await self._send(message)
 
-    async def refuse_unless_begun(self, status: int, code: str, sentence: str) -> None:
-        """Answer in the application's place, if nothing was answered yet."""
-        if not self._begun and not self._refused:
+    async def refuse_unless_started(self, status: int, code: str, sentence: str) -> None:
+        """Respond in place of the application, unless a response was started."""
+        if not self._started and not self._refused:
             await self.refuse(status, code, sentence)
 
     async def refuse(self, status: int, code: str, sentence: str) -> None:
-        """Answer in the application's place."""
+        """Respond in place of the application."""
         self._refused = True
         text = json.dumps({"error": sentence, "code": code}).encode()
         start: Message = {
@@ -188,7 +192,7 @@ class _Answer:
             "status": status,
             "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())],
         }
-        start["headers"].append((b"connection", b"close"))  # what is left of the body is not read
+        start["headers"].append((b"connection", b"close"))  # the rest of the body is not read
         self._add(MutableHeaders(scope=start))
         await self._send(start)
         await self._send({"type": "http.response.body", "body": text})

@@ -1,69 +1,201 @@
-"""Pages from templates: escaped throughout, in the reader's language."""
+"""Pages from templates: escaped throughout, in the reader's language, with numbers in one format.
+
+The texts of the judges' pages are in ``catalogue.toml``, one table per language with the same keys. The desk's pages
+are in English; ``desk_page`` adds their navigation. The format functions (``percent``, ``count``, ``ago`` ...) are
+globals of all templates.
+"""
 
 from __future__ import annotations
 
 import functools
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-from adjudge.studio.web.sessions import studio_of
-
-# The words of the judge's pages, in every language we have: one file, and the same keys in each.
+from adjudge.errors import quote
+from adjudge.studio.identity.access import may
+from adjudge.studio.records import Refused
+from adjudge.studio.web.sessions import Caller, studio_of
 
 FALLBACK = "en"
+PAGES = Path(__file__).parent / "pages"
 
 
 @functools.cache
 def _catalogue() -> dict[str, dict[str, str]]:
-    """Return the file, read once: language, key, text."""
+    """Return the catalogue, read once: language -> key -> text."""
     return tomllib.loads((files("adjudge.studio.web") / "catalogue.toml").read_text(encoding="utf-8"))
 
 
 LANGUAGES = tuple(_catalogue())
 
 
-def text(language: str) -> Mapping[str, str]:
-    """Return all texts in a language, or in English where we do not speak it."""
+def texts(language: str) -> Mapping[str, str]:
+    """Return all texts in a language, or in English if the catalogue does not have it."""
     return dict(_catalogue().get(language) or _catalogue()[FALLBACK])
 
 
-def filled(words: str, **values: object) -> str:
-    """Return a text with its ``{names}`` filled in; of ``one|many`` the form that fits ``n``, as the page does it."""
-    one, _, many = words.partition("|")
-    return (many if many and values.get("n") != 1 else one).format(**values)
+def fill(text: str, **values: object) -> str:
+    """Return a text with its ``{names}`` filled in; ``n`` chooses the form of ``singular|plural``, as in text.js."""
+    singular, _, plural = text.partition("|")
+    return (plural if plural and values.get("n") != 1 else singular).format(**values)
 
 
-PAGES = Path(__file__).parent / "pages"
+def preferred_language(request: Request, default: str) -> str:
+    """Return the first language in the browser's list that the catalogue has, or the default."""
+    header = request.headers.get("accept-language", "")
+    languages = [part.split(";")[0].strip()[:2].lower() for part in header.split(",")]
+    return next((language for language in languages if language in LANGUAGES), default)
 
 
-@functools.cache
-def templates() -> Environment:
-    """Return the templates, read once."""
-    return Environment(loader=FileSystemLoader(PAGES), autoescape=select_autoescape(default=True), trim_blocks=True)
+def request_texts(request: Request) -> Mapping[str, str]:
+    """Return all texts in the language of the person who sent a request."""
+    return texts(preferred_language(request, studio_of(request).campaign.settings.campaign.language))
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page; what it says comes from the catalogue of its language."""
+    """Return a page from a template, in ``values["language"]`` or in the language that the browser prefers."""
+    settings = studio_of(request).campaign.settings.campaign
+    language = values.pop("language", None) or preferred_language(request, settings.language)
+    defaults = {"title": settings.name, "language": language, "texts": texts(language), "csrf": "", "session": ""}
+    return HTMLResponse(_environment().get_template(template).render({**defaults, **values}), status)
+
+
+@functools.cache
+def _environment() -> Environment:
+    """Return the template environment, created once."""
+    escape = select_autoescape(default=True)
+    environment = Environment(loader=FileSystemLoader(PAGES), autoescape=escape, trim_blocks=True)
+    formats = (percent, number, count, duration, ago, minute, iso_time, relevance_name, grade_name, label_counts)
+    environment.globals.update({function.__name__: function for function in formats}, DASH=DASH)
+    return environment
+
+
+# Pages of the desk
+
+NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
+    ("/desk", "Overview", "desk"),
+    ("/desk/judges", "Judges", "desk"),
+    ("/desk/gold", "Gold", "desk"),
+    ("/desk/items", "Items", "desk"),
+    ("/desk/people", "Invitations", "invite"),
+    ("/desk/data", "Data", "desk"),
+    ("/desk/audit", "Audit", "desk"),
+)
+DONE = {  # what the page says after an action, by the word in its address
+    "paused": "The campaign is paused: nobody can start new work.",
+    "resumed": "The campaign continues.",
+    "standing": "Done. The judge is told with their next request.",
+    "reassigned": "The assignment was taken back; its documents go to other judges.",
+    "approved": "The assignment was approved: its judgments count.",
+    "upheld": "Upheld: gold is wrong here. The assignment does not pass without this document either.",
+    "upheld-approved": "Upheld: gold is wrong here. Without this document the assignment passes, so it was approved.",
+    "upheld-passed": "Upheld: gold is wrong here. The assignment had passed already.",
+    "rejected": "Rejected: gold stays as it is.",
+    "revoked": "The token was revoked.",
+}
+
+
+def desk_page(request: Request, caller: Caller, template: str, title: str, **values: Any) -> HTMLResponse:
+    """Return a page of the desk: with the navigation, and a message about the action that led to it."""
     studio = studio_of(request)
-    about = studio.campaign.settings.campaign
-    language = values.pop("language", None) or preferred(request, about.language)
-    known = {"title": about.name, "language": language, "texts": text(language), "csrf": "", "session": ""}
-    return HTMLResponse(templates().get_template(template).render({**known, **values}), status)
+    role = caller.person.role
+    defaults = {
+        "title": f"{title} · {studio.campaign.settings.campaign.name}",
+        "heading": title,
+        "campaign": studio.campaign,
+        "reader": caller.person,
+        "may": lambda action: may(role, action),
+        "navigation": [(path, name) for path, name, action in NAVIGATION if may(role, action)],
+        "current_path": request.url.path,
+        "now": studio.now(),
+        "done": DONE.get(request.query_params.get("done", ""), ""),
+        "csrf": studio.signer.csrf(caller.session),
+    }
+    return page(request, template, language="en", **{**defaults, **values})
 
 
-def words(request: Request) -> Mapping[str, str]:
-    """Return the catalogue in the language of who asks."""
-    return text(preferred(request, studio_of(request).campaign.settings.campaign.language))
+def redirect_done(path: str, done: str) -> RedirectResponse:
+    """Return a redirect to a page of the desk that says what was done; ``done`` is a key of ``DONE``."""
+    return RedirectResponse(f"{path}?done={done}", 303)
 
 
-def preferred(request: Request, usual: str) -> str:
-    """Return the first language of ours that a browser asks for."""
-    asked = [part.split(";")[0].strip()[:2].lower() for part in request.headers.get("accept-language", "").split(",")]
-    return next((language for language in asked if language in LANGUAGES), usual)
+def form_integer(text: str, name: str, least: int, most: int) -> int:
+    """Return the integer in a form field, or refuse it with a sentence."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if not least <= value <= most:
+        raise Refused(422, name, f"{name} is {quote(text)}, expected a whole number from {least:,} to {most:,}.")
+    return value
+
+
+# Formats of numbers, times and labels
+
+DASH = "\N{EN DASH}"  # for a value that does not exist
+UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """Return a share of 1 as a percentage."""
+    return DASH if share is None or share != share else f"{100 * share:.{digits}f} %"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number with a fixed number of decimal places."""
+    return DASH if value is None or value != value else f"{value:,.{digits}f}"
+
+
+def count(value: int | None) -> str:
+    """Return an integer with thousands separators."""
+    return DASH if value is None else f"{value:,}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration in its largest unit, small numbers of hours and days with one decimal: 45 s, 3 min, 2.5 h."""
+    if seconds is None:
+        return DASH
+    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), UNITS[-1])
+    value = max(seconds, 0.0) / size
+    return f"{value:.1f} {unit}" if value < 10 and size >= 3_600 else f"{value:.0f} {unit}"
+
+
+def ago(at: float | None, now: float) -> str:
+    """Return how long ago something was."""
+    return "never" if at is None else "just now" if now - at < 5 else f"{duration(now - at)} ago"
+
+
+def minute(at: float | None) -> str:
+    """Return a time in UTC, to the minute."""
+    return DASH if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def iso_time(at: float) -> str:
+    """Return a time in ISO 8601, for programs."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def relevance_name(value: int | None) -> str:
+    """Return the name of a label."""
+    return {1: "relevant", 0: "irrelevant"}.get(value, "cannot tell") if value is not None else "cannot tell"
+
+
+def grade_name(value: int) -> str:
+    """Return the name of a gold grade."""
+    return ("irrelevant", "relevant", "highly relevant")[value]
+
+
+def label_counts(labels: str) -> str:
+    """Return the labels of an item as counts ("2 relevant, 1 irrelevant"); any other text is returned unchanged."""
+    words = labels.replace(",", " ").split()
+    if set(words) - {"relevant", "irrelevant"}:
+        return labels
+    return ", ".join(f"{words.count(word)} {word}" for word in ("relevant", "irrelevant") if word in words)

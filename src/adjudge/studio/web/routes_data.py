@@ -1,4 +1,4 @@
-"""What leaves the desk and what comes in: exports, prompts for programs, imports; for people and for programs."""
+"""Routes for data: exports, prompts for programs, and imports; for people at the desk and for programs with a token."""
 
 from __future__ import annotations
 
@@ -10,79 +10,85 @@ from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import Response, StreamingResponse
 
 from adjudge.errors import AdjudgeError
-from adjudge.studio.desk.exports import EXPORTS, Wanted, export
-from adjudge.studio.desk.transfer import program_prompts, take_in
+from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export
+from adjudge.studio.desk.imports import import_file
+from adjudge.studio.desk.prompts import program_prompts
 from adjudge.studio.identity.access import may
 from adjudge.studio.records import Refused
-from adjudge.studio.web.desk_page import shown, whole
-from adjudge.studio.web.sessions import Caller, caller, program, studio_of
+from adjudge.studio.web.render import desk_page, form_integer
+from adjudge.studio.web.sessions import Caller, require_caller, require_token, studio_of
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=2_000)]
 MOST_PROMPTS = 1_000_000
-PIECE = 1 << 16  # bytes that are sent at once
+CHUNK_BYTES = 1 << 16  # sent at once
 
 
 @router.get("/desk/data")
 async def data(request: Request) -> Response:
-    """Show what can be taken out and brought in."""
-    return _data(request, caller(request, "desk"))
+    """Show the page of exports and imports."""
+    return _data_page(request, require_caller(request, "desk"))
 
 
-def _data(request: Request, who: Caller, status: int = 200, **values: Any) -> Response:
-    """Return the page of exports and imports."""
-    lead = may(who.person.role, "export")
-    offered = {name: one for name, one in EXPORTS.items() if lead or not one.people}
-    answer = shown(request, who, "desk_data.html", "Data", **{"exports": offered, "taken": None, "error": "", **values})
-    answer.status_code = status
-    return answer
+def _data_page(request: Request, caller: Caller, status: int = 200, **values: Any) -> Response:
+    """Return the page of exports and imports, with the report of an import if there is one."""
+    lead = may(caller.person.role, "export")
+    values = {
+        "exports": {name: entry for name, entry in EXPORTS.items() if lead or not entry.people},
+        "imported": None,
+        "error": "",
+        **values,
+    }
+    response = desk_page(request, caller, "desk_data.html", "Data", **values)
+    response.status_code = status
+    return response
 
 
-@router.get("/desk/data/{what}")
-async def take_out(request: Request, what: str, raw: bool = False, pseudonyms: bool = False) -> Response:
-    """Export something."""
-    named = EXPORTS.get(what)
-    caller(request, "export" if named is None or named.people else "desk")
-    return await _exported(request, what, raw, pseudonyms)
+@router.get("/desk/data/{name}")
+async def download_export(request: Request, name: str, raw: bool = False, pseudonyms: bool = False) -> Response:
+    """Send an export to a person at the desk."""
+    entry = EXPORTS.get(name)
+    require_caller(request, "export" if entry is None or entry.people else "desk")
+    return await _export_response(request, name, raw, pseudonyms)
 
 
-@router.get("/api/export/{what}")
-async def take_out_for_programs(request: Request, what: str, raw: bool = True, pseudonyms: bool = False) -> Response:
-    """Export something to a program with a token."""
-    program(request, "export")
-    return await _exported(request, what, raw, pseudonyms)
+@router.get("/api/export/{name}")
+async def send_export(request: Request, name: str, raw: bool = True, pseudonyms: bool = False) -> Response:
+    """Send an export to a program with a token."""
+    require_token(request, "export")
+    return await _export_response(request, name, raw, pseudonyms)
 
 
-async def _exported(request: Request, what: str, raw: bool, pseudonyms: bool) -> Response:
-    """Return an export, from a file that is gone when it was sent: no table is held in memory."""
+async def _export_response(request: Request, name: str, raw: bool, pseudonyms: bool) -> Response:
+    """Return an export from a temporary file, so that no table is held in memory."""
     studio = studio_of(request)
-    if what not in EXPORTS:
-        raise Refused(404, "export", f"There is no such export; there are {', '.join(EXPORTS)}.")
-    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when it was sent
+    if name not in EXPORTS:
+        raise Refused(404, "export", f"There is no such export; expected one of {', '.join(EXPORTS)}.")
+    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed after it was sent
     try:
-        await studio.read(export, what, Wanted(studio.campaign.folder, raw, pseudonyms), file)
+        await studio.read(export, name, ExportOptions(studio.campaign.folder, raw, pseudonyms), file)
     except AdjudgeError as error:
         file.close()
-        raise Refused(409, "export", f"{what} cannot be exported: {error}.") from error
+        raise Refused(409, "export", f"{name} cannot be exported: {error}.") from error
     size = file.tell()
-    headers = {"Content-Disposition": f'attachment; filename="{EXPORTS[what].file}"', "Content-Length": str(size)}
-    return StreamingResponse(_sent(file), media_type=EXPORTS[what].kind, headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{EXPORTS[name].file}"', "Content-Length": str(size)}
+    return StreamingResponse(_chunks(file), media_type=EXPORTS[name].kind, headers=headers)
 
 
-def _sent(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield a file in pieces, from its beginning, and close it."""
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield a file in chunks from its beginning, and close it."""
     with file:
         file.seek(0)
-        while piece := file.read(PIECE):
-            yield piece
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
 
 
 @router.get("/desk/prompts")
 async def prompts(request: Request, judge: str = "", limit: str = "", gold: str = "20") -> Response:
-    """Give out pending pairs as prompts for a program."""
-    caller(request, "export")
-    most = whole(limit, "limit", 1, MOST_PROMPTS) if limit else None
-    share = whole(gold, "gold", 0, 90) / 100
+    """Send pending items as prompts for a program."""
+    require_caller(request, "export")
+    most = form_integer(limit, "limit", 1, MOST_PROMPTS) if limit else None
+    share = form_integer(gold, "gold", 0, 90) / 100
     studio = studio_of(request)
     lines = await studio.read(program_prompts, studio.campaign, studio.signer, judge, most, share)
     headers = {"Content-Disposition": 'attachment; filename="prompts.jsonl"'}
@@ -90,27 +96,26 @@ async def prompts(request: Request, judge: str = "", limit: str = "", gold: str 
 
 
 @router.post("/desk/data")
-async def bring_in(
+async def upload_judgments(
     request: Request, file: Annotated[UploadFile, File()], csrf: Text = "", judge: Text = ""
 ) -> Response:
-    """Import judgments made elsewhere, or answers of a program."""
-    who = caller(request, "import", csrf or None)
+    """Import judgments made elsewhere, or a program's answers to prompts."""
+    caller = require_caller(request, "import", csrf or None)
     content, name = await file.read(), file.filename or "file"
     try:
-        taken = await take_in(studio_of(request), who.person.id, content, name, judge.strip())
+        imported = await import_file(studio_of(request), caller.person.id, content, name, judge.strip())
     except AdjudgeError as error:
-        return _data(request, who, 422, error=str(error))
-    return _data(request, who, 422 if taken["problems"] else 200, taken=taken)
+        return _data_page(request, caller, 422, error=str(error))
+    return _data_page(request, caller, 422 if imported["problems"] else 200, imported=imported)
 
 
 @router.post("/api/import")
-async def bring_in_by_programs(request: Request, judge: str = "", name: str = "upload") -> dict[str, Any]:
-    """Import judgments that a program sends with a token: the body is the file."""
-    by = program(request, "import")
+async def receive_judgments(request: Request, judge: str = "", name: str = "upload") -> dict[str, Any]:
+    """Import the judgments that a program sends with a token; the request's body is the file."""
+    token = require_token(request, "import")
     try:
-        taken = await take_in(studio_of(request), by, await request.body(), name, judge)
+        return await import_file(studio_of(request), token, await request.body(), name, judge)
     except Refused:
         raise
     except AdjudgeError as error:
         raise Refused(422, "import", str(error)) from error
-    return taken

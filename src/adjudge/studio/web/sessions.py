@@ -1,4 +1,4 @@
-"""Who asks: by the cookie of a session and the page's own word against forgery, or by a bearer's token."""
+"""Who sends a request: identified by a session cookie with a CSRF token, or by a bearer token."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from adjudge.studio.identity.access import hash_token, may, parse_scopes
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio
+from adjudge.studio.web.headers import SAFE_METHODS
 from adjudge.studio.work.commands import current_assignment
 
 COOKIE = "adjudge_session"
-SAFE = ("GET", "HEAD", "OPTIONS")
-UNDERWAY = ("", "passed", "approved")  # outcomes of work that has yet to be finished or handed in
+UNFINISHED = ("", "passed", "approved")  # outcomes of assignments that are still to be finished or submitted
 
 
 class Caller(NamedTuple):
-    """Someone who has shown who they are."""
+    """A person with a valid session."""
 
     person: Person
     session: str
-    bound: str  # the crowd's assignment or session, if they came by one
+    bound: str  # the platform's task that the session is limited to, or ""
 
 
 def studio_of(request: Request) -> Studio:
@@ -31,66 +31,71 @@ def studio_of(request: Request) -> Studio:
     return studio
 
 
-def caller_if_any(request: Request) -> Caller | None:
-    """Return who asks, if they say so and it holds."""
+def current_caller(request: Request) -> Caller | None:
+    """Return who sends a request, or None without a valid session."""
     studio = studio_of(request)
-    session = bearer(request) or request.cookies.get(COOKIE, "")
-    told = studio.signer.read_session(session, studio.now())
-    person = None if told is None else studio.ledger.people.get(told.person)
-    if told is None or person is None or told.epoch != person.epoch:
+    text = bearer_token(request) or request.cookies.get(COOKIE, "")
+    session = studio.signer.read_session(text, studio.now())
+    person = None if session is None else studio.ledger.people.get(session.person)
+    if session is None or person is None or session.epoch != person.epoch:
         return None
-    return Caller(person, session, told.bound)
+    return Caller(person, text, session.bound)
 
 
-def bearer(request: Request) -> str:
-    """Return the token of the Authorization header, if there is one."""
-    kind, _, text = request.headers.get("authorization", "").partition(" ")
-    return text.strip() if kind.lower() == "bearer" else ""
+def bearer_token(request: Request) -> str:
+    """Return the token of the Authorization header, or an empty string."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
 
 
-def caller(request: Request, action: str, csrf: str | None = None) -> Caller:
-    """Return who asks, if they may do this; a request that changes something must come from a page of ours.
+def require_caller(request: Request, action: str, csrf: str | None = None) -> Caller:
+    """Return who sends a request, or refuse it if they may not do this.
 
-    ``csrf`` is the page's word where a form sends it; scripts send it as a header. A bearer's token needs none: no
-    browser sends it by itself.
+    A request that changes something needs the CSRF token of the session: ``csrf`` if a form sends it, otherwise the
+    header that scripts send. A bearer token needs none, because a browser never sends one by itself.
     """
-    found = caller_if_any(request)
-    if found is None:
+    caller = current_caller(request)
+    if caller is None:
         raise Refused(401, "sign in", "Please sign in again.")
-    if not may(found.person.role, action):
-        raise Refused(403, "role", f"A {found.person.role} may not do this.")
-    if request.method not in SAFE and not bearer(request):
-        word = csrf if csrf is not None else request.headers.get("x-csrf")
-        if not studio_of(request).signer.csrf_matches(found.session, word):
-            raise Refused(403, "csrf", "This page is too old. Load it again, and try once more.")
-    return found
+    if not may(caller.person.role, action):
+        raise Refused(403, "role", f"A {caller.person.role} may not do this.")
+    if request.method not in SAFE_METHODS and not bearer_token(request):
+        check_csrf(request, caller.session, csrf if csrf is not None else request.headers.get("x-csrf"))
+    return caller
 
 
-def judge(request: Request) -> Caller:
-    """Return the judge who asks, within the rate that people keep."""
-    found = caller(request, "judge")
-    slow_down(request, "judge", str(found.person.id))
-    held = current_assignment(studio_of(request).ledger, found.person)
-    if held is not None and held.outcome in UNDERWAY and held.outside != found.bound:
-        # who guesses a worker's id, or takes a second task of a crowd's platform, does not get at the first
-        raise Refused(409, "elsewhere", "You have another task open: finish it or give it up there, then come back.")
-    return found
+def check_csrf(request: Request, session: str, token: str | None) -> None:
+    """Refuse a request whose CSRF token does not belong to its session."""
+    if not studio_of(request).signer.csrf_matches(session, token):
+        raise Refused(403, "csrf", "This page is too old. Reload it and try again.")
 
 
-def slow_down(request: Request, purpose: str, key: str) -> None:
-    """Refuse those who ask too often."""
+def require_judge(request: Request) -> Caller:
+    """Return the judge who sends a request, or refuse it; the rate of requests is limited."""
+    caller = require_caller(request, "judge")
+    check_rate(request, "judge", str(caller.person.id))
+    assignment = current_assignment(studio_of(request).ledger, caller.person)
+    if assignment is not None and assignment.outcome in UNFINISHED and assignment.outside != caller.bound:
+        # somebody who guesses a worker's id, or accepts a second task on a platform, has no access to the first task
+        sentence = "You have another task open. Finish it there or give it up, then come back."
+        raise Refused(409, "elsewhere", sentence)
+    return caller
+
+
+def check_rate(request: Request, purpose: str, key: str) -> None:
+    """Refuse a client that sends too many requests for one purpose."""
     studio = studio_of(request)
     wait = studio.limits.take(purpose, key, studio.now())
     if wait > 0:
-        raise Refused(429, "slow down", f"Too many requests: try again in {wait:.0f} s.", retry_after=wait)
+        raise Refused(429, "slow down", f"Too many requests. Try again in {wait:.0f} s.", retry_after=wait)
 
 
-def program(request: Request, scope: str) -> str:
-    """Return the name of the API token that asks, if it may do this."""
+def require_token(request: Request, scope: str) -> str:
+    """Return the name of the API token of a request, or refuse it if the token does not have this scope."""
     ledger = studio_of(request).ledger
-    token = ledger.tokens.get(hash_token(bearer(request)))
+    token = ledger.tokens.get(hash_token(bearer_token(request)))
     if token is None or token["id"] in ledger.revoked:
         raise Refused(401, "token", "This needs an API token: Authorization: Bearer adj_...")
     if scope not in parse_scopes(token["scope"]):
-        raise Refused(403, "scope", f"This token is not for {scope}.")
+        raise Refused(403, "scope", f"This token does not have the scope {scope}.")
     return str(token["name"])

@@ -1,8 +1,8 @@
-"""A document as a judge may see it: untrusted, so cleaned down to its text and shape, and served under a policy.
+"""A document as judges see it: untrusted, so it is reduced to its text and structure and served under a strict policy.
 
-Four walls, of which none is trusted alone: what is cleaned here (an allowlist), the headers under which it is served
-(``document_headers``: nothing is fetched, nothing runs, nothing is sent), the sandboxed frame that shows it, and the
-page around it, whose frames show the studio's own addresses only.
+There are four layers of defence, none of which is trusted alone: the cleaning here (an allowlist), the headers of the
+response (``document_headers``: nothing is fetched, nothing runs, nothing is sent), the sandboxed frame that shows the
+document, and the page around it, whose frames show only the studio's own addresses.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ mark { background: var(--mark); color: inherit } mark:target { outline: 2px soli
 """
 STYLE_HASH = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 
-MOST_BYTES = 2_000_000  # of a document, unless the campaign says otherwise
-MOST_IMAGE = 400_000  # characters of one image's data
+MOST_BYTES = 2_000_000  # of a document, unless the campaign's settings say otherwise
+MOST_IMAGE = 400_000  # characters of the data of one image
 MOST_MARKS = 1_000
 LONGEST_FIND, LONGEST_TITLE = 200, 1_000
 
-# Text, headings, lists, tables. Nothing that hides, asks, loads or moves anything, and no <mark>: marks are ours.
+# Text, headings, lists, tables. Nothing that hides, asks, loads or moves, and no <mark>: marks are added here.
 TAGS = frozenset(
     """
     a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del dfn div dl dt em
@@ -49,8 +49,8 @@ TAGS = frozenset(
     small span strong sub sup table tbody td tfoot th thead time tr u ul var wbr
     """.split()  # noqa: SIM905
 )
-# What is in these is no text of the document: it goes with them.
-EMPTIED = frozenset(
+# Elements that are removed with their content, which is not text of the document.
+REMOVED = frozenset(
     """
     applet audio base canvas datalist embed frame frameset head iframe link math meta noembed noframes noscript object
     param script select style svg template textarea title video xmp
@@ -58,23 +58,23 @@ EMPTIED = frozenset(
 )
 ATTRIBUTES = {"*": {"lang", "dir"}, "img": {"src", "alt"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
 IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
-# Elements that can stand in each other without end: cleaning takes a time that grows with the square of their depth.
+# Elements that can be nested without limit: cleaning takes quadratic time in their depth.
 MOST_NESTING = 20_000
 NESTING = re.compile(r"<(?!(?:p|li|dt|dd|tr|td|th|br|hr|img|a|col)[\s/>])[a-z]", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
-# Attributes of one tag cost the square of their number, too. Whether a ">" ends a tag or is part of a value depends on
-# what came before, so what could be one tag is counted as one: up to a ">" that follows no open quotation mark.
+# Cleaning is also quadratic in the attributes of one tag. Whether a ">" ends a tag or belongs to a value depends on the
+# text before it, so everything up to a ">" that follows no open quotation mark is counted as one tag.
 MOST_ATTRIBUTES = 1_000
-TAG_BEGINS = re.compile(r"</?[a-z]", re.IGNORECASE)
-PARTS = re.compile(r"[\s/\"']")  # no attribute begins without one of these before it
-OPEN = {mark: re.compile(rf"=\s*+{mark}[^{mark}]*+\Z") for mark in "\"'"}
+TAG_START = re.compile(r"</?[a-z]", re.IGNORECASE)
+SEPARATORS = re.compile(r"[\s/\"']")  # every attribute follows one of these
+OPEN_QUOTES = {mark: re.compile(rf"=\s*+{mark}[^{mark}]*+\Z") for mark in "\"'"}
 IMAGE_DATA = re.compile(r"data:image/[a-z]{3,4};base64,[A-Za-z0-9+/=\s]+", re.ASCII)
-SPARSE = 24  # characters of an image's data to each slash or line break, at least: in honest data there are some 35
-SMALL = re.compile(r"[1-9][0-9]?", re.ASCII)
+CHARACTERS_PER_SEPARATOR = 24  # at least, in the data of an image; honest data have about 35
+SMALL_NUMBER = re.compile(r"[1-9][0-9]?", re.ASCII)
 
 
-class Shown(Protocol):
-    """What is shown of a document (``campaign.Document`` is one)."""
+class Source(Protocol):
+    """The parts of a document that are shown (``records.Document`` has them)."""
 
     @property
     def title(self) -> str: ...  # noqa: D102
@@ -85,15 +85,18 @@ class Shown(Protocol):
 
 
 def safe_document(
-    document: Shown, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
+    document: Source, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
 ) -> tuple[str, int]:
-    """Return a document as a page that does nothing, and how often ``find`` is in it: ``<mark id="m1">`` and so on."""
+    """Return a document as a page without active content, and how often ``find`` occurs in it.
+
+    Matches are marked with ``<mark id="m1">``, ``<mark id="m2">`` and so on.
+    """
     content, cut = _cut(document.content, most_bytes)
-    body = _cleaned(content) if document.kind == "html" else _paragraphs(content)
+    body = _clean(content) if document.kind == "html" else _paragraphs(content)
     matches = 0
-    if wanted := find.split():
-        body, matches = _marked(body, wanted)
-    notice = f'<p class="cut">The document goes on; its first {most_bytes:,} bytes are shown.</p>' if cut else ""
+    if phrase := find.split():
+        body, matches = _mark(body, phrase)
+    notice = f'<p class="cut">The document is longer; only its first {most_bytes:,} bytes are shown.</p>' if cut else ""
     return PAGE.format(
         language=escape(language), title=escape(_cut(document.title, LONGEST_TITLE)[0]), body=body, notice=notice
     ), matches
@@ -107,10 +110,10 @@ PAGE = f"""<!doctype html>
 
 
 def document_headers(seconds: int = 3_600, framed_by: Iterable[str] = ()) -> dict[str, str]:
-    """Return the headers under which a document is served: as its own origin, and unable to fetch, run or send.
+    """Return the headers of a document: it has its own origin and cannot fetch, run or send anything.
 
-    ``framed_by`` are the origins in whose frames the judge's page itself is shown, where a crowd's platform does so:
-    every page around a document must be named, or it stays blank.
+    ``framed_by`` are the origins that show the judge's page itself in a frame, if a crowdsourcing platform does so:
+    a document is blank unless every page around it is listed.
     """
     policy = [
         "sandbox",
@@ -133,29 +136,29 @@ def document_headers(seconds: int = 3_600, framed_by: Iterable[str] = ()) -> dic
 
 
 def _cut(content: str, most: int) -> tuple[str, bool]:
-    """Return at most so many bytes of a text, whole characters and no broken ones, and whether anything is missing."""
-    written = content.encode("utf-8", "replace")
-    return written[:most].decode("utf-8", "ignore"), len(written) > most
+    """Return at most ``most`` bytes of a text, without broken characters, and whether anything was cut off."""
+    encoded = content.encode("utf-8", "replace")
+    return encoded[:most].decode("utf-8", "ignore"), len(encoded) > most
 
 
 def _paragraphs(text: str) -> str:
-    """Return plain text as paragraphs, as blank lines part them."""
+    """Return plain text as HTML paragraphs; blank lines separate them."""
     parts = re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", ""))
     return "\n".join(f'<p class="text">{escape(part, quote=False)}</p>' for part in parts if part.strip())
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return an allowed attribute's value, or None where the value is none that can be kept."""
+    """Return the value of an allowed attribute, or None if the value is not allowed."""
     if name == "src":
         return value if len(value) <= MOST_IMAGE and IMAGE.fullmatch(value) else None
     if name in ("colspan", "rowspan"):
-        return value if SMALL.fullmatch(value) else None
+        return value if SMALL_NUMBER.fullmatch(value) else None
     return value
 
 
 CLEANER = Cleaner(
     tags=set(TAGS),
-    clean_content_tags=set(EMPTIED),
+    clean_content_tags=set(REMOVED),
     attributes=ATTRIBUTES,
     attribute_filter=_attribute,
     url_schemes={"data"},
@@ -164,36 +167,40 @@ CLEANER = Cleaner(
 )
 
 
-def _cleaned(markup: str) -> str:
-    """Return HTML down to the allowlist; where this could take long, as nobody writes it, its text only."""
-    if len(NESTING.findall(markup)) > MOST_NESTING or _crowded(IMAGE_DATA.sub(_sparse, markup)):
+def _clean(markup: str) -> str:
+    """Return HTML reduced to the allowlist; of markup that could take long to clean, only the text."""
+    if len(NESTING.findall(markup)) > MOST_NESTING or _has_crowded_tag(IMAGE_DATA.sub(_drop_image_data, markup)):
         return _paragraphs(TAG.sub(" ", markup))
     return CLEANER.clean(markup)
 
 
-def _crowded(markup: str) -> bool:
-    """Return whether one tag may have more attributes than anybody writes."""
-    parts, held = 0, set[str]()  # since the tag began; the quotation marks that may be open where a ">" came
+def _has_crowded_tag(markup: str) -> bool:
+    """Return whether one tag may have more attributes than real documents have."""
+    separators, open_quotes = 0, set[str]()  # since the tag began; the quotation marks that may be open at a ">"
     for piece in markup.split(">"):
-        if not held:
-            begin = TAG_BEGINS.search(piece) if "<" in piece else None
+        if not open_quotes:
+            begin = TAG_START.search(piece) if "<" in piece else None
             if begin is None:
                 continue
-            parts, piece = 0, piece[begin.start() :]
-        parts += len(PARTS.findall(piece))
-        if parts > MOST_ATTRIBUTES:
+            separators, piece = 0, piece[begin.start() :]
+        separators += len(SEPARATORS.findall(piece))
+        if separators > MOST_ATTRIBUTES:
             return True
-        held = {mark for mark in OPEN if OPEN[mark].search(piece) or (mark in held and mark not in piece)}
+        open_quotes = {
+            mark
+            for mark in OPEN_QUOTES
+            if OPEN_QUOTES[mark].search(piece) or (mark in open_quotes and mark not in piece)
+        }
     return False
 
 
-def _sparse(image: re.Match[str]) -> str:
-    """Return nothing for an image's data, which is one value, unless it is made to be read as many attributes."""
-    return image[0] if len(PARTS.findall(image[0])) * SPARSE > len(image[0]) else ""
+def _drop_image_data(image: re.Match[str]) -> str:
+    """Return an empty string for the data of an image, unless it is crafted to be read as many attributes."""
+    return image[0] if len(SEPARATORS.findall(image[0])) * CHARACTERS_PER_SEPARATOR > len(image[0]) else ""
 
 
-def _marked(body: str, words: Iterable[str]) -> tuple[str, int]:
-    """Return a cleaned body with every match marked, and their number; words may be parted by any white space."""
+def _mark(body: str, words: Iterable[str]) -> tuple[str, int]:
+    """Return a cleaned body with every match of a phrase marked, and their number; any white space separates words."""
     phrase = " ".join(words)[:LONGEST_FIND].split()
     marker = _Marker(re.compile(r"\s+".join(map(re.escape, phrase)), re.IGNORECASE))
     marker.feed(body)
@@ -202,24 +209,24 @@ def _marked(body: str, words: Iterable[str]) -> tuple[str, int]:
 
 
 class _Marker(HTMLParser):
-    """Writes cleaned HTML as it was, with marks around matches in its text; tags are never looked into."""
+    """Copies cleaned HTML and marks matches in its text; tags are not searched."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         super().__init__(convert_charrefs=True)
         self.pattern, self.parts, self.matches = pattern, list[str](), 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Write a tag as it came."""
+        """Copy a tag."""
         self.parts.append(self.get_starttag_text() or "")
 
     handle_startendtag = handle_starttag
 
     def handle_endtag(self, tag: str) -> None:
-        """Write the end of an element."""
+        """Copy an end tag."""
         self.parts.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
-        """Write text, marked."""
+        """Copy text, with its matches marked."""
         done = 0
         for match in self.pattern.finditer(data):
             if self.matches == MOST_MARKS:

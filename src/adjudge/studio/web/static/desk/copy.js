@@ -1,4 +1,4 @@
-// Copy what was just made. Where that is not allowed, it is selected, to be copied by hand.
+// Copy a new link or token. If the browser does not allow it, the text is selected, so that it can be copied by hand.
 for (const button of document.querySelectorAll("[data-copies]")) {
   const field = document.getElementById(button.dataset.copies);
   button.hidden = false;

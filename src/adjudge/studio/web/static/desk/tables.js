@@ -1,4 +1,4 @@
-// Tables that can be sorted by a heading and searched. Without this script they are read as they are.
+// Make tables sortable by their headings and searchable. Without this script they are static.
 function valueOf(row, column) {
   const cell = row.cells[column];
   return cell.dataset.value !== undefined ? Number(cell.dataset.value) : cell.textContent.trim().toLocaleLowerCase();
@@ -17,14 +17,14 @@ function sort(table, column, heading) {
 
 function find(input) {
   const words = input.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  let found = 0;
+  let matches = 0;
   const rows = document.getElementById(input.dataset.find).tBodies[0].rows;
   for (const row of rows) {
     const text = row.textContent.toLocaleLowerCase();
     row.hidden = !words.every((word) => text.includes(word));
-    found += row.hidden ? 0 : 1;
+    matches += row.hidden ? 0 : 1;
   }
-  document.querySelector(`[data-found="${input.dataset.find}"]`).textContent = words.length ? `${found} of ${rows.length}` : "";
+  document.querySelector(`[data-found="${input.dataset.find}"]`).textContent = words.length ? `${matches} of ${rows.length}` : "";
 }
 
 for (const table of document.querySelectorAll("table[data-sortable]")) {

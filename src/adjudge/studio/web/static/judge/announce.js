@@ -1,8 +1,8 @@
-/** What is said to those who do not see the screen: politely, the last word counts. */
+/** Announcements for screen readers: polite, and the last one counts. */
 
 const region = document.getElementById("announcer");
 
-/** Say a sentence; the same sentence twice is said twice. */
+/** Announce a sentence; the same sentence can be announced twice. */
 export function announce(sentence) {
   region.textContent = region.textContent === sentence ? `${sentence}\u00a0` : sentence;
 }

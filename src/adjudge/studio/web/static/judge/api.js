@@ -1,6 +1,6 @@
-/** Talking to the studio. */
+/** Requests to the studio. */
 
-/** What came instead of an answer. Status 0: the studio was not reached. */
+/** A request that failed. Status 0: the studio could not be reached. */
 export class Failure extends Error {
   constructor(status, body = {}, wait = 0) {
     super(body.error ?? "");
@@ -10,7 +10,7 @@ export class Failure extends Error {
     this.wait = wait; // seconds the studio asks us to wait
   }
 
-  /** Whether the same request may succeed later. */
+  /** Return whether the same request may succeed later. */
   get passes() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
@@ -18,7 +18,7 @@ export class Failure extends Error {
 
 const meta = (name) => document.querySelector(`meta[name=${name}]`)?.content ?? "";
 
-/** Return the headers that say who is asking: a session of a frame in another site, or the cookie and its twin. */
+/** Return the headers that identify the judge: a session in a platform's frame, or the CSRF token of the cookie. */
 function identity() {
   const session = meta("session");
   return session ? { Authorization: `Bearer ${session}` } : { "X-CSRF": meta("csrf") };
@@ -29,7 +29,7 @@ async function request(method, path, body) {
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
-    options.keepalive = options.body.length < 60_000; // so that the last change survives the closing of the page
+    options.keepalive = options.body.length < 60_000; // so that the last change is sent when the page is closed
   }
   const response = await fetch(path, options).catch(() => {
     throw new Failure(0);

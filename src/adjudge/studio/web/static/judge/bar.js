@@ -1,4 +1,4 @@
-/** The bar on top: how far one is, how long one has, whether all is saved. */
+/** The bar at the top: progress, time left, and whether all changes are saved. */
 
 import { announce } from "./announce.js";
 import { element, partsOf } from "./dom.js";
@@ -6,13 +6,13 @@ import { timeLeft } from "./sentences.js";
 import { t } from "./text.js";
 
 const part = partsOf(document.querySelector(".bar"));
-const SHORT = 300; // seconds left from which the judge is warned
-const SETTLED = 1_500; // milliseconds after which "saved" is worth saying aloud
-let spoken = "saved";
+const SHORT = 300; // seconds left below which the judge is warned
+const SETTLED = 1_500; // milliseconds before "saved" is announced
+let announced = "saved";
 let timer = 0;
 let warned = false;
 
-/** Show how many sets are behind and how many documents of this one are judged. */
+/** Show the position of the set and how many of its documents are judged. */
 export function showProgress({ position, of, judged, documents }) {
   part("progress").hidden = false;
   part("set").textContent = t("set_of", { at: position + 1, n: of });
@@ -23,7 +23,7 @@ export function showProgress({ position, of, judged, documents }) {
 
 const markName = (at, position) => (at < position ? "past" : at === position ? "present" : "");
 
-/** Show what is left of the lease; say so once when it gets short. */
+/** Show the time left of the lease, and warn once when it gets short. */
 export function showLease(seconds) {
   const short = seconds < SHORT;
   part("lease").textContent = timeLeft(seconds);
@@ -32,7 +32,7 @@ export function showLease(seconds) {
   warned = short;
 }
 
-/** Show whether changes are saved, on their way, or kept here until the network is back. */
+/** Show whether changes are saved, being sent, or stored here until the network is back. */
 export function showSaved(state, waiting) {
   const words = { saved: t("saved"), saving: t("saving"), offline: t("offline", { n: waiting }) };
   part("saved").dataset.state = state;
@@ -43,11 +43,11 @@ export function showSaved(state, waiting) {
 }
 
 function say(state, sentence) {
-  if (state !== spoken || state === "saved") announce(sentence);
-  spoken = state;
+  if (state !== announced || state === "saved") announce(sentence);
+  announced = state;
 }
 
-/** Show the bar of a page on which nothing is judged. */
+/** Show the bar without progress. */
 export function clearBar() {
   part("progress").hidden = true;
   clearTimeout(timer);

@@ -1,18 +1,18 @@
-/** Making and finding elements. */
+/** Creating and finding elements. */
 
-/** Return a new element. Properties that are no property of elements (aria-..., data-...) become attributes. */
+/** Return a new element. Names that are not DOM properties (aria-..., data-...) become attributes. */
 export function element(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
+  const created = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (name in made) made[name] = value;
-    else made.setAttribute(name, value);
+    if (name in created) created[name] = value;
+    else created.setAttribute(name, value);
   }
-  made.append(...children);
-  return made;
+  created.append(...children);
+  return created;
 }
 
-/** Return a copy of what a <template> holds. */
-export function copied(template) {
+/** Return a copy of the content of a <template>. */
+export function cloneTemplate(template) {
   return document.getElementById(template).content.firstElementChild.cloneNode(true);
 }
 
@@ -22,7 +22,7 @@ export function partsOf(view) {
 }
 
 /** Open a dialog and wait until it is closed; the answer is the value of the button that closed it. */
-export function asked(dialog) {
+export function showDialog(dialog) {
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export function asked(dialog) {
   });
 }
 
-/** Whether somebody is typing there, so that letters are letters. */
+/** Return whether a target is a text field, in which letters are not shortcuts. */
 export function isTyping(target) {
   return target.matches?.("textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])") ?? false;
 }

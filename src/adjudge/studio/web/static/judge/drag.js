@@ -1,8 +1,8 @@
-/** Dragging a row of a list to another place, by mouse, pen or finger. */
+/** Dragging a row of a list to another position with mouse, pen or finger. */
 
 /**
- * Let rows be dragged by a handle. `rows()` returns them from top to bottom, `dropped(row, index)` hears where one was
- * put. Nothing in the page moves until then: the rows are only drawn elsewhere. Escape puts the row back.
+ * Make a row draggable by its handle. `rows()` returns all rows from top to bottom; `dropped(row, index)` is called with
+ * the new position. Until then rows are only drawn elsewhere. Escape cancels.
  */
 export function makeDraggable(row, handle, rows, dropped) {
   handle.addEventListener("pointerdown", (down) => {
@@ -42,7 +42,7 @@ function nearest(middles, height) {
   return distances.indexOf(Math.min(...distances));
 }
 
-/** Return how far a row makes room for one that goes from a place to another. */
+/** Return how far a row moves to make room for the dragged one. */
 function sidestep(at, from, to, middles) {
   if (from < at && at <= to) return middles[at - 1] - middles[at];
   if (to <= at && at < from) return middles[at + 1] - middles[at];

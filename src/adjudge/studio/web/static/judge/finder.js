@@ -1,4 +1,4 @@
-/** Looking for words in the open document. The studio marks them (#m1, #m2, ...); here one goes from mark to mark. */
+/** Searching in the open document. The studio marks the matches (#m1, #m2, ...); this module moves between them. */
 
 import { announce } from "./announce.js";
 import { ask } from "./api.js";
@@ -6,7 +6,7 @@ import { t } from "./text.js";
 
 const QUIET = 250; // milliseconds
 
-/** Return the finder. `go(url, address)` leads the frame of a document to an address. */
+/** Return the finder. `go(url, address)` loads an address into the frame of a document. */
 export function createFinder(part, go) {
   const field = part("find");
   let url = "";
@@ -15,29 +15,29 @@ export function createFinder(part, go) {
   let at = 0;
   let timer = 0;
 
-  /** Look for the same word in another document, or for another word in the same one. */
+  /** Search for the same text in another document, or for another text in the same document. */
   async function renew(document = url) {
     [url, word] = [document, field.value.trim()];
     [count, at] = [0, 0];
-    tell("");
+    showResult("");
     if (!word) return go(url, url);
-    const wanted = [url, word];
-    const found = await ask(`${url}/matches?find=${encodeURIComponent(word)}`).catch(() => null);
-    if (wanted[0] !== url || wanted[1] !== word) return; // something else is wanted by now
-    if (!found) return tell(t("find_failed"));
-    count = found.matches;
+    const query = [url, word];
+    const answer = await ask(`${url}/matches?find=${encodeURIComponent(word)}`).catch(() => null);
+    if (query[0] !== url || query[1] !== word) return; // the query has changed meanwhile
+    if (!answer) return showResult(t("find_failed"));
+    count = answer.matches;
     step(1);
   }
 
-  /** Go to the next mark (1) or the one before (-1), going round. */
+  /** Go to the next match (1) or the previous one (-1), cyclically. */
   function step(by) {
     if (!word) return field.focus();
     at = count ? ((at - 1 + by + count) % count) + 1 : 0;
     go(url, `${url}?find=${encodeURIComponent(word)}${at ? `#m${at}` : ""}`);
-    tell(count ? t("find_at", { at, n: count }) : t("find_none"));
+    showResult(count ? t("find_at", { at, n: count }) : t("find_none"));
   }
 
-  function tell(sentence) {
+  function showResult(sentence) {
     part("found").textContent = sentence;
     for (const name of ["found", "previous-match", "next-match"]) part(name).hidden = !word;
     for (const name of ["previous-match", "next-match"]) part(name).setAttribute("aria-disabled", String(!count));

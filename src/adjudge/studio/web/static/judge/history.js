@@ -1,13 +1,13 @@
-/** Steps back and forth through values. */
+/** Undo and redo. */
 
-/** Return a history that starts at a value. */
+/** Return a history that starts with a value. */
 export function createHistory(first) {
   let past = [];
   let present = first;
   let future = [];
   let group = null;
   return {
-    /** Take a step. Steps of one group that follow each other (letters of a comment) are one. */
+    /** Add a step. Consecutive steps of one group (the letters of a comment) are undone together. */
     step(value, of = null) {
       if (of === null || of !== group) past = [...past, present];
       [present, future, group] = [value, [], of];

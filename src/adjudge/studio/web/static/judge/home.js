@@ -1,10 +1,10 @@
-/** What a judge reads before the work: what it is about, by which rules it is taken, and where to begin. */
+/** The page before the work: instructions, rules, and the button to start. */
 
-import { copied, element, partsOf } from "./dom.js";
+import { cloneTemplate, element, partsOf } from "./dom.js";
 import { ruleSentences } from "./sentences.js";
 import { number, t } from "./text.js";
 
-/** Fill a list with the rules, and a part with the campaign's own instructions. */
+/** Fill in the rules and the campaign's own instructions. */
 export function fillRules(part, state) {
   const kind = state.stage === "qualification" ? "qualification" : "work";
   const paragraphs = state.campaign.instructions.map((text) => element("p", { textContent: text }));
@@ -14,9 +14,9 @@ export function fillRules(part, state) {
   part("contact").textContent = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
 }
 
-/** Open the page before the work; `begin` is called when the judge wants to begin. */
+/** Open the page before the work; `begin` is called when the judge starts. */
 export function openHome(main, state, begin) {
-  const view = copied("home-view");
+  const view = cloneTemplate("home-view");
   const part = partsOf(view);
   const qualifying = state.stage === "qualification";
   part("name").textContent = state.campaign.name;
@@ -29,7 +29,7 @@ export function openHome(main, state, begin) {
   part("name").focus();
 }
 
-/** Show what was done so far, if anything was. */
+/** Show the work done so far, if there is any. */
 function fillDone(part, done) {
   part("done").hidden = !(done.passed + done.returned);
   for (const name of ["passed", "returned", "judgments"]) part(name).textContent = number(done[name]);

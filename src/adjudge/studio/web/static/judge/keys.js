@@ -1,9 +1,9 @@
-/** Keys of the page. Letters are keys only while nobody types, and only if the judge wants them to be. */
+/** Keyboard shortcuts. Letters are shortcuts only outside text fields, and only if the judge has enabled them. */
 
 import { isTyping } from "./dom.js";
 import { preferences } from "./preferences.js";
 
-/** Return what was pressed, as it is written in tables of keys: "r", "Alt+ArrowUp", "Ctrl+z". */
+/** Return the name of a pressed key as in the tables of shortcuts: "r", "Alt+ArrowUp", "Ctrl+z". */
 function pressed(event) {
   const control = event.ctrlKey || event.metaKey ? "Ctrl+" : "";
   const alt = event.altKey ? "Alt+" : "";
@@ -12,7 +12,7 @@ function pressed(event) {
   return `${control}${alt}${shift}${control && isLetter ? event.key.toLowerCase() : event.key}`;
 }
 
-/** Listen to a table of keys until the signal ends. Escape leaves a field, so that letters are keys again. */
+/** Listen to a table of shortcuts until the signal ends. Escape leaves a text field. */
 export function listen(table, signal) {
   const hear = (event) => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
@@ -26,7 +26,7 @@ export function listen(table, signal) {
   window.addEventListener("keydown", hear, { signal });
 }
 
-/** What is heard while somebody types: Escape, and going on. */
+/** Handle the keys that work inside text fields: Escape and Ctrl+Enter. */
 function leave(event, table) {
   if (event.key === "Escape") event.target.blur();
   if (pressed(event) !== "Ctrl+Enter" || !table["Ctrl+Enter"]) return;

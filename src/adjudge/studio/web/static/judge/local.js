@@ -1,10 +1,10 @@
-/** What is kept in this browser. Where it may keep nothing, the page remembers until it is closed. */
+/** Values stored in this browser. If storage is not allowed, the page keeps them until it is closed. */
 
 const fallback = new Map();
 const ROOT = "adjudge/work/";
 
-/** Return what is kept under a name, or null. */
-export function kept(name) {
+/** Return the value stored under a name, or null. */
+export function load(name) {
   try {
     return JSON.parse(fallback.get(name) ?? localStorage.getItem(name) ?? "null");
   } catch {
@@ -12,8 +12,8 @@ export function kept(name) {
   }
 }
 
-/** Keep a value under a name; null forgets it. */
-export function keep(name, value) {
+/** Store a value under a name; null deletes it. */
+export function save(name, value) {
   fallback.delete(name);
   try {
     if (value === null) localStorage.removeItem(name);
@@ -23,19 +23,19 @@ export function keep(name, value) {
   }
 }
 
-/** Return the name under which a person's work on an assignment is kept. */
+/** Return the name under which a person's work on an assignment is stored. */
 export function workName(person, assignment) {
   return `${ROOT}${encodeURIComponent(person)}/${assignment}`;
 }
 
-/** Return the assignments of which something of a person is kept here. */
-export function keptWork(person) {
+/** Return the names of a person's stored work, without the common prefix. */
+export function storedWork(person) {
   const start = workName(person, "");
   let names = [];
   try {
     names = Object.keys(localStorage);
   } catch {
-    // A browser that may keep nothing has nothing kept.
+    // Without storage nothing is stored.
   }
   const mine = [...names, ...fallback.keys()].filter((name) => name.startsWith(start));
   return mine.map((name) => name.slice(start.length));

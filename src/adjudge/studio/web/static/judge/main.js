@@ -1,12 +1,12 @@
-/** The judge's way: from the state that the studio tells to the page that belongs to it. */
+/** The judge's page: shows the view that belongs to the state reported by the studio. */
 
 import { announce } from "./announce.js";
 import { ask, Failure, send } from "./api.js";
 import { clearBar, showSaved } from "./bar.js";
-import { asked, partsOf } from "./dom.js";
+import { partsOf, showDialog } from "./dom.js";
 import { fillRules, openHome } from "./home.js";
 import { listen } from "./keys.js";
-import { keep, keptWork, workName } from "./local.js";
+import { save, storedWork, workName } from "./local.js";
 import { openNotice, stageWords } from "./notice.js";
 import { createOutbox } from "./outbox.js";
 import { prefer, preferences } from "./preferences.js";
@@ -21,27 +21,27 @@ const bar = partsOf(document.querySelector(".bar"));
 let state = null;
 let work = null;
 
-/** Ask the studio how things stand, after it has all that is still kept here, and show that. */
+/** Send the changes that are still stored here, ask the studio for the state, and show it. */
 async function refresh() {
   try {
-    state = await told();
-    if (await drained(state.person.name)) state = await told();
+    state = await readState();
+    if (await drain(state.person.name)) state = await readState();
     show();
   } catch (error) {
     failed(error);
   }
 }
 
-const told = () => persist(() => ask("/api/state"), () => showSaved("offline", 0));
+const readState = () => persist(() => ask("/api/state"), () => showSaved("offline", 0));
 
-/** Send what this person's browser still keeps; return whether there was anything. */
-async function drained(person) {
-  const names = keptWork(person).filter((name) => name.endsWith("/outbox"));
+/** Send the stored changes of a person; return whether there were any. */
+async function drain(person) {
+  const names = storedWork(person).filter((name) => name.endsWith("/outbox"));
   for (const name of names) await drainOne(workName(person, name.slice(0, -"/outbox".length)));
   return names.length > 0;
 }
 
-/** Send what is kept of one assignment. What comes too late is told, what needs a sign-in stays. */
+/** Send the stored changes of one assignment. Late ones are reported; those that need a sign-in stay. */
 async function drainOne(name) {
   let late = null;
   const outbox = createOutbox(name, { state: showSaved, lease: () => {}, refused: (error) => (late = error) });
@@ -75,7 +75,7 @@ function rest(stage) {
   openNotice(main, { heading, sentences: [sentence, why, contact], ...again, ...last });
 }
 
-/** Take the assignment that is open, or a new one. */
+/** Open the current assignment, or a new one. */
 async function begin() {
   try {
     judge(await persist(() => send("/api/assignment"), () => showSaved("offline", 0)));
@@ -88,16 +88,16 @@ async function begin() {
 function judge(assignment) {
   forgetOthers(assignment.token);
   const { person, rules } = state;
-  const ends = { reviewed: review, over, signedOut, elsewhere, told: message };
+  const ends = { reviewed: review, over, signedOut, elsewhere, message };
   work = openWork(main, assignment, { person: person.name, rules, ...ends });
   document.body.classList.add("working");
   bar("release").hidden = false;
 }
 
-/** Forget what is kept of assignments that are over. */
+/** Delete what is stored of assignments that are over. */
 function forgetOthers(token) {
   const { name } = state.person;
-  for (const other of keptWork(name)) if (!other.startsWith(`${token}/`)) keep(workName(name, other), null);
+  for (const other of storedWork(name)) if (!other.startsWith(`${token}/`)) save(workName(name, other), null);
 }
 
 function settle() {
@@ -106,9 +106,9 @@ function settle() {
   bar("release").hidden = true;
 }
 
-function review(found) {
+function review(result) {
   settle();
-  openReview(main, found, { again: begin, home: refresh, failed });
+  openReview(main, result, { again: begin, home: refresh, failed });
 }
 
 function over() {
@@ -116,13 +116,13 @@ function over() {
   openNotice(main, { heading: t("over"), sentences: [t("over_why")], action: t("go_on"), go: refresh });
 }
 
-/** Go on where another window has led. */
+/** Continue after the set was finished in another window. */
 function elsewhere() {
   message(t("elsewhere"));
   return refresh();
 }
 
-/** Ask to sign in again. In another site's frame there is no door to sign in at: the frame is loaded anew. */
+/** Ask the judge to sign in again. In a platform's frame nobody can sign in, so the frame is loaded again. */
 function signedOut() {
   const asking = dialog("signed-out");
   if (document.querySelector("meta[name=session]")) asking.querySelector("a").href = location.href;
@@ -135,17 +135,17 @@ function failed(error) {
   message(error.message || t("failed"));
 }
 
-/** Say something that fits no place of the page. */
+/** Show a message in a corner of the page. */
 function message(sentence) {
-  const place = document.getElementById("toast");
-  place.querySelector("p").textContent = sentence;
-  place.hidden = false;
+  const toast = document.getElementById("toast");
+  toast.querySelector("p").textContent = sentence;
+  toast.hidden = false;
   announce(sentence);
 }
 
-/** Give the assignment up, after a question. */
+/** Give up the assignment, after a confirmation. */
 async function release() {
-  if (!work || (await asked(dialog("release"))) !== "yes") return;
+  if (!work || (await showDialog(dialog("release"))) !== "yes") return;
   const leaving = work;
   try {
     await send("/api/release", { assignment: leaving.token });
@@ -165,7 +165,7 @@ async function speak(language) {
   }
 }
 
-/** Connect what is on every page: the bar, its menu, the dialogs. */
+/** Connect the parts of every view: the bar, its menu, the dialogs. */
 function connect() {
   const menu = bar("menu");
   const help = () => dialog("help").showModal();

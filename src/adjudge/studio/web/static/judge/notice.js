@@ -1,11 +1,11 @@
-/** A page with one thing to say. */
+/** A page with a single message. */
 
-import { copied, partsOf } from "./dom.js";
+import { cloneTemplate, partsOf } from "./dom.js";
 import { t } from "./text.js";
 
-/** Say something, and offer a way on where there is one. */
+/** Show a message with one or two buttons. */
 export function openNotice(main, { heading, sentences, action, go, second, goSecond }) {
-  const view = copied("notice-view");
+  const view = cloneTemplate("notice-view");
   const part = partsOf(view);
   part("heading").textContent = heading;
   part("text").replaceChildren(...sentences.filter(Boolean).map(paragraph));
@@ -19,12 +19,12 @@ export function openNotice(main, { heading, sentences, action, go, second, goSec
 }
 
 function paragraph(sentence) {
-  const made = document.createElement("p");
-  made.textContent = sentence;
-  return made;
+  const created = document.createElement("p");
+  created.textContent = sentence;
+  return created;
 }
 
-/** Return heading and sentence of a stage in which there is nothing to judge. */
+/** Return the heading and the sentence of a stage without anything to judge. */
 export function stageWords(stage) {
   const words = {
     unqualified: [t("stage_unqualified"), t("stage_unqualified_why")],

@@ -1,12 +1,12 @@
-/** What a judge likes, remembered on this machine. */
+/** The preferences of a judge, stored in this browser. */
 
-import { kept, keep } from "./local.js";
+import { load, save } from "./local.js";
 
 const NAME = "adjudge/preferences";
 const DEFAULTS = { letters: true, advance: true, zoom: 1 };
 
 /** Return all preferences. */
-export const preferences = () => ({ ...DEFAULTS, ...kept(NAME) });
+export const preferences = () => ({ ...DEFAULTS, ...load(NAME) });
 
 /** Change one of them. */
-export const prefer = (name, value) => keep(NAME, { ...preferences(), [name]: value });
+export const prefer = (name, value) => save(NAME, { ...preferences(), [name]: value });

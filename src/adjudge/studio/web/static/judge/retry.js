@@ -1,16 +1,16 @@
-/** Trying again: later each time, at once when the network comes back, and never before the studio wants it. */
+/** Retries: with growing delays, at once when the network is back, and never earlier than the studio allows. */
 
 import { Failure } from "./api.js";
 
 const FIRST = 0.5;
 const LONGEST = 30;
 
-/** Return seconds to wait before the next attempt; a little by chance, so that many pages do not come at once. */
-export function delay(attempt, wanted = 0) {
-  return Math.max(wanted, Math.min(LONGEST, FIRST * 2 ** attempt) * (0.75 + Math.random() / 2));
+/** Return the seconds to wait before the next attempt, with random jitter, so that pages do not retry all at once. */
+export function delay(attempt, least = 0) {
+  return Math.max(least, Math.min(LONGEST, FIRST * 2 ** attempt) * (0.75 + Math.random() / 2));
 }
 
-/** Wait so many seconds, or until the network is back. */
+/** Wait some seconds, or until the network is back. */
 export function pause(seconds, hasty = true) {
   return new Promise((resolve) => {
     const done = () => {
@@ -23,14 +23,14 @@ export function pause(seconds, hasty = true) {
   });
 }
 
-/** Do something until it succeeds or fails for good. `told` hears of every failure that passes. */
-export async function persist(work, told = () => {}) {
+/** Do something until it succeeds or fails permanently. `onFailure` is called for every temporary failure. */
+export async function persist(work, onFailure = () => {}) {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof Failure && error.passes)) throw error;
-      told(error);
+      onFailure(error);
       await pause(delay(attempt, error.wait), error.wait === 0);
     }
   }

@@ -1,14 +1,14 @@
-/** After the last set: was the work taken, what was known to be otherwise and why, and what may be done now. */
+/** The review after the last set: the result, the mistakes on documents with known answers, and what to do next. */
 
 import { announce } from "./announce.js";
 import { send } from "./api.js";
-import { copied, element, partsOf } from "./dom.js";
+import { cloneTemplate, element, partsOf } from "./dom.js";
 import { criterionWords } from "./sentences.js";
 import { number, t } from "./text.js";
 
 /** Open a review. `context` = { again(), home(), failed(error) }. */
 export function openReview(main, review, context) {
-  const view = copied("review-view");
+  const view = cloneTemplate("review-view");
   const part = partsOf(view);
   part("heading").textContent = heading(review);
   part("summary").textContent = summary(review);
@@ -29,7 +29,7 @@ function heading({ passed, kind }) {
   return passed ? t("accepted") : t("returned");
 }
 
-/** Say what came of it; where it was not taken, name what was missed. */
+/** Return the result in words; if it was not accepted, with the failed checks. */
 function summary({ passed, kind, criteria }) {
   if (passed && criteria.some((criterion) => !criterion.passed)) return t("summary_approved");
   if (passed) return kind === "qualification" ? t("summary_qualified") : t("summary_accepted");
@@ -48,9 +48,9 @@ function criterionRow(criterion) {
   return element("tr", {}, element("th", { scope: "row" }, label, " ", word), ...cells);
 }
 
-/** Return a card on a document that was known to be otherwise. */
+/** Return the card of a document that was judged wrongly. */
 function mistakeCard(mistake, context) {
-  const card = copied("mistake-card");
+  const card = cloneTemplate("mistake-card");
   const part = partsOf(card);
   part("topic").textContent = mistake.topic.query;
   part("title").textContent = mistake.title;
@@ -67,11 +67,11 @@ function mistakeCard(mistake, context) {
   return card;
 }
 
-function showDocument(place, { url, title }) {
+function showDocument(container, { url, title }) {
   const frame = element("iframe", { title: t("document_frame", { title }) });
   frame.setAttribute("sandbox", "");
   frame.src = url;
-  place.replaceChildren(frame);
+  container.replaceChildren(frame);
 }
 
 async function contest(part, { set, slot }) {
@@ -91,7 +91,7 @@ function markContested(part) {
   part("contested").hidden = false;
 }
 
-/** Show what may be done: submit, or try again, object, or stop. */
+/** Show the possible actions: submit, try again, contest, or stop. */
 function fillActions(part, review, context) {
   const { submit, again } = review.may;
   part("submit").hidden = !submit || Boolean(review.code);
@@ -119,7 +119,7 @@ async function submitted(part, review, context) {
   part("code").focus();
 }
 
-/** Hand the work to a platform that wants a form. */
+/** Submit the work to a platform that expects a form. */
 function postTo({ url, fields }) {
   const inputs = Object.entries(fields).map(([name, value]) => element("input", { type: "hidden", name, value }));
   const form = element("form", { method: "post", action: url, hidden: true }, ...inputs);
@@ -141,7 +141,7 @@ async function copyCode(part) {
     await navigator.clipboard.writeText(part("code").textContent);
     part("copied").textContent = t("copied");
   } catch {
-    getSelection().selectAllChildren(part("code")); // where a page may not copy, the reader can
+    getSelection().selectAllChildren(part("code")); // if the page may not copy, the reader can
     part("copied").textContent = t("copy_by_hand");
   }
 }

@@ -1,4 +1,4 @@
-/** The list in which documents are ranked: by dragging, by buttons, by arrow keys on the handle. */
+/** The list in which documents are ranked: by dragging, with buttons, or with arrow keys on the handle. */
 
 import { element } from "./dom.js";
 import { makeDraggable } from "./drag.js";
@@ -6,7 +6,7 @@ import { letter, t } from "./text.js";
 
 const STEPS = { ArrowUp: -1, ArrowDown: 1 };
 
-/** Return a list that draws states. `move(slot, index)` and `open(slot)` hear what the judge wants. */
+/** Return a list that draws states. `move(slot, index)` and `open(slot)` are called when the judge asks for it. */
 export function createRows(list, documents, { move, open }) {
   const rows = documents.map((one) => createRow(one, documents.length));
   let order = [];
@@ -25,7 +25,7 @@ export function createRows(list, documents, { move, open }) {
     row.open.addEventListener("click", () => open(slot));
   });
 
-  /** Draw a state; the keyboard stays where it was. */
+  /** Draw a state; the focus is kept. */
   function draw(state, opened, wrong) {
     order = state.order;
     const focused = document.activeElement;
@@ -57,7 +57,7 @@ function createRow({ slot, title }, count) {
 const arrow = (sign, label) =>
   element("button", { type: "button", className: "quiet small", textContent: sign, "aria-label": label });
 
-/** Draw one row: its rank, what its document is, and whether it stands in the wrong place. */
+/** Draw one row: its rank, its label, and whether its position is wrong. */
 function drawRow(row, slot, at, state, { opened, wrong }) {
   row.rank.textContent = at + 1;
   row.item.dataset.verdict = verdictName(state, slot);
@@ -68,13 +68,13 @@ function drawRow(row, slot, at, state, { opened, wrong }) {
   row.down.setAttribute("aria-disabled", String(at === row.last));
 }
 
-/** Return the word by which style sheets know an answer. */
+/** Return the name of an answer in style sheets. */
 export function verdictName(state, slot) {
   if (!state.told[slot]) return "untold";
   return { 1: "relevant", 0: "irrelevant" }[state.relevance[slot]] ?? "unsure";
 }
 
-/** Return an answer in words. */
+/** Return an answer as text. */
 export function verdictText(state, slot) {
   if (!state.told[slot]) return t("untold");
   return { 1: t("relevant"), 0: t("irrelevant") }[state.relevance[slot]] ?? t("cannot_tell");

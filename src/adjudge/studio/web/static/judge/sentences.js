@@ -1,8 +1,8 @@
-/** What is said about numbers and problems. */
+/** Sentences about numbers and problems. */
 
 import { letter, listed, money, number, percent, t } from "./text.js";
 
-/** Return a problem of a set in words. */
+/** Return a problem of a set as a sentence. */
 export function problemSentence({ kind, slots }) {
   const names = slots.map(letter);
   const values = { a: names[0], b: names[1] };
@@ -15,7 +15,7 @@ export function problemSentence({ kind, slots }) {
   return (sentences[kind] ?? sentences.unranked)();
 }
 
-/** Return a criterion's name, what was wanted and what was got, in words. */
+/** Return the name of a criterion, the needed value and the reached value as text. */
 export function criterionWords({ name, wanted, got }) {
   const words = {
     binary: [t("criterion_binary"), percent],
@@ -28,7 +28,7 @@ export function criterionWords({ name, wanted, got }) {
   return { label, wanted: t("at_least", { value: at(wanted) }), got: at(got) };
 }
 
-/** Return the rules of a gate, in plain words, before they bite. */
+/** Return the rules of a gate as sentences. */
 export function ruleSentences(rules, kind) {
   const size = { n: kind === "qualification" ? rules.qualification.jobs : rules.sets, documents: rules.documents };
   const special = kind === "qualification" ? qualificationRules(rules) : workRules(rules);
@@ -50,7 +50,7 @@ function workRules({ binary, ndcg, seconds, pay, most_returns: returns }) {
   ];
 }
 
-/** Return how much time is left, in words. */
+/** Return the time left as text. */
 export function timeLeft(seconds) {
   const minutes = Math.floor(seconds / 60);
   return minutes >= 1 ? t("minutes_left", { n: minutes }) : t("seconds_left", { n: Math.max(0, Math.floor(seconds)) });

@@ -1,4 +1,4 @@
-/** One set as it is judged: the open document, the answers, the ranking, steps back and forth. */
+/** The set that is being judged: the open document, the answers, the ranking, undo and redo. */
 
 import { announce } from "./announce.js";
 import { createHistory } from "./history.js";
@@ -10,8 +10,8 @@ import { createTabs } from "./tabs.js";
 import { letter, t } from "./text.js";
 
 /**
- * Return the sheet of a set. `changed(slots)` hears which answers are new, `left(slot)` which document was closed.
- * `seconds` is counted elsewhere and only shown here.
+ * Return the sheet of a set. `changed(slots)` is called with the answers that are new, `left(slot)` with a document that
+ * was closed. `seconds` is counted elsewhere and only displayed here.
  */
 export function createSheet({ part, set, seconds, placed, least, viewer, isLast, signal, changed, left }) {
   const { documents, topic } = set;
@@ -20,7 +20,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
   const tabs = createTabs(part("tabs"), documents, least, open);
   let opened = null;
 
-  /** Take a new state, tell what is new in it, and draw it. */
+  /** Apply a new state, report what is new in it, and draw it. */
   function take(next, group = null) {
     const before = history.now;
     history.step(next, group);
@@ -33,18 +33,18 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     draw();
   }
 
-  /** Say what the open document is; by key or pointer one is led to the next that waits. */
+  /** Label the open document; after a key or a click, the next document without a label is opened. */
   function choose(relevance, advance) {
     take(ranking.choose(history.now, opened, relevance));
-    const said = t("chosen", { name: letter(opened), verdict: verdictText(history.now, opened) });
+    const sentence = t("chosen", { name: letter(opened), verdict: verdictText(history.now, opened) });
     const next = advance && preferences().advance ? ranking.nextUntold(history.now, opened) : null;
-    announce(`${said} ${messageOf(ranking.problems(history.now))}`);
+    announce(`${sentence} ${messageOf(ranking.problems(history.now))}`);
     if (next !== null) open(next);
   }
 
   function move(slot, index) {
     const next = ranking.place(history.now, slot, index);
-    if (next.order.indexOf(slot) === history.now.order.indexOf(slot)) return; // no step that undo would have to undo
+    if (next.order.indexOf(slot) === history.now.order.indexOf(slot)) return; // nothing to undo
     take(next);
     tellRank(slot);
   }
@@ -55,7 +55,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     announce(`${t("ranked", { name: letter(slot), at, n: documents.length })} ${wrong ? problemSentence(wrong) : ""}`);
   }
 
-  /** Mend the order as the message says. */
+  /** Fix the order as the message suggests. */
   function fix() {
     const wrong = ranking.problems(history.now).find((problem) => problem.kind === "order");
     if (!wrong) return;
@@ -101,7 +101,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     if (part("comment").value !== state.comment[opened]) part("comment").value = state.comment[opened];
   }
 
-  /** Show the seconds of each document, and whether the open one was open long enough. */
+  /** Show the seconds of each document, and whether the open one had enough time. */
   function drawTime() {
     const short = seconds[opened] < least;
     const n = Math.floor(seconds[opened]);
@@ -110,7 +110,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     part("time").classList.toggle("brief", short);
   }
 
-  /** Show what keeps the set from being left, or that nothing does. */
+  /** Show why the set cannot be finished yet, or that it can. */
   function showProblems(found) {
     const wrong = found.find((problem) => problem.kind === "order");
     const [a, b] = wrong?.slots.map(letter) ?? [];

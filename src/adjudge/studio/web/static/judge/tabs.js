@@ -1,4 +1,4 @@
-/** The documents of a set as tabs: what each is, and for how long it was open. */
+/** The documents of a set as tabs, with their labels and times. */
 
 import { element } from "./dom.js";
 import { verdictName, verdictText } from "./rows.js";
@@ -6,7 +6,7 @@ import { letter, t } from "./text.js";
 
 const STEPS = { ArrowRight: 1, ArrowLeft: -1 };
 
-/** Return tabs in a list. `open(slot)` hears which document is wanted; `least` is how long each must be open. */
+/** Return the tabs. `open(slot)` is called to open a document; `least` is the number of seconds each must be open. */
 export function createTabs(list, documents, least, open) {
   const tabs = documents.map(createTab);
   list.replaceChildren(...tabs.map(({ tab }) => tab));
@@ -22,7 +22,7 @@ export function createTabs(list, documents, least, open) {
     });
   });
 
-  /** Draw what the documents are, and which is open. */
+  /** Draw the labels, and which document is open. */
   function draw(state, opened) {
     tabs.forEach(({ tab, word }, slot) => {
       tab.setAttribute("aria-selected", String(slot === opened));
@@ -32,12 +32,12 @@ export function createTabs(list, documents, least, open) {
     });
   }
 
-  /** Draw the seconds; those of a document that was open too short are marked. */
+  /** Draw the seconds; a document that was open for too short a time is marked. */
   function drawTime(seconds) {
     tabs.forEach(({ tab, time }, slot) => {
-      const shown = t("short_seconds", { n: Math.floor(seconds[slot]) });
+      const text = t("short_seconds", { n: Math.floor(seconds[slot]) });
       tab.classList.toggle("brief", seconds[slot] < least);
-      if (time.textContent !== shown) time.textContent = shown;
+      if (time.textContent !== text) time.textContent = text;
     });
   }
 

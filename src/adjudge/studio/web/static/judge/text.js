@@ -1,16 +1,16 @@
-/** The page's words, in the reader's language. They come with the page, from the one catalogue. */
+/** The texts of the page in the reader's language. They come with the page, from catalogue.toml. */
 
 const texts = JSON.parse(document.getElementById("texts").textContent);
 const language = document.documentElement.lang;
 
-/** Return a text with {names} filled in. "one|many" is chosen by n. */
+/** Return a text with {names} filled in; n chooses between "singular|plural". */
 export function t(key, values = {}) {
   const forms = texts[key].split("|");
   const form = forms.length > 1 && values.n !== 1 ? forms[1] : forms[0];
-  return form.replace(/\{(\w+)\}/g, (_, name) => shown(values[name]));
+  return form.replace(/\{(\w+)\}/g, (_, name) => format(values[name]));
 }
 
-/** Return a number as this language writes it. */
+/** Return a number in the format of the language. */
 export function number(value, digits = 0) {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
 }
@@ -29,12 +29,12 @@ export function money(amount, currency) {
   }
 }
 
-/** Return names as a sentence lists them: A, B and C. */
+/** Return names as a list: A, B and C. */
 export function listed(names) {
   return new Intl.ListFormat(language).format(names);
 }
 
-/** Return the letter by which a document of a set is called. */
+/** Return the letter of a document in its set. */
 export const letter = (slot) => String.fromCharCode(65 + slot);
 
-const shown = (value) => (typeof value === "number" ? number(value, 2) : String(value));
+const format = (value) => (typeof value === "number" ? number(value, 2) : String(value));

@@ -1,6 +1,6 @@
 /**
- * Documents in their frames. A frame is sandboxed and tells us nothing, so every document keeps a frame of its own:
- * switching is instant, its place is kept, and the documents of the next set are there before they are wanted.
+ * Documents in their frames. A frame is sandboxed and cannot be observed, so every document has its own frame: switching
+ * is instant, the scroll position is kept, and the documents of the next set are loaded in advance.
  */
 
 import { element } from "./dom.js";
@@ -10,7 +10,7 @@ import { percent, t } from "./text.js";
 
 const ZOOMS = [0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3];
 
-/** Return the viewer of a view that has the parts frames, find, found, previous, next-match and the zoom buttons. */
+/** Return the viewer of a view with the parts frames, find, found, previous-match, next-match and the zoom buttons. */
 export function createViewer(part) {
   const frames = new Map(); // document's address -> its frame
   const finder = createFinder(part, go);
@@ -22,29 +22,29 @@ export function createViewer(part) {
     return frames.get(url);
   }
 
-  /** Show a document, marked with what is being looked for. */
+  /** Show a document, with the matches of the current search. */
   function show(url, title) {
     open = url;
-    const shown = frameOf(url, title);
-    frames.forEach((frame) => frame.classList.toggle("open", frame === shown));
+    const current = frameOf(url, title);
+    frames.forEach((frame) => frame.classList.toggle("open", frame === current));
     scale();
     finder.renew(url);
   }
 
-  /** Load documents before they are wanted. */
+  /** Load documents in advance. */
   const prefetch = (documents) => documents.forEach((one) => frameOf(one.url, one.title));
 
-  /** Forget the documents of other sets. */
+  /** Remove the documents of other sets. */
   function retain(documents) {
-    const wanted = new Set(documents.map((one) => one.url));
+    const urls = new Set(documents.map((one) => one.url));
     for (const [url, frame] of frames) {
-      if (wanted.has(url)) continue;
+      if (urls.has(url)) continue;
       frame.remove();
       frames.delete(url);
     }
   }
 
-  /** Lead a frame to an address without leaving a step behind for the back button. */
+  /** Load an address into a frame without adding an entry to the browser history. */
   function go(url, address) {
     const frame = frames.get(url);
     if (frame && frame.dataset.address !== address) {
@@ -53,7 +53,7 @@ export function createViewer(part) {
     }
   }
 
-  /** Enlarge the open document: its frame gets smaller and is drawn larger, so that lines still fit. */
+  /** Zoom the open document: its frame gets smaller and is drawn larger, so that lines still fit. */
   function scale() {
     const frame = frames.get(open);
     if (!frame) return;
@@ -62,7 +62,7 @@ export function createViewer(part) {
     part("zoom").textContent = percent(zoom);
   }
 
-  /** Go one step larger (1), smaller (-1), or back to normal (0). */
+  /** Zoom in (1), out (-1), or back to normal (0). */
   function magnify(step) {
     const at = ZOOMS.indexOf(zoom) + step;
     zoom = step === 0 ? 1 : ZOOMS[Math.max(0, Math.min(ZOOMS.length - 1, at))];
@@ -80,16 +80,16 @@ export function createViewer(part) {
     retain,
     magnify,
     finder,
-    /** Give the keyboard to the document, so that arrows scroll it. */
+    /** Focus the document, so that the arrow keys scroll it. */
     enter: () => frames.get(open)?.focus(),
-    /** Whether the judge is in the document, with keyboard or pointer. */
+    /** Return whether the focus or the pointer is in the document. */
     isReading: () => frameList().some((frame) => frame === document.activeElement || frame.matches(":hover")),
-    /** Whether the keyboard is in the document. */
+    /** Return whether the focus is in the document. */
     hasKeyboard: () => frameList().includes(document.activeElement),
   };
 }
 
-/** Return a frame in which nothing runs. */
+/** Return a sandboxed frame without scripts. */
 function createFrame(url, title) {
   const frame = element("iframe", { title: t("document_frame", { title }), className: "frame", "data-address": url });
   frame.setAttribute("sandbox", "");

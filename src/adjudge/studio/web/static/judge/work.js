@@ -1,12 +1,12 @@
-/** An assignment from its first set to its last: what is judged is sent, what is finished is left. */
+/** An assignment from its first set to its last: answers are sent, and finished sets are left. */
 
 import { announce } from "./announce.js";
 import { Failure, send } from "./api.js";
 import { clearBar, showLease, showProgress, showSaved } from "./bar.js";
 import { createClock } from "./clock.js";
-import { copied, partsOf } from "./dom.js";
+import { cloneTemplate, partsOf } from "./dom.js";
 import { listen } from "./keys.js";
-import { keep, kept, workName } from "./local.js";
+import { load, save, workName } from "./local.js";
 import { createOutbox, uniqueKey } from "./outbox.js";
 import { answerOf, problems } from "./ranking.js";
 import { persist } from "./retry.js";
@@ -14,16 +14,16 @@ import { createSheet } from "./sheet.js";
 import { t } from "./text.js";
 import { createViewer } from "./viewer.js";
 
-const ALIVE = 60_000; // milliseconds between two signs of life
-const NOTED = 2_000; // milliseconds between two notes of the time
+const ALIVE = 60_000; // milliseconds of activity between two keep-alive requests
+const NOTED = 2_000; // milliseconds between two local saves of the times
 const LOOKAHEAD = 1_500; // milliseconds before the next set's documents are loaded
 
 /**
- * Open an assignment in the page's main part. `context` says who judges by which rules ({ person, rules }), and hears
- * of each end: reviewed(review), over(), elsewhere(), signedOut(), and told(sentence) of what ends nothing.
+ * Open an assignment in the main part of the page. `context` has the judge and the rules ({ person, rules }) and a
+ * function for each end: reviewed(review), over(), elsewhere(), signedOut(), and message(sentence) for other failures.
  */
 export function openWork(main, first, context) {
-  const view = copied("work-view");
+  const view = cloneTemplate("work-view");
   const part = partsOf(view);
   const ended = new AbortController();
   const name = workName(context.person, first.token);
@@ -32,11 +32,11 @@ export function openWork(main, first, context) {
   const clock = createClock(beat, viewer.isReading);
   let assignment = first;
   let sheet = null;
-  let left = null; // ends with the set
+  let left = null; // aborted when the set is left
   let seconds = [];
-  let sent = []; // seconds that the studio knows
+  let sent = []; // seconds that were sent to the studio
   let deadline = 0;
-  let active = 0; // milliseconds since the last sign of life
+  let active = 0; // milliseconds since the last keep-alive request
   let noted = 0;
   let busy = false;
 
@@ -46,7 +46,7 @@ export function openWork(main, first, context) {
     left?.abort();
     left = new AbortController();
     const { set } = assignment;
-    const notes = kept(`${name}/notes`);
+    const notes = load(`${name}/notes`);
     const mine = notes?.set === set.token ? notes : { seconds: [], placed: [] };
     seconds = set.documents.map((one, slot) => Math.max(one.seconds, mine.seconds[slot] ?? 0));
     sent = set.documents.map((one) => one.seconds);
@@ -60,7 +60,7 @@ export function openWork(main, first, context) {
     lookAhead();
   }
 
-  /** Load the documents of the next set once those of this one are there. */
+  /** Load the documents of the next set after those of this one. */
   function lookAhead() {
     const { documents } = assignment.set;
     viewer.prefetch(documents);
@@ -79,15 +79,15 @@ export function openWork(main, first, context) {
     outbox.put(assignment.set.token, { ...answerOf(sheet.state, slot), seconds: seconds[slot] });
   }
 
-  /** Send the time of a document that was closed; a glance is not worth a message. */
+  /** Send the time of a document that was closed, unless it is less than a second. */
   function sendTime(slot) {
     if (sheet && seconds[slot] - sent[slot] >= 1) put(slot);
   }
 
-  /** Note on this machine what the studio is not told at once. */
+  /** Save in the browser what is not sent to the studio at once. */
   function note() {
     const placed = sheet.state.placed.flatMap((by, slot) => (by ? [slot] : []));
-    keep(`${name}/notes`, { set: assignment.set.token, seconds, placed });
+    save(`${name}/notes`, { set: assignment.set.token, seconds, placed });
     noted = performance.now();
   }
 
@@ -118,14 +118,14 @@ export function openWork(main, first, context) {
     active = 0;
     send("/api/alive", { set: assignment.set.token })
       .then(() => setLease(60 * context.rules.lease_minutes))
-      .catch((error) => error.status === 410 && failed(error)); // any other failure is the outbox's to tell
+      .catch((error) => error.status === 410 && failed(error)); // the outbox reports any other failure
   }
 
-  /** Leave the set, if it may be left. All that waits goes first, so that nothing comes after the end. */
+  /** Finish the set, if it is complete. Stored changes are sent first, so that none arrives after the end. */
   async function finish() {
     if (busy) return;
-    const found = problems(sheet.state);
-    if (found.length) return refuse(found);
+    const incomplete = problems(sheet.state);
+    if (incomplete.length) return refuse(incomplete);
     busy = true;
     part("next").setAttribute("aria-busy", "true");
     try {
@@ -142,16 +142,16 @@ export function openWork(main, first, context) {
 
   async function leave() {
     const { token } = assignment.set;
-    const whole = (slot) => ({ key: uniqueKey(), ...answerOf(sheet.state, slot), seconds: seconds[slot] });
-    const body = { set: token, answers: assignment.set.documents.map((one) => whole(one.slot)) };
-    view.inert = true; // what is changed now would come too late
+    const answerTo = (slot) => ({ key: uniqueKey(), ...answerOf(sheet.state, slot), seconds: seconds[slot] });
+    const body = { set: token, answers: assignment.set.documents.map((one) => answerTo(one.slot)) };
+    view.inert = true; // changes made now would come too late
     const answer = await persist(
       () => send("/api/finish", body),
       () => showSaved("offline", body.answers.length),
     );
     showSaved("saved", 0);
     outbox.forgetSet(token);
-    keep(`${name}/notes`, null);
+    save(`${name}/notes`, null);
     view.inert = false;
     if (answer.review) return end(() => context.reviewed(answer.review));
     enter(answer);
@@ -160,10 +160,10 @@ export function openWork(main, first, context) {
     announce(t("set_of", { at: answer.set.position + 1, n: answer.of }));
   }
 
-  function refuse(found) {
-    sheet.showProblems(found);
+  function refuse(incomplete) {
+    sheet.showProblems(incomplete);
     announce(part("message-text").textContent);
-    const untold = found.find((problem) => problem.kind === "untold");
+    const untold = incomplete.find((problem) => problem.kind === "untold");
     if (untold) sheet.open(untold.slots[0]);
   }
 
@@ -173,14 +173,14 @@ export function openWork(main, first, context) {
     if (error.status === 409 && error.problems.length) return refuse(error.problems);
     if (error.code === "finished" || error.code === "early") return end(context.elsewhere);
     if (error.status === 410 || error.status === 404) return end(context.over);
-    context.told(error.message || t("failed"));
+    context.message(error.message || t("failed"));
   }
 
-  /** Stop all that runs, forget what was kept here, and go on elsewhere. */
+  /** Stop everything, delete what is stored here, and continue elsewhere. */
   function end(next) {
     close();
-    keep(`${name}/notes`, null);
-    keep(`${name}/outbox`, null);
+    save(`${name}/notes`, null);
+    save(`${name}/outbox`, null);
     next();
   }
 
@@ -192,7 +192,7 @@ export function openWork(main, first, context) {
     clearBar();
   }
 
-  /** Send what is left before the page may be closed. */
+  /** Send the remaining changes before the page is closed. */
   function hurry() {
     if (document.visibilityState !== "hidden" || busy) return;
     sendTime(sheet.opened);

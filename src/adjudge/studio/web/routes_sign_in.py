@@ -1,0 +1,195 @@
+"""Routes by which people come in: the front page, signing in and out, invitations, crowdsourcing platforms."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from adjudge.studio.identity.access import (
+    hash_password,
+    may,
+    needs_rehash,
+    network_address,
+    password_problem,
+    verify_password,
+)
+from adjudge.studio.identity.platforms import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
+from adjudge.studio.record.ledger import Person
+from adjudge.studio.record.store import Row
+from adjudge.studio.records import Refused
+from adjudge.studio.web.render import fill, page, request_texts
+from adjudge.studio.web.sessions import COOKIE, check_csrf, check_rate, current_caller, require_caller, studio_of
+from adjudge.studio.work import people
+
+router = APIRouter()
+Text = Annotated[str, Form(max_length=300)]
+
+
+@router.get("/")
+async def front_page(request: Request) -> Response:
+    """Redirect people to the page where they work."""
+    caller = current_caller(request)
+    return RedirectResponse("/sign-in" if caller is None else home_path(caller.person), 303)
+
+
+def home_path(person: Person) -> str:
+    """Return the path of the page where a person works."""
+    return "/judge" if may(person.role, "judge") else "/desk"
+
+
+@router.get("/judge")
+async def judge_page(request: Request) -> Response:
+    """Show the judge's page."""
+    if current_caller(request) is None:
+        return RedirectResponse("/sign-in", 303)
+    caller = require_caller(request, "judge")
+    csrf = studio_of(request).signer.csrf(caller.session)
+    return page(request, "judge.html", language=caller.person.language, csrf=csrf)
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> HTMLResponse:
+    """Show the form to sign in."""
+    return page(request, "sign_in.html", registration=studio_of(request).campaign.settings.access.registration)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, name: Text = "", password: Text = "") -> Response:
+    """Start a session if name and password match; a wrong name takes as long as a wrong password."""
+    studio = studio_of(request)
+    check_rate(request, "sign-in", client_address(request))
+    account = people.name_key(name)
+    check_rate(request, "sign-in name", account[:100])
+    person = studio.ledger.people.get(studio.ledger.named.get(account, -1))
+    right = await asyncio.to_thread(verify_password, person.password if person else None, password)
+    if person is None or not right:
+        return page(request, "sign_in.html", 401, name=name, errors={"": request_texts(request)["sign_in_wrong"]})
+    if needs_rehash(person.password):
+        await studio.do(people.change_password, person.id, await asyncio.to_thread(hash_password, password))
+    return start_session(request, person)
+
+
+def client_address(request: Request) -> str:
+    """Return the address that a request is counted by; uvicorn has already read the headers of trusted proxies."""
+    return network_address(request.client.host if request.client else None)
+
+
+def start_session(request: Request, person: Person) -> Response:
+    """Return a redirect to the page where a person works, with the cookie of a new session."""
+    studio = studio_of(request)
+    hours = studio.campaign.settings.access.session_hours
+    response = RedirectResponse(home_path(person), 303)
+    response.set_cookie(
+        COOKIE,
+        studio.signer.session(person.id, person.epoch, hours, studio.now()),
+        max_age=round(3600 * hours),
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request, csrf: Text = "") -> Response:
+    """End a session."""
+    if current_caller(request) is not None:
+        check_csrf(request, request.cookies.get(COOKIE, ""), csrf or request.headers.get("x-csrf"))
+    response = RedirectResponse("/sign-in", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+@router.get("/join/{invitation}")
+async def join_page(request: Request, invitation: str) -> HTMLResponse:
+    """Show the form to accept an invitation."""
+    row = _open_invitation(request, studio_of(request).signer.read_invitation(invitation))
+    return page(request, "join.html", role=row["role"], name=row["name"])
+
+
+@router.post("/join/{invitation}")
+async def join(request: Request, invitation: str, name: Text = "", password: Text = "") -> Response:
+    """Accept an invitation."""
+    check_rate(request, "join", client_address(request))
+    number = studio_of(request).signer.read_invitation(invitation)
+    row = _open_invitation(request, number)
+    return await _create_account(request, people.join, (number,), name, password, role=row["role"])
+
+
+def _open_invitation(request: Request, number: int | None) -> Row:
+    """Return an invitation that can be accepted, or refuse it in the reader's language."""
+    studio = studio_of(request)
+    try:
+        return people.open_invitation(studio.ledger, studio.now(), number)
+    except Refused as error:
+        raise Refused(error.status, error.code, translate(request, error)) from error
+
+
+def translate(request: Request, error: Refused) -> str:
+    """Return the message of a refusal, in the reader's language if the catalogue has a text for its code."""
+    text = request_texts(request).get(error.code)
+    return str(error) if text is None else fill(text, **error.more)
+
+
+@router.get("/register")
+async def register_page(request: Request) -> HTMLResponse:
+    """Show the form to register without an invitation, if the campaign allows it."""
+    if not studio_of(request).campaign.settings.access.registration:
+        raise Refused(403, "registration_closed", request_texts(request)["registration_closed"])
+    return page(request, "join.html", role="judge")
+
+
+@router.post("/register")
+async def register(request: Request, name: Text = "", password: Text = "") -> Response:
+    """Register a judge, if the campaign allows it."""
+    check_rate(request, "join", client_address(request))
+    return await _create_account(request, people.register, (), name, password, role="judge")
+
+
+async def _create_account(
+    request: Request, command: Any, args: tuple[Any, ...], name: str, password: str, role: str
+) -> Response:
+    """Create an account and start a session, or show the form again with the problem."""
+    studio = studio_of(request)
+    try:
+        name = people.clean_name(name)
+        if problem := password_problem(password, name):
+            raise problem
+        hashed = await asyncio.to_thread(hash_password, password)
+        person = await studio.do(command, *args, name, hashed)
+    except Refused as error:
+        field = error.code.partition("_")[0]
+        errors = {field if field in ("name", "password") else "": translate(request, error)}
+        return page(request, "join.html", 422, role=role, name=name, errors=errors)
+    return start_session(request, studio.ledger.people[person])
+
+
+@router.get("/crowd/prolific")
+async def prolific(request: Request) -> Response:
+    """Let in a worker whom Prolific sends."""
+    check_rate(request, "crowd", client_address(request))
+    settings = studio_of(request).campaign.settings.prolific
+    return await _platform_page(request, prolific_arrival(dict(request.query_params), settings))
+
+
+@router.get("/crowd/mturk")
+async def mturk(request: Request) -> Response:
+    """Let in a worker whom a platform with Mechanical Turk's protocol sends; a preview writes nothing."""
+    check_rate(request, "crowd", client_address(request))
+    arrival = mturk_arrival(dict(request.query_params), studio_of(request).campaign.settings.mturk)
+    if isinstance(arrival, Preview):
+        return page(request, "preview.html")
+    return await _platform_page(request, arrival)
+
+
+async def _platform_page(request: Request, arrival: Arrival) -> Response:
+    """Show the judge's page to a platform's worker; the page carries the session, because frames keep no cookies."""
+    studio = studio_of(request)
+    number = await studio.do(people.arrive, arrival.outside)
+    person = studio.ledger.people[number]
+    hours = studio.campaign.settings.access.session_hours
+    session = studio.signer.session(person.id, person.epoch, hours, studio.now(), format_arrival(arrival))
+    return page(request, "judge.html", language=person.language, session=session)

@@ -1,0 +1,173 @@
+"""Reading the files of an import."""
+
+import pytest
+
+from adjudge.errors import InputError
+from adjudge.studio.desk.import_files import RowError, parse_answer, parse_label, read_judgments
+
+
+def test_csv_and_json_lines_read_alike():
+    """The same rows, in either form."""
+    table = b"\xef\xbb\xbftopic,document,judge,label,rank,seconds\noak,oak-1,llm,relevant,1,2.5\noak,oak-2,llm,0,,\n"
+    lines = b'{"topic":"oak","document":"oak-1","judge":"llm","label":1,"rank":1,"seconds":2.5}\n\n' + (
+        b'{"topic":"oak","document":"oak-2","judge":"llm","label":"irrelevant"}\n'
+    )
+    first, second = read_judgments(table, "a.csv").checked(), read_judgments(lines, "a.jsonl").checked()
+    assert [one[1:] for one in first] == [one[1:] for one in second]
+    assert first[0][1:7] == ("oak", "oak-1", "llm", 1, 1, 2.5)
+
+
+def test_every_problem_is_listed_with_its_row():
+    """Nothing is taken from a file with problems, and all of them are told at once."""
+    table = (
+        b"topic,document,judge,label,rank\noak,,ann,1,\noak,d,ann,perhaps,\noak,d,,1,\noak,d,ann,1,0\noak,d,ann,1,x\n"
+    )
+    with pytest.raises(InputError) as refused:
+        read_judgments(table, "a.csv").checked()
+    told = str(refused.value)
+    assert told.startswith("a.csv: 5 problems, nothing was imported")
+    for line in (
+        "line 2: no document",
+        "line 3: the label is 'perhaps', expected relevant or irrelevant",
+        "line 4: no judge",
+        "line 5: rank is '0', expected a whole number from 1 to 1,000",
+        "line 6: rank is 'x', expected a number",
+    ):
+        assert line in told
+
+
+def test_lines_are_those_of_the_file():
+    """Also after a cell of two lines, after an empty line, and between lines of JSON that are none."""
+    table = b'topic,document,judge,label,comment\noak,d,ann,1,"two\nlines"\n\noak,d,ann,perhaps,\n'
+    assert [one.split(":")[0] for one in read_judgments(table, "a.csv").problems] == ["line 5"]
+    lines = b'{"topic":"oak","document":"d","judge":"a","label":1}\nno json\n[1]\n\n{"topic":"oak"}\n{'
+    read = read_judgments(lines, "a.jsonl")
+    assert [one.split(":")[0] for one in read.problems] == ["line 2", "line 3", "line 5", "line 6"]
+
+
+def test_long_lists_of_problems_are_cut():
+    """Twenty are told one by one."""
+    table = b"topic,document,judge,label\n" + b"oak,d,ann,perhaps\n" * 30
+    with pytest.raises(InputError, match=r"30 problems[^$]*and 10 more"):
+        read_judgments(table, "a.csv").checked()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "a.csv: the file holds no judgments"),
+        (b"topic,\xff\x81", "a.csv, row 1: byte 0x81 is neither UTF-8 nor windows-1252 text; save the file as UTF-8"),
+        (b'{"topic": ', "a.csv: 1 problem, nothing was imported\n  line 1: is not JSON"),
+        (
+            b"topic,document,judge,label\na,b\n",
+            "a.csv: 1 problem, nothing was imported\n  line 2: 2 values, expected 4 as in the header",
+        ),
+        (
+            b'topic,document,judge,label\na,"b\n',
+            "a.csv: 1 problem, nothing was imported\n  line 2: a quotation mark is opened and not closed",
+        ),
+    ],
+)
+def test_files_that_cannot_be_read_say_where(content, told):
+    """The file, the row, what is wrong."""
+    with pytest.raises(InputError) as refused:
+        read_judgments(content, "a.csv").checked()
+    assert str(refused.value).startswith(told)
+
+
+def test_a_judge_may_be_given_for_all():
+    """Where the file does not say whose they are, the call does."""
+    (one,) = read_judgments(b"topic,document,label\noak,d,1\n", "a.csv", judge="llm").checked()
+    assert one.judge == "llm"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("rank", "1e300"), ("rank", "1001"), ("judge", "a\\u0000b"), ("document", "\\ud800"), ("comment", "x\\udfff")],
+)
+def test_what_no_table_can_keep_is_refused(field, value):
+    """Ranks beyond reason, NUL, and halves of characters, each with its row, in words that can be printed."""
+    row = {"topic": "oak", "document": "d", "judge": "ann", "label": "1", field: value}
+    line = "{" + ", ".join(f'"{name}": "{text}"' for name, text in row.items()) + "}"
+    with pytest.raises(InputError, match=f"line 1: {field}") as refused:
+        read_judgments(line.encode(), "a.jsonl").checked()
+    str(refused.value).encode()
+
+
+def test_names_are_read_as_they_are_kept():
+    """Blanks and wide letters are no other judge."""
+    (one,) = read_judgments("topic,document,judge,label\noak,d, \uff21nn   B ,1\n".encode(), "a.csv").checked()
+    assert one.judge == "Ann B"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (1, 1),
+        (0, 0),
+        (2, 1),
+        (True, 1),
+        (1.0, 1),
+        ("1", 1),
+        ("false", 0),
+        ("Relevant.", 1),
+        ("**Irrelevant**", 0),
+        ("not  relevant", 0),
+        ("Non-relevant!", 0),
+        ("Yes", 1),
+        ("no.", 0),
+        ({"relevance": 1}, 1),
+        ({"answer": "irrelevant"}, 0),
+        ('{"relevance": 0}', 0),
+        ('```json\n{"label": "relevant"}\n```', 1),
+        ("Irrelevant, because it is about elms", 0),
+        ("Not relevant. It isn't relevant to oaks, but to elms.", 0),
+        ("Relevant. It is about oaks, but not about acorns.", 1),
+        ("**Relevant**\n\nIt is about oaks", 1),
+        ("Yes, it is relevant", 1),
+        ("No. It is not relevant.", 0),
+        ("cannot tell", None),
+        ("Can\u2019t tell.", None),
+        ("Unsure: it is very short", None),
+    ],
+)
+def test_clear_answers_are_read(said, meant):
+    """Words, numbers and JSON in many dresses, alone or first."""
+    assert parse_answer(said) == parse_label(said) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("isn't relevant", "relevant: no", "Relevant? No.", "I can't say it's relevant", "nicht relevant"),
+        *("relevant or irrelevant", "either relevant or irrelevant", "I think it may be relevant but also not"),
+        *("Relevant, but not really", "Relevant: not", "relevant - maybe", "Irrelevant? No", "irrelevant: false"),
+        *(
+            "No, it is relevant",
+            "Yes, it isn't relevant",
+            "Relevant. No.",
+            "Relevant! Or irrelevant.",
+            "no doubt relevant",
+        ),
+        *("The document is relevant to the topic.", "1. The document is about elms", "Irrelevant, no wait, relevant"),
+        *("maybe", "3", 0.4, [1], "{broken", {"x": 1}, float("nan"), '{"relevance": "perhaps"}'),
+    ],
+)
+def test_labels_that_are_not_clear_are_not_guessed(said):
+    """What says both, neither, no plain word first, or something else is refused."""
+    for read in (parse_answer, parse_label):
+        with pytest.raises(RowError):
+            read(said)
+
+
+@pytest.mark.parametrize("said", [None, "", " ", "null", "None", "n/a", {"relevance": None}, '{"answer": ""}'])
+def test_no_answer_is_no_judgment(said):
+    """A program that replies nothing has not said that it cannot tell."""
+    with pytest.raises(RowError, match="the answer is empty"):
+        parse_answer(said)
+
+
+@pytest.mark.parametrize("said", [None, "", "na"])
+def test_empty_cells_are_cannot_tell(said):
+    """In a table, as our own exports write it."""
+    assert parse_label(said) is None
