@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from adjudge.data.blocks import Blocks
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.data.simulate import simulate
 from adjudge.engines.dask import Dask
 from adjudge.engines.engine import Engine
@@ -44,7 +44,7 @@ def shelved(size: int, folder: Path) -> Blocks:
         judgments = simulate(MODEL, items=size // 5, judges=500, labels=5, per_item=5).judgments
         columns = {"item": judgments.item(), "judge": judgments.judge, "label": judgments.label}
         pl.DataFrame(columns).write_parquet(file)
-    return shelve(Table([file], {}), folder / str(size))
+    return make_blocks(Table([file], {}), folder / str(size))
 
 
 def steps(blocks: Blocks, engines: Mapping[str, Engine], pool: ThreadPoolExecutor) -> dict[str, Callable[[], object]]:

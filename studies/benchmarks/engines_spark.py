@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.data.blocks import Blocks
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines.engine import Engine
 from adjudge.engines.spark import Spark
 from adjudge.engines.steps import Asked, assigning
@@ -43,7 +43,7 @@ def judgments_on_disk(size: int, folder: Path, labels: int = 5, judges: int = 50
     label = np.where(rng.random(size) < skill[judge], truth[item], wrong)
     folder.mkdir()
     pl.DataFrame({"item": item, "judge": judge, "label": label}).write_parquet(folder / "labels.parquet")
-    return shelve(Table([folder / "labels.parquet"], {}), folder / "blocks")
+    return make_blocks(Table([folder / "labels.parquet"], {}), folder / "blocks")
 
 
 def seconds(step: Callable[[Params], object], params: Params, rounds: int = ROUNDS) -> float:

@@ -50,10 +50,10 @@ SHELVE = (
     + """
 import json, sys, time
 from pathlib import Path
-from adjudge.judgments.shelve import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))
 began, cpu = time.perf_counter(), time.process_time()
-blocks = shelve(Table(files, {}), sys.argv[2])
+blocks = make_blocks(Table(files, {}), sys.argv[2])
 print(json.dumps({"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu, "resident": resident(),
                   "blocks": len(blocks.parts),
                   "bytes": sum(file.stat().st_size for file in Path(sys.argv[2]).glob("block*"))}))
@@ -66,7 +66,7 @@ import json, sys, time
 import numpy as np
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.threads import Threads
-from adjudge.judgments.blocks import open_blocks
+from adjudge.data.blocks import open_blocks
 from adjudge.inference.options import Options
 blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])
 times = []
@@ -82,7 +82,7 @@ MEMORY = """
 import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
-from adjudge.judgments.blocks import open_blocks
+from adjudge.data.blocks import open_blocks
 from adjudge.inference.params import accurate
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS

@@ -54,7 +54,7 @@ def test_preferences_are_told_by_their_columns(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["bad.csv"], 1, "bad.csv, row 3: judge 'x' of topic 't' gives rank 3 and no rank 2: number what"),
+        (["bad.csv"], 1, "bad.csv, row 3: judge 'x' of topic 't' gives rank 3 and no rank 2: give the items"),
         (["good.csv", "--items", "known.csv"], 1, "good.csv, row 3: item 'b' of topic 't' is not among the 1 items of"),
         (["good.csv", "--method", "kemeny"], 2, "method 'kemeny' is not one of 'borda', 'plackett-luce', 'bradley-t"),
         (["good.csv", "--method", "bradley-terry"], 1, "good.csv: no column for the left (columns: 'topic', 'item',"),

@@ -12,7 +12,7 @@ import pytest
 import adjudge
 from adjudge.data import make_blocks as room
 from adjudge.data.blocks import MANIFEST, open_blocks, with_gold
-from adjudge.data.make_blocks import Table, batches, shelve, sizes
+from adjudge.data.make_blocks import Table, batches, make_blocks, sizes
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
 ROWS = [f"d{n},w{n % 3},{n % 2}" for n in range(25)]
@@ -112,7 +112,7 @@ def test_blocks_hold_what_was_in_the_file(tmp_path, monkeypatch, ending):
     file, table = tmp_path / f"labels.{ending}", rows()
     writers = {"csv": table.write_csv, "parquet": table.write_parquet, "jsonl": table.write_ndjson}
     writers.get(ending, lambda path: table.write_csv(path, separator="\t"))(file)
-    blocks = shelve(Table([file], {}), tmp_path / "blocks", block=400)
+    blocks = make_blocks(Table([file], {}), tmp_path / "blocks", block=400)
     assert len(blocks.parts) > 4
     assert len(blocks) == 3_000
     assert alike(blocks.read(), adjudge.read(file))
@@ -124,7 +124,7 @@ def test_an_item_is_in_one_block(tmp_path):
     """Whole, and in the order its judgments came."""
     file = tmp_path / "labels.csv"
     rows().write_csv(file)
-    blocks = shelve(Table([file], {}), tmp_path / "blocks", block=300)
+    blocks = make_blocks(Table([file], {}), tmp_path / "blocks", block=300)
     names = [blocks.names(number).to_list() for number in range(len(blocks.parts))]
     assert sum(map(len, names)) == len({name for some in names for name in some}) == blocks.items
     whole, own = adjudge.read(file), blocks.block(1)
@@ -141,14 +141,14 @@ def test_many_files_are_one_table(tmp_path):
         table[number * 1_000 : (number + 1) * 1_000].write_parquet(tmp_path / f"{number}.parquet")
     table.write_parquet(tmp_path / "all.parquet")
     files = [tmp_path / f"{number}.parquet" for number in range(3)]
-    assert alike(shelve(Table(files, {}), tmp_path / "b").read(), adjudge.read(tmp_path / "all.parquet"))
+    assert alike(make_blocks(Table(files, {}), tmp_path / "b").read(), adjudge.read(tmp_path / "all.parquet"))
 
 
 def test_numbers_stay_numbers(tmp_path):
     """Of items, judges and labels."""
     table = pl.DataFrame({"item": [3, 1, 3, 2], "judge": [7, 7, 8, 8], "label": [1, 0, 1, 1]})
     table.write_parquet(tmp_path / "t.parquet")
-    blocks = shelve(Table([tmp_path / "t.parquet"], {}), tmp_path / "b")
+    blocks = make_blocks(Table([tmp_path / "t.parquet"], {}), tmp_path / "b")
     assert sorted(blocks.names(0).to_list()) == [1, 2, 3]
     assert blocks.judges.to_list() == [7, 8]
     assert blocks.scale.labels == (0, 1)
@@ -159,7 +159,7 @@ def test_an_item_in_several_topics_is_several_items(tmp_path):
     table = rows().with_columns(topic=pl.Series([f"t{n % 3}" for n in range(3_000)]))
     table.write_csv(tmp_path / "t.csv")
     with pytest.warns(AdjudgeWarning, match="in several topics"):
-        blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=500)
+        blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=500)
     with pytest.warns(AdjudgeWarning, match="in several topics"):
         whole = adjudge.read(tmp_path / "t.csv")
     assert alike(blocks.read(), whole)
@@ -170,7 +170,7 @@ def test_repeats_are_dropped_as_in_memory(tmp_path, how):
     """A judge's repeats on an item are in one block, so each block can tell."""
     rows(items=50, judges=5).write_csv(tmp_path / "t.csv")
     with pytest.warns(AdjudgeWarning, match="repeats"):
-        blocks = shelve(Table([tmp_path / "t.csv"], {}, repeats=how), tmp_path / "b", block=500)
+        blocks = make_blocks(Table([tmp_path / "t.csv"], {}, repeats=how), tmp_path / "b", block=500)
     with pytest.warns(AdjudgeWarning, match="repeats"):
         whole = adjudge.read(tmp_path / "t.csv", repeats=how)
     assert len(blocks) == len(whole) == blocks.judged.sum()
@@ -192,7 +192,7 @@ def test_what_is_wrong_is_said_with_its_row(tmp_path, text, said):
     """As of a file that is read whole, and nothing is left behind."""
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(InputError, match=said):
-        shelve(Table([tmp_path / "t.csv"], {}, labels=["0", "1"]), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}, labels=["0", "1"]), tmp_path / "b")
     assert not (tmp_path / "b" / MANIFEST).exists()
     assert not list(tmp_path.glob("b/.piles"))
 
@@ -203,7 +203,7 @@ def test_rows_are_counted_over_batches(tmp_path, monkeypatch):
     lines = [f'"it\nem{n}",w{n % 7},1' for n in range(600)] + ["x,,1"]
     (tmp_path / "t.csv").write_text("item,judge,label\n" + "\n".join(lines) + "\n")
     with pytest.raises(InputError, match="row 1202: the judge"):
-        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
 
 
 def test_a_batch_may_weigh_nothing_and_all_may_not(tmp_path, monkeypatch):
@@ -211,10 +211,10 @@ def test_a_batch_may_weigh_nothing_and_all_may_not(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "BATCH", 500)
     table = rows(many=1_000).with_columns(weight=pl.Series([0.0] * 600 + [1.0] * 400))
     table.write_parquet(tmp_path / "t.parquet")
-    assert shelve(Table([tmp_path / "t.parquet"], {}), tmp_path / "b").weight == 400
+    assert make_blocks(Table([tmp_path / "t.parquet"], {}), tmp_path / "b").weight == 400
     table.with_columns(weight=pl.lit(0.0)).write_parquet(tmp_path / "0.parquet")
     with pytest.raises(InputError, match="sum to 0: no judgment would count"):
-        shelve(Table([tmp_path / "0.parquet"], {}), tmp_path / "c")
+        make_blocks(Table([tmp_path / "0.parquet"], {}), tmp_path / "c")
 
 
 def test_files_with_other_columns_are_refused(tmp_path):
@@ -222,22 +222,22 @@ def test_files_with_other_columns_are_refused(tmp_path):
     rows().write_csv(tmp_path / "a.csv")
     rows().drop("topic").write_csv(tmp_path / "b.csv")
     with pytest.raises(InputError, match=r"b.csv: has other columns than the files before: topic"):
-        shelve(Table([tmp_path / "a.csv", tmp_path / "b.csv"], {}), tmp_path / "blocks")
+        make_blocks(Table([tmp_path / "a.csv", tmp_path / "b.csv"], {}), tmp_path / "blocks")
 
 
 def test_blocks_are_made_once(tmp_path):
     """And those of other files are not taken for them."""
     file = tmp_path / "t.csv"
     rows().write_csv(file)
-    made = shelve(Table([file], {}), tmp_path / "b")
+    made = make_blocks(Table([file], {}), tmp_path / "b")
     stamp = (tmp_path / "b" / MANIFEST).stat().st_mtime_ns
-    assert len(shelve(Table([file], {}), tmp_path / "b")) == len(made)
+    assert len(make_blocks(Table([file], {}), tmp_path / "b")) == len(made)
     assert (tmp_path / "b" / MANIFEST).stat().st_mtime_ns == stamp
     with pytest.raises(InputError, match="blocks of other files, or of the same read in another way"):
-        shelve(Table([file], {}, repeats="drop"), tmp_path / "b")
+        make_blocks(Table([file], {}, repeats="drop"), tmp_path / "b")
     rows(many=10).write_csv(file)
     with pytest.raises(InputError, match="blocks of other files"):
-        shelve(Table([file], {}), tmp_path / "b")
+        make_blocks(Table([file], {}), tmp_path / "b")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
@@ -246,16 +246,16 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="is not empty, and is not a folder of blocks"):
-        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
     with pytest.raises(UsageError, match="no file"):
-        shelve(Table([], {}), tmp_path / "c")
+        make_blocks(Table([], {}), tmp_path / "c")
 
 
 def test_memory_bounds_blocks(tmp_path):
     """The less there is, the more of them."""
     rows().write_csv(tmp_path / "t.csv")
-    few = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "few")
-    many = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "many", memory=60_000)
+    few = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "few")
+    many = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "many", memory=60_000)
     assert len(few.parts) == 1
     assert len(many.parts) >= 9
 
@@ -264,7 +264,7 @@ def test_damage_is_noticed(tmp_path):
     """In any file of the folder, before anything is computed from it."""
     rows().write_csv(tmp_path / "t.csv")
     folder = tmp_path / "b"
-    shelve(Table([tmp_path / "t.csv"], {}), folder)
+    make_blocks(Table([tmp_path / "t.csv"], {}), folder)
     for name in ("block-00000.bin", "judges.parquet", "topics.parquet"):
         content = (folder / name).read_bytes()
         (folder / name).write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
@@ -290,7 +290,7 @@ def test_names_are_the_same_as_numbers_and_as_text(tmp_path, kinds):
     files = [tmp_path / f"{number}.parquet" for number in range(len(kinds))]
     for file, kind in zip(files, kinds, strict=True):
         table.cast(kind).write_parquet(file)
-    blocks = shelve(Table(files, {}), tmp_path / "b", block=1)
+    blocks = make_blocks(Table(files, {}), tmp_path / "b", block=1)
     one = (lambda value: str(value)) if pl.String in kinds else int
     assert blocks.judges.to_list() == [one(1), one(2), one(3)]
     assert blocks.scale.names == ("0", "1")
@@ -305,7 +305,7 @@ def test_fractions_of_which_a_batch_is_whole(tmp_path):
     for number, item in enumerate(([0.5, 1.0, 2.0], [1.0, 2.0, 3.0])):
         table = pl.DataFrame({"item": item, "judge": ["a", "b", "c"], "label": item})
         table.write_parquet(tmp_path / f"{number}.parquet")
-    blocks = shelve(Table([tmp_path / "0.parquet", tmp_path / "1.parquet"], {}), tmp_path / "b", block=1)
+    blocks = make_blocks(Table([tmp_path / "0.parquet", tmp_path / "1.parquet"], {}), tmp_path / "b", block=1)
     assert sorted(name for n in range(len(blocks.parts)) for name in blocks.names(n)) == [0.5, 1.0, 2.0, 3.0]
     assert blocks.scale.labels == (0.5, 1.0, 2.0, 3.0)
 
@@ -314,22 +314,22 @@ def test_a_column_named_twice_is_refused(tmp_path):
     """As in memory: nobody knows which is meant."""
     (tmp_path / "t.csv").write_text("item,judge,label,label\nd,w,1,2\n")
     with pytest.raises(InputError, match="two columns are called 'label'"):
-        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
 
 
 def test_lines_may_end_as_on_old_machines(tmp_path):
     """With a carriage return alone."""
     (tmp_path / "t.csv").write_bytes(b"item,judge,label\rd,w,1\re,w,0\r")
-    assert len(shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")) == 2
+    assert len(make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")) == 2
 
 
 KILLED = """
 import os, signal, sys
-from adjudge.judgments.shelve import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 def say(what):
     if what.startswith(sys.argv[3]):
         os.kill(os.getpid(), getattr(signal, sys.argv[4]))
-shelve(Table([sys.argv[1]], {}), sys.argv[2], block=400, say=say)
+make_blocks(Table([sys.argv[1]], {}), sys.argv[2], block=400, say=say)
 """
 
 
@@ -341,7 +341,7 @@ def test_making_blocks_may_be_stopped_and_asked_again(tmp_path, when, how):
     command = [sys.executable, "-c", KILLED, str(tmp_path / "t.csv"), str(tmp_path / "b"), when, how]
     assert subprocess.run(command, capture_output=True).returncode != 0
     assert not (tmp_path / "b" / MANIFEST).exists()
-    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700)
+    blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700)
     assert alike(blocks.read(), adjudge.read(tmp_path / "t.csv"))
     assert len(list((tmp_path / "b").iterdir())) == 2 * len(blocks.parts) + 3  # names of judges and topics, manifest
 
@@ -353,10 +353,10 @@ def test_two_runs_do_not_fill_one_folder(tmp_path):
 
     def meanwhile(what):
         with pytest.raises(InputError, match="is being filled by another run"):
-            shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+            make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
         refused.append(what)
 
-    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700, say=meanwhile)
+    blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=700, say=meanwhile)
     assert refused
     assert alike(blocks.read(), adjudge.read(tmp_path / "t.csv"))
 
@@ -365,16 +365,16 @@ def test_two_runs_do_not_fill_one_folder(tmp_path):
 def test_a_damaged_manifest_is_told(tmp_path, content):
     """Before its blocks are believed."""
     rows().write_csv(tmp_path / "t.csv")
-    shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+    make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
     (tmp_path / "b" / MANIFEST).write_text(content)
     with pytest.raises(InputError, match=r"damaged manifest.json|blocks of other files"):
-        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
 
 
 def test_damaged_names_and_truths_are_told(tmp_path):
     """Names of items by their checksum, truths by their number."""
     rows().write_csv(tmp_path / "t.csv")
-    blocks = shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=2_000)
+    blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=2_000)
     told = with_gold(blocks, {"d1": 1, "d2": 0})
     (told.gold / "gold-00000.bin").write_bytes(b"1234")
     with pytest.raises(InputError, match="is missing or damaged: remove"):
@@ -391,14 +391,14 @@ def test_what_cannot_be_a_folder_or_a_file_is_told(tmp_path):
     """A folder under a file, and standard input."""
     rows().write_csv(tmp_path / "t.csv")
     with pytest.raises(InputError, match="cannot be written: Not a directory"):
-        shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "t.csv" / "b")
-    with pytest.raises(UsageError, match="write standard input to one"):
-        shelve(Table(["-"], {}), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "t.csv" / "b")
+    with pytest.raises(UsageError, match="--blocks cannot read standard input. Save it to a file first."):
+        make_blocks(Table(["-"], {}), tmp_path / "b")
 
 
 def test_blocks_read_in_another_format_are_others(tmp_path):
     """A format that was named is part of how files were read."""
     rows().write_csv(tmp_path / "t.csv")
-    shelve(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
+    make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
     with pytest.raises(InputError, match="read in another way"):
-        shelve(Table([tmp_path / "t.csv"], {}, format="csv"), tmp_path / "b")
+        make_blocks(Table([tmp_path / "t.csv"], {}, format="csv"), tmp_path / "b")

@@ -160,7 +160,7 @@ def test_unknown_items_are_refused() -> None:
 
 def test_items_nobody_ranked_are_counted() -> None:
     """A word about items that will have no place."""
-    with pytest.warns(AdjudgeWarning, match=r"^table: nobody ranked 2 of these items, which get no place$"):
+    with pytest.warns(AdjudgeWarning, match=r"^table: nobody ranked 2 of these items, so they are not in the result$"):
         ranked("t a x 1,t b x 2", items=["a", "b", "c", "d"])
 
 

@@ -318,7 +318,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         ),
         (
             '{"item": "c", "judge": "z", "label": {"is": "no"}}\n',
-            "labels.jsonl: column 'label' holds lists, records or objects, not one label a row",
+            "labels.jsonl: column 'label' holds lists, records or objects, not one label per row",
         ),
         (
             JSON.encode() + b'{"item": "\x81"}\n',
@@ -374,7 +374,7 @@ GOOD = parquet(item=[f"i{n}" for n in range(500)], judge=["x"] * 500, label=[1] 
         (pl.Series(dtype=pl.Int8), "labels.parquet: holds no rows"),
         (
             parquet(item=["a"], judge=["x"], label=[["no"]]),
-            "labels.parquet: column 'label' holds lists, records or objects, not one label a row",
+            "labels.parquet: column 'label' holds lists, records or objects, not one label per row",
         ),
     ],
     ids=["empty", "csv", "front", "end", "start", "middle", "null", "no rows", "nested"],

@@ -113,7 +113,7 @@ def test_runs_have_names_of_their_own(tmp_path):
     paths = [tmp_path / "a" / "x.run", tmp_path / "b" / "x.run"]
     assert [run.name for run in read_runs(paths)] == [str(path) for path in paths]
     assert [run.name for run in read_runs({"p": paths[0], "q": paths[0]})] == ["p", "q"]
-    with pytest.raises(UsageError, match=r"two runs are called .*: give every run once, under a name of its own"):
+    with pytest.raises(UsageError, match=r"two runs are called .*: give every run once, with its own name"):
         read_runs([paths[0], paths[0]])
     with pytest.raises(UsageError, match="there is no run: give at least one"):
         read_runs([])

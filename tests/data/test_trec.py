@@ -188,9 +188,9 @@ def test_broken_files(reader: Any, content: bytes, message: str) -> None:
 
 def test_what_cannot_be_written() -> None:
     """Names with blanks, judgments without topics, and more labels than a run has are refused."""
-    blank = "'a b' is empty or holds a blank, which a TREC file cannot"
+    blank = "'a b' is empty or contains a blank, which a TREC file cannot hold"
     assert refusal(qrels_text, pl.Series(["7_a b"]), pl.Series(["7"]), [1]) == blank
-    assert refusal(task1_run_lines, [[""] * 11]) == "'' is empty or holds a blank, which a TREC file cannot"
+    assert refusal(task1_run_lines, [[""] * 11]) == "'' is empty or contains a blank, which a TREC file cannot hold"
     assert refusal(task1_run_lines, [["a"] * 11, ["a"] * 10]) == (
         "task 1 run, row 2: 10 fields where a task 1 run has 11"
     )
@@ -199,7 +199,7 @@ def test_what_cannot_be_written() -> None:
     assert refusal(task2_text, flat) == no_topic
     assert (
         refusal(task1_run_text, read(JUDGMENTS), "a team")
-        == "'a team' is empty or holds a blank, which a TREC file cannot"
+        == "'a team' is empty or contains a blank, which a TREC file cannot hold"
     )
     assert refusal(task1_run_text, flat, "t") == (
         "a task 1 run has two labels, relevant or not; these judgments have 1"

@@ -10,7 +10,7 @@ import pytest
 import adjudge
 from adjudge.data.blocks import Blocks
 from adjudge.data.judgments import Judgments
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 
 
 class Shelf(NamedTuple):
@@ -41,7 +41,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     folder = tmp_path_factory.mktemp("shelf")
     table, gold = crowd()
     table.write_parquet(folder / "labels.parquet")
-    blocks = shelve(Table([folder / "labels.parquet"], {}, ordinal=True), folder / "blocks", block=1_000)
+    blocks = make_blocks(Table([folder / "labels.parquet"], {}, ordinal=True), folder / "blocks", block=1_000)
     return Shelf(blocks, blocks.read(), folder / "labels.parquet", gold)
 
 

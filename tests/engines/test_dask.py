@@ -16,7 +16,7 @@ from distributed import LocalCluster
 
 import adjudge
 from adjudge.data.blocks import open_blocks
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines import dask
 from adjudge.engines import dask as dask_client
 from adjudge.engines.dask import Dask
@@ -120,7 +120,7 @@ def homely(whole):
 def test_every_block_is_taken_once_and_stays_with_its_worker(shelf, homely, tmp_path, monkeypatch):
     """Also where blocks are many, and the tree of sums is deep."""
     monkeypatch.setattr(dask, "FAN_IN", 3)
-    blocks = shelve(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=200)
+    blocks = make_blocks(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=200)
     count = len(blocks.parts)
     assert count > 3**3
     took = homely.map_sum(blocks, counted, 0.5)
@@ -314,7 +314,7 @@ def test_workers_of_another_world(shelf, whole, monkeypatch, found, what):
 def test_other_blocks_in_the_same_folder(shelf, address, tmp_path):
     """Workers that live on do not take the blocks that were there before for those that are there now."""
     for size in (3_000, 1_000):
-        blocks = shelve(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=size)
+        blocks = make_blocks(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=size)
         engine = Dask(address)
         try:
             assert engine.map_sum(blocks, counted, 1.0).truth.shape == (1, len(blocks.parts))
@@ -347,7 +347,7 @@ def test_what_a_worker_cannot_read(shelf, whole):
 
 def test_what_is_wrong_with_a_block_is_said_as_in_memory(shelf, whole, tmp_path):
     """An error of ours comes back from a worker as it is."""
-    blocks = shelve(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=3_000)
+    blocks = make_blocks(Table([shelf.file], {}, ordinal=True), tmp_path / "blocks", block=3_000)
     file = tmp_path / "blocks" / "block-00000.bin"
     file.write_bytes(bytes(file.stat().st_size))
     with pytest.raises(InputError, match=r"block-00000.bin: is damaged"):

@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import adjudge
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines import sampled
 from adjudge.engines.engine import tally_of
 from adjudge.engines.fit_blocks import fit_blocks
@@ -53,7 +53,7 @@ def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
     """Also of models for two labels, and of the sampler's own way with two."""
     table, gold = crowd(3_000, labels=2)
     table.write_csv(tmp_path / "labels.csv")
-    blocks = shelve(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
+    blocks = make_blocks(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
     run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
     found = quiet(fit_blocks, blocks, name, gold, out=tmp_path / "fit", options=Options(run=run))
     same_answer(found, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
@@ -66,7 +66,7 @@ def test_gold_of_items_that_are_in_several_topics(tmp_path):
     table.write_csv(tmp_path / "labels.csv")
     gold = table.unique(["topic", "item"], maintain_order=True)[::20].select("topic", "item", label=pl.lit(1))
     gold.write_csv(tmp_path / "gold.csv")
-    blocks = quiet(shelve, Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
+    blocks = quiet(make_blocks, Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
     found = quiet(fit_blocks, blocks, gold=tmp_path / "gold.csv", out=tmp_path / "fit")
     same_answer(found, quiet(adjudge.fit, tmp_path / "labels.csv", "dawid-skene", gold=tmp_path / "gold.csv"))
 
@@ -82,7 +82,7 @@ def test_weights_count(shelf, tmp_path):
     """As in memory."""
     table = pl.read_parquet(shelf.file)
     table.with_columns(weight=pl.Series(np.arange(table.height) % 3 + 0.5)).write_parquet(tmp_path / "w.parquet")
-    blocks = shelve(Table([tmp_path / "w.parquet"], {}), tmp_path / "blocks", block=1_500)
+    blocks = make_blocks(Table([tmp_path / "w.parquet"], {}), tmp_path / "blocks", block=1_500)
     same_answer(fit_blocks(blocks, out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet", "dawid-skene"))
 
 
@@ -322,7 +322,7 @@ def test_a_worker_that_lives_on_sees_blocks_that_were_made_anew(tmp_path):
     for many in (500, 800):
         crowd(many)[0].write_csv(tmp_path / f"{many}.csv")
         shutil.rmtree(tmp_path / "b", ignore_errors=True)
-        blocks = shelve(Table([tmp_path / f"{many}.csv"], {}), tmp_path / "b")
+        blocks = make_blocks(Table([tmp_path / f"{many}.csv"], {}), tmp_path / "b")
         assert tally_of(blocks.address, range(1), counted, None).truth[0, 0] == len(blocks)
 
 
@@ -390,7 +390,7 @@ with open("/proc/self/status") as status:
         rng, folder = np.random.default_rng(0), tmp_path / str(many)
         table = {"item": rng.integers(0, many // 5, many), "judge": rng.integers(0, 50, many)}
         pl.DataFrame({**table, "label": rng.integers(0, 3, many)}).write_parquet(tmp_path / f"{many}.parquet")
-        shelve(Table([tmp_path / f"{many}.parquet"], {}), folder, block=250_000)
+        make_blocks(Table([tmp_path / f"{many}.parquet"], {}), folder, block=250_000)
         command = [sys.executable, "-W", "ignore", "-c", program, str(folder), str(folder) + "-fit"]
         sizes.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024)
     assert sizes[1] - sizes[0] < 40  # MiB; the judgments themselves are 25 MiB more, and their posteriors 19

@@ -106,7 +106,7 @@ def fit_on_disk(
     from adjudge.cli.options import label_list
     from adjudge.cli.show import Doing
     from adjudge.data.blocks import with_gold
-    from adjudge.data.make_blocks import Table, shelve
+    from adjudge.data.make_blocks import Table, make_blocks
     from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
 
     room = bytes_of(large.memory)
@@ -118,7 +118,7 @@ def fit_on_disk(
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
     table = Table(files, columns, label_list(reading.labels), reading.ordinal, reading.repeats, reading.input_format)
     with Doing() as say:
-        blocks = shelve(table, str(large.blocks), memory=room, say=say)
+        blocks = make_blocks(table, str(large.blocks), memory=room, say=say)
     many = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
     print(f"{len(blocks):,} judgments of {blocks.items:,} items in {many}", file=sys.stderr)
     if gold is not None:

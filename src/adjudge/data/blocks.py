@@ -1,12 +1,12 @@
-"""Judgments on disk: a folder of blocks of whole items, mapped into memory when a pass comes to them.
+"""Judgments on disk: a folder of blocks, each with all judgments of its items, memory-mapped when they are read.
 
-- ``manifest.json``: the scale, the sizes, and a checksum of every other file; it is written last, and vouches for all;
+- ``manifest.json``: the scale, the sizes, and a checksum of every other file; it is written last;
 - ``judges.parquet`` and ``topics.parquet``: names in the order of their codes;
 - ``block-00000.bin``: the arrays of a ``kernels.Block``, one after the other, each on a boundary of 64 bytes;
-- ``items-00000.parquet``: the names of that block's items.
+- ``items-00000.parquet``: the names of the items of that block.
 
-A folder of gold beside it (``gold-<checksum>``) has the truths of each block's items, and one block more for gold items
-that nobody judged. Any process that sees the folder can open it: that is all a worker of a cluster needs.
+A folder of gold inside it (``gold-<checksum>``) has the true labels of the items of each block, and one more block for
+gold items that nobody judged. Every process that can read the folder can open it, also a worker of a cluster.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST, JUDGES, TOPICS = "manifest.json", "judges.parquet", "topics.parquet"
-APART = 64  # bytes: arrays begin on the boundaries of cache lines
-AT_ONCE = 1 << 24  # bytes of a checksum at a time
+ALIGNMENT = 64  # bytes: arrays begin on the boundaries of cache lines
+CHECKED = 1 << 24  # bytes that a checksum reads at a time
 
 
 class Part(NamedTuple):
-    """What is in one block."""
+    """The sizes of one block."""
 
     items: int
     judgments: int
@@ -55,7 +55,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Judgments in a folder of blocks. The same shape as ``Judgments``, with nothing in memory but names of judges."""
+    """Judgments in a folder of blocks. Like ``Judgments``, but only the names of judges and topics are in memory."""
 
     folder: Path
     scale: Scale
@@ -63,10 +63,10 @@ class Blocks:
     judged: Codes  # (J) judgments of each judge
     topics: Names | None  # (T)
     parts: tuple[Part, ...]  # (B)
-    weight: float | None  # what all judgments count together, None where each counts once
-    apart: bool  # whether items are called topic_item, since some are in several topics
+    weight: float | None  # sum of the weights of all judgments, None without weights
+    apart: bool  # whether items are called topic_item because some are in several topics
     checksums: Mapping[str, int] = field(repr=False)
-    gold: Path | None = None  # the folder of known truths
+    gold: Path | None = None  # the folder of gold
 
     def __repr__(self) -> str:
         parts = [f"{self.items:,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
@@ -77,21 +77,21 @@ class Blocks:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return sum(part.items for part in self.parts)
 
     @cached_property
     def first(self) -> tuple[int, ...]:
-        """The place of each block's first item among all."""
+        """The position of the first item of each block among all items."""
         return (0, *accumulate(part.items for part in self.parts))[:-1]
 
     @property
     def address(self) -> tuple[str, str | None]:
-        """What another process needs to open the same."""
+        """What another process needs to open the same blocks."""
         return str(self.folder), None if self.gold is None else str(self.gold)
 
     def block(self, number: int, by_topic: bool = False) -> Block:
-        """Return a block, mapped; its pages come and go as the system sees fit."""
+        """Return a block, memory-mapped: the system loads and drops its pages."""
         arrays = self._arrays(number)
         topic = arrays.pop("topic", None)
         return Block(
@@ -104,17 +104,17 @@ class Blocks:
         )
 
     def truths(self, number: int) -> Codes:
-        """Return the known truths of a block's items, -1 where they are not known."""
+        """Return the true labels of the items of a block, -1 if unknown."""
         if self.gold is None:
             return frozen(np.full(self.parts[number].items, -1, np.int32))
         path = self.gold / gold_name(number)
         content = path.read_bytes() if path.exists() else b""
         if len(content) != 4 * self.parts[number].items:
-            raise InputError(f"is missing or damaged: remove {self.gold}, and ask again", str(path))
+            raise InputError(f"is missing or damaged: remove {self.gold} and run again", str(path))
         return frozen(np.frombuffer(content, np.int32))
 
     def names(self, number: int) -> Names:
-        """Return what a block's items are called."""
+        """Return the names of the items of a block."""
         folder = self.gold if self.gold is not None and self._unjudged(number) else self.folder
         table = _named(folder / items_name(number), self.checksums.get(items_name(number)))
         if not self.apart or self.topics is None or self._unjudged(number):
@@ -123,11 +123,11 @@ class Blocks:
         return named.select(pl.format("{}_{}", "topic", "item").alias("item")).to_series()
 
     def topic(self, number: int) -> Codes | None:
-        """Return the topics of a block's items, None where there are no topics."""
+        """Return the topics of the items of a block, None without topics."""
         return self._arrays(number).get("topic")
 
     def read(self) -> Judgments:
-        """Return all judgments, in memory, with items in the order of the blocks; gold is left where it is."""
+        """Return all judgments, in memory, with items in the order of the blocks, without gold."""
         judged = [number for number in range(len(self.parts)) if not self._unjudged(number)]
         blocks = [self.block(number) for number in judged]
         many = np.concatenate([np.diff(block.start) for block in blocks])
@@ -146,7 +146,7 @@ class Blocks:
         )
 
     def release(self, number: int) -> None:
-        """Let go of a block's pages: they stay in the system's cache, and count no more for this process."""
+        """Release the pages of a block: they stay in the cache of the system but no longer count for this process."""
         if not self._unjudged(number):
             self._mapped(number).madvise(mmap.MADV_DONTNEED)
 
@@ -155,7 +155,7 @@ class Blocks:
         return block_name(number) not in self.checksums
 
     def _mapped(self, number: int) -> mmap.mmap:
-        """Return the content of a block's file, checked when it is opened first."""
+        """Return the content of the file of a block, checked when it is first opened."""
         return _map(self.folder / block_name(number), self.checksums[block_name(number)])
 
     def _arrays(self, number: int) -> dict[str, NDArray[Any]]:
@@ -165,49 +165,49 @@ class Blocks:
 
 
 def block_name(number: int) -> str:
-    """Return what the file of a block is called."""
+    """Return the name of the file of a block."""
     return f"block-{number:05}.bin"
 
 
 def items_name(number: int) -> str:
-    """Return what the file of a block's item names is called."""
+    """Return the name of the file with the item names of a block."""
     return f"items-{number:05}.parquet"
 
 
 def gold_name(number: int) -> str:
-    """Return what the file of a block's known truths is called."""
+    """Return the name of the file with the gold of a block."""
     return f"gold-{number:05}.bin"
 
 
-def packed(judgments: Judgments) -> bytes:
-    """Return the judgments of a block as the content of its file."""
+def block_bytes(judgments: Judgments) -> bytes:
+    """Return the content of the file of a block."""
     block = judgments.block()
     arrays: list[NDArray[Any]] = [block.start.astype(np.int64), block.cell, block.label]
     arrays += [judgments.topic.astype(np.int32)] if judgments.topic is not None else []
     arrays += [block.weight] if judgments.weight is not None else []
-    return b"".join(array.tobytes() + bytes(-array.nbytes % APART) for array in arrays)
+    return b"".join(array.tobytes() + bytes(-array.nbytes % ALIGNMENT) for array in arrays)
 
 
 def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
-    """Open a folder of blocks, with a folder of gold or without."""
-    place = Path(folder)
+    """Open a folder of blocks, with or without a folder of gold."""
+    root = Path(folder)
     try:
-        about = manifest(place)
+        about = manifest(root)
         if about["format"] > FORMAT:
             newer = f"has blocks in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
             raise InputError(newer, str(folder))
         sums: dict[str, int] = about["checksums"]
-        judges = _checked(place, JUDGES, sums)
+        judges = _read_table(root, JUDGES, sums)
         parts = [Part(*part) for part in about["parts"]]
         if gold is not None:
             more = manifest(Path(gold))["unjudged"]
             parts += [Part(more, 0)] if more else []
         return Blocks(
-            place,
+            root,
             Scale(tuple(about["labels"]), about["ordinal"]),
             judges.get_column("judge"),
             frozen(judges.get_column("judgments").to_numpy()),
-            _checked(place, TOPICS, sums).get_column("topic") if TOPICS in sums else None,
+            _read_table(root, TOPICS, sums).get_column("topic") if TOPICS in sums else None,
             tuple(parts),
             about["weight"],
             about["apart"],
@@ -220,25 +220,25 @@ def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
         raise InputError(f"has a damaged {MANIFEST} ({error}): make the blocks again", str(folder)) from error
 
 
-def manifest(place: Path) -> dict[str, Any]:
-    """Return what a folder's manifest says."""
+def manifest(folder: Path) -> dict[str, Any]:
+    """Return the content of the manifest of a folder."""
     try:
-        about = json.loads((place / MANIFEST).read_bytes())
+        about = json.loads((folder / MANIFEST).read_bytes())
     except ValueError as error:
-        raise InputError(f"has a damaged {MANIFEST} ({error}): remove the folder, and ask again", str(place)) from error
+        raise InputError(f"has a damaged {MANIFEST} ({error}): remove the folder and run again", str(folder)) from error
     if not isinstance(about, dict):
-        raise InputError(f"has a damaged {MANIFEST}: remove the folder, and ask again", str(place))
+        raise InputError(f"has a damaged {MANIFEST}: remove the folder and run again", str(folder))
     return about
 
 
 @lru_cache(maxsize=8)
-def opened(address: tuple[str, str | None], marks: tuple[tuple[int, ...], ...] = ()) -> Blocks:
-    """Return blocks by their address, opened once a process as long as they bear the same marks."""
+def open_cached(address: tuple[str, str | None], stamps: tuple[tuple[int, ...], ...] = ()) -> Blocks:
+    """Return blocks by their address; a process opens them once as long as their stamps are the same."""
     return open_blocks(*address)
 
 
-def marks(address: tuple[str, str | None]) -> tuple[tuple[int, ...], ...]:
-    """Return what changes when other blocks are put at an address."""
+def folder_stamps(address: tuple[str, str | None]) -> tuple[tuple[int, ...], ...]:
+    """Return stamps that change when other blocks are written to an address."""
     try:
         stats = [os.stat(Path(folder) / MANIFEST) for folder in address if folder is not None]
     except OSError as error:
@@ -248,8 +248,8 @@ def marks(address: tuple[str, str | None]) -> tuple[tuple[int, ...], ...]:
     return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)
 
 
-class Whole(NamedTuple):
-    """What there is to be said of all blocks together."""
+class BlockSummary(NamedTuple):
+    """What all blocks of a folder have in common."""
 
     scale: Scale
     judges: Names  # (J)
@@ -258,30 +258,30 @@ class Whole(NamedTuple):
     parts: Sequence[Part]
     weight: float | None
     apart: bool
-    source: Any  # what tells the same table again
+    source: Any  # by which the same table is recognised
 
 
-def vouch(place: Path, whole: Whole, checksums: Mapping[str, int]) -> Blocks:
-    """Write the names and, last, the manifest that vouches for all files, whose checksums are told; open the blocks."""
+def write_manifest(folder: Path, summary: BlockSummary, checksums: Mapping[str, int]) -> Blocks:
+    """Write the names and, last, the manifest with the checksums of all files; return the blocks."""
     sums = dict(checksums)
-    tables = {JUDGES: parquet({"judge": whole.judges, "judgments": whole.judged})}
-    if whole.topics is not None:
-        tables[TOPICS] = parquet({"topic": whole.topics})
+    tables = {JUDGES: parquet({"judge": summary.judges, "judgments": summary.judged})}
+    if summary.topics is not None:
+        tables[TOPICS] = parquet({"topic": summary.topics})
     for name, content in tables.items():
-        write_file(content, place / name)
+        write_file(content, folder / name)
         sums[name] = zlib.crc32(content)
     about = {
         "format": FORMAT,
-        "labels": list(whole.scale.labels),
-        "ordinal": whole.scale.ordinal,
-        "parts": list(whole.parts),
-        "weight": whole.weight,
-        "apart": whole.apart,
-        "source": whole.source,
+        "labels": list(summary.scale.labels),
+        "ordinal": summary.scale.ordinal,
+        "parts": list(summary.parts),
+        "weight": summary.weight,
+        "apart": summary.apart,
+        "source": summary.source,
         "checksums": sums,
     }
-    write_file(json.dumps(about, indent=1).encode(), place / MANIFEST)
-    return open_blocks(place)
+    write_file(json.dumps(about, indent=1).encode(), folder / MANIFEST)
+    return open_blocks(folder)
 
 
 def parquet(columns: Mapping[str, Any]) -> bytes:
@@ -289,16 +289,16 @@ def parquet(columns: Mapping[str, Any]) -> bytes:
     return table_text(pl.DataFrame(dict(columns)), "parquet")
 
 
-def _checked(place: Path, name: str, checksums: Mapping[str, int]) -> pl.DataFrame:
-    """Return a table of the folder; refuse one that is not the one that was written."""
-    content = (place / name).read_bytes()
+def _read_table(folder: Path, name: str, checksums: Mapping[str, int]) -> pl.DataFrame:
+    """Return a table of the folder; a file with another checksum is refused."""
+    content = (folder / name).read_bytes()
     if zlib.crc32(content) != checksums[name]:
-        raise InputError(f"is damaged: {name} is not the file that was written with it", str(place))
+        raise InputError(f"is damaged: {name} is not the file that was written with it", str(folder))
     return pl.read_parquet(content)
 
 
 def _named(path: Path, checksum: int | None) -> pl.DataFrame:
-    """Return a table of names; refuse one that is not the one that was written."""
+    """Return a table of names; a file with another checksum is refused."""
     try:
         content = path.read_bytes()
         if checksum is None or zlib.crc32(content) == checksum:
@@ -310,46 +310,43 @@ def _named(path: Path, checksum: int | None) -> pl.DataFrame:
 
 @lru_cache(maxsize=1 << 16)
 def _map(path: Path, checksum: int) -> mmap.mmap:
-    """Return the content of a file, mapped once a process; refuse one that is not the one that was written."""
+    """Return the content of a file, memory-mapped once per process; a file with another checksum is refused."""
     try:
         with open(path, "rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise InputError("is missing or empty: make the blocks again", str(path)) from error
     total = 0
-    for first in range(0, len(content), AT_ONCE):
-        total = zlib.crc32(memoryview(content)[first : first + AT_ONCE], total)
+    for first in range(0, len(content), CHECKED):
+        total = zlib.crc32(memoryview(content)[first : first + CHECKED], total)
     if total != checksum:
         raise InputError("is damaged: it is not the file that was written; make the blocks again", str(path))
     return content
 
 
 def _arrays(content: mmap.mmap, part: Part, blocks: Blocks) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a block's file by name."""
+    """Return the arrays in the file of a block by name."""
     small = np.uint8 if len(blocks.scale) <= 256 else np.int32
     shapes: list[tuple[str, Any, int]] = [("start", np.int64, part.items + 1), ("cell", np.uint32, part.judgments)]
     shapes += [("label", small, part.judgments)]
     shapes += [("topic", np.int32, part.items)] if blocks.topics is not None else []
     shapes += [("weight", np.float64, part.judgments)] if blocks.weight is not None else []
-    found: dict[str, NDArray[Any]] = {}
-    at = 0
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
     for name, dtype, size in shapes:
-        found[name] = np.frombuffer(content, dtype, size, at)
-        at += found[name].nbytes + -found[name].nbytes % APART
-    return {"weight": frozen(np.empty(0)), **found}
+        arrays[name] = np.frombuffer(content, dtype, size, offset)
+        offset += arrays[name].nbytes + -arrays[name].nbytes % ALIGNMENT
+    return {"weight": frozen(np.empty(0)), **arrays}
 
 
 def _empty(items: int, blocks: Blocks) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a block that holds items and no judgments."""
+    """Return the arrays of a block with items but no judgments."""
     small = np.uint8 if len(blocks.scale) <= 256 else np.int32
     weight: Floats = np.empty(0)
     arrays: dict[str, NDArray[Any]] = {"start": np.zeros(items + 1, np.int64), "cell": np.empty(0, np.uint32)}
     arrays |= {"label": np.empty(0, small), "weight": weight}
     arrays |= {"topic": np.full(items, -1, np.int32)} if blocks.topics is not None else {}
     return {name: frozen(array) for name, array in arrays.items()}
-
-
-# Known truths for judgments on disk: a folder with the truths of every block's items, found by their names.
 
 
 def with_gold(
@@ -360,47 +357,47 @@ def with_gold(
     label: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Blocks:
-    """Return the blocks with known truths; items that only gold knows are a block of their own, without judgments.
+    """Return the blocks with gold; items that only gold has become one more block, without judgments.
 
-    ``item`` and ``label`` name columns, where gold has them.
+    ``item`` and ``label`` name columns of the gold, if it has them.
     """
     source = gold_source(gold, format)
     item, label = (column if column in source.columns else None for column in (item, label))
     judged = ((blocks.names(number), blocks.topic(number)) for number in range(len(blocks.parts)))
     source, item = as_judged(source, item, judged, blocks.topics)
     items, truths = gold_table(source, blocks.scale, item=item, label=label)
-    folder = _shelved(blocks, items.names, truths)
-    many = len(items.names)
+    folder = _gold_folder(blocks, items.names, truths)
+    total = len(items.names)
     if folder is None:
         such = f"judged items are such as {blocks.names(0)[0]!r}"
-        raise source.wrong(f"none of the {many:,} gold items was judged, and {such}")
+        raise source.wrong(f"none of the {total:,} gold items was judged, and {such}")
     unjudged = manifest(folder)["unjudged"]
     if unjudged:
-        told = f"{source.name}: nobody judged {unjudged:,} of the {many:,} gold items, which are kept with their truth"
-        warnings.warn(told, AdjudgeWarning, stacklevel=2)
+        message = f"{source.name}: nobody judged {unjudged:,} of the {total:,} gold items (kept with their truth)"
+        warnings.warn(message, AdjudgeWarning, stacklevel=2)
     return open_blocks(blocks.folder, folder)
 
 
-def _shelved(blocks: Blocks, names: pl.Series, truths: Codes) -> Path | None:
-    """Return the folder with the truths of all blocks, made if it is not there; None where no item was judged."""
-    told = parquet({"item": names.cast(pl.String), "truth": truths})
-    folder = blocks.folder / f"gold-{zlib.crc32(told):08x}"
+def _gold_folder(blocks: Blocks, names: pl.Series, truths: Codes) -> Path | None:
+    """Return the folder with the gold of all blocks, which is written if it does not exist; None if no item matches."""
+    content = parquet({"item": names.cast(pl.String), "truth": truths})
+    folder = blocks.folder / f"gold-{zlib.crc32(content):08x}"
     if (folder / MANIFEST).exists():
         return folder
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", str(folder)) from error
-    met = np.zeros(len(names), bool)
+    judged = np.zeros(len(names), bool)
     for number in range(len(blocks.parts)):
-        place = places(blocks.names(number), names)
-        met[place[place >= 0]] = True
-        known = np.where(place >= 0, truths[place], -1).astype(np.int32)
-        write_file(known.tobytes(), folder / gold_name(number))
-    if not met.any():
+        position = places(blocks.names(number), names)
+        judged[position[position >= 0]] = True
+        gold = np.where(position >= 0, truths[position], -1).astype(np.int32)
+        write_file(gold.tobytes(), folder / gold_name(number))
+    if not judged.any():
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    unjudged, last = np.flatnonzero(~met), len(blocks.parts)
+    unjudged, last = np.flatnonzero(~judged), len(blocks.parts)
     write_file(truths[unjudged].astype(np.int32).tobytes(), folder / gold_name(last))
     write_file(parquet({"item": names.gather(unjudged)}), folder / items_name(last))
     write_file(json.dumps({"gold": len(names), "unjudged": unjudged.size}).encode(), folder / MANIFEST)

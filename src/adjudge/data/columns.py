@@ -39,9 +39,9 @@ def find_columns(
     names: Sequence[str], chosen: Mapping[str, str | None], source: str, needed: Sequence[str] = NEEDED
 ) -> dict[str, str]:
     """Return role -> column. Every needed role has a column; tables of judgments may have the other roles as well."""
-    taken = [column for column in chosen.values() if column is not None]
+    named = [column for column in chosen.values() if column is not None]
     wished = USUAL if needed == NEEDED else needed
-    columns = {role: chosen.get(role) or _find(role, names, taken, source, role in needed) for role in wished}
+    columns = {role: chosen.get(role) or _find(role, names, named, source, role in needed) for role in wished}
     roles = {role: column for role, column in columns.items() if column is not None}
     _refuse_unknown(roles, names, source)
     _refuse_shared(roles, source)
@@ -55,8 +55,8 @@ def is_usual(column: str, role: str) -> bool:
 
 def topic_column(names: Sequence[str]) -> str | None:
     """Return the column of topics, None if there is none or if several columns could be it."""
-    usual = _candidates("topic", names)
-    return usual[0] if len(usual) == 1 else None
+    candidates = _candidates("topic", names)
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def match_columns(names: Iterable[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -68,14 +68,14 @@ def match_columns(names: Iterable[str], aliases: Mapping[str, Sequence[str]]) ->
 
 def _candidates(role: str, names: Sequence[str]) -> list[str]:
     """Return the columns with a usual name for a role or, if there are none, those with a less usual one."""
-    usual = [name for name in names if is_usual(name, role)]
-    return usual or [name for name in names if {name.strip().lower(), _plain(name)} & {*ALSO.get(role, ())}]
+    first = [name for name in names if is_usual(name, role)]
+    return first or [name for name in names if {name.strip().lower(), _plain(name)} & {*ALSO.get(role, ())}]
 
 
-def _find(role: str, names: Sequence[str], taken: Sequence[str], source: str, needed: bool) -> str | None:
+def _find(role: str, names: Sequence[str], named: Sequence[str], source: str, needed: bool) -> str | None:
     """Return the column for a role, preferably one that has no other role."""
-    usual = _candidates(role, names)
-    candidates = [name for name in usual if name not in taken] or (usual if needed else [])
+    candidates = _candidates(role, names)
+    candidates = [name for name in candidates if name not in named] or (candidates if needed else [])
     if len(candidates) > 1 and needed:
         raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
     if len(candidates) > 1:

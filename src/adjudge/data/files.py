@@ -77,12 +77,12 @@ def read_content(path: FilePath, name: str | None = None, *, limit: int | None =
 
     A file with more than ``limit`` bytes after decompression is refused, and so is an empty file unless ``empty``.
     """
-    shown = name or display_name(path)
+    name = name or display_name(path)
     try:
         data = read_bytes(path, -1 if limit is None else limit + 1)
     except InputError as error:
-        raise InputError(error.problem, shown) from error
-    return decode_content(data, shown, limit=limit, empty=empty)
+        raise InputError(error.problem, name) from error
+    return decode_content(data, name, limit=limit, empty=empty)
 
 
 def decode_content(data: bytes, name: str, *, limit: int | None = None, empty: bool = False) -> Content:

@@ -344,8 +344,8 @@ def _missing_columns(
     problems = []
     for role in (role for role in needed if role not in roles):
         others = [alias for alias in columns[role] if alias != role]
-        usual = f" (or {quoted(others)})" if others else ""
-        problems.append(f"there is no column {quote(role)}{usual}; the columns are {quoted(header)}")
+        alternatives = f" (or {quoted(others)})" if others else ""
+        problems.append(f"there is no column {quote(role)}{alternatives}; the columns are {quoted(header)}")
     return problems
 
 

@@ -111,12 +111,12 @@ def as_judged(
     names = _text_column(source, column)
     pairs = pl.DataFrame({"topic": _text_column(source, topic), "item": names})
     joined = pairs.select(pl.format("{}_{}", "topic", "item")).to_series()
-    plain_match, joined_match, taken = (np.zeros(len(names), bool) for _ in range(3))
+    plain_match, joined_match, name_match = (np.zeros(len(names), bool) for _ in range(3))
     code = None if topics is None else places(pairs["topic"], topics)
     for items, topic_code in judged:
         position = places(names, items)
         same = position >= 0
-        taken |= same
+        name_match |= same
         if code is not None and topic_code is not None:
             same &= (topic_code[position] == code) | (topic_code[position] < 0)
         plain_match |= same
@@ -126,7 +126,7 @@ def as_judged(
     if code is None and joined_match.any():
         plain_match[:] = False
     several = pairs.select(pl.col("topic").n_unique().over("item") > 1).to_series().to_numpy()
-    plain = plain_match | ~(joined_match | joined_match.any() | taken | several)
+    plain = plain_match | ~(joined_match | joined_match.any() | name_match | several)
     if plain.all():
         return source, column
     chosen = pl.DataFrame({"plain": plain, "name": names, "joined": joined})

@@ -1,4 +1,10 @@
-"""The rows of files, a batch at a time: Parquet and separated values of any size, other formats file by file."""
+"""Make blocks of tables of any size without loading them into memory.
+
+One pass over the rows, a batch at a time, encodes judges, labels and topics and writes every row to one of many piles
+by the hash of its item. Each pile then has all judgments of its items and becomes a block. In memory are a batch of
+rows or one pile, and the names of judges and topics. Parquet and separated values are read in batches, other formats
+file by file.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +28,15 @@ from adjudge.data.blocks import (
     MANIFEST,
     TOPICS,
     Blocks,
+    BlockSummary,
     Part,
-    Whole,
+    block_bytes,
     block_name,
     items_name,
     manifest,
     open_blocks,
-    packed,
     parquet,
-    vouch,
+    write_manifest,
 )
 from adjudge.data.columns import find_columns
 from adjudge.data.encode import (
@@ -53,23 +59,23 @@ from adjudge.data.trec import sniff_format
 from adjudge.data.write import write_file
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
-SEPARATED = {".csv": None, ".tsv": "\t", ".tab": "\t"}  # by what values are separated, None where the header tells
+SEPARATED = {".csv": None, ".tsv": "\t", ".tab": "\t"}  # separator of values, None if the header shows it
 SAMPLE = 1 << 16  # bytes from which the length of a line is estimated
 
 
 def batches(files: Sequence[FilePath], rows: int, format: str | None = None) -> Iterator[tuple[Source, int]]:  # noqa: A002
-    """Yield the rows of files in their order, as sources of about ``rows`` rows, and how many each has."""
+    """Yield the rows of files in order, in sources of about ``rows`` rows, and the number of rows in each."""
     for file in files:
         if _is_parquet(file, format):
             yield from _parquet_batches(file, rows)
         elif _is_separated(file, format):
             yield from _separated_batches(file, rows)
         else:
-            yield _as_a_whole(file, format)
+            yield _read_all(file, format)
 
 
 def sizes(files: Sequence[FilePath], format: str | None = None) -> int:  # noqa: A002
-    """Return about how many rows files have: of Parquet as it says itself, of others by the length of their lines."""
+    """Return about how many rows files have: exactly for Parquet, from the length of lines for other formats."""
     return sum(_size(file, format) for file in files)
 
 
@@ -84,7 +90,7 @@ def _size(file: FilePath, format: str | None) -> int:  # noqa: A002
 
 
 def _is_parquet(file: FilePath, format: str | None) -> bool:  # noqa: A002
-    """Whether a file says that it is Parquet."""
+    """Whether a file is Parquet, by its first bytes."""
     return format in (None, "parquet") and str(file) != "-" and read_bytes(file, len(PARQUET)) == PARQUET
 
 
@@ -98,12 +104,12 @@ def _is_separated(file: FilePath, format: str | None) -> bool:  # noqa: A002
 
 
 def _parquet_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]]:
-    """Yield the rows of a Parquet file; they count from 0."""
+    """Yield the rows of a Parquet file, which are numbered from 0."""
     name, done = display_name(file), 0
     with intact_parquet(name):
         for batch in pl.scan_parquet(Path(file), glob=False).collect_batches(chunk_size=rows, maintain_order=True):
             if batch.height:
-                yield _at(Source(name, tuple(batch.columns), batch.get_column), done), batch.height
+                yield _number_from(Source(name, tuple(batch.columns), batch.get_column), done), batch.height
             done += batch.height
     if not done:
         raise InputError("holds no rows", name)
@@ -119,7 +125,7 @@ def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]
     columns = [column.strip() for column in first.split(separator)]
     simple = header.strip() and b'"' not in header and b"\r" not in header.rstrip(b"\r\n") and "\ufffd" not in first
     if not simple or len({*columns}) < len(columns) or sniff_format(first) is not None:
-        yield _as_a_whole(file)
+        yield _read_all(file)
         return
     line, started = 2, False
     try:
@@ -132,55 +138,49 @@ def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]
                 yield from_lines(name, batch, line), batch.height
             line += batch.height + int(sum(breaks))
     except pl.exceptions.PolarsError as error:
-        whole_table = _as_a_whole(file)  # refuses what is broken
+        table = _read_all(file)  # refuses what is broken
         if started:
             problem = f"is not UTF-8, which a file of this size must be: convert it (iconv -f {FALLBACK} -t utf-8)"
             raise InputError(problem, name) from error
-        yield whole_table
+        yield table
         return
     if not started:
         raise InputError("the file has a header but no rows", name)
 
 
-def _as_a_whole(file: FilePath, format: str | None = None) -> tuple[Source, int]:  # noqa: A002
+def _read_all(file: FilePath, format: str | None = None) -> tuple[Source, int]:  # noqa: A002
     """Return all rows of a file that cannot be read in batches, and how many there are."""
     source = open_source(file, format)
     return source, len(source.column(source.columns[0]))
 
 
-def _at(source: Source, first: int) -> Source:
-    """Return a source whose rows count from ``first``."""
+def _number_from(source: Source, first: int) -> Source:
+    """Return a source whose rows are numbered from ``first``."""
     return Source(source.name, source.columns, source.column, lambda position: first + position)
 
-
-# Tables of any size into blocks of whole items, without holding them in memory.
-#
-# One pass over the rows codes judges, labels and topics as they come, and writes every row to one of many piles by
-# the hash of its item; then each pile, which has all judgments of its items, becomes a block. What is in memory is a
-# batch of rows, or one pile, and the names of judges and topics.
 
 Say: TypeAlias = Callable[[str], None]
 
 BATCH = 1 << 20  # rows in memory at a time
-BLOCK = 2_000_000  # judgments a block, about
+BLOCK = 2_000_000  # judgments per block, about
 MOST = 4_096  # piles
-PILES, MAKING = ".piles", ".making"  # rows set aside, and the mark of a folder that is being filled
-ROW_BYTES = 200  # that a judgment takes, at most, while its pile becomes a block
+PILES, MAKING = ".piles", ".making"  # the folder of piles, and the mark of a folder that is being filled
+ROW_BYTES = 200  # most memory per judgment while its pile becomes a block
 
 
 @dataclass
 class Register:
-    """Names as they come, over all batches, and their codes."""
+    """The names of all batches and their codes."""
 
     codes: dict[Any, int] = field(default_factory=dict)
-    text: bool = False  # whether any came as text: then 1 is '1', or it would be two names that read alike
+    text: bool = False  # whether any name is text: then 1 is '1', since they would look the same
 
     def add(self, coded: Coded) -> Codes:
-        """Return the code of every row, the same in all batches."""
+        """Return the code of every row; a name has the same code in all batches."""
         return self.number(coded.names)[coded.code]
 
     def number(self, names: pl.Series) -> Codes:
-        """Return the code of every name, the same in all batches."""
+        """Return the code of every name, which is the same in all batches."""
         if names.dtype == pl.String and not self.text:
             self.codes = dict(zip(self.names().cast(pl.String).to_list(), self.codes.values(), strict=True))
             self.text = True
@@ -188,38 +188,38 @@ class Register:
         return np.fromiter((self.codes.setdefault(name, len(self.codes)) for name in values), np.int32, len(values))
 
     def names(self) -> pl.Series:
-        """Return all names in the order of their codes: numbers where all are, else text."""
+        """Return all names in the order of their codes: as numbers if all are numbers, else as text."""
         values = list(self.codes)
         kinds = {type(value) for value in values}
-        if kinds == {int, float}:  # a batch of fractions that are all whole
+        if kinds == {int, float}:  # one batch had only whole numbers
             return pl.Series([float(value) for value in values])
         return pl.Series(values if len(kinds) == 1 else [str(value) for value in values])
 
 
 @dataclass(frozen=True)
-class _FirstSeen(Source):
-    """Labels as they came first, over all batches: what is wrong with one is said of that row."""
+class _LabelRows(Source):
+    """The labels of all batches; a message about a label names the row where it first occurs."""
 
     places: Sequence[tuple[str, int]] = ()  # file and row
 
-    def wrong(self, what: str, position: int | None = None) -> InputError:
+    def wrong(self, problem: str, position: int | None = None) -> InputError:
         """Return the error that says where and what."""
         name, row = self.places[position or 0]
-        return InputError(what, name, None if position is None else row)
+        return InputError(problem, name, None if position is None else row)
 
 
 class Table(NamedTuple):
-    """Where rows come from, and how they are to be read."""
+    """Files of judgments, and how they are read."""
 
     files: Sequence[FilePath]
-    named: Mapping[str, str | None]  # columns whose names are not usual
+    named: Mapping[str, str | None]  # role -> column, for columns with unusual names
     labels: Sequence[Label] | None = None
     ordinal: bool = False
     repeats: str = "keep"
     format: str | None = None
 
-    def told(self) -> dict[str, Any]:
-        """Return what blocks remember of their source, to know it again."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what is stored with blocks to recognise the same table."""
         stats = [(str(Path(file).resolve()), Path(file).stat()) for file in self.files]
         return {
             "files": [[path, stat.st_size, stat.st_mtime_ns] for path, stat in stats],
@@ -233,7 +233,7 @@ class Table(NamedTuple):
 
 @dataclass
 class _Piles:
-    """Rows written aside by the hash of their item."""
+    """Rows in temporary files by the hash of their item."""
 
     folder: Path
     count: int
@@ -242,9 +242,9 @@ class _Piles:
     kinds: set[pl.DataType] = field(default_factory=set)  # of items
 
     def add(self, item: Coded, columns: Mapping[str, Any]) -> None:
-        """Write the rows of a batch to their piles, in the order they had."""
+        """Write the rows of a batch to their piles, in order."""
         self.kinds.add(item.names.dtype)
-        written = item.names.cast(pl.String).str.strip_suffix(".0")  # 1, 1.0 and '1' of several files are one item
+        written = item.names.cast(pl.String).str.strip_suffix(".0")  # 1, 1.0 and '1' in several files are one item
         pile = (written.hash(0) % self.count).cast(pl.Int32).to_numpy()[item.code]
         order = np.argsort(pile, kind="stable")
         table = pl.DataFrame({"item": item.names.gather(item.code), **columns})[order]
@@ -261,7 +261,7 @@ class _Piles:
         self.batch += 1
 
     def take(self, number: int) -> pl.DataFrame:
-        """Return a pile, and take it away."""
+        """Return a pile and remove its files."""
         files = sorted(self.folder.glob(f"{number}-*.arrow"))
         pieces = [pl.read_ipc(file) for file in files]
         for file in files:
@@ -270,7 +270,7 @@ class _Piles:
         return pl.concat([piece.with_columns(pl.col("item").cast(kind)) for piece in pieces])
 
     def _kind(self) -> pl.DataType:
-        """Return what items are in all piles alike: what they are in all files, or what holds them all."""
+        """Return the type of items in all piles: that of all files, or one that can hold them all."""
         if len(self.kinds) == 1:
             return next(iter(self.kinds))
         if pl.UInt64() not in self.kinds and all(kind.is_integer() for kind in self.kinds):
@@ -278,80 +278,77 @@ class _Piles:
         return pl.Float64() if all(kind.is_float() or kind == pl.Int64 for kind in self.kinds) else pl.String()
 
 
-def shelve(
+def make_blocks(
     table: Table, folder: str | Path, *, memory: int | None = None, block: int = BLOCK, say: Say | None = None
 ) -> Blocks:
-    """Put the judgments of files into a folder of blocks; one that has them already is opened as it is.
+    """Write the judgments of files to a folder of blocks; a folder that has them already is opened.
 
-    ``memory`` bounds, in bytes, what a pile may take while it becomes a block; ``block`` is about how many judgments
-    each has.
+    ``memory`` is the most memory, in bytes, for a pile while it becomes a block; ``block`` is about the number of
+    judgments per block.
     """
-    place, tell = Path(folder), say or (lambda _: None)
+    target, tell = Path(folder), say or (lambda _: None)
     if not table.files:
         raise UsageError("there is no file to read: name at least one")
     if "-" in map(str, table.files):
-        raise UsageError("blocks are made of files, to be known again: write standard input to one")
+        raise UsageError("--blocks cannot read standard input. Save it to a file first.")
     total = sizes(table.files, table.format)
-    source = table.told()
-    if (place / MANIFEST).exists():
-        return _reopened(place, source)
-    with _alone(place):
-        if (place / MANIFEST).exists():  # another run has made them meanwhile
-            return _reopened(place, source)
-        return _made(place, table, source, total, memory, block, tell)
+    source = table.fingerprint()
+    if (target / MANIFEST).exists():
+        return _reopen(target, source)
+    with _lock(target):
+        if (target / MANIFEST).exists():  # another run has made them in the meantime
+            return _reopen(target, source)
+        least = 1 if memory is None else -(-total * ROW_BYTES // memory)
+        piles = _new_piles(target, min(MOST, max(1, -(-total // block), least)))
+        names = _write_piles(table, piles, total, tell)
+        return _blocks_from_piles(target, table, piles, names, source, tell)
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Fill a folder alone; what a run that was killed has left there is removed, and so is what this one leaves."""
-    mark = place / MAKING
+def _lock(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder while it is filled; files of runs that failed are removed."""
+    mark = folder / MAKING
     try:
-        if not mark.exists() and place.exists() and any(place.iterdir()):
-            raise InputError("is not empty, and is not a folder of blocks: name another", str(place))
-        place.mkdir(parents=True, exist_ok=True)
+        if not mark.exists() and folder.exists() and any(folder.iterdir()):
+            raise InputError("is not empty, and is not a folder of blocks: name another", str(folder))
+        folder.mkdir(parents=True, exist_ok=True)
         file = open(mark, "wb")  # noqa: SIM115, closed below
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
+        raise InputError(f"cannot be written: {error.strerror}", str(folder)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise InputError("is being filled by another run: wait for it, or name another", str(place)) from error
+            raise InputError("is being filled by another run: wait for it, or name another", str(folder)) from error
         except OSError:
             pass  # a disk without locks
         try:
             yield
         finally:
-            shutil.rmtree(place / PILES, ignore_errors=True)
-            if not (place / MANIFEST).exists():
-                _remove_blocks(place)
+            shutil.rmtree(folder / PILES, ignore_errors=True)
+            if not (folder / MANIFEST).exists():
+                _remove_blocks(folder)
             mark.unlink(missing_ok=True)
 
 
-def _remove_blocks(place: Path) -> None:
-    """Remove blocks that no manifest vouches for."""
+def _remove_blocks(folder: Path) -> None:
+    """Remove blocks that no manifest lists."""
     for pattern in ("block-*.bin", "items-*.parquet", JUDGES, TOPICS):
-        for file in place.glob(pattern):
+        for file in folder.glob(pattern):
             file.unlink()
 
 
-def _made(
-    place: Path, table: Table, source: Mapping[str, Any], total: int, memory: int | None, block: int, tell: Say
-) -> Blocks:
-    """Read the rows, and make blocks of them."""
-    least = 1 if memory is None else -(-total * ROW_BYTES // memory)
-    count = min(MOST, max(1, -(-total // block), least))
-    aside = place / PILES
-    shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
-    _remove_blocks(place)
-    aside.mkdir()
-    piles = _Piles(aside, count, np.zeros(count, np.int64))
-    seen = _pass(table, piles, total, tell)
-    return _blocks(place, table, piles, seen, source, tell)
+def _new_piles(folder: Path, count: int) -> _Piles:
+    """Return empty piles in a folder; files of a run that was killed are removed."""
+    temporary = folder / PILES
+    shutil.rmtree(temporary, ignore_errors=True)
+    _remove_blocks(folder)
+    temporary.mkdir()
+    return _Piles(temporary, count, np.zeros(count, np.int64))
 
 
-class _Seen(NamedTuple):
-    """What one pass over the rows has seen."""
+class _TableNames(NamedTuple):
+    """The names in all rows, the first row of each label, and the sum of weights."""
 
     judges: Register
     labels: Register
@@ -360,32 +357,33 @@ class _Seen(NamedTuple):
     weight: float | None
 
 
-def _reopened(place: Path, source: Mapping[str, Any]) -> Blocks:
-    """Return blocks that are there already, if they are of the same files."""
-    if manifest(place).get("source") != source:
+def _reopen(folder: Path, source: Mapping[str, Any]) -> Blocks:
+    """Return the blocks of a folder if they were made of the same files."""
+    if manifest(folder).get("source") != source:
         raise InputError(
             "has blocks of other files, or of the same read in another way: name another folder, or remove this one",
-            str(place),
+            str(folder),
         )
-    return open_blocks(place)
+    return open_blocks(folder)
 
 
-def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
-    """Read all rows once, and write them to their piles."""
+def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNames:
+    """Read all rows once, write them to their piles, and return their names."""
     judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
     roles, first = dict[str, str](), list[tuple[str, int]]()
     for source, rows in batches(table.files, BATCH, table.format):
-        found = find_columns(source.columns, table.named, source.name)
-        refuse_swapped_columns(source, found)
-        if roles and set(found) != set(roles):
-            raise source.wrong(f"has other columns than the files before: {', '.join(sorted(set(found) ^ set(roles)))}")
-        roles = found
+        columns_here = find_columns(source.columns, table.named, source.name)
+        refuse_swapped_columns(source, columns_here)
+        difference = set(columns_here) ^ set(roles)
+        if roles and difference:
+            raise source.wrong(f"has other columns than the files before: {', '.join(sorted(difference))}")
+        roles = columns_here
         source = without_undecided(source, roles["label"])
         coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
         label = coded["label"]
-        known, place = len(labels.codes), labels.number(label.names)
-        first += [(source.name, source.row(int(at))) for at in label.first[place >= known]]
-        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": place[label.code]}
+        count, code = len(labels.codes), labels.number(label.names)
+        first += [(source.name, source.row(int(row))) for row in label.first[code >= count]]
+        columns: dict[str, Any] = {"judge": judges.add(coded["judge"]), "label": code[label.code]}
         if "topic" in coded:
             columns["topic"] = topics.add(coded["topic"])
         if "weight" in roles:
@@ -396,27 +394,29 @@ def _pass(table: Table, piles: _Piles, total: int, tell: Say) -> _Seen:
         tell(f"read {done:,} of about {max(total, done):,} judgments")
     if weight is not None:
         refuse_no_weight(source, roles["weight"], weight)
-    return _Seen(judges, labels, topics, first, weight)
+    return _TableNames(judges, labels, topics, first, weight)
 
 
-def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mapping[str, Any], tell: Say) -> Blocks:
-    """Turn every pile into a block, and vouch for all of them."""
-    scale, to_scale = _scale(table, seen)
-    judges, topics = seen.judges.names().alias("judge"), seen.topics.names().alias("topic")
+def _blocks_from_piles(
+    folder: Path, table: Table, piles: _Piles, names: _TableNames, source: Mapping[str, Any], tell: Say
+) -> Blocks:
+    """Turn every pile into a block, and write the manifest."""
+    scale, to_scale = _scale(table, names)
+    judges, topics = names.judges.names().alias("judge"), names.topics.names().alias("topic")
     judged, parts, sums, apart = np.zeros(len(judges), np.int64), list[Part](), dict[str, int](), False
     dropped, filled = 0, [number for number in range(piles.count) if piles.rows[number]]
     for number, pile in enumerate(filled):
         rows = piles.take(pile)
-        judgments, several = whole_items(rows, judges, topics, scale, to_scale)
+        judgments, several = pile_judgments(rows, judges, topics, scale, to_scale)
         judgments, repeats = judgments.without_repeats(table.repeats)
         dropped, apart = dropped + repeats, apart or several
         judged += np.bincount(judgments.judge, minlength=len(judges))
-        names: dict[str, Any] = {"item": judgments.items}
+        items: dict[str, Any] = {"item": judgments.items}
         if judgments.topic is not None:
-            names["topic"] = judgments.topic
-        files = {block_name(number): packed(judgments), items_name(number): parquet(names)}
+            items["topic"] = judgments.topic
+        files = {block_name(number): block_bytes(judgments), items_name(number): parquet(items)}
         for name, content in files.items():
-            write_file(content, place / name)
+            write_file(content, folder / name)
             sums[name] = zlib.crc32(content)
         parts.append(Part(len(judgments.items), len(judgments)))
         tell(f"{number + 1:,} of {len(filled):,} blocks")
@@ -424,22 +424,23 @@ def _blocks(place: Path, table: Table, piles: _Piles, seen: _Seen, source: Mappi
         warnings.warn(f"{dropped:,} repeats of a judge on an item were dropped", AdjudgeWarning, stacklevel=3)
     if apart:
         warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=3)
-    named = topics if seen.topics.codes else None
-    return vouch(place, Whole(scale, judges, judged, named, parts, seen.weight, apart, source), sums)
+    named = topics if names.topics.codes else None
+    summary = BlockSummary(scale, judges, judged, named, parts, names.weight, apart, source)
+    return write_manifest(folder, summary, sums)
 
 
-def _scale(table: Table, seen: _Seen) -> tuple[Scale, Codes]:
-    """Return the scale, and the place on it of each label in the order of appearance."""
-    names = seen.labels.names()
-    place = np.arange(len(names))
-    source = _FirstSeen("labels", (), lambda _: names, places=seen.first)
-    return scale_codes(source, Coded(place, names, place), table.labels, table.ordinal)
+def _scale(table: Table, names: _TableNames) -> tuple[Scale, Codes]:
+    """Return the scale, and the position on it of each label in the order of appearance."""
+    labels = names.labels.names()
+    code = np.arange(len(labels))
+    source = _LabelRows("labels", (), lambda _: labels, places=names.first)
+    return scale_codes(source, Coded(code, labels, code), table.labels, table.ordinal)
 
 
-def whole_items(
+def pile_judgments(
     rows: pl.DataFrame, judges: pl.Series, topics: pl.Series, scale: Scale, to_scale: Codes
 ) -> tuple[Judgments, bool]:
-    """Return the judgments of a pile, and whether an item is in several topics: it is then an item for each."""
+    """Return the judgments of a pile, and whether an item is in several topics; it is then an item per topic."""
     item = code_names(rows.get_column("item"))
     topic: Codes | None = rows.get_column("topic").to_numpy() if "topic" in rows.columns else None
     several = topic is not None and bool((topic != topic[item.first][item.code]).any())

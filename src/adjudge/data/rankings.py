@@ -1,4 +1,4 @@
-"""Tables of rankings, checked and encoded: who put which items of a topic in which order."""
+"""Rankings and preferences: who put which items of a topic in which order. A preference is a ranking of two items."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from adjudge.data.judgments import Names
 
 
-OWN = ("rank", "left", "right", "winner")  # columns that are called as their role is, or named by the user
-NUMBERING = "number what a judge ranked 1, 2, 3, ... without gaps, the best first; equal ranks are a tie"
-MOST = 2.0**53  # the largest whole number that every column can hold
+SAME_NAME = ("rank", "left", "right", "winner")  # roles whose column has the name of the role unless the user names it
+NUMBERING = "give the items of a judge the ranks 1, 2, 3, ... without gaps, the best first; equal ranks are a tie"
+MOST = 2.0**53  # the largest whole number that a float column can hold
 
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Who ranked what: ranking r is by ``judge[r]``, of the entries n with ``start[r] <= n < start[r + 1]``.
+    """Rankings of items: ranking r is by ``judge[r]`` and has the entries n with ``start[r] <= n < start[r + 1]``.
 
-    Entries stand best first; tied ones share a level. A preference is a ranking of two.
+    The best entry comes first; tied entries have the same level. A preference is a ranking of two items.
     """
 
-    items: Names  # (I) an item of two topics is two items
-    topic: Codes  # (I), never falling
+    items: Names  # (I) an item in two topics is two items
+    topic: Codes  # (I), ascending
     topics: Names | None  # (T)
-    judges: Names  # (J); one that is null where judges are not named
+    judges: Names  # (J); a single null if judges are not named
     start: Codes  # (R + 1)
     judge: Codes  # (R)
     item: Codes  # (N)
     level: Codes  # (N) from 0
-    side: Codes | None = None  # (R) of preferences: 1 where the first entry stood left, -1 where it stood right
-    kind: str = "polars"  # of the frames to give back
+    side: Codes | None = None  # (R) of preferences: 1 if the first entry was on the left, -1 if on the right
+    kind: str = "polars"  # of the frames that are returned
 
     def __repr__(self) -> str:
-        what = "rankings" if self.side is None else "preferences"
-        return f"Rankings({len(self.items):,} items, {len(self.judges):,} judges, {self.judge.size:,} {what})"
+        entries = "rankings" if self.side is None else "preferences"
+        return f"Rankings({len(self.items):,} items, {len(self.judges):,} judges, {self.judge.size:,} {entries})"
 
 
-class Placed(NamedTuple):
-    """The items of each topic, and where they stand in the table."""
+class TopicItems(NamedTuple):
+    """The items of each topic, and their entries in the table."""
 
     items: Names  # (I)
     topic: Codes  # (I)
@@ -61,9 +61,9 @@ class Placed(NamedTuple):
 
 
 def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:
-    """Return the rankings of a table of (item, judge, rank) and, where there is one, topic.
+    """Return the rankings of a table with item, judge, rank and, optionally, topic.
 
-    ``named`` says role -> column where names are not usual, ``items`` which items there are: others are refused.
+    ``named`` has role -> column for columns with unusual names. If there are ``items``, other items are refused.
     """
     columns = code_columns(source, find_roles(source, named, ("item", "judge", "rank"), ("topic",)))
     item, judge, topic = columns["item"], columns["judge"], columns.get("topic")
@@ -88,69 +88,71 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
 def find_roles(
     source: Source, named: Mapping[str, str | None], needed: Sequence[str], optional: Sequence[str]
 ) -> dict[str, str]:
-    """Return role -> column: all that are needed, and those of the others that the table has."""
-    own = {role: named.get(role) or _own(source, role) for role in needed if role in OWN}
-    there = [role for role in optional if named.get(role) or any(is_usual(name, role) for name in source.columns)]
-    return find_columns(source.columns, {**named, **own}, source.name, needed=(*needed, *there))
+    """Return role -> column: all needed roles, and the optional roles that the table has."""
+    chosen = {role: named.get(role) or _same_name(source, role) for role in needed if role in SAME_NAME}
+    present = [role for role in optional if named.get(role) or any(is_usual(name, role) for name in source.columns)]
+    return find_columns(source.columns, {**named, **chosen}, source.name, needed=(*needed, *present))
 
 
 def place_items(
-    source: Source, item: Codes, names: Names, topic: Coded | None, known: Any, named: Mapping[str, str | None]
-) -> Placed:
-    """Return the items of each topic; ``item`` (k, rows) is coded by ``names``, and those not known are refused."""
+    source: Source, item: Codes, names: Names, topic: Coded | None, allowed: Any, named: Mapping[str, str | None]
+) -> TopicItems:
+    """Return the items of each topic; ``item`` (k, rows) is coded by ``names``. Items not ``allowed`` are refused."""
     of_topic = np.zeros(item.shape, np.int64) + (0 if topic is None else topic.code)
     keys, first, code = np.unique(of_topic * len(names) + item, return_index=True, return_inverse=True)
-    found = Placed(
+    topic_items = TopicItems(
         names.gather(keys % len(names)).alias("item"),
         frozen((keys // len(names)).astype(np.int32)),
         None if topic is None else topic.names.alias("topic"),
         code.astype(np.int32).reshape(item.shape),
     )
-    if known is not None:
-        _refuse_unknown_items(source, found, first % item.shape[1], _known_source(known), named)
-    return found
+    if allowed is not None:
+        _refuse_other_items(source, topic_items, first % item.shape[1], _allowed_source(allowed), named)
+    return topic_items
 
 
-def _own(source: Source, role: str) -> str:
-    """Return the column that is called as the role is, refusing a table that has none."""
-    found = [name for name in source.columns if name.strip().lower() == role]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise source.wrong(f"{quoted(found)} could each be the {role}: choose one with --{role}")
+def _same_name(source: Source, role: str) -> str:
+    """Return the column with the name of the role; a table without one is refused."""
+    candidates = [name for name in source.columns if name.strip().lower() == role]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise source.wrong(f"{quoted(candidates)} could each be the {role}: choose one with --{role}")
     other = "; preferences need left, right and winner" if role == "rank" else ""
-    what = f"no column for the {role} (columns: {quoted(source.columns)})"
-    raise source.wrong(f"{what}: call it {role}, or name it with --{role}{other}")
+    problem = f"no column for the {role} (columns: {quoted(source.columns)})"
+    raise source.wrong(f"{problem}: call it {role}, or name it with --{role}{other}")
 
 
 def _whole_ranks(source: Source, rank: Coded) -> Codes:
-    """Return the rank of every row (N), refusing what is not a whole number of at least 1."""
+    """Return the rank of every row (N); what is not a whole number of at least 1 is refused."""
     names = rank.names if rank.names.dtype.is_numeric() else rank.names.cast(pl.String)
     values = names.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = ~((values >= 1) & (values <= MOST) & (values == np.floor(values)))
     if bad.any():
         k = int(np.flatnonzero(bad)[np.argmin(rank.first[bad])])
-        what = f"rank {quote(rank.names[k])} is not a whole number of at least 1"
-        raise source.wrong(f"{what}: {NUMBERING}", int(rank.first[k]))
-    whole: Codes = values.astype(np.int64)[rank.code]
-    return whole
+        problem = f"rank {quote(rank.names[k])} is not a whole number of at least 1"
+        raise source.wrong(f"{problem}: {NUMBERING}", int(rank.first[k]))
+    ranks: Codes = values.astype(np.int64)[rank.code]
+    return ranks
 
 
 def _refuse_second_ranks(source: Source, ranking: Codes, item: Coded, judge: Coded) -> None:
-    """Refuse an item that a judge ranked before, in the same topic."""
+    """Refuse an item that a judge ranks twice in a topic."""
     order = np.lexsort((item.code, ranking))
     again = 1 + np.flatnonzero((np.diff(ranking[order]) == 0) & (np.diff(item.code[order]) == 0))
     if again.size:
         k = again[np.argmin(order[again])]
         n, before = int(order[k]), source.row(int(order[k - 1]))
-        who, what = judge.names[int(judge.code[n])], item.names[int(item.code[n])]
-        raise source.wrong(f"judge {quote(who)} ranks item {quote(what)} here and in row {before}: keep one of them", n)
+        who, ranked = judge.names[int(judge.code[n])], item.names[int(item.code[n])]
+        raise source.wrong(
+            f"judge {quote(who)} ranks item {quote(ranked)} here and in row {before}: keep one of them", n
+        )
 
 
 def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: Mapping[str, Coded]) -> Codes:
-    """Return the level of each entry in order (N), refusing a gap in a judge's ranks of a topic.
+    """Return the level of each entry in order (N); a gap in the ranks of a judge in a topic is refused.
 
-    After two at rank 1 comes rank 2 (dense) or rank 3 (competition); the first tie of a ranking tells which.
+    After two items of rank 1 comes rank 2 (dense) or rank 3 (competition); the first tie of a ranking decides.
     """
     r, v, n = ranking[order], rank[order], np.arange(order.size)
     new = np.r_[True, np.diff(r) != 0]
@@ -171,7 +173,7 @@ def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: 
 
 
 def _firsts(ranking: Codes, entries: Codes) -> Codes:
-    """Return of ascending entries the first of each ranking."""
+    """Return the first entry of each ranking among ascending entries."""
     return entries[np.unique(ranking[entries], return_index=True)[1]]
 
 
@@ -182,41 +184,41 @@ def _gap(source: Source, n: int, rank: int, missing: int, columns: Mapping[str, 
     return source.wrong(f"{who} gives rank {rank} and no rank {missing}: {NUMBERING}", n)
 
 
-def _known_source(known: Any) -> Source:
-    """Return known items, given as a table or as a list of names, as a source."""
-    if not isinstance(known, str | os.PathLike) and not hasattr(known, "columns"):
-        known = pl.DataFrame({"item": list(known)}, strict=False)
-    return open_source(known)
+def _allowed_source(allowed: Any) -> Source:
+    """Return allowed items, a table or a list of names, as a source."""
+    if not isinstance(allowed, str | os.PathLike) and not hasattr(allowed, "columns"):
+        allowed = pl.DataFrame({"item": list(allowed)}, strict=False)
+    return open_source(allowed)
 
 
-def _refuse_unknown_items(
-    source: Source, found: Placed, rows: Codes, known: Source, named: Mapping[str, str | None]
+def _refuse_other_items(
+    source: Source, ranked: TopicItems, rows: Codes, allowed: Source, named: Mapping[str, str | None]
 ) -> None:
-    """Refuse an item that is not among the known ones, of its topic where these have topics."""
-    chosen = {role: column for role, column in named.items() if role in ("item", "topic") and column in known.columns}
-    columns = code_columns(known, find_roles(known, chosen, ("item",), () if found.topics is None else ("topic",)))
-    item = places(found.items, columns["item"].names)
-    listed, wanted = columns["item"].code.astype(np.int64), item.copy()
-    if found.topics is not None and "topic" in columns:
+    """Refuse an item that is not allowed, in its topic if the allowed items have topics."""
+    chosen = {role: column for role, column in named.items() if role in ("item", "topic") and column in allowed.columns}
+    optional = () if ranked.topics is None else ("topic",)
+    columns = code_columns(allowed, find_roles(allowed, chosen, ("item",), optional))
+    item = places(ranked.items, columns["item"].names)
+    listed, pair = columns["item"].code.astype(np.int64), item.copy()
+    if ranked.topics is not None and "topic" in columns:
         topic, count = columns["topic"], len(columns["item"].names)
-        at = places(found.topics, topic.names)[found.topic]
-        listed, wanted = listed + topic.code * count, np.where((item < 0) | (at < 0), -1, item + at * count)
-    unknown = np.flatnonzero(~np.isin(wanted, listed))
+        position = places(ranked.topics, topic.names)[ranked.topic]
+        listed, pair = listed + topic.code * count, np.where((item < 0) | (position < 0), -1, item + position * count)
+    unknown = np.flatnonzero(~np.isin(pair, listed))
     if unknown.size:
         i = int(unknown[np.argmin(rows[unknown])])
-        of = "" if found.topics is None else f" of topic {quote(found.topics[int(found.topic[i])])}"
-        what = f"item {quote(found.items[i])}{of} is not among the {np.unique(listed).size:,} items of {known.name}"
-        raise source.wrong(f"{what}: correct it here, or add it there", int(rows[i]))
-    unranked = np.setdiff1d(listed, wanted).size
+        of_topic = "" if ranked.topics is None else f" of topic {quote(ranked.topics[int(ranked.topic[i])])}"
+        total = np.unique(listed).size
+        problem = f"item {quote(ranked.items[i])}{of_topic} is not among the {total:,} items of {allowed.name}"
+        raise source.wrong(f"{problem}: correct it here, or add it there", int(rows[i]))
+    unranked = np.setdiff1d(listed, pair).size
     if unranked:
-        what = f"{known.name}: nobody ranked {unranked:,} of these items, which get no place"
-        warnings.warn(what, AdjudgeWarning, stacklevel=2)
+        message = f"{allowed.name}: nobody ranked {unranked:,} of these items, so they are not in the result"
+        warnings.warn(message, AdjudgeWarning, stacklevel=2)
 
-
-# Tables of preferences between two items, checked and encoded as rankings of two.
 
 PAIR = ("left", "right", "winner")
-WORDS = {  # what a winner may be called that is no item, in any case of letters
+WORDS = {  # names of the winner other than items, in any case
     **dict.fromkeys(("left", "l", "a"), 1),
     **dict.fromkeys(("right", "r", "b"), -1),
     **dict.fromkeys(("tie", "tied", "draw", "equal", "same", "both", "neither", "none", "n", "="), 0),
@@ -224,16 +226,16 @@ WORDS = {  # what a winner may be called that is no item, in any case of letters
 
 
 def holds_pairs(source: Source, named: Mapping[str, str | None]) -> bool:
-    """Whether a table holds preferences: its columns are called so, or one of them is named by the user."""
-    called = {name.strip().lower() for name in source.columns}
-    return any(named.get(role) for role in PAIR) or called >= set(PAIR)
+    """Whether a table has preferences: left, right and winner are columns, or the user names one of them."""
+    columns = {name.strip().lower() for name in source.columns}
+    return any(named.get(role) for role in PAIR) or columns >= set(PAIR)
 
 
 def read_pairs(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:
-    """Return the preferences of a table of (left, right, winner) and, where there are any, judge and topic.
+    """Return the preferences of a table with left, right, winner and, optionally, judge and topic.
 
-    The winner is one of the two items, or one of ``WORDS``; what any item in the table is called, be it in other
-    letters' case, is never a word.
+    The winner is one of the two items or one of ``WORDS``. A word that is also the name of an item, in any case, is an
+    item.
     """
     columns = code_columns(source, find_roles(source, named, PAIR, ("judge", "topic")))
     names, left, right = _together(columns["left"], columns["right"])
@@ -254,7 +256,7 @@ def read_pairs(source: Source, named: Mapping[str, str | None], items: Any = Non
 
 
 def _together(left: Coded, right: Coded) -> tuple[pl.Series, Codes, Codes]:
-    """Return the names of both columns, and each column's codes among them (N)."""
+    """Return the names of both columns, and the codes of each column (N)."""
     both = [left.names, right.names]
     if left.names.dtype != right.names.dtype:
         both = [names.cast(pl.String) for names in both]
@@ -272,18 +274,17 @@ def _refuse_same(source: Source, names: Coded, left: Codes, right: Codes) -> Non
 
 
 def _outcomes(source: Source, columns: Mapping[str, Coded], names: pl.Series, left: Codes, right: Codes) -> Codes:
-    """Return who won each row (N): 1 left, -1 right, 0 nobody; a winner that is neither is refused."""
+    """Return the winner of each row (N): 1 left, -1 right, 0 neither; any other winner is refused."""
     winner = columns["winner"]
     item = places(winner.names, names)[winner.code]
-    called = set(names.cast(pl.String).str.to_lowercase().to_list())
-    words = {word: outcome for word, outcome in WORDS.items() if word not in called}
-    said = [words.get(str(name).strip().lower(), 2) for name in winner.names.to_list()]
-    word = np.array(said)[winner.code]
+    item_names = set(names.cast(pl.String).str.to_lowercase().to_list())
+    words = {word: outcome for word, outcome in WORDS.items() if word not in item_names}
+    word = np.array([words.get(str(name).strip().lower(), 2) for name in winner.names.to_list()])[winner.code]
     won: Codes = np.where(item < 0, word, np.where(item == left, 1, np.where(item == right, -1, 2)))
     bad = np.flatnonzero(won == 2)
     if bad.size:
         n = int(bad[0])
-        here = {role: quote(columns[role].names[int(columns[role].code[n])]) for role in PAIR}
-        what = f"the winner {here['winner']} is neither {here['left']} nor {here['right']}"
-        raise source.wrong(f"{what}: give one of the two, or left, right or tie", n)
+        row = {role: quote(columns[role].names[int(columns[role].code[n])]) for role in PAIR}
+        problem = f"the winner {row['winner']} is neither {row['left']} nor {row['right']}"
+        raise source.wrong(f"{problem}: give one of the two, or left, right or tie", n)
     return won

@@ -1,10 +1,10 @@
-"""Runs of search systems, and the grades they are held against: TREC's files, frames and mappings.
+"""Runs of search systems, and the grades of documents: TREC files, frames and mappings.
 
-- a run: ``topic Q0 document rank score tag``, six fields a line; rank and tag are not used, as in trec_eval;
+- a run: ``topic Q0 document rank score tag``, six fields per line; rank and tag are not used, as in trec_eval;
 - grades: a qrels file, ``topic iteration document grade``, or a table with topic, item and label.
 
-Documents are ranked by score, highest first. Scores are kept as they are and compared as 32-bit floats, and equal ones
-are ordered by the document's name, the last first: both are what trec_eval does, so that its numbers come out.
+Documents are ranked by score, highest first. Scores are compared as 32-bit floats, and equal scores are ordered by the
+name of the document, last first. trec_eval does both, so the results are the same.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from adjudge.errors import UsageError, quote
 
 RUN = ("topic", "Q0", "document", "rank", "score", "tag")
 COLUMNS = ("topic", "document", "score")  # of a run that is given as a frame
-RUN_SUFFIXES = (".run", ".txt", ".res")  # not part of a system's name
+RUN_SUFFIXES = (".run", ".txt", ".res")  # not part of the name of a system
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """What a search system returned: documents of every topic, with their scores."""
+    """The result of a search system: the documents of every topic with their scores."""
 
     name: str
-    table: pl.DataFrame  # topic, document (text) and score, a topic's documents best first
+    table: pl.DataFrame  # topic, document (text) and score, the best document of a topic first
 
     @cached_property
     def ranked(self) -> dict[str, list[str]]:
@@ -49,13 +49,13 @@ class System:
 
     @cached_property
     def ties(self) -> dict[str, Codes]:
-        """Where, among the documents of every topic, each group of equal scores ends."""
+        """The end of each group of equal scores among the documents of every topic."""
         groups = self.table.group_by("topic", maintain_order=True).agg("score")
-        found = {}
+        ends = {}
         for topic, scores in zip(groups["topic"].to_list(), groups["score"].to_list(), strict=True):
             single = _single(np.array(scores))
-            found[topic] = np.r_[np.flatnonzero(single[1:] != single[:-1]) + 1, single.size]
-        return found
+            ends[topic] = np.r_[np.flatnonzero(single[1:] != single[:-1]) + 1, single.size]
+        return ends
 
 
 def is_run(path: FilePath) -> bool:
@@ -63,7 +63,7 @@ def is_run(path: FilePath) -> bool:
     if not os.path.isfile(path) or read_bytes(path, len(PARQUET)) == PARQUET:
         return False
     first = read_content(path).data.lstrip().split(b"\n", 1)[0].split()
-    if len(first) > 1 and first[1].upper() == b"Q0":  # what else is wrong with it is said by who reads it
+    if len(first) > 1 and first[1].upper() == b"Q0":  # its reader reports other problems
         return True
     try:
         return len(first) == len(RUN) and float(first[RUN.index("score")]) is not None
@@ -84,19 +84,19 @@ def read_run(data: Any, name: str | None = None) -> System:
 
 
 def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
-    """Read several runs, each under a name of its own: a mapping's keys, or else what the files are called."""
+    """Read several runs with different names: the keys of a mapping, or else the names of the files."""
     if isinstance(data, Mapping):
-        systems = [read_run(one, name) for name, one in data.items()]
+        systems = [read_run(run, name) for name, run in data.items()]
     else:
-        systems = [read_run(one) for one in data]
+        systems = [read_run(run) for run in data]
         if len({system.name for system in systems}) < len(systems):  # a/bm25.run and b/bm25.run
-            systems = [_called(system, one) for system, one in zip(systems, data, strict=True)]
+            systems = [_named_by_path(system, run) for system, run in zip(systems, data, strict=True)]
     if not systems:
         raise UsageError("there is no run: give at least one")
     names = [system.name for system in systems]
     twice = [name for n, name in enumerate(names) if name in names[:n]]
     if twice:
-        raise UsageError(f"two runs are called {quote(twice[0])}: give every run once, under a name of its own")
+        raise UsageError(f"two runs are called {quote(twice[0])}: give every run once, with its own name")
     return systems
 
 
@@ -131,13 +131,13 @@ def run_text(system: System) -> str:
 
 
 def example(seed: int = 0) -> dict[str, str]:
-    """Return small files to try: judgments, two runs, and the truth as qrels; ten topics of twelve documents."""
+    """Return small example files: judgments, two runs, and the true labels as qrels; ten topics of twelve documents."""
     rng = np.random.default_rng(seed)
     truth = rng.random((10, 12)) < 0.4
-    said = truth[:, :, None] ^ (rng.random((10, 12, 3)) < [0.1, 0.2, 0.35])  # by judges who err so often
+    labels = truth[:, :, None] ^ (rng.random((10, 12, 3)) < [0.1, 0.2, 0.35])  # error rates of three judges
     named = [(str(t + 1), f"d{d + 1}", t, d) for t in range(10) for d in range(12)]
     lines = [
-        f"{topic}_{document},{topic},{judge},{int(said[t, d, j])}\n"
+        f"{topic}_{document},{topic},{judge},{int(labels[t, d, j])}\n"
         for topic, document, t, d in named
         for j, judge in enumerate(("ann", "bob", "cy"))
     ]
@@ -152,13 +152,13 @@ def example(seed: int = 0) -> dict[str, str]:
     return {**files, "truth.qrels": "".join(qrels)}
 
 
-def _called(system: System, data: Any) -> System:
-    """Return a system called by its whole path, where it has one."""
+def _named_by_path(system: System, data: Any) -> System:
+    """Return a system whose name is the full path of its file, if it has one."""
     return System(str(data), system.table) if isinstance(data, str | os.PathLike) else system
 
 
 def _stem(path: Path) -> str:
-    """Return what a run's file is called, without the endings that only say what it is."""
+    """Return the name of a run from its file, without the suffixes that show the format."""
     name = path.name
     for endings in (files.SUFFIXES, RUN_SUFFIXES):
         stem, ending = os.path.splitext(name)
@@ -176,9 +176,11 @@ def _fields_source(path: FilePath, fields: Sequence[str]) -> Source:
 
 def _frame(data: Mapping[Any, Any], value: str) -> pl.DataFrame:
     """Return {topic: {document: value}} as a table."""
-    if not all(isinstance(held, Mapping) for held in data.values()):
+    if not all(isinstance(values, Mapping) for values in data.values()):
         raise UsageError(f"a mapping is {{topic: {{document: {value}}}}}: {quote(data)} is not of this shape")
-    rows = [(str(topic), str(document), number) for topic, held in data.items() for document, number in held.items()]
+    rows = [
+        (str(topic), str(document), number) for topic, values in data.items() for document, number in values.items()
+    ]
     columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((), (), ())
     return pl.DataFrame(dict(zip(("topic", "document", value), map(list, columns), strict=True)), strict=False)
 
@@ -197,23 +199,25 @@ def _ranked(source: Source) -> pl.DataFrame:
 
 
 def _single(score: Floats) -> NDArray[np.float32]:
-    """Return scores as 32-bit floats, which are what is compared."""
-    with np.errstate(over="ignore"):  # beyond the largest 32-bit float all is infinite
+    """Return scores as 32-bit floats, for comparison."""
+    with np.errstate(over="ignore"):  # values above the largest 32-bit float become infinite
         return score.astype(np.float32) + np.float32(0)  # -0 is 0
 
 
 def _table(source: Source, columns: Sequence[str], value: str) -> pl.DataFrame:
-    """Return topic and document as text beside a number; a row without one of them is refused."""
-    topic, document, given = (source.column(column) for column in columns)
-    plain = given.str.strip_chars() if given.dtype == pl.String else given
+    """Return topic and document as text and a number; a row without one of them is refused."""
+    topic, document, series = (source.column(column) for column in columns)
+    plain = series.str.strip_chars() if series.dtype == pl.String else series
     number = plain.cast(pl.Float64, strict=False)
     unusable = number.is_null() | number.is_nan()
-    wrong = (unusable if value == "score" else unusable | number.is_infinite()).arg_true()  # inf ranks well enough
-    if not len(given):
+    wrong = (
+        unusable if value == "score" else unusable | number.is_infinite()
+    ).arg_true()  # an infinite score can be ranked
+    if not len(series):
         raise source.wrong("there are no rows")
     if len(wrong):
-        what = "is empty" if given[wrong[0]] is None else f"{quote(given[wrong[0]])} is not a number"
-        raise source.wrong(f"{value} {what}", int(wrong[0]))
+        problem = "is empty" if series[wrong[0]] is None else f"{quote(series[wrong[0]])} is not a number"
+        raise source.wrong(f"{value} {problem}", int(wrong[0]))
     table = pl.DataFrame({"topic": topic.cast(pl.String), "document": document.cast(pl.String), value: number})
     for name in ("topic", "document"):
         empty = table[name].is_null().arg_true()
@@ -223,11 +227,11 @@ def _table(source: Source, columns: Sequence[str], value: str) -> pl.DataFrame:
 
 
 def _refuse_twice(source: Source, table: pl.DataFrame) -> None:
-    """Refuse a document that a topic has twice."""
+    """Refuse a document that is in a topic twice."""
     again = (~table.select(pl.struct("topic", "document").is_first_distinct()).to_series()).arg_true()
     if len(again):
         n = int(again[0])
         topic, document = table["topic"][n], table["document"][n]
         before = int(((table["topic"] == topic) & (table["document"] == document)).arg_true()[0])
-        what = f"document {quote(document)} of topic {quote(topic)} is in row {source.row(before)} already"
-        raise source.wrong(f"{what}: keep one of them", n)
+        problem = f"document {quote(document)} of topic {quote(topic)} is in row {source.row(before)} already"
+        raise source.wrong(f"{problem}: keep one of them", n)

@@ -8,8 +8,8 @@
   6 the rank, 7 the class label and 11 the type of label (0 usable, 1 rejected, 2 automated, 3 training); fields 3
   and 8 to 10 are returned unchanged.
 
-The class label of a run is a probability of relevance, or ``na``; as a label, one of .5 or more is 1. A document
-may belong to several topics, so an item is called ``topic_document``.
+The class label of a run is a probability of relevance, or ``na``; from .5 on, the label is 1. A document may be in
+several topics, so an item is called ``topic_document``.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
 
 
 def task2_run_text(items: Names, topics: Names, relevance: Floats) -> str:
-    """Return a task 2 run: every item's rank in its topic by its probability of relevance (I), ties as they come."""
+    """Return a task 2 run: the rank of items in their topic by probability of relevance (I); ties keep their order."""
     table = pl.DataFrame({"topic": topics, "relevance": relevance})
     rank = table.select(pl.col("relevance").rank("ordinal", descending=True).over("topic")).to_series()
     rows = zip(topics, items, rank, relevance.tolist(), strict=True)
@@ -110,17 +110,17 @@ def task2_run_text(items: Names, topics: Names, relevance: Floats) -> str:
 
 
 def task2_text(judgments: Judgments, gold: Codes | None = None) -> str:
-    """Return task 2 judgments, with the gold of each item (I) where there is any; hits are not known and called 0."""
+    """Return task 2 judgments, with the gold of each item (I) if there is any; hits are unknown and written as 0."""
     table = _with_topics(judgments)
     names = ["-1", *judgments.scale.names]
-    known = [names[k + 1] for k in (gold[judgments.item()].tolist() if gold is not None else [-1] * len(judgments))]
-    rows = zip(table["topic"], table["judge"], table["item"], known, table["label"], strict=True)
+    truths = [names[k + 1] for k in (gold[judgments.item()].tolist() if gold is not None else [-1] * len(judgments))]
+    rows = zip(table["topic"], table["judge"], table["item"], truths, table["label"], strict=True)
     lines = ((topic, "0", judge, document_of(item, topic), truth, label) for topic, judge, item, truth, label in rows)
     return _text("\t", (TASK2_HEADER, *lines))
 
 
 def task1_run_text(judgments: Judgments, team: str) -> str:
-    """Return a task 1 run of judgments with two labels, of which the second is relevant."""
+    """Return a task 1 run of judgments with two labels; the second means relevant."""
     if len(judgments.scale) != 2:
         raise UsageError(f"a task 1 run has two labels, relevant or not; these judgments have {len(judgments.scale)}")
     table = _with_topics(judgments)
@@ -148,22 +148,22 @@ def document_of(item: object, topic: object) -> str:
 
 
 def _with_topics(judgments: Judgments) -> pl.DataFrame:
-    """Return judgments as a table, refusing those without topics."""
+    """Return judgments as a table; judgments without topics are refused."""
     if judgments.topics is None:
         raise UsageError("a TREC file needs the topic of every item: name its column with --topic")
     return judgment_table(judgments)
 
 
 def _text(separator: str, rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as lines of text, refusing a name that would not be one field again."""
+    """Return rows as lines of text; a name that is not a single field is refused."""
     return "".join(separator.join(map(_field, row)) + "\n" for row in rows)
 
 
 def _field(value: object) -> str:
-    """Return a value as the field of a file whose fields are set apart by blanks."""
+    """Return a value as a field of a file whose fields are separated by blanks."""
     field = str(value)
     if field.split() != [field]:
-        raise InputError(f"{quote(field)} is empty or holds a blank, which a TREC file cannot")
+        raise InputError(f"{quote(field)} is empty or contains a blank, which a TREC file cannot hold")
     return field
 
 

@@ -1,4 +1,4 @@
-"""Tables out: frames of the kind that came in, and files that are whole or not there."""
+"""Write tables: frames of the kind that came in, and files that are either complete or absent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Columns = Mapping[str, Any]
 
 
 def frame(columns: Columns, kind: Any = "polars") -> Any:
-    """Return named columns as a frame of the given kind: polars, pandas, pyarrow."""
+    """Return named columns as a frame of a kind: polars, pandas or pyarrow."""
     if kind == "polars":
         return pl.DataFrame(dict(columns))
     plain = {name: _plain(column) for name, column in columns.items()}
@@ -34,7 +34,7 @@ def columns_of(content: bytes) -> dict[str, pl.Series]:
 
 
 def stacked(tables: Sequence[Mapping[str, pl.Series]]) -> dict[str, pl.Series]:
-    """Return tables with the same columns one below the other."""
+    """Return tables with the same columns, concatenated."""
     return pl.concat([pl.DataFrame(dict(table)) for table in tables], how="vertical_relaxed").to_dict()
 
 
@@ -46,9 +46,9 @@ def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002
 
 
 def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
-    """Write files into a folder so that each is there whole or not at all.
+    """Write files into a folder so that each is complete or absent.
 
-    All are written aside first, on the same disk; only when every one is there are they moved into place.
+    They are written to a temporary folder on the same disk first, and moved when all of them are complete.
     """
     target = Path(folder).resolve()
     new = not target.exists()
@@ -70,7 +70,7 @@ def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
 
 
 def write_file(content: bytes, path: str | Path) -> None:
-    """Write one file so that it is there whole or not at all; a pipe or a device is written to as it is."""
+    """Write a file so that it is complete or absent; a pipe or a device is written to directly."""
     target = Path(path).resolve()
     with _refused(path):
         if target.exists() and not target.is_file():
@@ -85,13 +85,13 @@ def write_file(content: bytes, path: str | Path) -> None:
 
 
 def _aside(target: Path) -> Path:
-    """Return a name of its own beside a file or folder."""
+    """Return a temporary name beside a file or folder."""
     return target.parent / f".{target.name}-{secrets.token_hex(4)}"
 
 
 @contextmanager
 def _refused(path: str | Path) -> Iterator[None]:
-    """Say in one sentence why the system refuses to write."""
+    """Turn the system's errors about writing into one sentence."""
     try:
         yield
     except OSError as error:
@@ -99,7 +99,7 @@ def _refused(path: str | Path) -> Iterator[None]:
 
 
 def _plain(column: Any) -> Any:
-    """Return a column as numbers in an array or names in a list, which every library takes."""
+    """Return a column as an array of numbers or a list of names, which every library accepts."""
     if isinstance(column, pl.Series):
         return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
     return column if isinstance(column, np.ndarray) else list(column)

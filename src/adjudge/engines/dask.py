@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.data.blocks import MANIFEST, Blocks, opened
+from adjudge.data.blocks import MANIFEST, Blocks, open_cached
 from adjudge.engines.engine import Address, Step, runs, tally_of
 from adjudge.errors import AdjudgeError, InputError, MissingExtra, UsageError
 from adjudge.inference.infer import cores
@@ -96,7 +96,7 @@ def looked(address: Address) -> tuple[str, int | None]:
 
     Blocks that were opened before are opened again: others may have been put into their folder.
     """
-    opened.cache_clear()
+    open_cached.cache_clear()
     try:
         manifests = [(Path(folder) / MANIFEST).read_bytes() for folder in address if folder is not None]
     except OSError:
@@ -287,7 +287,7 @@ def _taken(numbers: range, given: Given) -> Tally:
     """
     try:
         tally = tally_of(given.address, numbers, given.step, given.params)
-        blocks = opened(given.address)
+        blocks = open_cached(given.address)
         for number in numbers:
             blocks.release(number)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.data.blocks import Blocks, marks, opened
+from adjudge.data.blocks import Blocks, folder_stamps, open_cached
 from adjudge.kernels.block import Tally, add
 
 # Tallies on their way: a worker's blocks know only some of a million judges, and only their rows are sent.
@@ -71,7 +71,7 @@ def runs(blocks: Blocks) -> list[range]:
 
 def tally_of(address: Address, numbers: Sequence[int], step: Step, params: Any) -> Tally:
     """Take a step over some blocks, wherever this process is, and add up in their order."""
-    blocks = opened(address, marks(address))  # a worker lives on while others may be put into the folder
+    blocks = open_cached(address, folder_stamps(address))  # a worker lives on while others may be put into the folder
     return Sent(*add(_tallies(blocks, numbers, step, params)))
 
 

@@ -27,18 +27,18 @@ from adjudge.arrays import Codes
 from adjudge.data.blocks import (
     MANIFEST,
     Blocks,
+    BlockSummary,
     Part,
-    Whole,
+    block_bytes,
     block_name,
     items_name,
     open_blocks,
-    packed,
     parquet,
-    vouch,
+    write_manifest,
 )
 from adjudge.data.columns import find_columns
 from adjudge.data.encode import Coded, code_columns, scale_codes, weights_of
-from adjudge.data.make_blocks import MOST, whole_items
+from adjudge.data.make_blocks import MOST, pile_judgments
 from adjudge.data.scale import Label, Scale
 from adjudge.data.source import Source
 from adjudge.data.write import write_file
@@ -198,7 +198,7 @@ def _columns(table: Any, roles: Mapping[str, str]) -> Any:
 
     for role, column in roles.items():
         if isinstance(table.schema[column].dataType, ArrayType | BinaryType | MapType | StructType | VariantType):
-            raise InputError(f"column {quote(column)} holds lists, records or objects, not one {role} a row", TABLE)
+            raise InputError(f"column {quote(column)} holds lists, records or objects, not one {role} per row", TABLE)
     wanted = [role for role in roles if role != "time"]
     return table.select(*(F.col(f"`{roles[role].replace('`', '``')}`").alias(role) for role in wanted))
 
@@ -309,13 +309,13 @@ def _block(shape: _Shape, number: int, rows: pl.DataFrame) -> _Written:
         columns["weight"] = rows.get_column("weight")
     ordered = pl.DataFrame(columns).sort(list(columns))
     numbers = pl.Series(range(max(shape.judges, shape.topics)))  # blocks have codes; names are the driver's
-    judgments, several = whole_items(
+    judgments, several = pile_judgments(
         ordered, numbers.head(shape.judges), numbers.head(shape.topics), shape.scale, np.arange(len(shape.scale))
     )
     named: dict[str, Any] = {"item": judgments.items}
     if judgments.topic is not None:
         named["topic"] = judgments.topic
-    contents = {block_name(number): packed(judgments), items_name(number): parquet(named)}
+    contents = {block_name(number): block_bytes(judgments), items_name(number): parquet(named)}
     for name, content in contents.items():
         write_file(content, folder / name)
     weight = 0.0 if judgments.weight is None else float(judgments.weight.sum())
@@ -364,7 +364,9 @@ def _vouched(
     topics = found["topic"].coded.names if "topic" in found else None
     parts = [Part(one.items, one.judgments) for one in told]
     counted = weight if weighted else None
-    return vouch(folder, Whole(scale, judge.coded.names, judged, topics, parts, counted, apart, source), sums)
+    return write_manifest(
+        folder, BlockSummary(scale, judge.coded.names, judged, topics, parts, counted, apart, source), sums
+    )
 
 
 def _move(file: Path, target: Path) -> None:
