@@ -242,7 +242,10 @@ def test_an_item_in_several_topics_is_one_item_in_each() -> None:
     frame = {"item": ["d", "d", "e"], "judge": ["x", "y", "x"], "label": ["1", "0", "1"], "topic": [7, 8, 7]}
     with pytest.warns(AdjudgeWarning) as caught:
         judgments = encode(from_frame(pl.DataFrame(frame)), {})
-    assert str(caught[0].message) == "table, row 1: an item is in several topics, so items are called topic_item, such as '8_d'"
+    assert (
+        str(caught[0].message)
+        == "table, row 1: an item is in several topics, so items are called topic_item, such as '8_d'"
+    )
     assert judgments.items.to_list() == ["7_d", "8_d", "7_e"]
     assert judgments.topic.tolist() == [0, 1, 0]
     assert rows_of(judgments) == [("7_d", "x", "1"), ("8_d", "y", "0"), ("7_e", "x", "1")]
