@@ -57,7 +57,7 @@ def test_all_features_are_listed(run):
         (
             ["--names", "bm52"],
             2,
-            "there is no feature or group 'bm52'; features are words_1_covered, words_1_jaccard, ",
+            "there is no feature or group 'bm52'; features are words_1_covered, ",
         ),
         (["--out", "f.xls"], 2, "f.xls has no known suffix: use one of .svm, .svmlight, .letor, .csv"),
         (["--out", "lambs/bm25.run"], 2, "--out lambs/bm25.run would write over what is read here: name another file"),

@@ -129,7 +129,7 @@ def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
         assert "nan" not in answer.out
         refused = run(*told[:-1], "other", "--run", "one.run")
         assert refused.code == 2
-        assert refused.err.startswith("adjudge: no run can be given of rankers that did not learn from the topic")
+        assert refused.err.startswith("adjudge: there is no cross-validated run, because only one topic has pairs")
         assert not (tmp_path / "other").exists()
         assert not (tmp_path / "one.run").exists()
     assert run("rerank", "apply", "one", "ex/features.csv").code == 0

@@ -5,7 +5,7 @@ import pytest
 from adjudge.data.runs import read_run
 
 XML = (
-    "q.xml: looks like XML or TREC's topics, which are not read here: give a table of queries with query_id and text, "
+    "q.xml: looks like XML or TREC topics, which cannot be read here: give a table of queries with query_id and text, "
     "or lines of name, tab, text"
 )
 

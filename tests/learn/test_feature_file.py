@@ -6,7 +6,7 @@ import pytest
 
 from adjudge.data.runs import run_text
 from adjudge.errors import InputError
-from adjudge.learn.feature_file import matching, read_features
+from adjudge.learn.feature_file import read_features, select_features
 
 TABLE = {"topic": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "label": [1, 0, 0], "x": [0.5, 1, 2], "y": [3, 2, 1]}
 
@@ -100,11 +100,11 @@ def test_scores_become_a_run():
 def test_features_are_brought_into_a_rankers_order():
     """More are left out, and a missing one is named."""
     found = read_features(pl.DataFrame(TABLE))
-    assert matching(found, ["y"], "new.csv").X.tolist() == [[3], [2], [1]]
+    assert select_features(found, ["y"], "new.csv").X.tolist() == [[3], [2], [1]]
     with pytest.raises(
-        InputError, match=r"new.csv: has no feature 'z', which the ranker learned from; it has 'x', 'y'"
+        InputError, match=r"new.csv: has no feature 'z', which the ranker was trained on; it has 'x', 'y'"
     ):
-        matching(found, ["z"], "new.csv")
+        select_features(found, ["z"], "new.csv")
 
 
 @pytest.mark.parametrize(

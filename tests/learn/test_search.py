@@ -190,7 +190,7 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: Index(PASSAGES, k1=-1), "k1 -1 is not a number from 0 on"),
+        (lambda: Index(PASSAGES, k1=-1), "k1 -1 is not a number of at least 0"),
         (lambda: Index(PASSAGES, b=2), "b 2 is not a number from 0 to 1"),
         (lambda: Index(PASSAGES).search({"q": "a"}, 0), "depth 0 is not 1 or more"),
     ],

@@ -260,10 +260,10 @@ def _lesson(table: Any, fit: str | None, learn: str, weights: str | None, grades
 def _scores(ranker: Any, table: Any, where: str) -> Any:
     """Return the score of every row: features by name or, where the ranker knows no names, in their order."""
     from adjudge.errors import AdjudgeWarning, InputError, quoted
-    from adjudge.learn.feature_file import matching
+    from adjudge.learn.feature_file import select_features
 
     if hasattr(ranker, "feature_names_in_"):
-        return ranker.decision_function(matching(table, ranker.feature_names_in_.tolist(), where).frame)
+        return ranker.decision_function(select_features(table, ranker.feature_names_in_.tolist(), where).frame)
     if len(table.names) != ranker.n_features_in_:
         raise InputError(
             f"has {len(table.names):,} features, {quoted(table.names)}, and the ranker learned from "

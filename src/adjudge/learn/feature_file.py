@@ -31,7 +31,7 @@ class Features:
     documents: tuple[str, ...]  # (N)
     names: tuple[str, ...]  # (F)
     X: Floats  # (N, F)
-    label: Floats | None = None  # (N) grades, where the table has them
+    label: Floats | None = None  # (N) grades, if the table has them
 
     def __len__(self) -> int:
         return len(self.topics)
@@ -42,7 +42,7 @@ class Features:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The features alone, a column each: what a ranker learns from, by name."""
+        """The features as a table with one column each, which is the input of a ranker."""
         return pl.DataFrame({name: self.X[:, f] for f, name in enumerate(self.names)})
 
     def run(self, score: Floats, name: str) -> System:
@@ -55,12 +55,10 @@ def read_features(data: Any) -> Features:
     """Read features from a file, CSV, TSV, JSONL, Parquet or SVM-light, or from a frame with topic and document."""
     if isinstance(data, Features):
         return data
-    if isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in LETOR:
-        found = _letor(str(data))
-    else:
-        found = _table(data)
-    _refuse_twice(found, data)
-    return found
+    is_letor = isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in LETOR
+    features = _letor(str(data)) if is_letor else _table(data)
+    _check_distinct(features, data)
+    return features
 
 
 def _table(data: Any) -> Features:
@@ -78,23 +76,23 @@ def _table(data: Any) -> Features:
         raise source.wrong("there are no rows")
     columns = [_numbers(source, name) for name in names]
     label = _numbers(source, LABEL) if LABEL in source.columns else None
-    for role, given in (("topic", topic), ("document", document)):
-        empty = given.is_null().arg_true()
+    for role, column in (("topic", topic), ("document", document)):
+        empty = column.is_null().arg_true()
         if len(empty):
             raise source.wrong(f"{role} is empty", int(empty[0]))
     return Features(tuple(topic.to_list()), tuple(document.to_list()), tuple(names), np.column_stack(columns), label)
 
 
 def _numbers(source: Any, name: str) -> Floats:
-    """Return a column as finite numbers, refusing any other."""
-    given = source.column(name)
-    plain = given.str.strip_chars() if given.dtype == pl.String else given
+    """Return a column as finite numbers."""
+    column = source.column(name)
+    plain = column.str.strip_chars() if column.dtype == pl.String else column
     number = plain.cast(pl.Float64, strict=False)
     wrong = (number.is_null() | ~number.is_finite().fill_null(False)).arg_true()
     if len(wrong):
         row = int(wrong[0])
-        what = "is empty" if given[row] is None else f"{quote(given[row])} is not a finite number"
-        raise source.wrong(f"feature {quote(name)} {what}: give every row a number", row)
+        problem = "is empty" if column[row] is None else f"{quote(column[row])} is not a finite number"
+        raise source.wrong(f"feature {quote(name)} {problem}: give every row a number", row)
     values: Floats = number.to_numpy()
     return values
 
@@ -105,14 +103,14 @@ def _letor(path: str) -> Features:
     topics, documents, labels = list[str](), list[str](), list[float]()
     rows, names = list[dict[int, float]](), dict[int, str]()
     for n, line in enumerate(read_content(path).text.splitlines(), 1):
-        told, _, note = line.partition("#")
-        if not told.strip():
+        fields, _, note = line.partition("#")
+        if not fields.strip():
             parts = note.split(maxsplit=1)
             if len(parts) == 2 and parts[0].isdecimal():  # a feature's name
                 names[int(parts[0])] = parts[1].strip()
             continue
         try:
-            label, group, *pairs = told.split()
+            label, group, *pairs = fields.split()
             row = {int(at): float(value) for at, value in (pair.split(":") for pair in pairs)}
             labels.append(float(label))
             if min(row, default=1) < 1 or len(row) < len(pairs):
@@ -121,7 +119,7 @@ def _letor(path: str) -> Features:
             raise InputError("is not of the form label qid:topic 1:number 2:number ...", where, n) from None
         if not group.startswith("qid:"):
             raise InputError(f"{quote(group)} is not of the form qid:topic", where, n)
-        topic, document = _named(note, group.removeprefix("qid:"), len(rows))
+        topic, document = _topic_and_document(note, group.removeprefix("qid:"), len(rows))
         topics.append(topic)
         documents.append(document)
         rows.append(row)
@@ -130,41 +128,42 @@ def _letor(path: str) -> Features:
     width = max(max(row, default=0) for row in rows)
     X = np.zeros((len(rows), width))
     for at, row in enumerate(rows):
-        X[at, [place - 1 for place in row]] = list(row.values())
+        X[at, [number - 1 for number in row]] = list(row.values())
     if not np.isfinite(X).all():
         raise InputError("holds a number that is not finite", where)
-    called = tuple(names.get(place + 1, str(place + 1)) for place in range(width))
+    called = tuple(names.get(number, str(number)) for number in range(1, width + 1))
     return Features(tuple(topics), tuple(documents), called, X, np.array(labels))
 
 
-def _named(note: str, group: str, row: int) -> tuple[str, str]:
-    """Return topic and document of a line: as its comment tells, or by number."""
-    told = note.split()
-    if len(told) == 2 and not all("=" in part for part in told):  # a name may have the sign, as addresses do
-        return told[0], told[1]
-    for part in told:
+def _topic_and_document(note: str, group: str, row: int) -> tuple[str, str]:
+    """Return topic and document of a line from its comment, or numbers."""
+    parts = note.split()
+    if len(parts) == 2 and not all("=" in part for part in parts):  # a name may contain "=", as URLs do
+        return parts[0], parts[1]
+    for part in parts:
         if part.startswith(("doc=", "docid=")):
             return group, part.split("=", 1)[1]
     return group, f"d{row + 1}"
 
 
-def _refuse_twice(found: Features, data: Any) -> None:
-    """Refuse a document that a topic has twice."""
-    seen = dict[tuple[str, str], int]()
-    for row, pair in enumerate(zip(found.topics, found.documents, strict=True)):
-        if pair in seen:
+def _check_distinct(features: Features, data: Any) -> None:
+    """Refuse a document that occurs twice in a topic."""
+    pairs = set[tuple[str, str]]()
+    for pair in zip(features.topics, features.documents, strict=True):
+        if pair in pairs:
             where = display_name(data) if isinstance(data, str | os.PathLike) else "features"
-            what = f"document {quote(pair[1])} of topic {quote(pair[0])} is there twice: keep one of them"
-            raise InputError(what, where)
-        seen[pair] = row
+            message = f"document {quote(pair[1])} of topic {quote(pair[0])} is there twice: keep one of them"
+            raise InputError(message, where)
+        pairs.add(pair)
 
 
-def matching(found: Features, names: Sequence[str], where: str) -> Features:
-    """Return features in the order of these names, refusing where one is missing."""
-    missing = [name for name in names if name not in found.names]
+def select_features(features: Features, names: Sequence[str], where: str) -> Features:
+    """Return features in the order of these names; refuse a missing one."""
+    missing = [name for name in names if name not in features.names]
     if missing:
         raise InputError(
-            f"has no feature {quote(missing[0])}, which the ranker learned from; it has {quoted(found.names)}", where
+            f"has no feature {quote(missing[0])}, which the ranker was trained on; it has {quoted(features.names)}",
+            where,
         )
-    order = [found.names.index(name) for name in names]
-    return Features(found.topics, found.documents, tuple(names), found.X[:, order], found.label)
+    order = [features.names.index(name) for name in names]
+    return Features(features.topics, features.documents, tuple(names), features.X[:, order], features.label)

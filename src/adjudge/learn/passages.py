@@ -1,8 +1,8 @@
-"""Texts with names, in: passages to search, and the queries that search them.
+"""Read passages and queries: texts with names.
 
-A table has a column that names each text and one that holds it, under their usual names or under those that are given.
-Separated by tabs, a file may also come without a header, as many collections do: name, text, and whatever follows.
-A text that is missing is an empty one, which no query finds. Names are written to runs, which are set apart by blanks.
+A table has a column of names and a column of texts, under usual names or names that are given. A file with tabs may
+have no header, as in many collections: name, text, further fields. A missing text is empty. Names are written to runs,
+which are separated by blanks, so they cannot contain any.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from adjudge.errors import InputError, quote, quoted
 TABS = (".tsv", ".tab")
 BREAK = re.compile(r"\r\n|\n|\r")
 HALF = re.compile(r"[\ud800-\udfff]")
-UNFIT = r"[\s\p{Cc}]"  # what a name in a run cannot have: blanks, and signs that nobody sees
+UNFIT = r"[\s\p{Cc}]"  # blanks and control characters, which a name in a run cannot have
 
 
 class Kind(NamedTuple):
-    """What the texts are, and what their columns are usually called, the likeliest first."""
+    """A kind of text, and the usual names of its columns, most likely first."""
 
     name: str
     plural: str
@@ -61,59 +61,59 @@ def read_queries(data: Any, name: str | None = None, text: str | None = None) ->
 
 
 def _read(data: Any, kind: Kind, name: str | None, text: str | None) -> dict[str, str]:
-    """Return texts by name, each name once."""
+    """Return texts by name."""
     if isinstance(data, Mapping):
         return _texts(_mapping(data, kind), kind, "name", "text")
     if isinstance(data, str | os.PathLike):
         source = (_headless(data, kind) if name is None and text is None else None) or open_source(data)
     else:
         source = from_frame(data, kind.plural)
-    held = text or _column(source, kind, "text", kind.texts, name)
-    return _texts(source, kind, name or _column(source, kind, "name", kind.names, held), held)
+    text_column = text or _column(source, kind, "text", kind.texts, name)
+    return _texts(source, kind, name or _column(source, kind, "name", kind.names, text_column), text_column)
 
 
 def _mapping(data: Mapping[Any, Any], kind: Kind) -> Source:
     """Return {name: text} as a source."""
     table = {
-        "name": [_told(name, f"{kind.name}'s name", kind, row) for row, name in enumerate(data)],
-        "text": [_told(text, f"{kind.name}'s text", kind, row) for row, text in enumerate(data.values())],
+        "name": [_as_text(name, f"{kind.name}'s name", kind, row) for row, name in enumerate(data)],
+        "text": [_as_text(text, f"{kind.name}'s text", kind, row) for row, text in enumerate(data.values())],
     }
     return from_frame(pl.DataFrame(table, schema={"name": pl.String, "text": pl.String}), kind.plural)
 
 
-def _told(held: Any, what: str, kind: Kind, row: int) -> str | None:
-    """Return a value as text: numbers too, None where it is missing; anything else is refused."""
-    if held is None or (isinstance(held, float) and held != held):
+def _as_text(value: Any, role: str, kind: Kind, row: int) -> str | None:
+    """Return a text or number as text, None if it is missing; refuse anything else."""
+    if value is None or (isinstance(value, float) and value != value):
         return None
-    if not isinstance(held, str | Number):
-        said = f"the {what} is of type {type(held).__name__}, expected text: {quote(held)}"
-        raise InputError(said, kind.plural, row)
-    text = str(held)
+    if not isinstance(value, str | Number):
+        message = f"the {role} is of type {type(value).__name__}, expected text: {quote(value)}"
+        raise InputError(message, kind.plural, row)
+    text = str(value)
     if not text.isascii() and HALF.search(text):
-        said = f"the {what} {quote(text)} has half of a sign (a lone surrogate): decode it as UTF-8"
-        raise InputError(said, kind.plural, row)
+        message = f"the {role} {quote(text)} has a lone surrogate: decode the file as UTF-8"
+        raise InputError(message, kind.plural, row)
     return text
 
 
 def _headless(path: FilePath, kind: Kind) -> Source | None:
-    """Return the lines of a file without a header: values set apart by tabs, of which the first is no usual name.
+    """Return the lines of a tab-separated file without a header, None if the file is something else.
 
-    Where the file's name does not say that it is one of tabs, its first line does.
+    If the name of the file does not tell its format, its first line does.
     """
-    told = _format_of(path)
-    if str(path) == "-" or told not in (None, "tsv"):
+    suffix = _format_of(path)
+    if str(path) == "-" or suffix not in (None, "tsv"):
         return None
     content = read_content(path)
     name = content.name
     if content.is_parquet or content.data.lstrip()[:1] == b"{":
         return None
-    lines = BREAK.split(content.text)  # no other sign ends a line: texts have them
+    lines = BREAK.split(content.text)  # other line separators may occur in texts
     row = [n for n, line in enumerate(lines) if line.strip()]
     first = lines[row[0]].split("\t")
-    if told is None and len(first) == 1:
+    if suffix is None and len(first) == 1:
         if first[0].lstrip().startswith("<"):
-            what = f"looks like XML or TREC's topics, which are not read here: give a table of {kind.plural}"
-            raise InputError(f"{what} with {kind.names[0]} and {kind.texts[0]}, or lines of name, tab, text", name)
+            problem = f"looks like XML or TREC topics, which cannot be read here: give a table of {kind.plural}"
+            raise InputError(f"{problem} with {kind.names[0]} and {kind.texts[0]}, or lines of name, tab, text", name)
         return None
     if any(_plain(value) in {*kind.names, *kind.texts} for value in first):
         return None
@@ -127,30 +127,30 @@ def _headless(path: FilePath, kind: Kind) -> Source | None:
 
 
 def _format_of(path: FilePath) -> str | None:
-    """Return the format that a file's name tells, None where it tells none."""
+    """Return the format of a file by its suffixes, None if they do not tell."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     if any(ending in TABS for ending in endings):
         return "tsv"
     return next((SUFFIXES[ending] for ending in reversed(endings) if ending in SUFFIXES), None)
 
 
-def _column(source: Source, kind: Kind, role: str, usual: tuple[str, ...], taken: str | None) -> str:
-    """Return the column with the likeliest name for a role, rather than one that has another role."""
-    plain = {_plain(column): column for column in reversed(source.columns) if column != taken}
-    found = next((plain[name] for name in usual if name in plain), None)
-    if found is None:
-        what = f"there is no column for the {kind.name}'s {role} (columns: {quoted(source.columns)})"
-        raise source.wrong(f"{what}; usual names are {', '.join(usual[:6])}")
-    return found
+def _column(source: Source, kind: Kind, role: str, names: tuple[str, ...], other: str | None) -> str:
+    """Return the column for a role by its usual names; ``other`` is the column of the other role."""
+    plain = {_plain(column): column for column in reversed(source.columns) if column != other}
+    column = next((plain[name] for name in names if name in plain), None)
+    if column is None:
+        problem = f"there is no column for the {kind.name}'s {role} (columns: {quoted(source.columns)})"
+        raise source.wrong(f"{problem}; usual names are {', '.join(names[:6])}")
+    return column
 
 
 def _plain(column: str) -> str:
-    """Return a column's name in small letters, with one sign between words."""
+    """Return the name of a column in lower case, with underscores."""
     return column.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
-    """Return the texts of a source by name; one without a name, or with another's, is refused."""
+    """Return the texts of a source by name; refuse a missing or repeated name."""
     for column in (name, text):
         if column not in source.columns:
             raise source.wrong(f"there is no column {quote(column)} (columns: {quoted(source.columns)})")
@@ -161,8 +161,8 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
     if len(empty):
         raise source.wrong(f"the {kind.name} has no name: column {quote(name)} is empty", int(empty[0]))
     if source.column(name).dtype.is_float():
-        what = f"{kind.name} {names[0]} is called by a number with a fraction: call it by text or a whole number"
-        raise source.wrong(what, 0)
+        problem = f"the name of {kind.name} {names[0]} is a fraction: use text or whole numbers as names"
+        raise source.wrong(problem, 0)
     unfit = names.str.contains(UNFIT).arg_true()
     if len(unfit):
         n = int(unfit[0])
@@ -181,12 +181,12 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
 
 
 def _plain_text(source: Source, name: str) -> pl.Series:
-    """Return a column as text; numbers are, lists and records are not."""
+    """Return a column of text or numbers as text; refuse lists and records."""
     column = source.column(name)
-    what = f"column {quote(name)} holds {{}}, expected text"
+    message = f"column {quote(name)} holds {{}}, expected text"
     if column.dtype.is_nested():
-        raise source.wrong(what.format("lists or records"), 0)
+        raise source.wrong(message.format("lists or records"), 0)
     try:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError as error:
-        raise source.wrong(what.format(f"values of type {column.dtype}")) from error
+        raise source.wrong(message.format(f"values of type {column.dtype}")) from error

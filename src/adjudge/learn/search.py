@@ -1,10 +1,15 @@
-"""``Index``: passages that can be searched by BM25.
+"""``Index``: search passages with BM25.
 
 The score of a passage is Lucene's: the sum over the query's terms of idf x tf / (tf + k1 (1 - b + b length / mean)),
-idf = log(1 + (N - n + 1/2) / (n + 1/2)) where n of N passages have the term. (Robertson's k1 + 1 above the line, which
-changes no order, is left out.) bm25s works out what every term adds to every passage; searching sums and picks the
-best, in an order that is fixed: by score as a 32-bit float, then by name, the last first, as trec_eval has it. A
-passage that shares no term with a query is not found, and a query of which no term is known finds nothing.
+idf = log(1 + (N - n + 1/2) / (n + 1/2)) if n of N passages have the term. (Robertson's factor k1 + 1, which does
+not change the order, is left out.) bm25s computes the weight of every term in every passage; a search sums weights and
+returns the best passages, sorted by score as a 32-bit float, then by name in descending order, as in trec_eval. A
+passage without a term of the query is not returned.
+
+A saved index has names, terms and settings in a JSON file, and the postings as arrays. The search does not check
+bounds, so everything it relies on is verified when an index is read: a file that is damaged, truncated, from another
+index or hand-made is refused. The arrays have the checksums of a zip archive, and one of them is the digest of the JSON
+file.
 """
 
 from __future__ import annotations
@@ -32,79 +37,30 @@ from adjudge.learn.array_file import read_arrays
 from adjudge.learn.passages import UNFIT, read_passages, read_queries
 from adjudge.learn.text import VERSION, Stems, terms
 
-# The best passages of queries, by postings: for every term, the passages that have it and what it adds to their score.
-#
-# Scores are summed in 64 bits and compared in 32, and equal ones are ordered by the passage's number, the last first:
-# passages numbered by name come in trec_eval's order, whatever the order in which terms are asked for.
-
-
-@compiled
-def best_passages(
-    start: Codes, passage: Codes, weight: NDArray[np.float32], passages: int, query: Codes, term: Codes, depth: int
-) -> tuple[Codes, Codes, NDArray[np.float32]]:
-    """Return how many passages each query finds (Q), and which with what scores (Q, depth), best first.
-
-    Postings of term v are from ``start[v]`` to ``start[v + 1]``; terms of query q are from ``query[q]`` on.
-    A term that a query repeats counts as often. Passages whose score is not above 0 are not found.
-    """
-    queries = query.size - 1
-    count = np.zeros(queries, np.int64)
-    found = np.zeros((queries, depth), np.int64)
-    value = np.zeros((queries, depth), np.float32)
-    score = np.zeros(passages)
-    seen = np.zeros(passages, np.int64)  # which passages have a score, to look at those alone
-    for q in range(queries):
-        touched = 0
-        for n in range(query[q], query[q + 1]):
-            for i in range(start[term[n]], start[term[n] + 1]):
-                if score[passage[i]] == 0 and weight[i] > 0:
-                    seen[touched] = passage[i]
-                    touched += 1
-                score[passage[i]] += weight[i]
-        heap = [(np.float32(0), np.int64(0)) for _ in range(0)]  # the worst of the best on top
-        for i in range(touched):
-            one = (np.float32(score[seen[i]]), seen[i])
-            score[seen[i]] = 0
-            if len(heap) < depth:
-                heapq.heappush(heap, one)
-            elif one > heap[0]:
-                heapq.heapreplace(heap, one)
-        count[q] = len(heap)
-        for d in range(count[q] - 1, -1, -1):
-            value[q, d], found[q, d] = heapq.heappop(heap)
-    return count, found, value
-
-
-# An index on disk: names, terms and settings as JSON beside the postings as arrays.
-#
-# Searching looks up places without asking whether they are there, so that everything it relies on is checked when an
-# index is read: a file that was damaged, cut off, mixed with another index or made by hand is refused. The arrays have
-# checksums, as every zip archive, and one of them is the digest of the JSON file.
-
 FORMAT = 2  # 1 had no digest
 FILES = ("index.json", "postings.npz")
 DAMAGED = "the index is damaged: make it again"
 
 
 class Postings(NamedTuple):
-    """For every term, the passages that have it."""
+    """The passages of every term."""
 
     start: Codes  # (V + 1)
     passage: Codes
-    weight: NDArray[np.float32]  # what the term adds to the passage's score
+    weight: NDArray[np.float32]  # contribution of the term to the score of the passage
 
 
 KINDS = {"start": np.int64, "passage": np.int32, "weight": np.float32, "digest": np.uint8}
 
 
 class Stored(NamedTuple):
-    """What an index is made of."""
+    """The content of a saved index."""
 
     k1: float
     b: float
     stem: bool
     stop: bool
-    passages: list[str]  # names in rising order
+    passages: list[str]  # names, sorted
     terms: list[str]
     postings: Postings
 
@@ -120,7 +76,7 @@ def index_files(stored: Stored) -> dict[str, bytes]:
 
 
 def read_index(folder: str | Path) -> Stored:
-    """Return what an index is made of from its folder; refused where anything in it is not as it was written."""
+    """Return the content of a saved index; refuse one that was changed after it was written."""
     try:
         listed, arrays = ((Path(folder) / name).read_bytes() for name in FILES)
     except FileNotFoundError as error:
@@ -129,23 +85,23 @@ def read_index(folder: str | Path) -> Stored:
         raise InputError(f"the index cannot be read: {error.strerror}", str(folder)) from error
     try:
         about = json.loads(listed)
-        made = about["format"], about["text"]
+        versions = about["format"], about["text"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(DAMAGED, str(folder)) from error
-    if made != (FORMAT, VERSION):
+    if versions != (FORMAT, VERSION):
         raise InputError("the index is of another version of adjudge: make it again", str(folder))
     try:
         *parts, digest = read_arrays(arrays, tuple(KINDS), len(arrays))
         stored = Stored(**{name: about[name] for name in Stored._fields[:-1]}, postings=Postings(*parts))
-        whole = (
+        valid = (
             all(part.dtype == kind for part, kind in zip((*parts, digest), KINDS.values(), strict=True))
             and np.array_equal(digest, _digest(listed))
-            and _sound(stored)
-            and _fit(stored.postings, len(stored.passages), len(stored.terms))
+            and _valid_content(stored)
+            and _valid_postings(stored.postings, len(stored.passages), len(stored.terms))
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(DAMAGED, str(folder)) from error
-    if not whole:
+    if not valid:
         raise InputError(DAMAGED, str(folder))
     return stored
 
@@ -155,8 +111,8 @@ def _digest(listed: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(hashlib.sha256(listed).digest(), np.uint8)
 
 
-def _sound(stored: Stored) -> bool:
-    """Whether settings are in range, and passages and terms are lists of names, each once, that a run can hold."""
+def _valid_content(stored: Stored) -> bool:
+    """Whether settings are in range, and passages and terms are lists of distinct, valid names."""
     passages, terms = stored.passages, stored.terms
     return (
         all(type(number) is float for number in (stored.k1, stored.b))
@@ -166,40 +122,53 @@ def _sound(stored: Stored) -> bool:
         and _names(passages)
         and _names(terms)
         and len(passages) > 0
-        and all(one < other for one, other in pairwise(passages))  # ties are broken by number
+        and all(name < after for name, after in pairwise(passages))  # ties are broken by number
         and len(set(terms)) == len(terms)
         and not pl.Series(passages, dtype=pl.String).str.contains(UNFIT).any()
     )
 
 
 def _names(listed: Any) -> bool:
-    """Whether this is a list of texts that are not empty."""
+    """Whether this is a list of non-empty strings."""
     return isinstance(listed, list) and all(type(name) is str and name for name in listed)
 
 
-def _fit(postings: Postings, passages: int, terms: int) -> bool:
-    """Whether every place that searching looks up is there, and every sum of weights is a score."""
+def _valid_postings(postings: Postings, passages: int, terms: int) -> bool:
+    """Whether every index that the search uses is in range, and every weight is valid."""
     start, passage, weight = postings
     if start.size != terms + 1 or start[0] != 0 or start[-1] != passage.size or passage.size != weight.size:
         return False
     if (start[1:] < start[:-1]).any() or passage.min(initial=0) < 0 or passage.max(initial=-1) >= passages:
         return False
     rises = passage[1:] > passage[:-1]
-    rises[start[(start > 0) & (start < passage.size)] - 1] = True  # where the next term begins
-    most = np.log(passages + 1)  # no term is rarer than that, and none adds more than its rarity
+    rises[start[(start > 0) & (start < passage.size)] - 1] = True  # the first posting of the next term
+    most = np.log(passages + 1)  # the largest idf, which bounds a weight
     return bool(rises.all() and (weight >= 0).all() and (weight <= most).all())
 
 
-Progress: TypeAlias = Callable[[int, int], None]  # told what is done, and of how much
+Progress: TypeAlias = Callable[[int, int], None]  # called with the number done, and the total
 
-BLOCK = 512  # queries between two words of progress, fewer where many passages are found of each
-CELLS = 4_000_000  # passages found that are held at a time
-LINES = 2_000  # passages between two
+BLOCK = 512  # queries per call of progress, fewer if each returns many passages
+CELLS = 4_000_000  # results that are in memory at a time
+LINES = 2_000  # passages per call of progress
 
 
 class Index:
-    """Passages that can be searched; ``passages`` is a file, a frame with passage and text, or {passage: text}.
+    """An index of passages.
 
+    Parameters
+    ----------
+    passages
+        A file, a frame with the columns passage and text, or a mapping {passage: text}.
+    k1, b
+        The parameters of BM25.
+    stem, stop
+        Whether words are stemmed, and stop words are removed.
+    progress
+        Called with the number of passages done, and the total.
+
+    Examples
+    --------
     >>> index = Index({"d1": "Mary had a little lamb", "d2": "the fleece of lambs is white", "d3": "bo peep"})
     >>> index.search({"q1": "whose lamb is little?"}).ranked
     {'q1': ['d1', 'd2']}
@@ -216,11 +185,11 @@ class Index:
         progress: Progress | None = None,
     ) -> None:
         if not 0 <= k1 < np.inf:
-            raise UsageError(f"k1 {k1:g} is not a number from 0 on")
+            raise UsageError(f"k1 {k1:g} is not a number of at least 0")
         if not 0 <= b <= 1:
             raise UsageError(f"b {b:g} is not a number from 0 to 1")
         texts = read_passages(passages)
-        self.names = sorted(texts)  # so that a larger number is a later name
+        self.names = sorted(texts)  # a larger number is a later name
         self.k1, self.b, self.stem, self.stop = float(k1), float(b), stem, stop
         self._stems = Stems() if stem else None
         self.terms: dict[str, int] = {}
@@ -240,59 +209,60 @@ class Index:
         return f"Index({len(self):,} passages, {len(self.terms):,} terms, k1={self.k1:g}, b={self.b:g})"
 
     def search(self, queries: Any, depth: int = 20, *, name: str = "bm25", progress: Progress | None = None) -> System:
-        """Return the run of queries (a file, a frame with query and text, or {query: text}), ``depth`` passages each.
+        """Return the run of queries, with ``depth`` passages each.
 
-        A query that finds nothing is not in the run.
+        ``queries`` is a file, a frame with the columns query and text, or a mapping {query: text}. A query without a
+        result is not in the run.
         """
         if depth < 1:
             raise UsageError(f"depth {depth} is not 1 or more")
-        asked = read_queries(queries)
-        topics = sorted(asked)
+        texts = read_queries(queries)
+        topics = sorted(texts)
         depth, parts = min(depth, len(self)), []
         step = max(1, min(BLOCK, CELLS // depth))
         for first in range(0, len(topics), step):
             if progress is not None:
                 progress(first, len(topics))
             block = topics[first : first + step]
-            coded = [self._codes(asked[topic]) for topic in block]
-            parts.append(_found(self.postings, len(self), block, coded, depth))
+            coded = [self._codes(texts[topic]) for topic in block]
+            parts.append(_search_block(self.postings, len(self), block, coded, depth))
         if progress is not None:
             progress(len(topics), len(topics))
         table = pl.concat(parts)
         return System(name, table.select("topic", self._documents.gather(table["passage"]), "score"))
 
     def best(self, query: str, depth: int = 20) -> list[tuple[str, float]]:
-        """Return the passages that one query finds, with their scores, best first: the quick way for one at a time."""
+        """Return the best passages of one query with their scores; faster than ``search`` for a single query."""
         if depth < 1:
             raise UsageError(f"depth {depth} is not 1 or more")
         term = np.array(self._codes(query), np.int64)
-        count, found, value = best_passages(
+        count, result, value = best_passages(
             *self.postings, len(self), np.array([0, term.size]), term, min(depth, len(self))
         )
-        listed = zip(found[0, : count[0]].tolist(), value[0, : count[0]].tolist(), strict=True)
+        listed = zip(result[0, : count[0]].tolist(), value[0, : count[0]].tolist(), strict=True)
         return [(self.names[n], score) for n, score in listed]
 
     def save(self, folder: str | Path) -> None:
         """Write the index to a folder, for ``load_index``."""
-        held = Stored(self.k1, self.b, self.stem, self.stop, self.names, list(self.terms), self.postings)
-        write_whole(index_files(held), folder)
+        stored = Stored(self.k1, self.b, self.stem, self.stop, self.names, list(self.terms), self.postings)
+        write_whole(index_files(stored), folder)
 
     @cached_property
     def _documents(self) -> pl.Series:
-        """The passages' names as a column."""
+        """The names of passages as a column."""
         return pl.Series("document", self.names, pl.String)
 
     def _terms(self, text: str) -> list[str]:
-        """Return the terms of a text as this index has them."""
+        """Return the terms of a text."""
         return terms(text, self._stems, self.stop)
 
     def _codes(self, text: str) -> list[int]:
-        """Return those terms of a query that some passage has."""
+        """Return the numbers of the terms of a query that are in the index."""
         return [self.terms[term] for term in self._terms(text) if term in self.terms]
 
 
 def load_index(folder: str | Path) -> Index:
-    """Return an index that was saved; one that is damaged is refused."""
+    """Read a saved index; refuse a damaged one."""
     stored = read_index(folder)
     index = Index.__new__(Index)
     index.k1, index.b, index.stem, index.stop, index.names, _, index.postings = stored
@@ -301,26 +271,66 @@ def load_index(folder: str | Path) -> Index:
     return index
 
 
-def _postings(coded: list[list[int]], known: dict[str, int], k1: float, b: float) -> Postings:
-    """Return what every term adds to every passage, by bm25s."""
-    if not known:  # bm25s would divide by the mean length, 0
+def _postings(coded: list[list[int]], vocabulary: dict[str, int], k1: float, b: float) -> Postings:
+    """Return the weight of every term in every passage, by bm25s."""
+    if not vocabulary:  # bm25s would divide by a mean length of 0
         return Postings(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
     try:
         from bm25s import BM25  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra("'adjudge[learn]'", "searching") from error
-    made = BM25(k1=k1, b=b, method="lucene")
-    made.index((coded, dict(known)), create_empty_token=False, show_progress=False)
-    scores = made.scores
+    model = BM25(k1=k1, b=b, method="lucene")
+    model.index((coded, dict(vocabulary)), create_empty_token=False, show_progress=False)
+    scores = model.scores
     start = np.asarray(scores["indptr"], np.int64)
     return Postings(start, np.asarray(scores["indices"], np.int32), np.asarray(scores["data"], np.float32))
 
 
-def _found(postings: Postings, passages: int, topics: list[str], coded: list[list[int]], depth: int) -> pl.DataFrame:
-    """Return what queries find: topic, the passage's number, and the score."""
+def _search_block(
+    postings: Postings, passages: int, topics: list[str], coded: list[list[int]], depth: int
+) -> pl.DataFrame:
+    """Return the results of some queries: topic, number of the passage, score."""
     query = np.cumsum([0, *map(len, coded)])
     term = np.fromiter(chain.from_iterable(coded), np.int64, query[-1])
-    count, found, value = best_passages(*postings, passages, query, term, depth)
-    kept = np.arange(depth) < count[:, None]
-    columns = {"topic": np.repeat(np.array(topics, object), count), "passage": found[kept], "score": value[kept]}
+    count, result, value = best_passages(*postings, passages, query, term, depth)
+    filled = np.arange(depth) < count[:, None]
+    columns = {"topic": np.repeat(np.array(topics, object), count), "passage": result[filled], "score": value[filled]}
     return pl.DataFrame(columns, {"topic": pl.String, "passage": pl.UInt32, "score": pl.Float64})
+
+
+@compiled
+def best_passages(
+    start: Codes, passage: Codes, weight: NDArray[np.float32], passages: int, query: Codes, term: Codes, depth: int
+) -> tuple[Codes, Codes, NDArray[np.float32]]:
+    """Return the number of results of each query (Q), and the passages and scores (Q, depth), best first.
+
+    Postings of term v are from ``start[v]`` to ``start[v + 1]``; terms of query q start at ``query[q]``. A repeated
+    term counts repeatedly. Scores are summed in 64 bits and compared in 32; ties are broken by the number of the
+    passage, highest first. Passages with a score of 0 are not returned.
+    """
+    queries = query.size - 1
+    count = np.zeros(queries, np.int64)
+    result = np.zeros((queries, depth), np.int64)
+    value = np.zeros((queries, depth), np.float32)
+    score = np.zeros(passages)
+    scored = np.zeros(passages, np.int64)  # the passages with a score
+    for q in range(queries):
+        touched = 0
+        for n in range(query[q], query[q + 1]):
+            for i in range(start[term[n]], start[term[n] + 1]):
+                if score[passage[i]] == 0 and weight[i] > 0:
+                    scored[touched] = passage[i]
+                    touched += 1
+                score[passage[i]] += weight[i]
+        heap = [(np.float32(0), np.int64(0)) for _ in range(0)]  # the worst of the best is first
+        for i in range(touched):
+            entry = (np.float32(score[scored[i]]), scored[i])
+            score[scored[i]] = 0
+            if len(heap) < depth:
+                heapq.heappush(heap, entry)
+            elif entry > heap[0]:
+                heapq.heapreplace(heap, entry)
+        count[q] = len(heap)
+        for d in range(count[q] - 1, -1, -1):
+            value[q, d], result[q, d] = heapq.heappop(heap)
+    return count, result, value

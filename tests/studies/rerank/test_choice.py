@@ -45,9 +45,8 @@ def test_the_best_c_on_the_neighbours_is_taken(rows):
                 train, test = np.flatnonzero((fold != out) & (fold != seen)), np.flatnonzero(fold == seen)
                 ranker = RankSVM(c, tolerance=1e-2).fit(rows.X[train], label[train], rows.question[train])
                 score = ranker.decision_function(rows.X[test])
-                total += (
-                    score_groups(score, label[test] > 0.5, rows.question[test], rows.document[test]).values["MAP"].sum()
-                )
+                scores = score_groups(score, label[test] > 0.5, rows.question[test], rows.document[test])
+                total += scores.values["MAP"].sum()
             worth.append(round(total, 9))
         expected.append(CHOICE[int(np.argmax(worth))])
     assert chosen(Folds(rows, fold), Lesson(label)).tolist() == expected
