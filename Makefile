@@ -84,7 +84,9 @@ clean: ## remove the environment, the site and the files of the demo
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing $$missing (once)"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get -qq -o DPkg::Lock::Timeout=900 update && \
+		apt-get -qq -y -o DPkg::Lock::Timeout=900 install $$missing >/dev/null; \
 	else echo "missing: $$missing; tests that need them are skipped"; fi
 	@touch $@
 

@@ -1,6 +1,7 @@
 """What tests share: the data that may not be copied, and a word about what was skipped."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 hypothesis.settings.register_profile("adjudge", deadline=None)  # speed is held by benchmarks, never by a timed test
 hypothesis.settings.load_profile("adjudge")
+
+# A command that a shell starts in the background ignores Ctrl-C, and so do its children. Some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[2] / "shared"))
 
