@@ -142,17 +142,16 @@ def test_the_draws_are_those_of_the_room():
     import inspect
 
     from adjudge.metrics.bootstrap import DRAWS
-    from studies import __main__ as study
+    from studies import command
 
-    assert inspect.signature(study.study).parameters["draws"].default == DRAWS
+    assert inspect.signature(command.study).parameters["draws"].default == DRAWS
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Let chains be short, and everything happen in one process."""
     from adjudge.inference.chains import Run
-    from studies import __main__ as study
-    from studies import memory, spectrum, studies, trec2011
+    from studies import command, memory, spectrum, studies, trec2011
 
     def quick(real):
         def call(*arguments, **options):
@@ -163,7 +162,7 @@ def short(monkeypatch):
 
     for room in (spectrum, studies, trec2011):
         monkeypatch.setattr(room, "fit", quick(room.fit))
-    monkeypatch.setattr(study, "_cores", lambda: 1)
+    monkeypatch.setattr(command, "_cores", lambda: 1)
     assert memory.fitted is spectrum.fitted
 
 

@@ -17,7 +17,7 @@ STUDY = ("study", "calibration", "--data", "crowds", "--out", "results")
 def crowd(tmp_path, monkeypatch):
     """Leave a small crowd, and let few models take part, in this process alone."""
     monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
-    monkeypatch.setattr("studies.__main__._cores", lambda: 1)
+    monkeypatch.setattr("studies.command._cores", lambda: 1)
     drawn = simulate("dawid-skene", 0, items=60, judges=9, labels=2, per_item=5, gold=40)
     (tmp_path / "crowds" / "a").mkdir(parents=True)
     judgment_table(drawn.judgments).write_csv(tmp_path / "crowds" / "a" / "labels.csv")

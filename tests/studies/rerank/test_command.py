@@ -17,7 +17,7 @@ def small(tmp_path, monkeypatch):
     for room in (study_cells, study_rerank):
         monkeypatch.setattr(room, "crowds_of", lambda name: ["paper", "noisy"])
     monkeypatch.setattr(study_rerank, "TRACES", (("trecqa_letor", "noisy"),))
-    monkeypatch.setattr("studies.__main__._cores", lambda: 1)
+    monkeypatch.setattr("studies.command._cores", lambda: 1)
     study_cells._rows.cache_clear()
     place, rng = tmp_path / "data" / "trecqa_letor", np.random.default_rng(0)
     place.mkdir(parents=True)
