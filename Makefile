@@ -85,7 +85,7 @@ clean: ## remove the environment, the site and the files of the demo
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing $$missing (once)"; \
 		export DEBIAN_FRONTEND=noninteractive; \
-		apt-get -qq -o DPkg::Lock::Timeout=900 update && \
+		for n in 1 2 3 4 5 6; do apt-get -qq update && break; sleep 10; done; \
 		apt-get -qq -y -o DPkg::Lock::Timeout=900 install $$missing >/dev/null; \
 	else echo "missing: $$missing; tests that need them are skipped"; fi
 	@touch $@
