@@ -52,7 +52,7 @@ def test_all_sources(run, tmp_path):
     assert all(line.startswith("adjudge: warning: ") for line in answer.err.splitlines())
     again = run("campaign", "new", "c", *options)
     assert again.code == 1
-    assert again.err.startswith("adjudge: c: holds 'campaign.toml'")
+    assert again.err.startswith("adjudge: c: contains 'campaign.toml'")
     assert run("campaign", "new", "c", *options, "--force").code == 0
 
 
@@ -91,7 +91,7 @@ def test_calls_that_cannot_be_meant(run, arguments, message):
 def test_the_depth_is_that_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     from adjudge.cli import campaign
-    from adjudge.studio.campaign.topics import DEPTH
+    from adjudge.studio.campaign.pool_and_gold import DEPTH
 
     assert campaign.DEPTH == DEPTH
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from adjudge.errors import CampaignProblems
 from adjudge.studio import studio as studios
-from adjudge.studio.campaign.campaign import CampaignProblems
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.consensus.refresh import refresh
 from adjudge.studio.desk.commands import change_standing

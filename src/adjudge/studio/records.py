@@ -1,4 +1,4 @@
-"""What a campaign's files hold, one record for each kind of line."""
+"""Records that the whole studio shares: the lines of a campaign's files, and refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USES = ("gold", "qualification", "monitoring")  # of fixed sets
 
 
 class Topic(NamedTuple):
-    """What somebody wants to know."""
+    """What a user searches for."""
 
     name: str
     query: str
@@ -22,7 +22,7 @@ class Topic(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What may or may not tell it."""
+    """What is judged for a topic."""
 
     name: str
     title: str
@@ -31,14 +31,14 @@ class Document(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """How relevant a document is known to be, and why: the judge who erred is shown the reason."""
+    """The known grade of a document for a topic, and the reason, which judges see after a mistake."""
 
     grade: int
     reason: str
 
 
 class FixedSet(NamedTuple):
-    """Documents of one topic that the campaign's files put together; all others are put together as judges come."""
+    """A set of documents of one topic in sets.csv; the studio makes all other sets when judges come."""
 
     name: str
     use: str  # gold, qualification, monitoring
@@ -46,11 +46,8 @@ class FixedSet(NamedTuple):
     documents: tuple[str, ...]
 
 
-# What the studio answers when it does not do what was asked.
-
-
 class Refused(AdjudgeError):  # noqa: N818
-    """A request that cannot be granted as things are: a word for programs, a sentence for people."""
+    """A request that the studio refuses: an HTTP status, a code for programs, a sentence for people."""
 
     def __init__(self, status: int, code: str, sentence: str, **more: Any) -> None:
         super().__init__(sentence)
@@ -58,7 +55,7 @@ class Refused(AdjudgeError):  # noqa: N818
 
 
 class Unsaved(Refused):
-    """What was asked could not be written, so it did not happen: it may be asked again."""
+    """A change that could not be written, so nothing was changed; it can be tried again."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(503, "unsaved", f"Nothing was saved: {why}. Please try again.")
+    def __init__(self, reason: str) -> None:
+        super().__init__(503, "unsaved", f"Nothing was saved: {reason}. Please try again.")

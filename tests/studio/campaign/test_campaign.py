@@ -5,12 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from adjudge.errors import InputError
+from adjudge.errors import CampaignProblems, InputError
 from adjudge.studio.campaign.campaign import (
     FILES,
-    CampaignProblems,
-    Gold,
-    Topic,
     Workload,
     advice,
     load_campaign,
@@ -18,8 +15,7 @@ from adjudge.studio.campaign.campaign import (
     workload,
 )
 from adjudge.studio.demo import make_demo
-from adjudge.studio.records import FixedSet
-from adjudge.studio.records import Gold as Gold_advice
+from adjudge.studio.records import FixedSet, Gold, Topic
 from adjudge.studio.settings import Assignment, Qualification, Redundancy, Settings
 
 
@@ -149,7 +145,7 @@ def test_workload():
 def test_nothing_to_say():
     """Enough gold, full sets, all gold in use."""
     sets = gold_sets(10)
-    gold = {("t0", "g0-0"): Gold_advice(1, "")}
+    gold = {("t0", "g0-0"): Gold(1, "")}
     assert advice(POOL, gold, sets, Settings()) == ()
     assert advice(POOL[:50], gold, sets[:2], Settings()) == ()  # two assignments are all that one judge can take
     assert advice([], {}, [], Settings(assignment=Assignment(gold_sets=0))) == ()
@@ -168,8 +164,8 @@ def test_uneven_topics():
     pool = [("a", "1"), *(("b", str(n)) for n in range(5))]
     no_gold = Settings(assignment=Assignment(gold_sets=0))
     assert advice(pool, {}, [], no_gold) == (
-        "pool.csv: a topic has a number of documents to judge that is no multiple of 5, the size of a set ('a' has 1): "
-        "the last set is not full by itself",
+        "pool.csv: a topic has a number of documents to judge that is not a multiple of 5, the size of a set "
+        "('a' has 1): the last set is not full",
     )
     many = [(f"t{n}", "1") for n in range(1200)]
     assert advice(many, {}, [], no_gold)[0].startswith("pool.csv: 1,200 topics have a number of documents")
@@ -178,10 +174,10 @@ def test_uneven_topics():
 
 def test_idle_gold():
     """Grades that no set uses."""
-    gold = {("t0", "g0-0"): Gold_advice(1, ""), ("t0", "x"): Gold_advice(0, "")}
+    gold = {("t0", "g0-0"): Gold(1, ""), ("t0", "x"): Gold(0, "")}
     assert advice(POOL, gold, gold_sets(10), Settings()) == (
-        "gold.csv: 1 of 2 graded documents are in no set of sets.csv and are judged like any other, if at all (the "
-        "first is 'x' of topic 't0')",
+        "gold.csv: 1 of 2 graded documents are in no set of sets.csv and are judged like ordinary documents, if at all "
+        "(the first is 'x' of topic 't0')",
     )
 
 
@@ -202,5 +198,5 @@ def test_figures(tmp_path):
     settings = Settings(redundancy=Redundancy(adaptive=True), qualification=Qualification(required=False))
     other = dict(summary(replace(demo, settings=settings, gold={})))
     assert other["judgments needed"] == "270 (up to 3 of each; adaptive, so mostly fewer)"
-    assert other["qualification sets"] == "4, not asked"
+    assert other["qualification sets"] == "4, not required"
     assert other["graded documents"] == "0"

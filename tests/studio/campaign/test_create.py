@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.errors import InputError, UsageError
-from adjudge.studio.campaign.campaign import FILES, CampaignProblems, load_campaign
+from adjudge.errors import CampaignProblems, InputError, UsageError
+from adjudge.studio.campaign.campaign import FILES, load_campaign
 from adjudge.studio.campaign.create import INSTRUCTIONS, Sources, new_campaign
 from adjudge.studio.campaign.documents import document_line
 from adjudge.studio.campaign.topics import name_problem, topics_text
@@ -87,12 +87,12 @@ def test_pools_and_runs(sources, tmp_path):
     made = new_campaign(tmp_path / "b", changed(sources, gold=None, runs=[tmp_path / "x.run"], depth=2))
     assert made.campaign.pool == (("1", "d12"),)
     assert made.notes[0] == (
-        "1 of 2 pooled pairs are of unknown topics or documents, and left out (the first is document 'd99' of topic "
+        "1 of 2 pooled pairs have unknown topics or documents and are left out (the first is document 'd99' of topic "
         "'1')"
     )
     (tmp_path / "y.run").write_text("".join(f"{t} Q0 d{n} {n} {-n} y\n" for t in (1, 2) for n in range(9, 20)))
     made = new_campaign(tmp_path / "c", changed(sources, runs=[tmp_path / "y.run"]))
-    assert "18 graded documents are in no run; they are used as gold all the same" in made.notes
+    assert "18 graded documents are in no run; they are still used as gold" in made.notes
 
 
 def test_what_cannot_be_loaded_is_not_written(sources, tmp_path):
@@ -111,7 +111,7 @@ def test_what_cannot_be_loaded_is_not_written(sources, tmp_path):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"pool": Path("p"), "runs": [Path("r")]}, "give a pool or runs, not both: runs are what a pool is made of"),
+        ({"pool": Path("p"), "runs": [Path("r")]}, "give a pool or runs, not both: a pool is made of the runs"),
         ({"depth": 0}, "a depth of 0 pools nothing: give 1 or more"),
     ],
 )
@@ -166,14 +166,14 @@ def test_nothing_is_overwritten_by_accident(sources, tmp_path):
     with pytest.raises(InputError) as refused:
         new_campaign(tmp_path / "trial", sources, seed=2)
     assert str(refused.value) == (
-        f"{tmp_path / 'trial'}: holds 'campaign.toml', 'topics.jsonl', 'documents.jsonl', 'pool.csv', 'gold.csv', "
-        "'sets.csv' already: name another folder, or overwrite with --force"
+        f"{tmp_path / 'trial'}: contains 'campaign.toml', 'topics.jsonl', 'documents.jsonl', 'pool.csv', 'gold.csv', "
+        "'sets.csv': choose another folder, or overwrite with --force"
     )
     assert everything(tmp_path / "trial") == before
     made = new_campaign(tmp_path / "trial", sources, seed=2, force=True)
     after = everything(tmp_path / "trial")
     assert made.notes[0] == (
-        f"{tmp_path / 'trial'} holds judgments already; they are kept, and belong to topics and documents by name"
+        f"{tmp_path / 'trial'} contains judgments; they stay, and are matched with topics and documents by name"
     )
     assert {name for name in before if before[name] != after[name]} == {"sets.csv"}
     assert after.keys() == before.keys()

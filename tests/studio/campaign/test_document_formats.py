@@ -75,8 +75,8 @@ def test_one_document_a_file(tmp_path, name, kind, data, document):
     ("data", "problem"),
     [
         (pdf("x", b"/Encrypt 6 0 R /ID [<00> <00>]"), "s.pdf: is an encrypted PDF: save it without a password"),
-        (pdf(""), "s.pdf: holds no text, perhaps only pictures of pages: run text recognition on it first"),
-        (b"no pdf at all", "s.pdf: is not a PDF that can be read: PdfStreamError"),
+        (pdf(""), "s.pdf: contains no text, perhaps only pictures of pages: run text recognition on it first"),
+        (b"no pdf at all", "s.pdf: is not a readable PDF: PdfStreamError"),
     ],
 )
 def test_pdf_without_text(tmp_path, data, problem):
@@ -128,7 +128,7 @@ def test_json_lines(tmp_path, record, document, pack):
     [
         (b'{"text": "x"}', "d.jsonl, line 1: there is no name: give it under 'document'"),
         (b'\n{"id": "x"}', "d.jsonl, line 2: document 'x': its content, under 'content', is missing"),
-        (b'{"id": "x", "text": 5}', "d.jsonl, line 1: document 'x': its content, under 'content', is no text"),
+        (b'{"id": "x", "text": 5}', "d.jsonl, line 1: document 'x': its content, under 'content', is not a text"),
         (b"nope", "d.jsonl, line 1: is not JSON (Expecting value); give one object per line"),
         (b"[1]", "d.jsonl, line 1: is JSON but not an object with named values; give one object per line"),
         (gzip.compress(b"x" * 99, mtime=0)[:-9], "d.jsonl: the compressed file is damaged or cut off"),
@@ -226,7 +226,7 @@ def test_a_folder(folder, tmp_path):
     assert _document_sources_read(folder, tmp_path) == (
         ["a", "b", "F1", "j1", "j2", "c"],
         [],
-        ["docs: 2 files are of no kind that can be read, and left out (1 without an ending, 1 .jpg)"],
+        ["docs: 2 files cannot be read as documents and are left out (1 without a suffix, 1 .jpg)"],
     )
 
 
@@ -244,7 +244,7 @@ def test_links_that_leave_are_refused(folder, tmp_path):
     (folder / "round.txt").symlink_to(folder / "round.txt")
     names, problems, _ = _document_sources_read(folder, tmp_path)
     assert sorted(names) == ["F1", "a", "b", "c", "in", "j1", "j2"]
-    leaves = "is a link that leaves the folder of documents: copy what it points at"
+    leaves = "is a link that leaves the folder of documents: copy its target"
     assert problems[:2] == [f"docs/away: {leaves}", f"docs/out.txt: {leaves}"]
     assert len(problems) == 3
     assert problems[2].startswith("docs/round.txt: ")
@@ -253,7 +253,7 @@ def test_links_that_leave_are_refused(folder, tmp_path):
 def test_pipes_are_refused(folder, tmp_path):
     """Nobody waits for a writer who never comes."""
     os.mkfifo(folder / "pipe.txt")
-    assert _document_sources_read(folder, tmp_path)[1] == ["docs/pipe.txt: is no ordinary file"]
+    assert _document_sources_read(folder, tmp_path)[1] == ["docs/pipe.txt: is not a regular file"]
 
 
 @pytest.mark.parametrize(

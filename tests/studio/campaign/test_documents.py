@@ -51,7 +51,7 @@ def test_a_file_that_has_changed_is_noticed(tmp_path):
     (tmp_path / "documents.jsonl").write_text(line("b") + line("a"))
     with pytest.raises(InputError) as refused:
         documents.document("a")
-    assert str(refused.value).endswith("has changed since the campaign was loaded: start the studio anew")
+    assert str(refused.value).endswith("has changed since the campaign was loaded: restart the studio")
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_a_file_that_has_changed_is_noticed(tmp_path):
         (line() + line("b") + line(), ", line 3: document 'a' is in line 1 already"),
         ("\n" + line() + line(), ", line 3: document 'a' is in line 2 already"),
         ("nope\n", ", line 1: is not JSON: Expecting value"),
-        ("[1]\n", ", line 1: is JSON, but no object in braces"),
+        ("[1]\n", ", line 1: is JSON, but not an object in braces"),
         (b'{"document": "\xff"}\n', ", line 1: byte 0xff is not UTF-8 text"),
         ('{"document": "a"}\n', ", line 1: there is no 'title': a line is {document, title, kind, content}"),
         (line(5), ", line 1: document is '5', expected a text in quotation marks"),
-        (line("a\tb"), ", line 1: document 'a\\tb' holds a control character or a line break"),
+        (line("a\tb"), ", line 1: document 'a\\tb' contains a control character or a line break"),
         (line(title=None), ", line 1: document 'a': title and content must be texts"),
         (line(kind="pdf"), ", line 1: document 'a' is of kind 'pdf', expected one of 'text', 'html'"),
         (line(kind=[]), ", line 1: document 'a' is of kind '[]', expected one of 'text', 'html'"),
         (line(content=" \n"), ", line 1: document 'a' is empty"),
         (line(extra=1), ", line 1: document 'a' has 'extra', expected only document, title, kind, content"),
-        (line(content="x\ud800"), ", line 1: document 'a' holds half a character (a lone surrogate)"),
+        (line(content="x\ud800"), ", line 1: document 'a' contains half a character (a lone surrogate)"),
         (
             line(content="é" * 501),
             ", line 1: document 'a' has 1,002 bytes, expected at most 1,000 (documents.most_bytes)",

@@ -3,7 +3,7 @@
 import pytest
 
 from adjudge.errors import Problems
-from adjudge.studio.campaign.fixed_sets import Known, infeasible, read_sets, sets_text
+from adjudge.studio.campaign.fixed_sets import Context, infeasible_reason, read_sets, sets_text
 from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
@@ -19,7 +19,7 @@ def read(tmp_path, text, settings=EASY, gold=GOLD):
     """Return the sets of a file, and what is wrong with them."""
     (tmp_path / "sets.csv").write_text("set,use,topic,document\n" + text)
     problems = Problems()
-    return read_sets(tmp_path / "sets.csv", Known({"1", "2"}, DOCUMENTS, gold, settings), problems), problems.messages
+    return read_sets(tmp_path / "sets.csv", Context({"1", "2"}, DOCUMENTS, gold, settings), problems), problems.messages
 
 
 def rows(name, use, *documents, topic="1"):
@@ -81,7 +81,7 @@ def test_sets_keep_the_order_of_documents(tmp_path):
         (
             rows("a", "gold", "d0", "d3"),
             [
-                ", line 2: gold set 'a' can be passed by nobody: 2 documents of grade 0: NDCG is 0/0 where no "
+                ", line 2: gold set 'a' cannot be passed by anybody: 2 documents of grade 0: NDCG is 0/0 if no "
                 "document is relevant"
             ],
         ),
@@ -98,17 +98,17 @@ def test_problems(tmp_path, text, problems):
         (
             EASY.model_copy(update={"assignment": Assignment(documents=2)}),
             "",
-            "an assignment has 1 gold set (assignment.gold_sets), and there are none",
+            "an assignment needs 1 gold set (assignment.gold_sets), but there are none",
         ),
         (
             EASY.model_copy(update={"assignment": Assignment(documents=2, gold_sets=2)}),
             rows("a", "gold", "d1", "d0"),
-            "an assignment has 2 gold sets (assignment.gold_sets), and there are 1",
+            "an assignment needs 2 gold sets (assignment.gold_sets), but there are 1",
         ),
         (
             EASY.model_copy(update={"qualification": Qualification(documents=2)}),
             "",
-            "judges must qualify on 4 qualification sets (qualification.jobs), and there is none: add some, or set "
+            "judges must qualify on 4 qualification sets (qualification.jobs), but there are none: add some, or set "
             "qualification.required = false",
         ),
         (
@@ -128,12 +128,12 @@ def test_too_few(tmp_path, settings, text, problem):
 def test_a_file_that_is_missing(tmp_path):
     """Is one problem."""
     problems = Problems()
-    assert read_sets(tmp_path / "none.csv", Known((), (), {}, EASY), problems) == ()
+    assert read_sets(tmp_path / "none.csv", Context((), (), {}, EASY), problems) == ()
     assert problems.messages == ["sets.csv: there is no such file"]
 
 
 def test_the_printed_trap(tmp_path):
     """Five documents of one grade reach .590 of the printed ideal, which nobody can pass at .62; at .5 all can."""
-    assert infeasible((1, 1, 1, 1, 1), Settings()).endswith("reaches 0.590 of the printed ideal, below 0.62")
-    assert infeasible((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg=0.5))) == ""
-    assert infeasible((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg_of="attainable"))) == ""
+    assert infeasible_reason((1, 1, 1, 1, 1), Settings()).endswith("reaches 0.590 of the printed ideal, below 0.62")
+    assert infeasible_reason((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg=0.5))) == ""
+    assert infeasible_reason((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg_of="attainable"))) == ""

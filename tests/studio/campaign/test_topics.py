@@ -4,13 +4,9 @@ import gzip
 
 import pytest
 
-from adjudge.errors import InputError, Problems
+from adjudge.errors import Problems
 from adjudge.studio.campaign.topics import (
-    all_pairs,
     name_problem,
-    pool_text,
-    pooled,
-    read_pool,
     read_topics,
     topics_text,
 )
@@ -82,14 +78,14 @@ def test_tables_and_json(tmp_path, data):
         ("topic,query\n1,q\n2,r\n1,s\n", "t, line 4: topic '1' is in line 2 already"),
         ("topic,query\n1,\n", "t, line 2: topic '1' has no query"),
         ("topic,query\n,q\n", "t, line 2: topic is empty"),
-        ('{"query": "q"}', "t, line 1: there is no topic: name it under 'topic'"),
+        ('{"query": "q"}', "t, line 1: there is no topic: add a 'topic'"),
         ('{"topic": "1", "query": ["q"]}', "t, line 1: topic '1': query must be a text"),
         ('\n{"topic": "1", "query": }', "t, line 2: is not JSON (Expecting value); give one object per line"),
         (
             f'{{"topic": "1", "query": "q", "narrative": "{"x" * 20_001}"}}',
             "t, line 1: topic '1': narrative has 20,001 characters, expected at most 20,000",
         ),
-        ("<top>\n<title> q\n</top>\n", "t, line 1: there is no topic: name it under 'topic'"),
+        ("<top>\n<title> q\n</top>\n", "t, line 1: there is no topic: add a 'topic'"),
     ],
 )
 def test_problems(tmp_path, data, problem):
@@ -121,65 +117,15 @@ def test_names(name):
     [
         ("", "topic is empty"),
         ("  ", "topic is empty"),
-        (" a", "topic ' a' begins or ends with a blank"),
+        (" a", "topic ' a' begins or ends with a space"),
         (5, "topic is '5', expected a text in quotation marks"),
         ("x" * 201, f"topic '{'x' * 60}...' has 201 characters, expected at most 200"),
-        ("a\nb", "topic 'a\\nb' holds a control character or a line break"),
-        ("a\x00b", "topic 'a\\x00b' holds a control character or a line break"),
-        ("a\u2028b", "topic 'a\\u2028b' holds a control character or a line break"),
-        ("a\ud800b", "topic 'a\\ud800b' holds a control character or a line break"),
+        ("a\nb", "topic 'a\\nb' contains a control character or a line break"),
+        ("a\x00b", "topic 'a\\x00b' contains a control character or a line break"),
+        ("a\u2028b", "topic 'a\\u2028b' contains a control character or a line break"),
+        ("a\ud800b", "topic 'a\\ud800b' contains a control character or a line break"),
     ],
 )
 def test_no_names(name, problem):
     """What would break a table, a database or a page is refused."""
     assert name_problem(name, "topic") == problem
-
-
-def _pool_read(tmp_path, text):
-    """Return the pairs of a file with their lines, and what is wrong with them."""
-    (tmp_path / "p").write_text(text, newline="")
-    problems = Problems()
-    return read_pool(tmp_path / "p", problems, "p"), problems.messages
-
-
-@pytest.mark.parametrize("text", ["topic,document\n1,a\n1,b\n", "qid\tdocno\tx\n1\ta\t0\n1\tb\t0\n"])
-def test_tables(tmp_path, text):
-    """Under any usual names."""
-    assert _pool_read(tmp_path, text) == ({("1", "a"): 2, ("1", "b"): 3}, [])
-
-
-def test_qrels(tmp_path):
-    """Grades are passed over."""
-    assert _pool_read(tmp_path, "1 0 a 1\n1 0 b 0\n") == ({("1", "a"): 1, ("1", "b"): 2}, [])
-
-
-def test_a_pair_twice(tmp_path):
-    """Is a problem that names both lines."""
-    pairs, problems = _pool_read(tmp_path, "topic,document\n1,a\n1,a\n")
-    assert pairs == {("1", "a"): 2}
-    assert problems == ["p, line 3: document 'a' of topic '1' is in line 2 already"]
-
-
-def test_runs_are_pooled_to_a_depth(tmp_path):
-    """The first documents of every run, by score and not as they stand, each pair once."""
-    (tmp_path / "x.run").write_text("1 Q0 a 1 3.0 x\n1 Q0 b 2 2.0 x\n1 Q0 c 3 9.0 x\n2 Q0 a 1 1 x\n")
-    (tmp_path / "y.run").write_text("1 Q0 a 1 5.0 y\n1 Q0 d 2 4.0 y\n1 Q0 e 3 1.0 y\n")
-    runs = [tmp_path / "x.run", tmp_path / "y.run"]
-    assert pooled(runs, 2) == [("1", "c"), ("1", "a"), ("1", "d"), ("2", "a")]
-
-
-def test_all_pairs():
-    """As long as somebody might mean it."""
-    assert all_pairs(["1", "2"], ["a"]) == [("1", "a"), ("2", "a")]
-    with pytest.raises(InputError) as refused:
-        all_pairs(["1"], [str(n) for n in range(10_001)])
-    assert str(refused.value) == (
-        "1 topics and 10,001 documents make 10,001 pairs, more than 10,000: name those to judge with --pool, or pool "
-        "the runs of systems with --runs"
-    )
-
-
-def test_what_is_written_is_read_of_pool(tmp_path):
-    """Names with commas and quotation marks too."""
-    pairs = [("a,b", 'c"d'), ("'", "ü ;")]
-    assert list(_pool_read(tmp_path, pool_text(pairs))[0]) == pairs

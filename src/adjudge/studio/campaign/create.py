@@ -1,4 +1,4 @@
-"""A new campaign: topics, documents, a pool and gold from files of any usual format into one folder, or none of it."""
+"""A new campaign: topics, documents, a pool and gold are read in many formats and written to one folder, or none is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +14,14 @@ import numpy as np
 
 from adjudge.errors import CampaignProblems, InputError, Problems, UsageError, quote, quoted
 from adjudge.studio.campaign import documents, fixed_sets, topics
-from adjudge.studio.campaign import gold_file as gold
-from adjudge.studio.campaign import topics as pool
+from adjudge.studio.campaign import pool_and_gold as pool
 from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
-from adjudge.studio.campaign.document_formats import Found, read_sources
-from adjudge.studio.campaign.topics import DEPTH, all_pairs, described, name_problem, pooled, read_pool
-from adjudge.studio.records import FixedSet, Gold, Pair
+from adjudge.studio.campaign.document_formats import SourceDocument, read_sources
+from adjudge.studio.campaign.pool_and_gold import DEPTH, all_pairs, describe_pair, pool_runs, read_gold, read_pool
+from adjudge.studio.campaign.topics import name_problem
+from adjudge.studio.records import Document, FixedSet, Gold, Pair
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import About, Settings, settings_text
-
-# What judges read before they begin, until a lead writes something better: plain paragraphs, no markup.
 
 INSTRUCTIONS = """\
 You see what somebody wants to know, a topic, and some documents that a search might return. Read the topic first: the \
@@ -40,13 +38,13 @@ Take the time to read. Some sets have known answers; you see them, with the reas
 you think that a known answer is wrong, contest it and a person will look."""
 
 
-KEPT = ("studio.db", "key")  # what the studio wrote, which nothing here touches
+STUDIO_FILES = ("studio.db", "key")  # files of the studio, which are never changed here
 NOTHING = "nothing was written"
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a new campaign comes from."""
+    """The files that a new campaign is made of."""
 
     topics: Path
     documents: Path
@@ -58,7 +56,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Created:
-    """A new campaign, and what was worth a note while it was made."""
+    """A new campaign, and notes on how it was made."""
 
     campaign: Campaign
     notes: tuple[str, ...]
@@ -73,34 +71,34 @@ def new_campaign(
     force: bool = False,
     settings: Settings | None = None,
 ) -> Created:
-    """Write a campaign's folder, whole or not at all, and load it."""
+    """Write a campaign's folder, completely or not at all, and load it."""
     if sources.pool is not None and sources.runs:
-        raise UsageError("give a pool or runs, not both: runs are what a pool is made of")
+        raise UsageError("give a pool or runs, not both: a pool is made of the runs")
     if sources.depth < 1:
         raise UsageError(f"a depth of {sources.depth} pools nothing: give 1 or more")
-    place = Path(folder)
+    path = Path(folder)
     notes: list[str] = []
-    if force and any((place / kept).exists() for kept in KEPT):
-        notes.append(f"{place} holds judgments already; they are kept, and belong to topics and documents by name")
+    if force and any((path / file).exists() for file in STUDIO_FILES):
+        notes.append(f"{path} contains judgments; they stay, and are matched with topics and documents by name")
     base = settings or Settings()
-    words = {"instructions": base.campaign.instructions or INSTRUCTIONS, "name": name or _title(place, base.campaign)}
+    words = {"instructions": base.campaign.instructions or INSTRUCTIONS, "name": name or _title(path, base.campaign)}
     titled = base.model_copy(update={"campaign": base.campaign.model_copy(update=words)})
-    place_files(place, lambda staging: _write(staging, sources, titled, seed, notes), force)
-    return Created(load_campaign(place), tuple(notes))
+    place_files(path, lambda staging: _write(staging, sources, titled, seed, notes), force)
+    return Created(load_campaign(path), tuple(notes))
 
 
-def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None:
-    """Let ``write`` fill a folder aside, check it as a campaign, and only then put its files in place."""
-    there = [name for name in FILES if (place / name).exists()]
-    if there and not force:
-        raise InputError(f"holds {quoted(there)} already: name another folder, or overwrite with --force", str(place))
-    if place.exists() and not place.is_dir():
-        raise InputError("is a file: a campaign needs a folder", str(place))
-    if served(place):
-        raise InputError("is being served: stop the studio before its files are overwritten", str(place))
-    target = place.resolve()
+def place_files(path: Path, write: Callable[[Path], None], force: bool) -> None:
+    """Let ``write`` fill a temporary folder, check it as a campaign, and only then move its files to ``path``."""
+    present = [name for name in FILES if (path / name).exists()]
+    if present and not force:
+        raise InputError(f"contains {quoted(present)}: choose another folder, or overwrite with --force", str(path))
+    if path.exists() and not path.is_dir():
+        raise InputError("is a file: a campaign needs a folder", str(path))
+    if is_served(path):
+        raise InputError("is being served: stop the studio before its files are overwritten", str(path))
+    target = path.resolve()
     staging = target.parent / f".{target.name}-{secrets.token_hex(4)}"
-    if target.exists():  # on the same disk, whatever is mounted where
+    if target.exists():  # so that both are on the same disk
         staging = target / f".new-{secrets.token_hex(4)}"
     try:
         staging.mkdir(parents=True)
@@ -112,18 +110,18 @@ def place_files(place: Path, write: Callable[[Path], None], force: bool) -> None
         else:
             staging.rename(target)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", str(place)) from error
+        raise InputError(f"cannot be written: {error.strerror}", str(path)) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def served(place: Path) -> bool:
-    """Return whether a studio, or a command that writes, has a campaign open: it holds a lock beside its database."""
+def is_served(folder: Path) -> bool:
+    """Return whether a studio or a writing command has a campaign open, by the lock beside its database."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover - a system without such locks
         return False
-    for lock in place.glob("*.lock"):
+    for lock in folder.glob("*.lock"):
         with contextlib.suppress(IsADirectoryError, PermissionError), open(lock, "rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,100 +131,109 @@ def served(place: Path) -> bool:
 
 
 def _check(staging: Path) -> None:
-    """Refuse a campaign that could not be loaded, while it is still aside."""
+    """Refuse a campaign that cannot be loaded, before its files are moved."""
     try:
         load_campaign(staging)
     except CampaignProblems as error:
         raise CampaignProblems(error.problems, NOTHING) from error
 
 
-def _title(place: Path, about: About) -> str:
-    """Return what a campaign is called unless somebody says: as its folder."""
-    return place.resolve().name[:120] if about.name == About().name else about.name
+def _title(folder: Path, about: About) -> str:
+    """Return the name of a campaign without a name: that of its folder."""
+    return folder.resolve().name[:120] if about.name == About().name else about.name
 
 
 def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes: list[str]) -> None:
-    """Read all sources and write all files; raises every problem at once."""
+    """Read all sources and write all files; raises all problems at once."""
     problems = Problems()
-    known_topics = topics.read_topics(sources.topics, problems)
-    found = read_sources(sources.documents, settings.documents.most_bytes, problems, notes)
-    names = _write_documents(staging / documents.FILE, found, settings.documents.most_bytes, problems)
+    topics_by_name = topics.read_topics(sources.topics, problems)
+    source_documents = read_sources(sources.documents, settings.documents.most_bytes, problems, notes)
+    names = _write_documents(staging / documents.FILE, source_documents, settings.documents.most_bytes, problems)
     if not names and not problems.messages:
         problems.add("there are no documents in it", str(sources.documents))
-    known_gold, lines = ({}, {}) if sources.gold is None else gold.read_gold(sources.gold, problems)
-    _note_unknown(str(sources.gold), lines.items(), known_topics, names, problems)
+    gold, lines = ({}, {}) if sources.gold is None else read_gold(sources.gold, problems)
+    _note_unknown(str(sources.gold), lines.items(), topics_by_name, names, problems)
     listed = {} if sources.pool is None else read_pool(sources.pool, problems)
-    _note_unknown(str(sources.pool), listed.items(), known_topics, names, problems)
+    _note_unknown(str(sources.pool), listed.items(), topics_by_name, names, problems)
     problems.refuse(NOTHING)
-    pairs = list(listed) if sources.pool is not None else _pairs(sources, known_topics, names, notes)
-    missing = [pair for pair in known_gold if pair not in set(pairs)] if sources.runs else []
+    pairs = list(listed) if sources.pool is not None else _pairs(sources, topics_by_name, names, notes)
+    missing = [pair for pair in gold if pair not in set(pairs)] if sources.runs else []
     if missing:
-        notes.append(f"{len(missing):,} graded documents are in no run; they are used as gold all the same")
-    sets, refused = _composed(known_gold, settings, seed, pairs)
-    notes.extend(refused)
+        notes.append(f"{len(missing):,} graded documents are in no run; they are still used as gold")
+    sets, unmade = _compose_sets(gold, settings, seed, pairs)
+    notes.extend(unmade)
     texts = {
-        SETTINGS_FILE: settings_text(_attainable(settings, sets, known_gold, notes)),
-        topics.FILE: topics.topics_text(known_topics.values()),
+        SETTINGS_FILE: settings_text(_attainable(settings, sets, gold, notes)),
+        topics.FILE: topics.topics_text(topics_by_name.values()),
         pool.POOL_FILE: pool.pool_text(pairs),
-        gold.FILE: gold.gold_text(known_gold),
+        pool.GOLD_FILE: pool.gold_text(gold),
         fixed_sets.FILE: fixed_sets.sets_text(sets),
     }
     for name, text in texts.items():
         (staging / name).write_text(text, encoding="utf8", newline="")
 
 
-def _write_documents(path: Path, found: Iterable[Found], most_bytes: int, problems: Problems) -> dict[str, None]:
-    """Write documents as they come, and return their names in order."""
+def _write_documents(
+    path: Path, sources: Iterable[SourceDocument], most_bytes: int, problems: Problems
+) -> dict[str, None]:
+    """Write documents as they are read, and return their names in order."""
     names: dict[str, None] = {}
     with open(path, "w", encoding="utf8", newline="") as file:
-        for document, source, line in found:
-            size = len(document.content.encode())
-            what = name_problem(document.name, "document")
-            if what is None and document.name in names:
-                what = f"document {quote(document.name)} is there twice: rename one"
-            if what is None and not document.content.strip():
-                what = f"document {quote(document.name)} is empty"
-            if what is None and size > most_bytes:
-                what = f"document {quote(document.name)} has {size:,} bytes, expected at most {most_bytes:,}"
-            if what:
-                problems.add(what, source, line)
+        for document, source, line in sources:
+            problem = _document_problem(document, names, most_bytes)
+            if problem:
+                problems.add(problem, source, line)
             else:
                 names[document.name] = None
                 file.write(documents.document_line(document))
     return names
 
 
-def _pairs(sources: Sources, known: Iterable[str], names: dict[str, None], notes: list[str]) -> list[Pair]:
-    """Return the pairs to judge, from runs or simply all."""
+def _document_problem(document: Document, names: Container[str], most_bytes: int) -> str | None:
+    """Return why a document cannot be added to those with these names; None if it can."""
+    if problem := name_problem(document.name, "document"):
+        return problem
+    if document.name in names:
+        return f"document {quote(document.name)} is there twice: rename one"
+    if not document.content.strip():
+        return f"document {quote(document.name)} is empty"
+    size = len(document.content.encode())
+    if size > most_bytes:
+        return f"document {quote(document.name)} has {size:,} bytes, expected at most {most_bytes:,}"
+    return None
+
+
+def _pairs(sources: Sources, topic_names: Iterable[str], names: dict[str, None], notes: list[str]) -> list[Pair]:
+    """Return the pairs to judge: those of the runs, or all."""
     if not sources.runs:
-        return all_pairs(known, list(names))
-    topics_known = set(known)
-    found = pooled(sources.runs, sources.depth)
-    kept = [(topic, document) for topic, document in found if topic in topics_known and document in names]
-    if len(kept) < len(found):
-        gone = next(pair for pair in found if pair[0] not in topics_known or pair[1] not in names)
+        return all_pairs(topic_names, list(names))
+    known_topics = set(topic_names)
+    pooled = pool_runs(sources.runs, sources.depth)
+    usable = [(topic, document) for topic, document in pooled if topic in known_topics and document in names]
+    if len(usable) < len(pooled):
+        first = next(pair for pair in pooled if pair[0] not in known_topics or pair[1] not in names)
         notes.append(
-            f"{len(found) - len(kept):,} of {len(found):,} pooled pairs are of unknown topics or documents, and left "
-            f"out (the first is {described(gone)})"
+            f"{len(pooled) - len(usable):,} of {len(pooled):,} pooled pairs have unknown topics or documents and are "
+            f"left out (the first is {describe_pair(first)})"
         )
-    return kept
+    return usable
 
 
-def _composed(
-    known: dict[Pair, Gold], settings: Settings, seed: int, pairs: list[Pair]
+def _compose_sets(
+    gold: dict[Pair, Gold], settings: Settings, seed: int, pairs: list[Pair]
 ) -> tuple[list[FixedSet], list[str]]:
-    """Return gold and qualification sets, and which could not be made and why."""
-    if not known:
+    """Return gold and qualification sets, and notes on those that could not be made."""
+    if not gold:
         return [], []
     from adjudge.studio.gates.designer import compose_sets
 
-    return compose_sets(known, settings, np.random.default_rng(seed), pairs)
+    return compose_sets(gold, settings, np.random.default_rng(seed), pairs)
 
 
-def _attainable(settings: Settings, sets: Sequence[FixedSet], known: dict[Pair, Gold], notes: list[str]) -> Settings:
-    """Return settings that ask for no more gold than there is, and note what they no longer ask."""
-    gold_sets = sum(one.use == "gold" for one in sets)
-    jobs = [one for one in sets if one.use == "qualification"]
+def _attainable(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, Gold], notes: list[str]) -> Settings:
+    """Return settings that need no more gold than there is, and note the changes."""
+    gold_sets = sum(fixed.use == "gold" for fixed in sets)
+    jobs = [fixed for fixed in sets if fixed.use == "qualification"]
     if settings.assignment.gold_sets > gold_sets:
         notes.append(
             f"there are {gold_sets or 'no'} gold sets: assignment.gold_sets is set to {gold_sets}"
@@ -234,11 +241,13 @@ def _attainable(settings: Settings, sets: Sequence[FixedSet], known: dict[Pair, 
         )
         assignment = settings.assignment.model_copy(update={"gold_sets": gold_sets})
         settings = settings.model_copy(update={"assignment": assignment})
-    asked = settings.qualification
-    graded = sorted(sum((one.topic, name) in known for name in one.documents) for one in jobs)
-    if asked.required and (len(jobs) < asked.jobs or sum(graded[: asked.jobs]) < asked.correct):
+    qualification = settings.qualification
+    graded = sorted(sum((fixed.topic, name) in gold for name in fixed.documents) for fixed in jobs)
+    if qualification.required and (
+        len(jobs) < qualification.jobs or sum(graded[: qualification.jobs]) < qualification.correct
+    ):
         notes.append("there are too few qualification sets: qualification.required is set to false")
-        optional = asked.model_copy(update={"required": False})
+        optional = qualification.model_copy(update={"required": False})
         settings = settings.model_copy(update={"qualification": optional})
     return settings
 
@@ -246,14 +255,14 @@ def _attainable(settings: Settings, sets: Sequence[FixedSet], known: dict[Pair, 
 def _note_unknown(
     file: str,
     pairs: Iterable[tuple[Pair, int]],
-    known: Iterable[str],
+    topic_names: Iterable[str],
     names: dict[str, None],
     problems: Problems,
 ) -> None:
-    """Note pairs of topics or documents that there are not, unless there are none at all, which is said already."""
-    held = set(known)
+    """Note pairs of unknown topics or documents; a source without any topics or documents is noted elsewhere."""
+    topics = set(topic_names)
     for (topic, document), line in pairs:
-        if held and topic not in held:
+        if topics and topic not in topics:
             problems.add(f"there is no topic {quote(topic)} among the topics", file, line)
         if names and document not in names:
             problems.add(f"there is no document {quote(document)} among the documents", file, line)

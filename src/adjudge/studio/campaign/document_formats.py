@@ -1,4 +1,7 @@
-"""Documents out of texts, web pages, PDF, JSON lines and TREC's files."""
+"""Documents read from a file or a folder: texts, web pages, PDF, JSON lines, tables and TREC files.
+
+Links that lead out of the folder are refused.
+"""
 
 from __future__ import annotations
 
@@ -41,177 +44,6 @@ TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 PAGE = re.compile(r"<html\b", re.IGNORECASE)
 
 
-class Found(NamedTuple):
-    """A document and where it was found."""
-
-    document: Document
-    file: str
-    line: int | None = None
-
-
-def file_documents(path: Path, kind: str, most_bytes: int, problems: Problems) -> Iterator[Found]:
-    """Go through the documents of a file: one of a text, a page or a PDF, any number of JSON lines or TREC's files."""
-    if kind == "jsonl" and not _beginning(path).startswith(UTF16):
-        yield from _json_documents(path, problems)
-        return
-    if kind in ("jsonl", "table"):
-        yield from _table_documents(path, problems)
-        return
-    limit = PDF_MOST if kind == "pdf" else most_bytes if kind in ("text", "html") else LARGEST
-    found = checked_bytes(path, problems, limit)
-    if found is None:
-        return
-    name = _stem(path)
-    if kind == "trec":
-        yield from _trec_documents(decode_document(found), str(path), problems)
-    elif kind == "pdf":
-        extracted = _pdf_text(found, str(path), problems)
-        if extracted is not None:
-            yield Found(
-                Document(name, extracted[0] or _first_line(extracted[1], name), "text", extracted[1]), str(path)
-            )
-    elif kind == "html":
-        page = decode_document(found)
-        yield Found(Document(name, _page_title(page, name), "html", page), str(path))
-    else:
-        plain = decode_document(found)
-        yield Found(Document(name, _first_line(plain, name), "text", plain), str(path))
-
-
-def _table_documents(path: Path, problems: Problems) -> Iterator[Found]:
-    """Go through the documents of a table in memory: CSV, TSV, Parquet or JSON lines, one document per row."""
-    content = checked_content(path, problems)
-    if content is not None:
-        for line, values in read_rows(content, problems, COLUMNS, ("document",)):
-            given = {role: None if value == "" else value for role, value in values.items()}
-            yield from _record_document(given, str(path), line, problems)
-
-
-def _json_documents(path: Path, problems: Problems) -> Iterator[Found]:
-    """Go through the documents of a file of JSON lines, one line at a time."""
-    for number, line in enumerate(_byte_lines(path, problems), 1):
-        if not line.strip():
-            continue
-        record = parse_json_object(decode_document(line))
-        if isinstance(record, str):
-            problems.add(record, str(path), number)
-        else:
-            values = {role: named_value(record, aliases) for role, aliases in COLUMNS.items()}
-            yield from _record_document(values, str(path), number, problems)
-
-
-def _byte_lines(path: Path, problems: Problems) -> Iterator[bytes]:
-    """Go through the lines of a file, compressed or not."""
-    try:
-        with open_decompressed(path) as file:
-            yield from file
-    except InputError as error:
-        problems.add(error.problem, str(path))
-    except OSError as error:
-        problems.add(f"cannot be read: {error.strerror}", str(path))
-
-
-def _record_document(values: dict[str, Any], file: str, line: int, problems: Problems) -> Iterator[Found]:
-    """Yield the document that a row or a JSON object holds, or add the problem of one that holds none."""
-    document = _document(values)
-    if isinstance(document, str):
-        problems.add(document, file, line)
-    else:
-        yield Found(document, file, line)
-
-
-def _document(values: dict[str, Any]) -> Document | str:
-    """Return the document that named values hold, or the problem."""
-    name, page, kind, title = (values.get(role) for role in ("document", "html", "kind", "title"))
-    if name is None:
-        return f"there is no name: give it under {quote('document')}"
-    body = page if page is not None else values.get("text")
-    if not isinstance(name, str | int) or not isinstance(body, str):
-        missing = "is missing" if body is None else "is no text"
-        return f"document {quote(name)}: its content, under {quote('content')}, {missing}"
-    if kind not in KINDS:
-        kind = "html" if page is not None or IS_PAGE.match(body) else "text"
-    if not isinstance(title, str):
-        title = _page_title(body, str(name)) if kind == "html" else _first_line(body, str(name))
-    return Document(replace_surrogates(str(name)), replace_surrogates(title), kind, replace_surrogates(body))
-
-
-def _trec_documents(given: str, file: str, problems: Problems) -> Iterator[Found]:
-    """Go through the documents of one of TREC's files."""
-    line, before = 1, 0
-    for doc in DOC.finditer(given):
-        line, before = line + given.count("\n", before, doc.start()), doc.start()
-        number = DOCNO.search(doc[1])
-        if number is None:
-            problems.add("a <DOC> has no <DOCNO>", file, line)
-            continue
-        yield Found(_trec_document(number[1], doc[1][number.end() :]), file, line)
-    if not before and not DOC.search(given):
-        problems.add("there is no <DOC> ... </DOC> in it", file)
-
-
-def _trec_document(name: str, given: str) -> Document:
-    """Return the document between TREC's tags: a web page, or a text with or without a headline."""
-    body = DOCHDR.sub("", given)
-    page = PAGE.search(body)
-    if page:
-        found = body[page.start() :].strip()
-        return Document(name, _page_title(found, name), "html", found)
-    headline, texts = HEADLINE.search(body), TEXT.findall(body)
-    plain = _untagged("\n\n".join(texts) if texts else body)
-    title = " ".join(_untagged(headline[2]).split()) if headline else _first_line(plain, name)
-    return Document(name, title[:TITLE_LONGEST], "text", plain)
-
-
-def _untagged(given: str) -> str:
-    """Return a text without tags, where a paragraph's tag is an empty line."""
-    paragraphs = re.sub(r"<P>", "\n\n", given, flags=re.IGNORECASE)
-    return html.unescape(re.sub(r"</?[A-Za-z][^<>]*>", "", paragraphs)).strip()
-
-
-def _pdf_text(found: bytes, file: str, problems: Problems) -> tuple[str, str] | None:
-    """Return title and text of a PDF; None, with the problem noted, where there is no text to take out."""
-    try:
-        from pypdf import PdfReader
-    except ImportError as error:
-        raise MissingExtra("'adjudge[studio]'", "reading PDF") from error
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what matters is said below
-    try:
-        reader = PdfReader(io.BytesIO(found))
-        if reader.is_encrypted:
-            problems.add("is an encrypted PDF: save it without a password", file)
-            return None
-        plain = "\n\n".join(page.extract_text() for page in reader.pages).strip()
-        title = reader.metadata.title if reader.metadata else None
-    except Exception as error:  # a broken or hostile PDF may raise anything; it is one bad file, not a bad program
-        problems.add(f"is not a PDF that can be read: {type(error).__name__}", file)
-        return None
-    if not plain:
-        problems.add("holds no text, perhaps only pictures of pages: run text recognition on it first", file)
-        return None
-    return " ".join(replace_surrogates(title or "").split())[:TITLE_LONGEST], replace_surrogates(plain)
-
-
-def _page_title(page: str, otherwise: str) -> str:
-    """Return the title of a web page, or else its name."""
-    found = TITLE.search(page)
-    return (" ".join(html.unescape(found[1]).split()) if found else "")[:TITLE_LONGEST] or otherwise
-
-
-def _first_line(plain: str, otherwise: str) -> str:
-    """Return the first line of a text that holds anything, or else its name."""
-    first = next((line for line in plain.splitlines() if line.strip()), "")
-    return " ".join(first.lstrip("#").split())[:TITLE_LONGEST] or otherwise
-
-
-def _stem(path: Path) -> str:
-    """Return what a file is called, without the endings that say what it is."""
-    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
-    return Path(name).stem.strip()
-
-
-# Documents out of a file or a folder of files; what a link reaches outside of the folder is refused.
-
 SUFFIXES = {
     ".txt": "text",
     ".text": "text",
@@ -229,22 +61,194 @@ SUFFIXES = {
     ".trec": "trec",
     ".sgml": "trec",
 }
-PEEK = 2_000  # bytes in which TREC's files show what they are
+PEEK = 2_000  # bytes in which TREC files are recognised
 
 
-def read_sources(path: Path, most_bytes: int, problems: Problems, notes: list[str]) -> Iterator[Found]:
-    """Go through the documents of a file or a folder, in the order of names; what is passed over goes to ``notes``."""
+class SourceDocument(NamedTuple):
+    """A document and its source."""
+
+    document: Document
+    file: str
+    line: int | None = None
+
+
+def file_documents(path: Path, kind: str, most_bytes: int, problems: Problems) -> Iterator[SourceDocument]:
+    """Yield the documents of a file: one of a text, page or PDF, any number of JSON lines, tables and TREC files."""
+    if kind == "jsonl" and not _beginning(path).startswith(UTF16):
+        yield from _json_documents(path, problems)
+        return
+    if kind in ("jsonl", "table"):
+        yield from _table_documents(path, problems)
+        return
+    limit = PDF_MOST if kind == "pdf" else most_bytes if kind in ("text", "html") else LARGEST
+    content = checked_bytes(path, problems, limit)
+    if content is None:
+        return
+    if kind == "trec":
+        yield from _trec_documents(decode_document(content), str(path), problems)
+        return
+    document = _single_document(_stem(path), kind, content, str(path), problems)
+    if document is not None:
+        yield SourceDocument(document, str(path))
+
+
+def _single_document(name: str, kind: str, content: bytes, file: str, problems: Problems) -> Document | None:
+    """Return the document of a text, page or PDF; None if there is none, which is noted."""
+    if kind == "pdf":
+        extracted = _pdf_text(content, file, problems)
+        if extracted is None:
+            return None
+        title, text = extracted
+        return Document(name, title or _first_line(text, name), "text", text)
+    text = decode_document(content)
+    return Document(name, _page_title(text, name) if kind == "html" else _first_line(text, name), kind, text)
+
+
+def _table_documents(path: Path, problems: Problems) -> Iterator[SourceDocument]:
+    """Yield the documents of a table in memory: CSV, TSV, Parquet or JSON lines, one document per row."""
+    content = checked_content(path, problems)
+    if content is not None:
+        for line, values in read_rows(content, problems, COLUMNS, ("document",)):
+            record = {role: None if value == "" else value for role, value in values.items()}
+            yield from _record_document(record, str(path), line, problems)
+
+
+def _json_documents(path: Path, problems: Problems) -> Iterator[SourceDocument]:
+    """Yield the documents of a file of JSON lines, one line at a time."""
+    for number, line in enumerate(_byte_lines(path, problems), 1):
+        if not line.strip():
+            continue
+        record = parse_json_object(decode_document(line))
+        if isinstance(record, str):
+            problems.add(record, str(path), number)
+        else:
+            values = {role: named_value(record, aliases) for role, aliases in COLUMNS.items()}
+            yield from _record_document(values, str(path), number, problems)
+
+
+def _byte_lines(path: Path, problems: Problems) -> Iterator[bytes]:
+    """Yield the lines of a file, compressed or not."""
+    try:
+        with open_decompressed(path) as file:
+            yield from file
+    except InputError as error:
+        problems.add(error.problem, str(path))
+    except OSError as error:
+        problems.add(f"cannot be read: {error.strerror}", str(path))
+
+
+def _record_document(values: dict[str, Any], file: str, line: int, problems: Problems) -> Iterator[SourceDocument]:
+    """Yield the document in a row or a JSON object, or note its problem."""
+    document = _document(values)
+    if isinstance(document, str):
+        problems.add(document, file, line)
+    else:
+        yield SourceDocument(document, file, line)
+
+
+def _document(values: dict[str, Any]) -> Document | str:
+    """Return the document in named values, or their problem."""
+    name, page, kind, title = (values.get(role) for role in ("document", "html", "kind", "title"))
+    if name is None:
+        return f"there is no name: give it under {quote('document')}"
+    body = page if page is not None else values.get("text")
+    if not isinstance(name, str | int) or not isinstance(body, str):
+        missing = "is missing" if body is None else "is not a text"
+        return f"document {quote(name)}: its content, under {quote('content')}, {missing}"
+    if kind not in KINDS:
+        kind = "html" if page is not None or IS_PAGE.match(body) else "text"
+    if not isinstance(title, str):
+        title = _page_title(body, str(name)) if kind == "html" else _first_line(body, str(name))
+    return Document(replace_surrogates(str(name)), replace_surrogates(title), kind, replace_surrogates(body))
+
+
+def _trec_documents(text: str, file: str, problems: Problems) -> Iterator[SourceDocument]:
+    """Yield the documents of a TREC file."""
+    line, before = 1, 0
+    for doc in DOC.finditer(text):
+        line, before = line + text.count("\n", before, doc.start()), doc.start()
+        number = DOCNO.search(doc[1])
+        if number is None:
+            problems.add("a <DOC> has no <DOCNO>", file, line)
+            continue
+        yield SourceDocument(_trec_document(number[1], doc[1][number.end() :]), file, line)
+    if not before and not DOC.search(text):
+        problems.add("there is no <DOC> ... </DOC> in it", file)
+
+
+def _trec_document(name: str, markup: str) -> Document:
+    """Return the document between TREC tags: a web page, or a text with or without a headline."""
+    body = DOCHDR.sub("", markup)
+    page = PAGE.search(body)
+    if page:
+        content = body[page.start() :].strip()
+        return Document(name, _page_title(content, name), "html", content)
+    headline, texts = HEADLINE.search(body), TEXT.findall(body)
+    plain = _strip_tags("\n\n".join(texts) if texts else body)
+    title = " ".join(_strip_tags(headline[2]).split()) if headline else _first_line(plain, name)
+    return Document(name, title[:TITLE_LONGEST], "text", plain)
+
+
+def _strip_tags(markup: str) -> str:
+    """Return a text without tags; the tag of a paragraph becomes an empty line."""
+    paragraphs = re.sub(r"<P>", "\n\n", markup, flags=re.IGNORECASE)
+    return html.unescape(re.sub(r"</?[A-Za-z][^<>]*>", "", paragraphs)).strip()
+
+
+def _pdf_text(content: bytes, file: str, problems: Problems) -> tuple[str, str] | None:
+    """Return title and text of a PDF; None if no text can be extracted, which is noted."""
+    try:
+        from pypdf import PdfReader
+    except ImportError as error:
+        raise MissingExtra("'adjudge[studio]'", "reading PDF") from error
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its problems are noted below
+    try:
+        reader = PdfReader(io.BytesIO(content))
+        if reader.is_encrypted:
+            problems.add("is an encrypted PDF: save it without a password", file)
+            return None
+        plain = "\n\n".join(page.extract_text() for page in reader.pages).strip()
+        title = reader.metadata.title if reader.metadata else None
+    except Exception as error:  # a broken or hostile PDF may raise anything; it is one bad file, not a bad program
+        problems.add(f"is not a readable PDF: {type(error).__name__}", file)
+        return None
+    if not plain:
+        problems.add("contains no text, perhaps only pictures of pages: run text recognition on it first", file)
+        return None
+    return " ".join(replace_surrogates(title or "").split())[:TITLE_LONGEST], replace_surrogates(plain)
+
+
+def _page_title(page: str, name: str) -> str:
+    """Return the title of a web page, or its name if it has none."""
+    title = TITLE.search(page)
+    return (" ".join(html.unescape(title[1]).split()) if title else "")[:TITLE_LONGEST] or name
+
+
+def _first_line(plain: str, name: str) -> str:
+    """Return the first line of a text that is not empty, or its name if there is none."""
+    first = next((line for line in plain.splitlines() if line.strip()), "")
+    return " ".join(first.lstrip("#").split())[:TITLE_LONGEST] or name
+
+
+def _stem(path: Path) -> str:
+    """Return the name of a file without its suffixes."""
+    name = path.stem if path.suffix.lower() in COMPRESSED else path.name
+    return Path(name).stem.strip()
+
+
+def read_sources(path: Path, most_bytes: int, problems: Problems, notes: list[str]) -> Iterator[SourceDocument]:
+    """Yield the documents of a file or a folder, in the order of names; files that are left out go to ``notes``."""
     if path.is_dir():
         others: Counter[str] = Counter()
         for file in _files(path, problems):
             kind = kind_of(file)
             if kind in (None, "table"):  # a table among documents is more often about them
-                others[file.suffix or "without an ending"] += 1
+                others[file.suffix or "without a suffix"] += 1
             else:
                 yield from file_documents(file, str(kind), most_bytes, problems)
         if others:
             kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in others.most_common(5))
-            notes.append(f"{path}: {others.total():,} files are of no kind that can be read, and left out ({kinds})")
+            notes.append(f"{path}: {others.total():,} files cannot be read as documents and are left out ({kinds})")
     elif not path.exists():
         problems.add("there is no such file or folder", str(path))
     elif not path.is_file():
@@ -261,15 +265,16 @@ def read_sources(path: Path, most_bytes: int, problems: Problems, notes: list[st
 
 
 def kind_of(path: Path) -> str | None:
-    """Return what a file holds, as its beginning or its name tells; None where neither does."""
-    if b"<doc>" in _beginning(path).lower():
+    """Return the kind of a file, by its beginning or its name; None if neither shows it."""
+    start = _beginning(path).lstrip()
+    if b"<doc>" in start.lower() and not start.startswith(b"{"):  # a JSON object may contain the tag
         return "trec"
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED]
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _beginning(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked; nothing where it cannot be read, which is said later."""
+    """Return the first bytes of a file, decompressed; nothing if it cannot be read, which is noted later."""
     try:
         with open_decompressed(path) as file:
             return file.read(PEEK)
@@ -278,37 +283,37 @@ def _beginning(path: Path) -> bytes:
 
 
 def _files(folder: Path, problems: Problems) -> Iterator[Path]:
-    """Go through the files below a folder by name; hidden ones are passed over."""
+    """Yield the files below a folder by name, without hidden ones."""
     root = folder.resolve()
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         for name in [*folders]:
-            if (Path(place) / name).is_symlink():
-                folders.remove(name)  # what lies inside is walked through under its own name
-                _is_inside(Path(place) / name, root, problems)
+            if (Path(parent) / name).is_symlink():
+                folders.remove(name)  # a folder inside is visited under its own name
+                _is_inside(Path(parent) / name, root, problems)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            file = Path(place) / name
+            file = Path(parent) / name
             if not name.startswith(".") and _is_inside(file, root, problems) and _is_regular(file, problems):
                 yield file
 
 
 def _is_inside(path: Path, root: Path, problems: Problems) -> bool:
-    """Whether a path, links followed, stays in the folder; if not, that is a problem."""
+    """Return whether a path, with links resolved, is in the folder; if not, note it."""
     try:
         inside = path.resolve().is_relative_to(root)
-    except (OSError, RuntimeError):  # links in a circle
+    except (OSError, RuntimeError):  # circular links
         inside = False
     if not inside:
-        problems.add("is a link that leaves the folder of documents: copy what it points at", str(path))
+        problems.add("is a link that leaves the folder of documents: copy its target", str(path))
     return inside
 
 
 def _is_regular(path: Path, problems: Problems) -> bool:
-    """Whether a path is an ordinary file; pipes and devices are a problem."""
+    """Return whether a path is a regular file; note pipes and devices."""
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
     except OSError:
         regular = False
     if not regular:
-        problems.add("is no ordinary file", str(path))
+        problems.add("is not a regular file", str(path))
     return regular

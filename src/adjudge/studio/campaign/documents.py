@@ -20,42 +20,45 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Documents:
-    """Where each document begins in a file of JSON lines. Threads may read at the same time."""
+    """An index of documents.jsonl: where each document is in the file. Threads may read at the same time."""
 
-    def __init__(self, path: Path, places: dict[str, int], starts: array[int]) -> None:
+    def __init__(self, path: Path, numbers: dict[str, int], starts: array[int]) -> None:
         self.path = path
-        self._places, self._starts = places, starts  # name -> n; bytes before line n, of which the last is the end
+        self._numbers, self._starts = (
+            numbers,
+            starts,
+        )  # name -> n; document n is in the bytes starts[2n] to starts[2n + 1]
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         weakref.finalize(self, os.close, self._file)
 
     def document(self, name: str) -> Document:
         """Return a document, read from the file now."""
-        n = self._places[name]
+        n = self._numbers[name]
         start, end = self._starts[2 * n], self._starts[2 * n + 1]
         try:
             record = json.loads(os.pread(self._file, end - start, start))
-            found = Document(*(record[key] for key in KEYS))
+            document = Document(*(record[key] for key in KEYS))
         except (ValueError, KeyError, TypeError):
-            found = None
-        if found is None or found.name != name:
-            raise InputError("has changed since the campaign was loaded: start the studio anew", str(self.path))
-        return found
+            document = None
+        if document is None or document.name != name:
+            raise InputError("has changed since the campaign was loaded: restart the studio", str(self.path))
+        return document
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._numbers
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._numbers)
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names, in the order of the file."""
-        return iter(self._places)
+        """Iterate over the names, in the order of the file."""
+        return iter(self._numbers)
 
 
 def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents | None:
-    """Index a file of documents and note what is wrong with it; None where it cannot be read."""
-    places: dict[str, int] = {}
-    lines: dict[int, int] = {}  # n -> line, only where they are not n + 1
+    """Index a file of documents and note its problems; None if it cannot be read."""
+    numbers: dict[str, int] = {}
+    lines: dict[int, int] = {}  # n -> line, if it is not n + 1
     starts = array("q")
     start = 0
     try:
@@ -66,17 +69,17 @@ def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents
                 name = _name(line[begin - start :], number, most_bytes, problems)
                 if name is None:
                     continue
-                if name in places:
-                    first = lines.get(places[name], places[name] + 1)
+                if name in numbers:
+                    first = lines.get(numbers[name], numbers[name] + 1)
                     problems.add(f"document {quote(name)} is in line {first} already", FILE, number)
                     continue
-                if number != len(places) + 1:
-                    lines[len(places)] = number
-                places[name] = len(places)
+                if number != len(numbers) + 1:
+                    lines[len(numbers)] = number
+                numbers[name] = len(numbers)
                 starts.extend((begin, start))
-        if not places and not problems.messages:
+        if not numbers and not problems.messages:
             problems.add("there are no documents", FILE)
-        return Documents(path, places, starts)
+        return Documents(path, numbers, starts)
     except FileNotFoundError:
         problems.add("there is no such file", FILE)
     except OSError as error:
@@ -90,36 +93,36 @@ def document_line(document: Document) -> str:
 
 
 def _name(line: bytes, number: int, most_bytes: int, problems: Problems) -> str | None:
-    """Return the name of the document in a line after checking all of it; None where the line holds none."""
+    """Return the name of the document in a line, and note the line's problem; None if there is no document."""
     if line.isspace():
         return None
     try:
         record = json.loads(line.decode())
         name, *_ = (record[key] for key in KEYS)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        problems.add(_unreadable(error, line), FILE, number)
+        problems.add(_line_problem(error, line), FILE, number)
         return None
-    what = name_problem(name, "document")
-    if what is None and (reason := _wrong(line, record, most_bytes)) is not None:
-        what = f"document {quote(name)}{reason}"
-    if what:
-        problems.add(what, FILE, number)
+    problem = name_problem(name, "document")
+    if problem is None and (reason := _document_problem(line, record, most_bytes)) is not None:
+        problem = f"document {quote(name)}{reason}"
+    if problem:
+        problems.add(problem, FILE, number)
     return name if isinstance(name, str) else None
 
 
-def _unreadable(error: Exception, line: bytes) -> str:
-    """Return why a line holds no document."""
+def _line_problem(error: Exception, line: bytes) -> str:
+    """Return why a line is not a document."""
     if isinstance(error, KeyError):
         return f"there is no {quote(error.args[0])}: a line is {{{', '.join(KEYS)}}}"
     if isinstance(error, UnicodeDecodeError):
         return f"byte 0x{line[error.start]:02x} is not UTF-8 text"
     if isinstance(error, TypeError):
-        return "is JSON, but no object in braces"
+        return "is JSON, but not an object in braces"
     return f"is not JSON: {getattr(error, 'msg', 'nested too deeply')}"
 
 
-def _wrong(line: bytes, record: dict[str, Any], most_bytes: int) -> str | None:
-    """Return what is wrong with a document whose name is right, to be read after the name; None where nothing is."""
+def _document_problem(line: bytes, record: dict[str, Any], most_bytes: int) -> str | None:
+    """Return the problem of a document whose name is right, as it follows the name; None if there is none."""
     title, kind, content = record["title"], record["kind"], record["content"]
     if len(record) > len(KEYS):
         return f" has {quoted(record.keys() - set(KEYS))}, expected only {', '.join(KEYS)}"
@@ -129,15 +132,15 @@ def _wrong(line: bytes, record: dict[str, Any], most_bytes: int) -> str | None:
         return f" is of kind {quote(kind)}, expected one of {quoted(KINDS)}"
     if not content or content.isspace():
         return " is empty"
-    if (b"\\ud" in line or b"\\uD" in line) and not _is_whole(title + content):
-        return " holds half a character (a lone surrogate)"
+    if (b"\\ud" in line or b"\\uD" in line) and not _is_encodable(title + content):
+        return " contains half a character (a lone surrogate)"
     if len(line) > most_bytes and len(content.encode()) > most_bytes:
         return f" has {len(content.encode()):,} bytes, expected at most {most_bytes:,} (documents.most_bytes)"
     return None
 
 
-def _is_whole(text: str) -> bool:
-    """Whether a text can be written at all."""
+def _is_encodable(text: str) -> bool:
+    """Return whether a text can be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

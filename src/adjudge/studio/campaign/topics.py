@@ -1,116 +1,19 @@
-"""Topics: TREC's files, tables, JSON lines, and the campaign's own file of them."""
+"""Topics: read from TREC files, tables or JSON lines, and written to topics.jsonl; and which names are allowed."""
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from adjudge.data import columns
 from adjudge.data.files import Content, checked_content
-from adjudge.data.formats import Row, read_rows, read_text_rows
-from adjudge.errors import InputError, Problems, quote
-from adjudge.studio.records import Pair, Topic
-
-# What topics and documents may be called.
-
-NAMES_LONGEST = 200  # characters
-UNSAFE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of characters, ends of lines and paragraphs
-
-
-def name_problem(name: object, what: str) -> str | None:
-    """Return what keeps a value from being the name of a topic or document; None where it may be one."""
-    if not isinstance(name, str):
-        return f"{what} is {quote(name)}, expected a text in quotation marks"
-    if not name.strip():
-        return f"{what} is empty"
-    if name != name.strip():
-        return f"{what} {quote(name)} begins or ends with a blank"
-    if len(name) > NAMES_LONGEST:
-        return f"{what} {quote(name)} has {len(name)} characters, expected at most {NAMES_LONGEST}"
-    if not name.isprintable() and any(unicodedata.category(c) in UNSAFE for c in name):
-        return f"{what} {quote(name)} holds a control character or a line break"
-    return None
-
-
-def replace_surrogates(text: str) -> str:
-    """Return a text without halves of characters, which JSON may hold and no file can."""
-    return text.encode(errors="replace").decode()
-
-
-# The pool: which documents are judged for which topics. From a table, qrels, runs of systems, or simply all.
-
-POOL_FILE = "pool.csv"
-POOL_COLUMNS = {"topic": columns.TOPIC, "document": columns.DOCUMENT}
-DEPTH = 20  # documents of a run that are pooled
-MOST = 10_000  # pairs beyond which nobody wants every document judged for every topic
-
-
-def read_pool(path: Path, problems: Problems, name: str | None = None) -> dict[Pair, int]:
-    """Return the pairs of a table or of qrels with the line of each, and note what is wrong with them."""
-    file = name or str(path)
-    content = checked_content(path, problems, name)
-    pairs: dict[Pair, int] = {}
-    if content is None:
-        return pairs
-    for line, values in read_text_rows(content, problems, POOL_COLUMNS, tuple(POOL_COLUMNS)):
-        pair = values["topic"], values["document"]
-        if pair in pairs:
-            problems.add(f"{described(pair)} is in line {pairs[pair]} already", file, line)
-        pairs.setdefault(pair, line)
-    return pairs
-
-
-def pooled(runs: Sequence[Path], depth: int = DEPTH) -> list[Pair]:
-    """Return the first documents of every topic of every run, each pair once, in the order of ranks."""
-    from adjudge.data.runs import read_run
-
-    ranked = [read_run(run).ranked for run in runs]
-    found: dict[Pair, None] = {}
-    for topic in dict.fromkeys(topic for run in ranked for topic in run):
-        for rank in range(depth):
-            for run in ranked:
-                if rank < len(run.get(topic, ())):
-                    found[topic, run[topic][rank]] = None
-    return list(found)
-
-
-def all_pairs(topics: Iterable[str], documents: Sequence[str]) -> list[Pair]:
-    """Return every document of every topic, unless there are too many for that to be meant."""
-    names = list(topics)
-    if len(names) * len(documents) > MOST:
-        what = (
-            f"{len(names):,} topics and {len(documents):,} documents make {len(names) * len(documents):,} pairs, more "
-            f"than {MOST:,}: name those to judge with --pool, or pool the runs of systems with --runs"
-        )
-        raise InputError(what)
-    return [(topic, document) for topic in names for document in documents]
-
-
-def pool_text(pairs: Iterable[Pair]) -> str:
-    """Return pairs as the text of the campaign's file."""
-    return csv_text(("topic", "document"), pairs)
-
-
-def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows below a header as CSV."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return buffer.getvalue()
-
-
-def described(pair: Pair) -> str:
-    """Return a pair in words."""
-    return f"document {quote(pair[1])} of topic {quote(pair[0])}"
-
+from adjudge.data.formats import Row, read_rows
+from adjudge.errors import Problems, quote
+from adjudge.studio.records import Topic
 
 FILE = "topics.jsonl"
 COLUMNS = {
@@ -119,15 +22,37 @@ COLUMNS = {
     "description": ("description", "desc"),
     "narrative": ("narrative", "narr"),
 }
-LONGEST = 20_000  # characters of a narrative, the longest part
+LONGEST = 20_000  # characters of a field
 TREC_TOPIC = re.compile(r"<top\b[^>]*>", re.IGNORECASE)
 TREC_FIELD = re.compile(r"<(num|title|desc|narr)\b[^>]*>", re.IGNORECASE)
 TREC_WORDS = {"num": "Number:", "title": "Topic:", "desc": "Description:", "narr": "Narrative:"}
 TREC_NAMES = {"num": "topic", "title": "query", "desc": "description", "narr": "narrative"}
+NAMES_LONGEST = 200  # characters
+UNSAFE = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, ends of lines and paragraphs
+
+
+def name_problem(name: object, noun: str) -> str | None:
+    """Return why a value cannot be the name of a topic or document (the ``noun``); None if it can."""
+    if not isinstance(name, str):
+        return f"{noun} is {quote(name)}, expected a text in quotation marks"
+    if not name.strip():
+        return f"{noun} is empty"
+    if name != name.strip():
+        return f"{noun} {quote(name)} begins or ends with a space"
+    if len(name) > NAMES_LONGEST:
+        return f"{noun} {quote(name)} has {len(name)} characters, expected at most {NAMES_LONGEST}"
+    if not name.isprintable() and any(unicodedata.category(c) in UNSAFE for c in name):
+        return f"{noun} {quote(name)} contains a control character or a line break"
+    return None
+
+
+def replace_surrogates(text: str) -> str:
+    """Return a text without lone surrogates, which JSON may contain and UTF-8 cannot."""
+    return text.encode(errors="replace").decode()
 
 
 def read_topics(path: Path, problems: Problems, name: str | None = None) -> dict[str, Topic]:
-    """Return the topics of a file by name, and note what is wrong with them."""
+    """Return the topics of a file by name, and note their problems."""
     file = name or str(path)
     content = checked_content(path, problems, name)
     if content is None:
@@ -149,13 +74,13 @@ def read_topics(path: Path, problems: Problems, name: str | None = None) -> dict
 
 
 def topics_text(topics: Iterable[Topic]) -> str:
-    """Return topics as the text of the campaign's file."""
+    """Return the text of topics.jsonl."""
     keys = tuple(COLUMNS)
     return "".join(json.dumps(dict(zip(keys, topic, strict=True)), ensure_ascii=False) + "\n" for topic in topics)
 
 
 def _rows(content: Content, problems: Problems) -> Iterator[Row]:
-    """Go through the topics of a file in any format."""
+    """Yield the topics of a file in any format."""
     if content.is_parquet:
         yield from read_rows(content, problems, COLUMNS, ("topic", "query"))
     elif TREC_TOPIC.match(content.text.lstrip()):
@@ -164,49 +89,51 @@ def _rows(content: Content, problems: Problems) -> Iterator[Row]:
         yield from read_rows(content, problems, COLUMNS, ("topic", "query"))
 
 
-def _trec_rows(given: str) -> Iterator[Row]:
-    """Go through TREC's topics, whose tags may or may not be closed."""
-    tops = [*TREC_TOPIC.finditer(given)]
-    ends = [*(top.start() for top in tops[1:]), len(given)]
+def _trec_rows(text: str) -> Iterator[Row]:
+    """Yield the topics of a TREC file, whose tags may or may not be closed."""
+    tops = [*TREC_TOPIC.finditer(text)]
+    ends = [*(top.start() for top in tops[1:]), len(text)]
     for top, end in zip(tops, ends, strict=True):
-        fields = [*TREC_FIELD.finditer(given, top.end(), end)]
+        fields = [*TREC_FIELD.finditer(text, top.end(), end)]
         stops = [*(field.start() for field in fields[1:]), end]
         values = {
-            TREC_NAMES[field[1].lower()]: _plain(given[field.end() : stop], TREC_WORDS[field[1].lower()])
+            TREC_NAMES[field[1].lower()]: _plain(text[field.end() : stop], TREC_WORDS[field[1].lower()])
             for field, stop in zip(fields, stops, strict=True)
         }
-        yield Row(given.count("\n", 0, top.start()) + 1, values)
+        yield Row(text.count("\n", 0, top.start()) + 1, values)
 
 
-def _plain(given: str, word: str) -> str:
-    """Return what stands in a field, without tags, the word that repeats its name, and breaks of lines."""
-    words = " ".join(html.unescape(re.sub(r"</?\w+[^>]*>", " ", given)).split())
-    return words[len(word) :].strip() if words.lower().startswith(word.lower()) else words
+def _plain(markup: str, label: str) -> str:
+    """Return the content of a TREC field, without tags, line breaks and the label that repeats its name."""
+    words = " ".join(html.unescape(re.sub(r"</?\w+[^>]*>", " ", markup)).split())
+    return words[len(label) :].strip() if words.lower().startswith(label.lower()) else words
 
 
 def _topic(row: Row, file: str, problems: Problems) -> Topic | None:
-    """Return the topic of a row; None, with the problem noted, where it is none."""
+    """Return the topic of a row; None if it has a problem, which is noted."""
     values = {column: _value(row.values.get(column)) for column in COLUMNS}
-    name = values["topic"]
-    if row.values.get("topic") is None:
-        what: str | None = f"there is no topic: name it under {quote('topic')}"
-    else:
-        what = name_problem(name, "topic")
-    for column, value in values.items():
-        if what is None and value is None:
-            what = f"topic {quote(name)}: {column} must be a text"
-        if what is None and value is not None and len(value) > LONGEST:
-            what = f"topic {quote(name)}: {column} has {len(value):,} characters, expected at most {LONGEST:,}"
-    if what is None and not str(values["query"]).strip():
-        what = f"topic {quote(name)} has no query"
-    if what:
-        problems.add(what, file, row.line)
+    problem = _topic_problem(values) if row.values.get("topic") is not None else "there is no topic: add a 'topic'"
+    if problem:
+        problems.add(problem, file, row.line)
         return None
     return Topic(*(replace_surrogates(str(value)) for value in values.values()))
 
 
+def _topic_problem(values: dict[str, str | None]) -> str | None:
+    """Return the first problem of a topic's values; None if there is none."""
+    name = values["topic"]
+    if problem := name_problem(name, "topic"):
+        return problem
+    for column, value in values.items():
+        if value is None:
+            return f"topic {quote(name)}: {column} must be a text"
+        if len(value) > LONGEST:
+            return f"topic {quote(name)}: {column} has {len(value):,} characters, expected at most {LONGEST:,}"
+    return None if str(values["query"]).strip() else f"topic {quote(name)} has no query"
+
+
 def _value(value: Any) -> str | None:
-    """Return a value as text: what is missing is empty, and what is neither text nor a number is None."""
+    """Return a value as text: empty if it is missing, None if it is neither text nor a whole number."""
     if value is None:
         return ""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None

@@ -21,7 +21,7 @@ import numpy as np
 from sqlalchemy import Engine
 
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
-from adjudge.studio.campaign import gold_file
+from adjudge.studio.campaign.pool_and_gold import GOLD_FILE, read_gold
 from adjudge.studio.consensus import beliefs
 from adjudge.studio.consensus.beliefs import json_bytes, replace_file
 from adjudge.studio.consensus.consensus import LABELS, AcceptedJudgments, Consensus, accepted_judgments, consensus, mark
@@ -137,7 +137,7 @@ def _read_files(folder: Path) -> tuple[Settings, dict[Pair, Gold]]:
     """Return the settings and the gold of a campaign."""
     problems = Problems()
     settings = load_settings(folder, problems)
-    gold, _ = gold_file.read_gold(folder / gold_file.FILE, problems, gold_file.FILE)
+    gold, _ = read_gold(folder / GOLD_FILE, problems, GOLD_FILE)
     problems.refuse(str(folder))
     return settings, gold
 

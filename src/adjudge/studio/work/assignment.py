@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.studio.campaign.campaign import FixedSet
 from adjudge.studio.gates.information import expected_information, settled_items
 from adjudge.studio.record.items import Ids, Items, ItemSet
+from adjudge.studio.records import FixedSet
 from adjudge.studio.settings import Redundancy
 
 
