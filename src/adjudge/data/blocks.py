@@ -129,20 +129,22 @@ class Blocks:
     def read(self) -> Judgments:
         """Return all judgments, in memory, with items in the order of the blocks, without gold."""
         judged = [number for number in range(len(self.parts)) if not self._unjudged(number)]
-        blocks = [self.block(number) for number in judged]
-        many = np.concatenate([np.diff(block.start) for block in blocks])
-        cell = np.concatenate([block.cell for block in blocks])
-        topics = [topic for number in judged if (topic := self.topic(number)) is not None]
+        arrays = [self._arrays(number) for number in judged]
+
+        def joined(name: str) -> NDArray[Any]:
+            return frozen(np.concatenate([block[name] for block in arrays]))
+
+        count = np.concatenate([np.diff(block["start"]) for block in arrays])
         return Judgments(
             pl.concat([self.names(number) for number in judged]),
             self.judges,
             self.scale,
-            frozen(np.r_[0, np.cumsum(many)]),
-            frozen((cell // np.uint32(len(self.scale))).astype(np.int32)),
-            frozen(np.concatenate([block.label for block in blocks])),
+            frozen(np.r_[0, np.cumsum(count)]),
+            frozen((joined("cell") // np.uint32(len(self.scale))).astype(np.int32)),
+            joined("label"),
             self.topics,
-            frozen(np.concatenate(topics)) if topics else None,
-            None if self.weight is None else frozen(np.concatenate([block.weight for block in blocks])),
+            None if self.topics is None else joined("topic"),
+            None if self.weight is None else joined("weight"),
         )
 
     def release(self, number: int) -> None:

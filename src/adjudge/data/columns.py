@@ -76,19 +76,21 @@ def _find(role: str, names: Sequence[str], named: Sequence[str], source: str, ne
     """Return the column for a role, preferably one that has no other role."""
     candidates = _candidates(role, names)
     candidates = [name for name in candidates if name not in named] or (candidates if needed else [])
-    if len(candidates) > 1 and needed:
-        raise InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
+    if needed and len(candidates) != 1:
+        raise _column_error(role, names, candidates, source)
     if len(candidates) > 1:
         message = f"{source}: {quoted(candidates)} could each be the {role}; none is used (choose one with --{role})"
         warnings.warn(message, AdjudgeWarning, stacklevel=2)
-        return None
-    if needed and not candidates:
-        raise InputError(
-            f"no column for the {role} (columns: {quoted(names)}); usual names are "
-            f"{', '.join((*USUAL[role], *ALSO.get(role, ())))}, or name it with --{role}",
-            source,
-        )
-    return candidates[0] if candidates else None
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _column_error(role: str, names: Sequence[str], candidates: Sequence[str], source: str) -> InputError:
+    """Return the error about a needed role with no column or with several."""
+    if candidates:
+        return InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
+    usual_names = ", ".join((*USUAL[role], *ALSO.get(role, ())))
+    problem = f"no column for the {role} (columns: {quoted(names)}); usual names are {usual_names}"
+    return InputError(f"{problem}, or name it with --{role}", source)
 
 
 def _refuse_unknown(roles: Mapping[str, str], names: Sequence[str], source: str) -> None:

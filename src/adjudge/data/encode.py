@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,13 +45,15 @@ def encode(
     refuse_swapped_columns(source, roles)
     columns = code_columns(source, {role: roles[role] for role in CODED if role in roles})
     item, judge, label = columns["item"], columns["judge"], columns["label"]
-    if not (named.get("item") and named.get("judge")):
+    if not {"item", "judge"} <= {role for role, column in named.items() if column}:
         _refuse_swapped_values(source, item, judge)
     order = source.order(roles["label"]) if labels is None else None
     scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None)
-    topic = columns.get("topic")
-    if topic is not None:
+    optional = _optional_columns(source, roles)
+    if "topic" in columns:
+        topic = columns["topic"]
         item = _split_topics(source, item, topic)
+        optional |= {"topics": topic.names.alias("topic"), "topic": frozen(topic.code[item.first])}
     return from_codes(
         item.code,
         judge.code,
@@ -59,13 +61,20 @@ def encode(
         items=item.names.alias("item"),
         judges=judge.names.alias("judge"),
         scale=scale,
-        topics=None if topic is None else topic.names.alias("topic"),
-        topic=None if topic is None else frozen(topic.code[item.first]),
-        weight=_checked_weights(source, roles["weight"]) if "weight" in roles else None,
-        time=source.column(roles["time"]).alias("time") if "time" in roles else None,
         kind=source.kind,
         origin=Origin(source.name, source.format, source.encoding, source.compression, roles),
+        **optional,
     )
+
+
+def _optional_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return the weights and times of judgments, if the table has them."""
+    optional: dict[str, Any] = {}
+    if "weight" in roles:
+        optional["weight"] = _checked_weights(source, roles["weight"])
+    if "time" in roles:
+        optional["time"] = source.column(roles["time"]).alias("time")
+    return optional
 
 
 def without_undecided(source: Source, label: str) -> Source:

@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,7 @@ class ParsedRows(NamedTuple):
     """The rows of a table, one after the other."""
 
     header: tuple[str, ...] | None  # the names of columns; None for JSON lines, where every row has its own
-    line: int  # of the header
+    line: int  # of the header, 0 if there is none
     rows: Iterator[tuple[int, dict[str, Any] | str]]  # the line, and the values by column or else the problem
 
 
@@ -87,20 +87,17 @@ def read_rows(
     ``needed`` role is a problem. In JSON lines every row has its own names, so there a value may be None.
     """
     parsed = parse_rows(content)
-    roles = {} if parsed.header is None else match_columns(parsed.header, columns)
-    if parsed.header is not None:
-        missing = _missing_columns(parsed.header, roles, columns, needed)
-        for problem in missing:
-            problems.add(problem, content.name, parsed.line if parsed.header else None)
-        if missing:
-            return
-    for line, values in parsed.rows:
+    roles = match_columns(parsed.header or (), columns)
+    missing = [] if parsed.header is None else _missing_columns(parsed.header, roles, columns, needed)
+    for problem in missing:
+        problems.add(problem, content.name, parsed.line or None)
+    for line, values in () if missing else parsed.rows:
         if isinstance(values, str):
             problems.add(values, content.name, line)
-        elif parsed.header is None:
-            yield Row(line, {role: named_value(values, aliases) for role, aliases in columns.items()})
-        else:
+        elif roles:
             yield Row(line, {role: values[column] for role, column in roles.items()})
+        else:
+            yield Row(line, {role: named_value(values, aliases) for role, aliases in columns.items()})
 
 
 def read_text_rows(
@@ -251,25 +248,26 @@ def _separated_rows(content: Content, separator: str | None) -> ParsedRows:
     first = next((line for line in text.split("\n") if line.strip()), "")
     separator = separator or separator_of(first)
     records = ((begin, values) for begin, _, values in _csv_records(text, separator) if _has_value(values))
-    line, header = next(records, (1, list[str]()))
+    line, header = next(records, (0, list[str]()))
     if isinstance(header, str):
         return ParsedRows(None, line, iter([(line, header)]))
     names = tuple(name.strip() for name in header)
     twice = _repeated_name(names)
+    rows = _named_records(names, records, separator) if twice is None else iter([(line, twice)])
+    return ParsedRows(names, line, rows)
 
-    def rows() -> Iterator[tuple[int, dict[str, Any] | str]]:
-        if twice is not None:
-            yield line, twice
-            return
-        for begin, values in records:
-            if isinstance(values, str):
-                yield begin, values
-            elif len(values) != len(names):
-                yield begin, _width_problem(len(values), len(names), str(separator))
-            else:
-                yield begin, {name: value.strip() for name, value in zip(names, values, strict=True)}
 
-    return ParsedRows(names, line, rows())
+def _named_records(
+    names: Sequence[str], records: Iterable[tuple[int, list[str] | str]], separator: str
+) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield the line of every record with its values by column, or with its problem."""
+    for line, values in records:
+        if isinstance(values, str):
+            yield line, values
+        elif len(values) != len(names):
+            yield line, _width_problem(len(values), len(names), separator)
+        else:
+            yield line, {name: value.strip() for name, value in zip(names, values, strict=True)}
 
 
 def _has_value(values: list[str] | str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from adjudge.arrays import Codes
+from adjudge.arrays import Codes, Flags
 from adjudge.data.columns import find_columns, topic_column
 from adjudge.data.encode import Coded, code_columns, scale_codes
 from adjudge.data.formats import open_source
@@ -108,30 +108,35 @@ def as_judged(
     if topic is None:
         return source, item
     column = find_columns(source.columns, {"item": item}, source.name, needed=("item",))["item"]
-    names = _text_column(source, column)
-    pairs = pl.DataFrame({"topic": _text_column(source, topic), "item": names})
-    joined = pairs.select(pl.format("{}_{}", "topic", "item")).to_series()
-    plain_match, joined_match, name_match = (np.zeros(len(names), bool) for _ in range(3))
+    pairs = pl.DataFrame({"topic": _text_column(source, topic), "item": _text_column(source, column)})
+    pairs = pairs.with_columns(joined=pl.format("{}_{}", "topic", "item"))
+    plain = _has_plain_name(pairs, judged, topics)
+    if plain.all():
+        return source, column
+    name = pl.when(pl.Series(plain)).then("item").otherwise("joined").alias(column)
+    renamed = pairs.select(name).to_series()
+    return replace(source, column=lambda name: renamed if name == column else source.column(name)), column
+
+
+def _has_plain_name(pairs: pl.DataFrame, judged: Iterable[tuple[Names, Codes | None]], topics: Names | None) -> Flags:
+    """Return for every row of topic, item and joined name whether the item was judged under its plain name."""
+    plain_match, joined_match, name_match = (np.zeros(pairs.height, bool) for _ in range(3))
     code = None if topics is None else places(pairs["topic"], topics)
     for items, topic_code in judged:
-        position = places(names, items)
+        position = places(pairs["item"], items)
         same = position >= 0
         name_match |= same
         if code is not None and topic_code is not None:
             same &= (topic_code[position] == code) | (topic_code[position] < 0)
         plain_match |= same
-        joined_match |= places(joined, items) >= 0
+        joined_match |= places(pairs["joined"], items) >= 0
     if not (plain_match | joined_match).any():
-        return source, column  # topics may have other names here: match by item alone
+        return np.ones(pairs.height, bool)  # topics may have other names here: match by item alone
     if code is None and joined_match.any():
         plain_match[:] = False
     several = pairs.select(pl.col("topic").n_unique().over("item") > 1).to_series().to_numpy()
-    plain = plain_match | ~(joined_match | joined_match.any() | name_match | several)
-    if plain.all():
-        return source, column
-    chosen = pl.DataFrame({"plain": plain, "name": names, "joined": joined})
-    renamed = chosen.select(pl.when("plain").then("name").otherwise("joined").alias(column)).to_series()
-    return replace(source, column=lambda name: renamed if name == column else source.column(name)), column
+    plain: Flags = plain_match | ~(joined_match | joined_match.any() | name_match | several)
+    return plain
 
 
 def split_topics(source: Source, item: str) -> tuple[Source, tuple[Names, Codes | None], Names | None]:

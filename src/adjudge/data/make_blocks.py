@@ -119,12 +119,9 @@ def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]
     """Yield the rows of separated values as text; a broken file is refused as if it were read as a whole."""
     name = display_name(file)
     with open(file, "rb") as content:
-        header = content.readline()
-    first = header.decode(errors="replace")
-    separator = SEPARATED[Path(file).suffix.lower()] or separator_of(first)
-    columns = [column.strip() for column in first.split(separator)]
-    simple = header.strip() and b'"' not in header and b"\r" not in header.rstrip(b"\r\n") and "\ufffd" not in first
-    if not simple or len({*columns}) < len(columns) or sniff_format(first) is not None:
+        header = content.readline().decode(errors="replace")
+    separator = SEPARATED[Path(file).suffix.lower()] or separator_of(header)
+    if not _is_simple(header, separator):
         yield _read_all(file)
         return
     line, started = 2, False
@@ -133,7 +130,7 @@ def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]
         for batch in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             breaks = batch.select(pl.all().str.count_matches("\n", literal=True).sum()).row(0)
             batch.columns = [column.strip() or column for column in batch.columns]
-            if batch.height and not batch.select(pl.all_horizontal(pl.all().is_null()).all()).item():
+            if not batch.select(pl.all_horizontal(pl.all().is_null()).all()).item():  # true of an empty batch
                 started = True
                 yield from_lines(name, batch, line), batch.height
             line += batch.height + int(sum(breaks))
@@ -146,6 +143,13 @@ def _separated_batches(file: FilePath, rows: int) -> Iterator[tuple[Source, int]
         return
     if not started:
         raise InputError("the file has a header but no rows", name)
+
+
+def _is_simple(header: str, separator: str) -> bool:
+    """Whether a header is one line of UTF-8 with different names and without quotation marks."""
+    columns = [column.strip() for column in header.split(separator)]
+    odd = '"' in header or "\r" in header.rstrip("\r\n") or "\ufffd" in header
+    return header.strip() != "" and not odd and len({*columns}) == len(columns) and sniff_format(header) is None
 
 
 def _read_all(file: FilePath, format: str | None = None) -> tuple[Source, int]:  # noqa: A002
@@ -372,12 +376,7 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
     judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
     roles, first = dict[str, str](), list[tuple[str, int]]()
     for source, rows in batches(table.files, BATCH, table.format):
-        columns_here = find_columns(source.columns, table.named, source.name)
-        refuse_swapped_columns(source, columns_here)
-        difference = set(columns_here) ^ set(roles)
-        if roles and difference:
-            raise source.wrong(f"has other columns than the files before: {', '.join(sorted(difference))}")
-        roles = columns_here
+        roles = _same_roles(table, source, roles)
         source = without_undecided(source, roles["label"])
         coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
         label = coded["label"]
@@ -395,6 +394,16 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
     if weight is not None:
         refuse_no_weight(source, roles["weight"], weight)
     return _TableNames(judges, labels, topics, first, weight)
+
+
+def _same_roles(table: Table, source: Source, earlier: Mapping[str, str]) -> dict[str, str]:
+    """Return role -> column of a batch, which must have the roles of earlier batches."""
+    roles = find_columns(source.columns, table.named, source.name)
+    refuse_swapped_columns(source, roles)
+    difference = set(roles) ^ set(earlier)
+    if earlier and difference:
+        raise source.wrong(f"has other columns than the files before: {', '.join(sorted(difference))}")
+    return roles
 
 
 def _blocks_from_piles(

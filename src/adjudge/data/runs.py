@@ -10,6 +10,7 @@ name of the document, last first. trec_eval does both, so the results are the sa
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,10 +94,9 @@ def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
             systems = [_named_by_path(system, run) for system, run in zip(systems, data, strict=True)]
     if not systems:
         raise UsageError("there is no run: give at least one")
-    names = [system.name for system in systems]
-    twice = [name for n, name in enumerate(names) if name in names[:n]]
-    if twice:
-        raise UsageError(f"two runs are called {quote(twice[0])}: give every run once, with its own name")
+    name, count = Counter(system.name for system in systems).most_common(1)[0]
+    if count > 1:
+        raise UsageError(f"two runs are called {quote(name)}: give every run once, with its own name")
     return systems
 
 

@@ -14,6 +14,7 @@ several topics, so an item is called ``topic_document``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ TASK2 = ("topic", "hit", "judge", "document", "gold", "label")
 TASK2_HEADER = ("topicID", "hitID", "workerID", "docID", "gold", "label")
 TASK2_RUN = ("topic", "document", "rank", "label")
 TASK1 = ("team", "judge", "field3", "topic", "document", "rank", "label", "field8", "field9", "field10", "type")
+TASK2_RUN_LINE = re.compile(r"\S+ \S+ \d+ (na|\d*\.\d+)")
+QRELS_LINE = re.compile(r"\S+ (\d+|[qQ]0) \S+ -?\d+")
 USABLE = "0"
 TYPES = ("0", "1", "2", "3")  # of labels in a task 1 run
 NOTHING = "na"  # written for a missing value
@@ -44,12 +47,11 @@ def sniff_format(line: str) -> str | None:
     tabs, fields = line.rstrip("\r\n").split("\t"), line.split()
     if len(tabs) == len(TASK1) and tabs[TASK1.index("type")].strip() in TYPES:
         return "trec-task1"
-    if len(fields) != 4 or "," in line or ";" in line:
+    if len(fields) != 4 or {",", ";"} & {*line}:
         return None
-    if fields[2].isdigit() and (fields[3] == NOTHING or _is_decimal(fields[3])):
+    if TASK2_RUN_LINE.fullmatch(" ".join(fields)):
         return "trec-task2-run"
-    is_iteration = fields[1].isdigit() or fields[1].upper() == "Q0"
-    return "qrels" if is_iteration and fields[3].removeprefix("-").isdigit() else None
+    return "qrels" if QRELS_LINE.fullmatch(" ".join(fields)) else None
 
 
 def qrels_source(content: Content) -> Source:
@@ -165,12 +167,6 @@ def _field(value: object) -> str:
     if field.split() != [field]:
         raise InputError(f"{quote(field)} is empty or contains a blank, which a TREC file cannot hold")
     return field
-
-
-def _is_decimal(field: str) -> bool:
-    """Whether a field is a number written with a decimal point."""
-    whole_part, point, fraction = field.partition(".")
-    return point == "." and (whole_part + fraction).isdigit()
 
 
 def _split_lines(
