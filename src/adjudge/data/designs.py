@@ -172,7 +172,16 @@ def drifting(
 
 
 def rerank(
-    rng: np.random.Generator, *, topics: int, items: int, judges: int, per_item: int, **shares: float
+    rng: np.random.Generator,
+    *,
+    topics: int,
+    items: int,
+    judges: int,
+    per_item: int,
+    noise: float,
+    relation: float,
+    trusted: float,
+    spammers: float,
 ) -> Simulation:
     """Simulate the crowd of paper 004: passages found for questions, relevant or not.
 
@@ -181,6 +190,7 @@ def rerank(
     topic = np.arange(items, dtype=np.int32) * topics // items
     prevalence = _two(_beta(rng, RELEVANT, topics))
     truth = crowds.draw_categories(rng, prevalence, topic)
+    shares = {"noise": noise, "relation": relation, "trusted": trusted, "spammers": spammers}
     crowd = judged_passages(rng, truth, judges=judges, per_item=per_item, **shares)
     table = replace(
         crowd.judgments, topics=crowds.numbered_names("topic", topics), topic=frozen(topic.astype(np.int32))
