@@ -98,6 +98,7 @@ def study(
     """
     from rich.console import Console
 
+    from adjudge.cli.output import check_fit_folder, check_output
     from studies.outcome import Asked
     from studies.registry import known_study
     from studies.rerank.command import known
@@ -108,7 +109,8 @@ def study(
     with Console(stderr=True).status("") as line:  # it is there on a screen only
         asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, _cores(), line.update, out)
         chosen = known_study(name, asked, known(out))
-        _refuse_late_surprises(out, format)
+        check_output(format, ())
+        check_fit_folder(out, ())
         found = chosen.run(asked)
     _deliver(found, format)
     for warning in found.warnings():
@@ -145,17 +147,6 @@ def _sizes(text: str | None) -> list[int] | None:
     if not parts or not all(part.isdecimal() for part in parts):
         raise typer.BadParameter(f"{text!r} is not of the form 5,50,500")
     return [int(part) for part in parts]
-
-
-def _refuse_late_surprises(out: str | None, format: str | None) -> None:  # noqa: A002
-    """Refuse, before any work is done, what could only go wrong after it."""
-    from adjudge.cli.output import refuse_late_surprises
-    from adjudge.data.write import FORMATS
-    from adjudge.errors import UsageError, quoted
-
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
-    refuse_late_surprises(out, format, ())
 
 
 def _deliver(found: Outcome, format: str | None) -> None:  # noqa: A002

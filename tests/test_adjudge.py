@@ -1,6 +1,7 @@
 """The front door: exact names, light to open, and a README that works."""
 
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -8,18 +9,66 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import adjudge
+from adjudge.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_all_is_exact():
-    """__all__ names what the homes hold, and nothing else."""
-    assert sorted(adjudge.__all__) == sorted(name for names in adjudge.HOMES.values() for name in names)
+    """__all__ has the names of HOMES and MODULES, and nothing else."""
+    homes = [name for names in adjudge.HOMES.values() for name in names]
+    assert sorted(adjudge.__all__) == sorted([*homes, *adjudge.MODULES])
     for name in adjudge.__all__:
         assert getattr(adjudge, name) is not None
     assert set(adjudge.__all__) < set(dir(adjudge))
+
+
+COMMANDS_ONLY = {  # commands without a function of the same name, and what Python has instead
+    "models": "MODELS",  # `adjudge.models` is the subpackage
+    "datasets": "dataset",
+    "draws": "to_arviz",
+    "campaign": None,  # the studio is no library
+    "serve": None,
+}
+
+
+def test_every_command_has_a_function_and_a_page_of_the_same_name():
+    """One vocabulary: command, Python function and page; subcommands are functions of a module."""
+    commands = get_command(app).commands
+    for name, command in commands.items():
+        assert (ROOT / "docs/reference/commands" / f"{name}.md").is_file()
+        if name in COMMANDS_ONLY:
+            assert COMMANDS_ONLY[name] is None or COMMANDS_ONLY[name] in adjudge.__all__
+            continue
+        assert name in adjudge.__all__
+        value = getattr(adjudge, name)
+        if hasattr(command, "commands"):
+            assert sorted(command.commands) == sorted(value.__all__)
+            assert all(inspect.isfunction(getattr(value, part)) for part in command.commands)
+        else:
+            assert inspect.isfunction(value)
+            assert value.__name__ == name
+    assert set(COMMANDS_ONLY) < set(commands)
+
+
+def test_functions_take_the_fit_first_and_then_the_judgments():
+    """In the order of the command line."""
+    for name in ("evaluate", "judges", "monitor", "check", "report"):
+        parameters = list(inspect.signature(getattr(adjudge, name)).parameters)
+        assert parameters[0] == "fit"
+        assert name == "evaluate" or parameters[1] == "judgments"
+    for name in ("compare", "agreement"):
+        assert next(iter(inspect.signature(getattr(adjudge, name)).parameters)) == "judgments"
+    assert callable(adjudge.score)
+
+
+def test_names_stay_functions_after_their_rooms_are_imported():
+    """No subpackage has the name of a function, which it would replace."""
+    rooms = {path.stem for path in (ROOT / "src/adjudge").iterdir()}
+    assert not rooms & set(adjudge.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -50,6 +99,9 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
     [
         "adjudge",
         "adjudge.inference.fit",
+        "adjudge.learn.features",
+        "adjudge.learn.rerank",
+        "adjudge.learn.search",
         "adjudge.compat.crowdkit",
         "adjudge.data.simulate",
         "adjudge.data.datasets",

@@ -33,7 +33,7 @@ def test_every_command_has_a_page():
     """The pages are called after the commands."""
     commands = {name for name, command in get_command(app).commands.items() if not command.hidden}
     pages = {page.stem for page in (REFERENCE / "commands").glob("*.md")} - {"index"}
-    assert pages == commands | {"read"}
+    assert pages == commands
 
 
 def test_every_public_name_is_documented_once():
@@ -45,7 +45,7 @@ def test_every_public_name_is_documented_once():
 def test_the_site_is_built_and_asks_nobody_else_for_anything(site):
     """Links lead somewhere, names are found, and no page loads a script, a font or a picture from another host."""
     assert "adjudge turns many imperfect judgments into decisions" in (site / "index.html").read_text(encoding="utf8")
-    assert "Infer the truth" in (site / "reference/commands/fit/index.html").read_text(encoding="utf8")
+    assert "Infer the true label" in (site / "reference/commands/fit/index.html").read_text(encoding="utf8")
     for page in site.rglob("*.html"):
         loaded = re.findall(
             r"<(?:script|link|img)[^>]*(?:src|href)=\"?(https?:[^\" >]*)", page.read_text(encoding="utf8")

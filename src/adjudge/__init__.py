@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
-    from adjudge.diagnostics.cards import Card, Cards, cards
+    from adjudge.diagnostics.cards import Card, Cards
     from adjudge.diagnostics.collusion import Collusion, collusion
     from adjudge.diagnostics.confusions import Confusions, confusions
     from adjudge.diagnostics.control_chart import ControlChart, control_chart
     from adjudge.diagnostics.drift import Drift, drift
     from adjudge.diagnostics.gold_accuracy import GoldAccuracy, gold_accuracy
+    from adjudge.diagnostics.judges import Judges, judges
+    from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
@@ -38,31 +40,37 @@ if TYPE_CHECKING:
     from adjudge.inference.save import load, save
     from adjudge.inference.select import Choice, HeldOut, choose, held_out
     from adjudge.inference.update import update
-    from adjudge.learn.judge_again import JudgeAgain, judge_again
+    from adjudge.learn import rerank
+    from adjudge.learn.features import RunFeatures, features
+    from adjudge.learn.judge_again import JudgeAgain
     from adjudge.learn.lambdamart import LambdaMART
     from adjudge.learn.posterior_weights import posterior_weights, soft_labels
     from adjudge.learn.ranker import load_ranker
     from adjudge.learn.ranksvm import RankSVM
+    from adjudge.learn.rerank import Trained
+    from adjudge.learn.search import Index, load_index, search
     from adjudge.learn.weights import Weights, weights
     from adjudge.metrics.agreement import Agreement, agreement
+    from adjudge.metrics.checks import ModelCheck, check
     from adjudge.metrics.compare import Comparison, compare
-    from adjudge.metrics.labels import Scores, scores
-    from adjudge.metrics.run_scores import RunScores, score_runs
+    from adjudge.metrics.labels import Scores
+    from adjudge.metrics.run_scores import RunScores
+    from adjudge.metrics.score import score
     from adjudge.models.ranking.rank import Ranking, rank
-    from adjudge.reports.case import Case, case_of
-    from adjudge.reports.gallery import chart
-    from adjudge.reports.report import document
+    from adjudge.reports.report import Report, report
 
 
-HOMES = {  # where each name lives; a room loads when something in it is first used
+HOMES = {  # the module of each name, which is imported when the name is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
-    "adjudge.diagnostics.cards": ("Card", "Cards", "cards"),
+    "adjudge.diagnostics.cards": ("Card", "Cards"),
     "adjudge.diagnostics.confusions": ("Confusions", "confusions"),
     "adjudge.diagnostics.second_looks": ("SecondLooks", "second_looks"),
     "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
     "adjudge.diagnostics.collusion": ("Collusion", "collusion"),
     "adjudge.diagnostics.drift": ("Drift", "drift"),
+    "adjudge.diagnostics.judges": ("Judges", "judges"),
     "adjudge.diagnostics.gold_accuracy": ("GoldAccuracy", "gold_accuracy"),
+    "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
     "adjudge.data.datasets": ("dataset",),
@@ -70,10 +78,13 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.data.scale": ("Scale",),
     "adjudge.data.simulate": ("simulate",),
     "adjudge.data.judgments": ("Judgments",),
-    "adjudge.learn.judge_again": ("JudgeAgain", "judge_again"),
+    "adjudge.learn.features": ("RunFeatures", "features"),
+    "adjudge.learn.judge_again": ("JudgeAgain",),
     "adjudge.learn.lambdamart": ("LambdaMART",),
     "adjudge.learn.posterior_weights": ("posterior_weights", "soft_labels"),
     "adjudge.learn.ranksvm": ("RankSVM",),
+    "adjudge.learn.rerank": ("Trained",),
+    "adjudge.learn.search": ("Index", "load_index", "search"),
     "adjudge.learn.ranker": ("load_ranker",),
     "adjudge.learn.weights": ("Weights", "weights"),
     "adjudge.inference.params": ("Params",),
@@ -88,15 +99,16 @@ HOMES = {  # where each name lives; a room loads when something in it is first u
     "adjudge.inference.registry": ("MODELS",),
     "adjudge.inference.save": ("load", "save"),
     "adjudge.inference.update": ("update",),
-    "adjudge.reports.case": ("Case", "case_of"),
-    "adjudge.reports.report": ("document",),
-    "adjudge.reports.gallery": ("chart",),
+    "adjudge.reports.report": ("Report", "report"),
     "adjudge.metrics.agreement": ("Agreement", "agreement"),
     "adjudge.metrics.compare": ("Comparison", "compare"),
-    "adjudge.metrics.labels": ("Scores", "scores"),
-    "adjudge.metrics.run_scores": ("RunScores", "score_runs"),
+    "adjudge.metrics.checks": ("ModelCheck", "check"),
+    "adjudge.metrics.labels": ("Scores",),
+    "adjudge.metrics.run_scores": ("RunScores",),
+    "adjudge.metrics.score": ("score",),
     "adjudge.evaluation.evaluate": ("Evaluation", "evaluate"),
 }
+MODULES = {"rerank": "adjudge.learn.rerank"}  # names that are modules: adjudge.rerank.train, .apply and .again
 
 __version__ = "0.1.0"
 __all__ = [
@@ -106,7 +118,6 @@ __all__ = [
     "Agreement",
     "Card",
     "Cards",
-    "Case",
     "Choice",
     "Collusion",
     "Comparison",
@@ -118,51 +129,60 @@ __all__ = [
     "Fit",
     "GoldAccuracy",
     "HeldOut",
+    "Index",
     "InputError",
     "JudgeAgain",
+    "Judges",
     "Judgments",
     "LambdaMART",
     "MissingExtra",
+    "ModelCheck",
+    "Monitoring",
     "NewWork",
     "Params",
     "Prior",
     "RankSVM",
     "Ranking",
+    "Report",
     "Run",
+    "RunFeatures",
     "RunScores",
     "Scale",
     "Scores",
     "SecondLooks",
     "Streaks",
+    "Trained",
     "UsageError",
     "Weights",
     "agreement",
-    "cards",
-    "case_of",
-    "chart",
+    "check",
     "choose",
     "collusion",
     "compare",
     "confusions",
     "control_chart",
     "dataset",
-    "document",
     "drift",
     "evaluate",
+    "features",
     "fit",
     "gold_accuracy",
     "held_out",
-    "judge_again",
+    "judges",
     "load",
+    "load_index",
     "load_ranker",
+    "monitor",
     "new_work",
     "posterior_weights",
     "predict",
     "rank",
     "read",
+    "report",
+    "rerank",
     "save",
-    "score_runs",
-    "scores",
+    "score",
+    "search",
     "second_looks",
     "simulate",
     "soft_labels",
@@ -174,10 +194,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name from its home when it is first asked for."""
-    for home, names in HOMES.items():
+    """Import a name when it is first used."""
+    if name in MODULES:
+        return import_module(MODULES[name])
+    for module, names in HOMES.items():
         if name in names:
-            return getattr(import_module(home), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'adjudge' has no attribute '{name}'")
 
 

@@ -96,7 +96,7 @@ def fits() -> Claim:
         peer, other = timed(lambda judgments=judgments: GLAD().fit(in_their_names(judgments)))
         label = other.labels_.sort_index().to_numpy()
         theirs = pl.DataFrame({"item": judgments.items, "label": np.array(judgments.scale.names)[label]})
-        right = [f"{adjudge.scores(one, gold).values['accuracy']:.4f}" for one in (fit, theirs)]
+        right = [f"{adjudge.score(one, gold).values['accuracy']:.4f}" for one in (fit, theirs)]
         same = f"{100 * np.mean(np.array(fit.label) == label):.1f} %"
         took = (f"{ours:.2f} ({fit.passes})", f"{peer:.1f} ({len(other.loss_history_)})", f"{peer / ours:,.0f}x")
         rows.append((f"`{name}`", *took, *right, same))

@@ -119,7 +119,7 @@ def systems(fit: Any) -> Claim:
         for name, path in paths.items():
             path.write_text("\n".join(lines[name]) + "\n")
         runs = [read_run(str(path)) for path in paths.values()]
-        took, _ = timed(lambda: adjudge.evaluate(runs, fit))
+        took, _ = timed(lambda: adjudge.evaluate(fit, runs))
     head = ("runs", "topics", "documents", "draws", "CPU, s")
     return Claim(
         "Search systems under uncertain labels",

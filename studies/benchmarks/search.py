@@ -109,12 +109,12 @@ print(json.dumps([made, grown, each, rows]))
 )
 FEATURES = """
 import json, sys, time
-from adjudge.learn.features import features
+from adjudge.learn.features import pair_features
 pairs, corpus = json.load(open(sys.argv[1]))
 pairs, names, workers, cache = [tuple(p) for p in pairs], json.loads(sys.argv[2]), int(sys.argv[3]), sys.argv[4] or None
-features([("who had a lamb", "mary had a lamb")], names, corpus[:50])  # compiled, and the model read
+pair_features([("who had a lamb", "mary had a lamb")], names, corpus[:50])  # compiled, and the model read
 wall, cpu = time.perf_counter(), time.process_time()
-found = features(pairs, names, corpus, workers, cache)
+found = pair_features(pairs, names, corpus, workers, cache)
 print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu, len(found.names), float(found.X.sum())]))
 """
 

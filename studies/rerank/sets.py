@@ -186,10 +186,10 @@ def _features(
     pairs: Sequence[tuple[str, str]], topics: Sequence[str], name: str, say: Say, cache: Path | None, workers: int
 ) -> tuple[tuple[str, ...], Floats]:
     """Return the features of question-passage pairs, kept in the folder of the study."""
-    from adjudge.learn.features import features
+    from adjudge.learn.features import pair_features
 
     say(f"features of {len(pairs):,} pairs of {name}")
-    found = features(pairs, topics=topics, workers=workers, cache=None if cache is None else cache / "features")
+    found = pair_features(pairs, topics=topics, workers=workers, cache=None if cache is None else cache / "features")
     return tuple(found.names), np.asarray(found.X, dtype=float)
 
 

@@ -39,7 +39,7 @@ def test_repeats_are_said(run):
     """The anaesthetist who judged three times."""
     run("datasets", "anesthesia", "--out", "labels.csv")
     answer = run("agreement", "labels.csv")
-    assert "Agreement of 5 judges on 45 items; 90 repeats share their judges' votes" in answer.out
+    assert "Agreement of 5 judges on 45 items; 90 repeated judgments share their judge's vote" in answer.out
 
 
 def test_machines_get_a_table(run, some):
@@ -84,11 +84,15 @@ def test_a_single_judge_is_an_answer(run, tmp_path):
     [
         (["nothing.csv"], 1, "nothing.csv: there is no such file"),
         (["some.csv", "--format", "qrels"], 2, "format 'qrels' is not one of 'csv', 'jsonl', 'parquet'"),
-        (["some.csv", "--pairs"], 2, "--pairs is for --format, and not for --by-topic; people see the pairs below"),
+        (
+            ["some.csv", "--pairs"],
+            2,
+            "--pairs needs --format and cannot be combined with --by-topic; the tables show the pairs",
+        ),
         (
             ["some.csv", "--pairs", "--by-topic", "--format", "csv"],
             2,
-            "--pairs is for --format, and not for --by-topic",
+            "--pairs needs --format and cannot be combined with --by-topic",
         ),
         (["plain.csv", "--by-topic"], 2, "the judgments have no topics: name their column with --topic (topic=... in"),
     ],
@@ -106,4 +110,4 @@ def test_what_is_said_twice_is_the_same(run):
     """Help needs no heavy import: its number of draws and the measures of topics are held together here."""
     text = run("agreement", "--help").out
     assert f"[default: {DRAWS}" in " ".join(text.split())
-    assert set(command.SHOWN) < {*MEASURES, "cohen_kappa"}
+    assert set(command.TOPIC_MEASURES) < {*MEASURES, "cohen_kappa"}

@@ -41,7 +41,7 @@ def test_version(run):
 
 def test_no_arguments_is_help(run):
     """A bare call explains."""
-    assert "Commands:" in run().out + run().err
+    assert "Consensus:" in run().out + run().err
 
 
 def test_module_is_the_command(tmp_path):
@@ -72,7 +72,7 @@ def test_a_terminal_that_knows_only_ascii(tmp_path):
 def test_ctrl_c_before_there_is_a_command_is_no_traceback(monkeypatch, capsys):
     """While the command line is still being loaded."""
 
-    def interrupted():
+    def interrupted(**_):
         raise KeyboardInterrupt
 
     def end(code):

@@ -28,11 +28,11 @@ def test_the_demo_is_made_and_checked(run):
     made = run("campaign", "new", "my trial", "--demo")
     assert (made.code, made.err) == (0, "")
     assert made.out.startswith("wrote my trial\n  topics              8\n  documents           96\n")
-    assert made.out.endswith("\nNext: look through my trial/campaign.toml, then: adjudge serve 'my trial'\n")
+    assert made.out.endswith("\nNext: check the settings in my trial/campaign.toml, then: adjudge serve 'my trial'\n")
     checked = run("campaign", "check", "my trial")
     assert (checked.code, checked.err) == (0, "")
     assert "  judgments needed    270 (3 of each)\n" in checked.out
-    assert checked.out.endswith("\nNothing is wrong. Next: adjudge serve 'my trial'\n")
+    assert checked.out.endswith("\nNo problems. Next: adjudge serve 'my trial'\n")
 
 
 def test_all_sources(run, tmp_path):
@@ -76,9 +76,9 @@ def test_problems_are_all_listed(run, tmp_path):
     [
         (
             ("--topics", "t.csv"),
-            "a campaign needs --topics and --documents; `adjudge campaign new trial/ --demo` needs",
+            "a campaign needs --topics and --documents (`adjudge campaign new trial/ --demo` needs",
         ),
-        (("--demo", "--gold", "g"), "the demo has topics and documents of its own: leave out --demo, or all else"),
+        (("--demo", "--gold", "g"), "--demo has its own topics and documents: leave out --demo, or all other options"),
     ],
 )
 def test_calls_that_cannot_be_meant(run, arguments, message):

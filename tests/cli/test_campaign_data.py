@@ -17,14 +17,14 @@ def folder(run, tmp_path):
     rows = [f"{row['topic']},{row['document']},ann,{n}" for n, row in enumerate(pool)]
     (tmp_path / "elsewhere.csv").write_text("\n".join(["topic,document,judge,label", *rows]) + "\n")
     taken = run("campaign", "import", place, str(tmp_path / "elsewhere.csv"))
-    assert (taken.code, taken.out) == (0, "2 judgments taken, 0 were there already; new judges: ann\n"), taken.err
+    assert (taken.code, taken.out) == (0, "2 judgments imported, 0 were imported before; new judges: ann\n"), taken.err
     return tmp_path / "trial"
 
 
 def test_imports_twice_are_one(run, folder):
     """The second time all is there; a contradiction is refused with its row."""
     file = folder.parent / "elsewhere.csv"
-    assert run("campaign", "import", str(folder), str(file)).out == "0 judgments taken, 2 were there already\n"
+    assert run("campaign", "import", str(folder), str(file)).out == "0 judgments imported, 2 were imported before\n"
     file.write_text(file.read_text().replace(",ann,0", ",ann,1"))
     refused = run("campaign", "import", str(folder), str(file))
     assert refused.code == 1
@@ -74,7 +74,7 @@ def test_a_program_judges(run, folder, tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps({"id": row["id"], "answer": "Irrelevant."}) + "\n" for row in prompts))
     taken = run("campaign", "import", str(folder), str(answers), "--judge", "my-model").out
-    assert taken.startswith("10 judgments taken, 0 were there already; new judges: my-model\n")
+    assert taken.startswith("10 judgments imported, 0 were imported before; new judges: my-model\n")
     assert "of 2 hidden gold right" in taken
 
 

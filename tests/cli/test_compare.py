@@ -33,7 +33,7 @@ def test_people_see_a_table_the_agreement_and_a_verdict(run, crowd):
     assert lines[7].split()[:3] == ["1", best, "100"]
     assert lines[8].split()[0::3] == ["2", "100"]
     assert lines[-1].startswith(f"{best} is best by accuracy; ")
-    assert lines[-1].endswith(" told apart from it (exact McNemar test with Holm's correction, p < 0.05)")
+    assert lines[-1].endswith(" significantly worse (exact McNemar test with Holm's correction, p < 0.05)")
 
 
 def test_without_gold_held_out_likelihood_decides(run, labels):
@@ -42,7 +42,7 @@ def test_without_gold_held_out_likelihood_decides(run, labels):
     assert answer.out.splitlines()[0] == "Models on 12 items; best first"
     assert answer.out.splitlines()[1].split() == ["model", "held-out", "+-", "as", "vote", "seconds"]
     assert " is best by held-out likelihood; " in answer.out
-    assert "told apart from it (by more than two standard errors)" in answer.out
+    assert "significantly worse (by more than two standard errors)" in answer.out
 
 
 def test_models_that_refuse_are_named_with_the_reason(run, labels):
@@ -141,7 +141,7 @@ def test_an_interrupt_shows_what_is_finished(run, labels, monkeypatch):
     answer = run("compare", "labels.csv", *MODELS)
     assert answer.code == 130
     assert "majority is the only model" in answer.out
-    assert answer.err == "adjudge: warning: interrupted; finished and compared: majority\n"
+    assert answer.err == "adjudge: warning: interrupted; only these models were compared: majority\n"
     nothing = run("compare", "labels.csv", "--models", "dawid-skene")
     assert (nothing.code, nothing.out) == (130, "")
 
@@ -164,8 +164,8 @@ def test_a_fit_that_has_not_converged_is_said(run, labels, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--out", "labels.csv"), "--out labels.csv would write over what is read here: name another file"),
-        (("--out", "table.xls"), "--out table.xls ends in none of '.csv', '.jsonl', '.parquet'"),
+        (("--out", "labels.csv"), "--out labels.csv would overwrite an input: name another file"),
+        (("--out", "table.xls"), "--out table.xls must end in one of '.csv', '.jsonl', '.parquet'"),
         (("--format", "qrels"), "format 'qrels' is not one of 'csv', 'jsonl', 'parquet'"),
         (("--models", ","), "there is no model to compare: name some of 'majority'"),
         (("--models", "magic"), "model 'magic' is not one of 'majority'"),

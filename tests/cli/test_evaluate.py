@@ -26,8 +26,8 @@ def test_systems_are_shown_with_what_decides(search):
     assert (answer.code, answer.err) == (0, "")
     assert "Systems on 10 topics, 100 draws of the labels; 90 % intervals" in answer.out
     assert "variance: labels, topics" in " ".join(answer.out.split())
-    assert "Chance that the first is better (and that both are the same)" in answer.out
-    assert "Labels that would move P(dense is better than bm25) by MAP most" in answer.out
+    assert "Probability that the first is better (and of a tie)" in answer.out
+    assert "Labels that would change P(dense is better than bm25) by MAP most" in answer.out
     assert "note: labels are drawn item by item from the posterior: joint draws need a fit" in answer.out
     assert search("evaluate", "bm25.run", "dense.run", *QUICK).out == answer.out
     assert search("evaluate", "--runs", "bm25.run", "--runs", "dense.run", *QUICK).out == answer.out
@@ -76,7 +76,7 @@ def test_nothing_to_ask_is_said(search, tmp_path):
     (tmp_path / "sure.csv").write_text("".join(f"{i},{t},{j},{v}\n" for i, t, j, v in rows if j in ("judge", "ann")))
     assert search("fit", "sure.csv", "--model", "majority", "--out", "sure").code == 0
     answer = search("evaluate", "bm25.run", "dense.run", "--fit", "sure", "--draws", "20")
-    assert "no label is left to be asked that could decide between dense and bm25 by MAP" in answer.out
+    assert "no further label could decide between dense and bm25 by MAP" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_nothing_to_ask_is_said(search, tmp_path):
         (["bm25.run", "bm25.run", "--fit", "fit"], 2, "two runs are called 'bm25.run': give every run once, under a"),
         (["bm25.run", "--fit", "fit", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
         (["bm25.run", "--fit", "fit", "--table", "x"], 2, "table 'x' is not one of 'systems', 'pairs', 'documents'"),
-        (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a is not two runs: name them as A,B"),
+        (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a does not name two runs: write A,B"),
         (["bm25.run", "--fit", "fit", "--unjudged", "x"], 2, "unjudged 'x' is not one of 'zero', 'prevalence'"),
         (["bm25.run", "--fit", "fit", "--out", "bm25.run"], 2, "--out bm25.run is a file: name a folder"),
         (["bm25.run", "--fit", "fit", "--level", "nan"], 2, "level nan is not a grade above 0, which a document has"),

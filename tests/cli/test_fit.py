@@ -113,13 +113,13 @@ def test_a_fit_that_hits_the_cap_says_so(run, labels, tmp_path):
 
 def test_an_interrupt_writes_what_was_found(run, labels, tmp_path, monkeypatch):
     """Ctrl-C loses nothing: the fit so far is written, the exit code says it was interrupted."""
-    from adjudge.cli.show import ClimbProgress
+    from adjudge.cli.show import FitProgress
 
     def interrupted(self, passes, evidence):
         if passes == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ClimbProgress, "__call__", interrupted)
+    monkeypatch.setattr(FitProgress, "__call__", interrupted)
     answer = run("fit", "labels.csv", "--out", "fit")
     assert answer.code == 130
     assert adjudge.load(tmp_path / "fit").stopped == "interrupted"
@@ -182,20 +182,20 @@ def test_what_is_read_is_not_written_over(run, labels, tmp_path):
     before = labels.read_text()
     answer = run("fit", "labels.csv", "--out", ".")
     assert answer.code == 2
-    assert answer.err == "adjudge: --out . would write over labels.csv, which is read here: name another folder\n"
+    assert answer.err == "adjudge: --out . would overwrite the input labels.csv: name another folder\n"
     assert labels.read_text() == before
 
 
 def test_an_interrupt_leaves_an_earlier_fit_alone(run, labels, tmp_path, monkeypatch):
     """What was found goes beside it."""
-    from adjudge.cli.show import ClimbProgress
+    from adjudge.cli.show import FitProgress
 
     run("fit", "labels.csv", "--out", "fit")
 
     def interrupted(self, passes, evidence):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ClimbProgress, "__call__", interrupted)
+    monkeypatch.setattr(FitProgress, "__call__", interrupted)
     assert run("fit", "labels.csv", "--out", "fit").code == 130
     assert adjudge.load(tmp_path / "fit").converged
     assert adjudge.load(tmp_path / "fit-interrupted").stopped == "interrupted"

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.cli.fit_blocks import bytes_of
+from adjudge.cli.fit_blocks import parse_size
 from adjudge.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def test_blocks_give_the_labels_of_memory(run, labels, tmp_path):
     assert answer.code == 0
     assert "wrote labels/, judges.csv and the fit to fit" in answer.out
     assert "36 judgments of 12 items in 1 block" in answer.err
-    assert "they are calibrated in memory only" in answer.err
+    assert "probabilities are not calibrated: calibration needs the judgments in memory" in answer.err
     written = pl.read_parquet(tmp_path / "fit" / "labels" / "*.parquet").sort("item")
     memory = adjudge.fit(labels, calibrate="none").labels.sort("item")
     assert written["label"].equals(memory["label"])
@@ -40,18 +40,30 @@ def test_a_fit_of_blocks_judges_new_items(run, labels, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("labels.csv", "labels.csv"), "2 files are read together with --blocks FOLDER only"),
-        (("labels.csv", "--engine", "dask"), "--engine is for judgments in blocks: give --blocks FOLDER as well"),
-        (("labels.csv", "--memory", "1GB"), "--memory is for judgments in blocks"),
-        (("labels.csv", "--blocks", "b"), "give --out FOLDER, and no --format"),
-        (("labels.csv", "--blocks", "b", "--out", "f", "--model", "auto"), "--model auto tries models in memory"),
+        (("labels.csv", "labels.csv"), "2 files can only be read together with --blocks FOLDER; name one table"),
+        (("labels.csv", "--engine", "dask"), "--engine needs --blocks FOLDER"),
+        (("labels.csv", "--memory", "1GB"), "--memory needs --blocks FOLDER"),
+        (("labels.csv", "--blocks", "b"), "give --out FOLDER, and leave out --format"),
+        (
+            ("labels.csv", "--blocks", "b", "--out", "f", "--model", "auto"),
+            "--model auto compares models in memory: name a model",
+        ),
         (("labels.csv", "--blocks", "b", "--out", "f", "--engine", "ray"), "engine 'ray' is not one of"),
-        (("labels.csv", "--blocks", "b", "--out", "f", "--master", "local"), "--master is of the engine spark"),
-        (("labels.csv", "--blocks", "b", "--out", "f", "--scheduler", "tcp://x"), "--scheduler is of the engine dask"),
+        (
+            ("labels.csv", "--blocks", "b", "--out", "f", "--master", "local"),
+            "--master needs --engine spark, but the engine is threads",
+        ),
+        (
+            ("labels.csv", "--blocks", "b", "--out", "f", "--scheduler", "tcp://x"),
+            "--scheduler needs --engine dask, but the engine is threads",
+        ),
         (("labels.csv", "--blocks", "b", "--out", "f", "--memory", "much"), "memory 'much' is not a size"),
         (("labels.csv", "--blocks", "b", "--out", "f", "--calibrate", "judgments"), "are calibrated in memory"),
         (("nothing.csv", "--blocks", "b", "--out", "f"), "nothing.csv: there is no such file"),
-        (("labels.csv", "--blocks", "b", "--out", "f", "--time", "when"), "times are not kept in blocks"),
+        (
+            ("labels.csv", "--blocks", "b", "--out", "f", "--time", "when"),
+            "--blocks does not store times: leave out --time",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_said(run, labels, arguments, said):
@@ -65,11 +77,11 @@ def test_what_does_not_go_together_is_said(run, labels, arguments, said):
 @pytest.mark.parametrize(("text", "size"), [("500MB", 5e8), ("2 GiB", 2e9), ("1.5g", 1.5e9), ("4096", 4096)])
 def test_sizes(text, size):
     """As people write them."""
-    assert bytes_of(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "0", "-1", "1.2.3MB", "9 lives"])
 def test_what_is_no_size(text):
     """Is refused."""
     with pytest.raises(UsageError, match="is not a size"):
-        bytes_of(text)
+        parse_size(text)

@@ -63,10 +63,10 @@ def test_one_card_has_everything(run, fitted):
     answer = run("judges", fitted, "--judge", "j2")
     assert answer.code == 0
     assert answer.out.startswith("Judge 'j2': Calls ")
-    assert "chance of being right           0." in answer.out
+    assert "chance of being right            0." in answer.out
     assert "not defined because the judgments have no times" in answer.out
-    assert "How often each truth (rows) is given each label (columns)" in answer.out
-    assert "more than true" in answer.out
+    assert "How often each true label (rows) is given each label (columns)" in answer.out
+    assert "given minus true" in answer.out
 
 
 def test_one_card_of_two_labels_with_topics(run, labels):
@@ -84,7 +84,7 @@ def test_a_matrix_of_many_labels_is_not_shown(run, tmp_path):
     run("fit", "many.csv", "--out", "fit")
     answer = run("judges", "fit", "--judge", "x")
     assert answer.code == 0
-    assert "The matrix of 12 labels is too large for a screen: fit.confusion in Python holds it." in answer.out
+    assert "The confusions of 12 labels are too many to show: fit.confusion in Python has them." in answer.out
 
 
 def test_an_unknown_judge_is_refused_with_those_near(run, fitted):
@@ -132,7 +132,7 @@ def test_judgments_may_be_given_again(run, fitted, tmp_path):
     rows.with_columns(time=pl.int_range(rows.height) * 4).write_csv(tmp_path / "again.csv")
     answer = run("judges", fitted, "--judgments", "again.csv", "--judge-column", "who", "--judge", "j1")
     assert answer.code == 0
-    assert "seconds between judgments       12.00" in answer.out
+    assert "seconds between judgments        12.00" in answer.out
 
 
 def test_names_are_no_commands_to_the_screen(run, tmp_path):

@@ -26,7 +26,7 @@ def test_all_sections_are_shown(run, fitted):
     assert "Gold: Gold set of 60 items: 15 judges, right on " in answer.out
     assert "New work: No judge's new work is worse than the earlier fit expects, of 15 judges it knows." in answer.out
     assert "p_changed" in answer.out
-    assert ", the first 2 of " in answer.out
+    assert " (the first 2 of " in answer.out
     assert "not shown" not in answer.out
 
 
@@ -37,8 +37,8 @@ def test_what_cannot_be_shown_says_why(run, labels):
     assert answer.code == 0
     for title in ("Changes", "Control charts", "Streaks"):
         assert f"{title}: not shown because the judgments have no times (give --judgments and --time)." in answer.out
-    assert "Gold: not shown because no truth is known (give --gold)." in answer.out
-    assert "New work: not shown because there is none (give --new)." in answer.out
+    assert "Gold: not shown because no truth is known: give --gold." in answer.out
+    assert "New work: not shown because there are no new judgments: give --new." in answer.out
     assert "Pairs: " in answer.out
 
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_is_refused(run, fitted):
         ("--show", "drift", "--format", "xml"): "format 'xml' is not one of 'csv', 'jsonl'",
         ("--format", "csv"): "--format needs one section: name it with --show, one of 'drift', 'chart'",
         ("--judgments", "-", "--new", "-"): "only one table can come from standard input",
-        ("--show", "gold", "--format", "csv"): "--show gold: not defined because no truth is known (give --gold)",
+        ("--show", "gold", "--format", "csv"): "--show gold: not defined because no truth is known: give --gold",
     }
     for arguments, message in refused.items():
         answer = run("monitor", "fit", *arguments)
@@ -108,4 +108,4 @@ def test_one_label_only_leaves_the_rest_to_be_told(run, tmp_path):
     answer = run("monitor", "one")
     assert answer.code == 0
     assert "Pairs: not shown because judges cannot be distinguished: their only label is 'u'." in answer.out
-    assert "New work: not shown because there is none" in answer.out
+    assert "New work: not shown because there are no new judgments" in answer.out

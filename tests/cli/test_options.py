@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from adjudge.cli.options import USUAL, Reading, label_list, reads_judgments, sizes
+from adjudge.cli.options import READING, Reading, label_list, reads_judgments, sizes
 
 
 def test_labels_are_split_at_commas():
@@ -31,7 +31,7 @@ def test_reading_takes_the_place_of_one_parameter():
     got = []
 
     @reads_judgments("time", "labels", "ordinal", "repeats")
-    def command(table: Annotated[str, typer.Argument()], reading: Reading = USUAL, rows: int = 3) -> None:
+    def command(table: Annotated[str, typer.Argument()], reading: Reading = READING, rows: int = 3) -> None:
         """Do it."""
         got.append((table, reading, rows))
 

@@ -56,7 +56,7 @@ def saved(tmp_path, capsys):
 def test_what_was_fitted_lies_beside_the_fit(saved):
     """Items, judges, labels and topics are the same again, row by row."""
     folder, fit, judgments = saved
-    again = kept_judgments(folder, fit, None, o.USUAL)
+    again = kept_judgments(folder, fit, None, o.READING)
     for name in ("label", "topic", "start"):
         np.testing.assert_array_equal(getattr(again, name), getattr(judgments, name))
     assert again.judges.gather(again.judge).to_list() == judgments.judges.gather(judgments.judge).to_list()
@@ -69,20 +69,22 @@ def test_a_table_that_is_given_is_read_instead(saved, tmp_path):
     folder, fit, judgments = saved
     table = judgment_table(judgments).with_row_index("time").reverse()
     table.write_csv(tmp_path / "again.csv")
-    assert kept_judgments(folder, fit, str(tmp_path / "again.csv"), o.USUAL).time is not None
+    assert kept_judgments(folder, fit, str(tmp_path / "again.csv"), o.READING).time is not None
     table.with_columns(label=1 - table["label"].cast(int)).write_csv(tmp_path / "turned.csv")
-    with pytest.raises(UsageError, match=r"turned.csv does not hold the judgments that .*fit was fitted to"):
-        kept_judgments(folder, fit, str(tmp_path / "turned.csv"), o.USUAL)
+    with pytest.raises(
+        UsageError, match=r"turned.csv is not the table that .*fit was fitted to; that table is in the folder"
+    ):
+        kept_judgments(folder, fit, str(tmp_path / "turned.csv"), o.READING)
 
 
 def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
     """A fit saved from Python has no judgments beside it."""
     adjudge.save(saved[1], tmp_path / "alone")
-    with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: give the table that it was fitted to"):
-        kept_judgments(str(tmp_path / "alone"), saved[1], None, o.USUAL)
+    with pytest.raises(UsageError, match=rf"alone holds no {JUDGMENTS}: name the table it was fitted to"):
+        kept_judgments(str(tmp_path / "alone"), saved[1], None, o.READING)
 
 
 def test_columns_are_named_for_a_table_that_is_given(saved):
     """What lies beside the fit has its columns already."""
-    with pytest.raises(UsageError, match=r"--time is for a table that is given: --judgments labels\.csv --time"):
+    with pytest.raises(UsageError, match=r"--time applies to a table: --judgments labels\.csv --time"):
         kept_judgments(saved[0], saved[1], None, o.Reading(time="when"))

@@ -32,4 +32,4 @@ def test_the_fit_itself_is_not_overwritten(run, labels):
     run("fit", "labels.csv", "--out", "fit")
     answer = run("predict", "fit", "labels.csv", "--out", "./fit/")
     assert answer.code == 2
-    assert answer.err == "adjudge: --out ./fit/ is the fit itself, which would be lost: name another folder\n"
+    assert answer.err == "adjudge: --out ./fit/ is the folder of the fit, which would be lost: name another folder\n"

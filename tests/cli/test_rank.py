@@ -19,7 +19,7 @@ def test_people_see_items_judges_and_the_end(run, ranks):
     answer = run("rank", ranks)
     assert (answer.code, answer.err) == (0, "")
     assert "Ranking (5 of 5 items)" in answer.out
-    assert "Judges, those who agree most first (5 of 5)" in answer.out
+    assert "Judges, highest agreement first (5 of 5)" in answer.out
     assert [line.split()[0] for line in answer.out.splitlines() if line.startswith(("ann", "eve"))] == ["ann", "eve"]
     assert "plackett-luce: 5 items, 5 judges, 5 rankings, converged after" in answer.out
 
@@ -60,7 +60,7 @@ def test_preferences_are_told_by_their_columns(run, tmp_path):
         (["good.csv", "--method", "bradley-terry"], 1, "good.csv: no column for the left (columns: 'topic', 'item',"),
         (["good.csv", "--rank", "place"], 1, "good.csv: there is no column 'place' for the rank (columns: 'topic',"),
         (["good.csv", "--format", "qrels"], 2, "format 'qrels' is not one of 'csv', 'jsonl', 'parquet'"),
-        (["ranking.csv", "--out", "."], 2, "--out . would write over ranking.csv, which is read here: name another"),
+        (["ranking.csv", "--out", "."], 2, "--out . would overwrite the input ranking.csv: name another folder"),
         (["nothing.csv"], 1, "nothing.csv: there is no such file"),
         (["good.csv", "--spread", "-1"], 2, "spread -1.0 is not a number from 0.01 to 1000"),
         (["-", "--items", "-"], 2, "only one table can come from standard input"),

@@ -38,7 +38,7 @@ def test_judgments_may_be_given_again(fitted, tmp_path):
     (tmp_path / "fit" / "judgments.parquet").unlink()
     answer = fitted("report", "fit")
     assert answer.code == 2
-    assert answer.err.startswith("adjudge: fit holds no judgments.parquet: give the table")
+    assert answer.err.startswith("adjudge: fit holds no judgments.parquet: name the table")
     assert fitted("report", "fit", "--judgments", "crowd/labels.csv").code == 0
     (tmp_path / "other.csv").write_text("item,judge,label\ni1,j1,1\n")
     answer = fitted("report", "fit", "--judgments", "other.csv")

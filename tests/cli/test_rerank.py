@@ -1,13 +1,11 @@
 """``adjudge rerank``."""
 
-import io
 import json
 import sys
 
 import polars as pl
 import pytest
 
-from adjudge.cli.rerank import DOCUMENTS, FEATURES, JUDGES, TOPICS, example
 from adjudge.learn.ranksvm import RankSVM
 
 
@@ -24,13 +22,13 @@ def test_the_loop_closes(run, loop, tmp_path):
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert lines[0].startswith("learned from ")
-    assert lines[1] == "Features that count most, in their own units"
+    assert lines[1] == "Features with the largest weights, in their own units"
     assert lines[-1] == "wrote the ranker to ex/svm, and the run to ex/svm.run"
     assert "On topics that were not learned from (5 folds), by what is learned from" in lines
     judged = run("evaluate", "--fit", "ex/fit", "ex/bm25.run", "ex/svm.run", "--measures", "MAP", "--format", "csv")
     assert judged.out.splitlines()[1].startswith("bm25,MAP")
     again = run("rerank", "again", "ex/features.csv", "--fit", "ex/fit", "--budget", "4", "--out", "ex/pool.csv")
-    assert again.out.startswith("Documents whose next judgment would turn the ranking most")
+    assert again.out.startswith("Documents whose next judgment would change the ranking most")
     assert again.out.endswith("wrote 4 pairs to ex/pool.csv\n")
     assert pl.read_csv(tmp_path / "ex/pool.csv").columns == ["topic", "document"]
 
@@ -70,12 +68,12 @@ def test_weights_and_grades_teach_too(run, loop):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "say what to learn from, by one of --fit, --weights and --grades: given is none"),
-        (("--fit", "f", "--grades", "g"), "given is --fit and --grades"),
-        (("--grades", "g", "--learn", "pairs"), "--learn pairs is for a fit: give its folder with --fit"),
-        (("--grades", "g", "--trees", "3"), "--trees is for --ranker lambdamart"),
-        (("--grades", "g", "--ranker", "lambdamart", "--cost", "1"), "--cost is for --ranker svm"),
-        (("--grades", "g", "--cost", "much"), "--cost much is not a number, nor svmlight"),
+        ((), "give exactly one of --fit, --weights and --grades to learn from: got none"),
+        (("--fit", "f", "--grades", "g"), "got --fit and --grades"),
+        (("--grades", "g", "--learn", "pairs"), "--learn pairs needs a fit: give its folder with --fit"),
+        (("--grades", "g", "--trees", "3"), "--trees needs --ranker lambdamart"),
+        (("--grades", "g", "--ranker", "lambdamart", "--cost", "1"), "--cost needs --ranker svm"),
+        (("--grades", "g", "--cost", "much"), "--cost much is neither a number nor svmlight"),
         (("--grades", "g", "--ranker", "magic"), "ranker 'magic' is not one of 'svm', 'lambdamart'"),
     ],
 )
@@ -111,7 +109,7 @@ def test_nothing_to_turn_is_said(run, loop, tmp_path):
     """Where features are all the same."""
     table = pl.read_csv(tmp_path / "ex/features.csv").select("topic", "document", one=pl.lit(1.0))
     table.write_csv(tmp_path / "flat.csv")
-    assert run("rerank", "again", "flat.csv", "--fit", "ex/fit").out == "no judgment would turn the ranking\n"
+    assert run("rerank", "again", "flat.csv", "--fit", "ex/fit").out == "no judgment would change the ranking\n"
 
 
 def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
@@ -125,7 +123,7 @@ def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
         told = ("rerank", "train", features, "--grades", "one.qrels", "--out", "one")
         answer = run(*told)
         assert (answer.code, answer.err) == (0, "")
-        assert "no MRR, MAP or P@1 can be given: only one topic has pairs" in answer.out
+        assert "MRR, MAP and P@1 are not defined: only one topic has pairs" in answer.out
         assert "nan" not in answer.out
         refused = run(*told[:-1], "other", "--run", "one.run")
         assert refused.code == 2
@@ -143,15 +141,15 @@ def test_a_ranker_without_names_takes_features_in_their_order(run, loop, tmp_pat
     answer = run("rerank", "apply", "bare", "ex/features.csv", "--out", "bare.run")
     assert (answer.code, answer.out) == (0, "wrote 360 documents of 30 topics to bare.run\n")
     assert answer.err == (
-        "adjudge: warning: the ranker knows no names of features, and takes them in the order of ex/features.csv: "
+        "adjudge: warning: the ranker has no feature names; it takes the features in the order of ex/features.csv: "
         "'bm25', 'overlap', 'match', 'length'\n"
     )
     table.drop("match").write_csv(tmp_path / "few.csv")
     refused = run("rerank", "apply", "bare", "few.csv")
     assert (refused.code, refused.err) == (
         1,
-        "adjudge: few.csv: has 3 features, 'bm25', 'overlap', 'length', and the ranker learned from 4 without names: "
-        "give these, in the same order\n",
+        "adjudge: few.csv: has 3 features, 'bm25', 'overlap', 'length', but the ranker was trained on 4 features "
+        "without names: give the same features in the same order\n",
     )
 
 
@@ -175,7 +173,7 @@ def test_topics_that_nobody_judged_are_named_to_be_judged(run, loop, tmp_path):
     answer = run("rerank", "again", "more.csv", "--fit", "ex/fit", "--budget", "20", "--out", "pool.csv")
     named = pl.read_csv(tmp_path / "pool.csv").filter(pl.col("topic") == "new").height
     assert named > 0
-    assert f"topics of which nobody judged a document: 1 ('new'), with {named} of these documents" in answer.out
+    assert f"1 topics have no judgments ('new'); {named} of these documents are theirs" in answer.out
 
 
 @pytest.mark.parametrize("cost", ["0", "-1", "nan", "inf"])
@@ -202,7 +200,7 @@ def test_what_is_read_is_not_written_over(run, loop, tmp_path, command, option):
     before = {name: (tmp_path / "ex" / name).read_bytes() for name in ("features.csv", "truth.qrels")}
     answer = run("rerank", *command)
     assert answer.code == 2
-    assert answer.err == f"adjudge: {option} {command[-1]} would write over what is read here: name another file\n"
+    assert answer.err == f"adjudge: {option} {command[-1]} would overwrite an input: name another file\n"
     assert before == {name: (tmp_path / "ex" / name).read_bytes() for name in before}
     assert not (tmp_path / "r").exists()
 
@@ -214,7 +212,7 @@ def test_features_that_never_differ_are_named(run, loop, tmp_path):
     table.select("topic", "document", "one").write_csv(tmp_path / "flat.csv")
     told = ("--grades", "ex/truth.qrels", "--out", "r")
     some, flat = run("rerank", "train", "some.csv", *told), run("rerank", "train", "flat.csv", *told)
-    assert "1 of 5 features never differ within a topic, and count for nothing: 'one'" in some.out
+    assert "1 of 5 features are constant within every topic and have no effect: 'one'" in some.out
     assert "none of 1 features differs between rows of one group: nothing is learned" in flat.err
     assert (some.code, flat.code) == (0, 0)
 
@@ -223,18 +221,7 @@ def test_a_run_into_a_folder_that_is_not_there_is_refused_before_any_work(run, l
     """No ranker is left behind; the folder of the ranker itself is made, and may hold the run."""
     train = ("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", tmp_path / "svm", "--run")
     answer = run(*train, tmp_path / "none" / "a.run")
-    assert (answer.code, "there is no such folder: make it first" in answer.err) == (2, True)
+    assert (answer.code, "the folder does not exist; create it first" in answer.err) == (2, True)
     assert not (tmp_path / "svm").exists()
     assert run(*train, tmp_path / "svm" / "a.run").code == 0
     assert (tmp_path / "svm" / "a.run").is_file()
-
-
-def test_files_are_of_one_crowd():
-    """And the same for the same seed."""
-    files = example()
-    assert files == example(0) != example(1)
-    labels, features = (pl.read_csv(io.BytesIO(files[name])) for name in ("labels.csv", "features.csv"))
-    assert features.columns == ["topic", "document", *FEATURES]
-    assert (features.height, labels["judge"].n_unique()) == (TOPICS * DOCUMENTS, JUDGES)
-    assert set(labels["item"]) == set(features["document"])
-    assert len(files["truth.qrels"].splitlines()) == features.height == len(files["bm25.run"].splitlines())

@@ -81,8 +81,8 @@ def test_runs_are_compared(run, tmp_path):
     (tmp_path / "b.run").write_text(RUN.replace("d4", "new"))
     (tmp_path / "qrels.txt").write_text(QRELS)
     answer = run("score", "a.run", "b.run", "qrels.txt")
-    assert "Differences, p by sign flips with Holm's correction" in answer.out
-    assert "note: nobody judged 16.7% of what b returns, which has grade 0" in answer.out
+    assert "Differences; p of a randomisation test with Holm's correction" in answer.out
+    assert "note: 16.7% of the documents in b are not judged and have grade 0" in answer.out
 
 
 def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
@@ -91,8 +91,12 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
     (tmp_path / "a.run").write_text(RUN)
     (tmp_path / "q.qrels").write_text(QRELS)
     for arguments, code, said in (
-        (["a.csv", "a.csv", "--per-topic"], 2, "a.csv is not a run, and options of runs are for runs"),
-        (["a.csv", "a.csv", "a.csv"], 2, "several answers are for adjudge compare: here is room for one"),
+        (
+            ["a.csv", "a.csv", "--per-topic"],
+            2,
+            "a.csv is not a run, but an option for runs is given (--measures makes it a run)",
+        ),
+        (["a.csv", "a.csv", "a.csv"], 2, "score takes one set of labels or several runs, but got 2 sets of labels"),
         (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
         (["a.run", "q.qrels", "--measures", "ERR"], 2, "there is no measure 'ERR': known are MAP"),
         (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv, row 1: 1 fields, expected 6: topic, Q0, document"),

@@ -21,7 +21,7 @@ def test_people_see_what_is_found(run, lambs):
     """The first rows, best first."""
     answer = run("search", *lambs, "--rows", "2")
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("Found (2 of 3 rows)\ntopic  document")
+    assert answer.out.startswith("Results (2 of 3 rows)\ntopic  document")
     assert "q1     d1" in answer.out
 
 
@@ -52,7 +52,7 @@ def test_an_index_is_kept(run, lambs):
     assert (again.code, again.out) == (0, first.out)
     answer = run("search", "index", lambs[1], "--b", "0.5")
     assert answer.code == 2
-    assert answer.err == "adjudge: index is an index already: k1, b, stems and stop words are as they were when made\n"
+    assert answer.err == "adjudge: index is an index already: its b cannot be changed\n"
 
 
 def test_what_finds_nothing_is_said(run, lambs, tmp_path):
@@ -75,11 +75,11 @@ def test_what_finds_nothing_is_said(run, lambs, tmp_path):
         (["nothing.csv", "q.tsv"], 1, "nothing.csv: there is no such file"),
         ([".", "q.tsv"], 1, ".: holds no index: there is no index.json or no postings.npz"),
         (["p.csv", "q.tsv", "--format", "xls"], 2, "format 'xls' is not one of 'trec', 'csv', 'jsonl', 'parquet'"),
-        (["p.csv", "q.tsv", "--out", "p.csv"], 2, "--out p.csv would write over what is read here: name another file"),
-        (["p.csv", "q.tsv", "--out", "."], 2, "--out .: name a file"),
-        (["p.csv", "q.tsv", "--name", "a b"], 2, "name 'a b' is empty or has blanks, which a run cannot hold"),
+        (["p.csv", "q.tsv", "--out", "p.csv"], 2, "--out p.csv would overwrite an input: name another file"),
+        (["p.csv", "q.tsv", "--out", "."], 2, "--out . is a folder: name a file"),
+        (["p.csv", "q.tsv", "--name", "a b"], 2, "--name 'a b' is empty or has blanks, which a run file cannot hold"),
         (["p.csv", "q.tsv", "--b", "2"], 2, "b 2 is not a number from 0 to 1"),
-        (["p.csv", "q.tsv", "--keep", "p.csv"], 2, "--keep p.csv: name a folder"),
+        (["p.csv", "q.tsv", "--keep", "p.csv"], 2, "--keep p.csv is a file: name a folder"),
         (["p.csv", "q.tsv", "--keep", ""], 2, "--keep is empty: name a folder"),
         (["p.csv", "q.xml"], 1, XML),
         (["lists.jsonl", "q.tsv"], 1, "lists.jsonl, row 1: column 'text' holds lists or records, expected text"),

@@ -39,7 +39,7 @@ def test_serve_says_where_and_lets_the_lead_in_once(serving, tmp_path):
     """The first start prints a link for the lead; the page is there; Ctrl-C ends it without a word of trouble."""
     make_demo(tmp_path / "demo")
     process, lines = serving(str(tmp_path / "demo"))
-    link = next(line for line in lines if "come in as a lead" in line).split()[-1]
+    link = next(line for line in lines if "link for a lead" in line).split()[-1]
     with urllib.request.urlopen(link) as page:
         assert page.status == 200
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
@@ -82,7 +82,7 @@ def test_which_campaign(serving):
     """Without a folder one is asked for."""
     process, lines = serving()
     assert process.wait(timeout=20) == 2
-    assert "which campaign? give its folder, or --demo" in "\n".join(lines)
+    assert "no campaign is named: give its folder, or --demo" in "\n".join(lines)
 
 
 def test_a_taken_port_is_said_before_anything_is_opened(run, tmp_path):
@@ -109,7 +109,7 @@ def test_the_address_for_links_is_one_of_the_web(run, url):
     """A link that no browser follows is not printed."""
     answer = run("serve", "--demo", "--url", url)
     assert answer.code == 2
-    assert "expected an address that begins with http:// or https://" in answer.err
+    assert "must begin with http:// or https://" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,13 @@ def test_interrupted_while_it_starts(tmp_path):
     program = """
 import signal
 from adjudge.studio import demo
-join, joined = demo._joined, []
+join, joined = demo._add_judge, []
 def interrupted(*given):
     joined.append(given)
     if len(joined) == 3:
         signal.raise_signal(signal.SIGINT)
     return join(*given)
-demo._joined = interrupted
+demo._add_judge = interrupted
 from adjudge.cli import main
 main(["serve", "--demo", "--port", "0"])
 """

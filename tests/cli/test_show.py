@@ -34,10 +34,10 @@ def test_progress_waits_and_then_shows(monkeypatch):
     screen = io.StringIO()
     screen.isatty = lambda: True
     monkeypatch.setattr(show.sys, "stderr", screen)
-    progress = show.ClimbProgress()
+    progress = show.FitProgress()
     progress(1, -10.0)
     assert screen.getvalue() == ""
-    progress.began -= 2 * show.PATIENCE
+    progress.started -= 2 * show.PATIENCE
     progress(2, -9.0)
     progress.close()
     assert "log evidence -9.000" in screen.getvalue()
@@ -47,8 +47,8 @@ def test_without_a_screen_there_is_no_progress(monkeypatch):
     """Logs stay clean."""
     screen = io.StringIO()
     monkeypatch.setattr(show.sys, "stderr", screen)
-    progress = show.ClimbProgress()
-    progress.began -= 2 * show.PATIENCE
+    progress = show.FitProgress()
+    progress.started -= 2 * show.PATIENCE
     progress(2, -9.0)
     progress.close()
     assert screen.getvalue() == ""

@@ -39,7 +39,7 @@ def test_people_see_items_and_judges(run, table):
 def test_items_that_weigh_nothing_are_counted(run, tmp_path):
     """A tie teaches nothing."""
     (tmp_path / "t.csv").write_text("item,judge,label\na,x,1\na,y,0\nb,x,1\n")
-    assert "1 of 2 items weigh nothing: learners pass them over" in run("weights", "t.csv", "-s", "L").out
+    assert "1 of 2 items have weight 0: learners ignore them" in run("weights", "t.csv", "-s", "L").out
 
 
 def test_files_have_the_format_of_their_name(run, table, tmp_path):
@@ -100,16 +100,19 @@ def test_a_fit_is_weighed_by_what_it_is_sure_of(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trust.csv", "--fit", "fit"], "give a table of judgments, or the folder of a fit with --fit: one of the two"),
-        (["--raw"], "give a table of judgments, or the folder of a fit with --fit: one of the two"),
-        (["trust.csv", "--kind", "margin"], "--kind margin is for a fit: give its folder with --fit"),
-        (["--fit", "fit", "--scheme", "L"], "--scheme is for a table of judgments, and --fit needs none"),
-        (["--fit", "fit", "--trust-table", "t.csv"], "--trust-table is for a table of judgments"),
-        (["--fit", "fit", "--item", "doc"], "--item is for a table of judgments"),
-        (["trust.csv", "--trust", "a", "--trust-table", "b"], "give one of the two"),
+        (["trust.csv", "--fit", "fit"], "give either a table of judgments, or the folder of a fit with --fit"),
+        (["--raw"], "give either a table of judgments, or the folder of a fit with --fit"),
+        (["trust.csv", "--kind", "margin"], "--kind margin needs a fit: give its folder with --fit"),
+        (
+            ["--fit", "fit", "--scheme", "L"],
+            "--scheme applies to a table of judgments, and cannot be combined with --fit",
+        ),
+        (["--fit", "fit", "--trust-table", "t.csv"], "--trust-table applies to a table of judgments"),
+        (["--fit", "fit", "--item", "doc"], "--item applies to a table of judgments"),
+        (["trust.csv", "--trust", "a", "--trust-table", "b"], "give only one"),
         (["trust.csv", "--format", "xml"], "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
-        (["trust.csv", "--out", "weights"], "--out weights does not end in one of '.csv', '.jsonl', '.parquet'"),
-        (["trust.csv", "--out", "trust.csv"], "--out trust.csv would write over what is read here"),
+        (["trust.csv", "--out", "weights"], "--out weights must end in one of '.csv', '.jsonl', '.parquet'"),
+        (["trust.csv", "--out", "trust.csv"], "--out trust.csv would overwrite an input"),
         (["trust.csv", "--scheme", "X"], "scheme 'X' is not one of 'L', 'P', 'LP', 'TC', 'LTC', 'LPTC'"),
         (["-", "--trust-table", "-"], "only one table can come from standard input"),
     ],
@@ -124,4 +127,4 @@ def test_a_fit_that_has_not_converged_is_said(run, table):
     """The weights are there, and a word beside."""
     run("simulate", "liu-wang", "--size", "items=60")
     run("fit", "crowd/labels.csv", "--out", "fit", "--iterations", "2")
-    assert "is a fit that has not converged" in run("weights", "--fit", "fit", "--format", "csv").err
+    assert "the fit in fit has not converged" in run("weights", "--fit", "fit", "--format", "csv").err

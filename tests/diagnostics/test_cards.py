@@ -274,6 +274,6 @@ def test_times_that_cannot_be_read_are_the_reason():
     """Not that judgments are far apart."""
     rows = {"item": ["a", "b", "b"], "judge": ["x", "x", "y"], "label": [0, 1, 1], "time": ["soon", "later", "never"]}
     judgments = adjudge.read(pl.DataFrame(rows))
-    card = adjudge.cards(adjudge.fit(judgments, "dawid-skene"), judgments)[0]
+    card = adjudge.judges(adjudge.fit(judgments, "dawid-skene"), judgments).cards[0]
     assert card.seconds is None
     assert card.reasons["seconds"] == "not defined because no time can be read"

@@ -127,7 +127,7 @@ def test_intervals_cover_where_truths_and_matrices_are_learned_together():
     held, better = [], []
     for seed in range(8):
         judgments, right = coin_tossers(seed)
-        for card in adjudge.cards(adjudge.fit(judgments, "dawid-skene"), judgments):
+        for card in adjudge.judges(adjudge.fit(judgments, "dawid-skene"), judgments).cards:
             j = int(card.judge)
             held.append(card.informedness.low <= right[j].sum() - 1 <= card.informedness.high)
             better += [card.informedness.low > 0] if j < 5 else []

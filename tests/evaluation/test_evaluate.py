@@ -62,7 +62,7 @@ def test_chances_are_those_of_all_assignments(measure):
     """Three uncertain documents: eight assignments give P(A better), the means and the variances exactly."""
     value, p, _ = enumerated(CHANCE, RUNS, measure)
     assert p.size == 8
-    found = evaluate(RUNS, made(CHANCE), measure, draws=20_000, seed=5)
+    found = evaluate(made(CHANCE), RUNS, measure, draws=20_000, seed=5)
     near = 4 * 0.5 / 20_000**0.5
     difference = (value[0] - value[1]).mean(axis=0)
     pair = found.pairs[0]
@@ -82,7 +82,7 @@ def test_chances_over_labels_and_topics_are_those_of_all_resamples():
     x = value[0] - value[1]  # (T, 8)
     apart = widening(2) * np.ptp(x @ p) / 2
     exact = sum(w * p @ (x.mean(axis=0) + far > 1e-12) for far, w in ((0, 0.5), (apart, 0.25), (-apart, 0.25)))
-    found = evaluate(RUNS, made(CHANCE), "MAP", draws=20_000).pairs[0]
+    found = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000).pairs[0]
     assert found.better == pytest.approx(exact, abs=4 * 0.5 / 20_000**0.5)
 
 
@@ -97,7 +97,7 @@ def test_the_document_named_first_is_the_one_that_decides(measure):
         share = [p[label == k].sum() for k in (0, 1)]
         after = [p[label == k] @ better[label == k] / share[k] if share[k] else before for k in (0, 1)]
         moves[topic, document] = sum(s * abs(a - before) for s, a in zip(share, after, strict=True))
-    found = evaluate(RUNS, made(CHANCE), measure, draws=4_000, pair=("A", "B"))
+    found = evaluate(made(CHANCE), RUNS, measure, draws=4_000, pair=("A", "B"))
     first = found.deciding[0]
     assert (first.topic, first.document) == max(moves, key=moves.get)
     assert {(one.topic, one.document) for one in found.deciding} == {("1", "a"), ("1", "b"), ("2", "e")}
@@ -108,7 +108,7 @@ def test_effects_are_those_of_all_assignments():
     """What the difference of the means would be with a label known to be 1 instead of 0."""
     value, p, grades = enumerated(CHANCE, RUNS, "MAP")
     difference = (value[0] - value[1]).mean(axis=0)
-    found = evaluate(RUNS, made(CHANCE), "MAP", draws=20_000, pair=("A", "B"))
+    found = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000, pair=("A", "B"))
     for one in found.deciding:
         label = np.array([held[one.topic][one.document] for held in grades])
         means = [difference[label == k] @ p[label == k] / p[label == k].sum() for k in (0, 1)]
@@ -122,7 +122,7 @@ def test_the_variance_falls_into_its_parts():
     """P@1 of topics with one document each, relevant with chance p: both parts in closed form."""
     p = np.array([0.1, 0.5, 0.7, 1.0])
     fit = made({str(t): {"x": chance} for t, chance in enumerate(p)})
-    parts = evaluate({"A": {str(t): {"x": 1} for t in range(4)}}, fit, "P@1", draws=50_000).scores[0].parts
+    parts = evaluate(fit, {"A": {str(t): {"x": 1} for t in range(4)}}, "P@1", draws=50_000).scores[0].parts
     assert parts.labels == pytest.approx((p * (1 - p)).sum() / 16, rel=0.03)
     assert parts.topics == pytest.approx(p.var(ddof=1) / 4, rel=0.05)
     assert sum(parts.shares) == pytest.approx(1)
@@ -134,7 +134,7 @@ def test_label_noise_is_not_counted_as_a_spread_of_topics():
     labels, topics = variance_parts(x.astype(float))
     assert labels == pytest.approx(0.25 / 50, rel=0.1)
     assert topics < 0.01 * labels
-    found = evaluate({"A": {str(t): {"x": 1} for t in range(50)}}, coins(50), "P@1", draws=4_000).scores[0]
+    found = evaluate(coins(50), {"A": {str(t): {"x": 1} for t in range(50)}}, "P@1", draws=4_000).scores[0]
     assert found.both == pytest.approx(found.labels, abs=0.01)
 
 
@@ -147,7 +147,7 @@ def test_draws_vary_by_the_sum_of_the_parts():
     """The interval over labels and topics of sixty topics is that of a normal variable with their variance."""
     p = np.random.default_rng(1).random(60).round(3)
     fit = made({str(t): {"x": float(chance)} for t, chance in enumerate(p)})
-    found = evaluate({"A": {str(t): {"x": 1} for t in range(60)}}, fit, "P@1", draws=20_000).scores[0]
+    found = evaluate(fit, {"A": {str(t): {"x": 1} for t in range(60)}}, "P@1", draws=20_000).scores[0]
     reach = stats.t.ppf(0.95, 59) * sum(found.parts) ** 0.5
     assert found.both == pytest.approx((found.value - reach, found.value + reach), abs=0.006)
 
@@ -157,7 +157,7 @@ def test_certain_labels_leave_the_plain_bootstrap_over_topics():
     rng = np.random.default_rng(2)
     chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
     runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
-    found = evaluate(runs, made(chance), "MAP", draws=500, seed=3)
+    found = evaluate(made(chance), runs, "MAP", draws=500, seed=3)
     x = (found.value[0, 0] - found.value[1, 0])[:, :1]  # the same in every draw
     drawn = x.mean() + topic_deviations(x, 500, np.random.default_rng([3, 1]))[:, 0]
     assert found.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
@@ -182,7 +182,7 @@ def test_intervals_of_a_difference_cover():
         votes = rng.binomial(3, np.where(truth, 0.85, 0.15)).ravel()
         chance = 1 / (1 + (0.15 / 0.85) ** (2.0 * votes - 3))
         sure = replace(fit, posterior=np.column_stack([1 - chance, chance]))
-        low, high = evaluate(runs, sure, "P@10", draws=200, seed=seed, budget=0).pairs[0].span
+        low, high = evaluate(sure, runs, "P@10", draws=200, seed=seed, budget=0).pairs[0].span
         held.append(low <= 0 <= high)
     assert 0.86 <= np.mean(held) <= 0.97
 
@@ -195,7 +195,7 @@ def test_labels_that_hang_together_are_drawn_together():
     bits = np.stack([[pack(draw, 2) for draw in chain] for chain in truth])
     nothing = np.empty(0)
     kept = replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
-    joint, apart = evaluate(runs, kept, "P@1"), evaluate(runs, fit, "P@1", draws=4_000)
+    joint, apart = evaluate(kept, runs, "P@1"), evaluate(fit, runs, "P@1", draws=4_000)
     assert joint.joint
     assert not apart.joint
     assert (joint.draws, apart.draws) == (400, 4_000)
@@ -218,14 +218,14 @@ def test_labels_that_hang_together_are_drawn_together():
 def test_certain_labels_give_the_plain_scores():
     """As ``score_runs`` has them, and nothing that varies by labels."""
     chance = {"1": {"a": 1.0, "b": 0.0, "c": 1.0}, "2": {"d": 0.0, "e": 1.0, "f": 0.0}}
-    found = evaluate(RUNS, made(chance), "MAP,nDCG@2,P@1", draws=50)
+    found = evaluate(made(chance), RUNS, "MAP,nDCG@2,P@1", draws=50)
     plain = score_runs(RUNS, {t: {d: int(p) for d, p in held.items()} for t, held in chance.items()}, "MAP,nDCG@2,P@1")
     for ours, theirs in zip(found.scores, plain.scores, strict=True):
         assert ours.value == pytest.approx(theirs.value)
         assert ours.labels == pytest.approx((ours.value, ours.value))
         assert ours.parts.labels == pytest.approx(0)
     assert found.deciding == ()
-    same = evaluate({"A": RUNS["A"], "B": RUNS["A"]}, made(chance), "MAP", draws=50)
+    same = evaluate(made(chance), {"A": RUNS["A"], "B": RUNS["A"]}, "MAP", draws=50)
     assert (same.pairs[0].better, same.pairs[0].tied) == (0, 1)
     assert same.pairs[0].parts.shares is None
     assert same.pair_rows()[0]["share_labels"] is None
@@ -238,12 +238,12 @@ def test_a_document_nobody_judged_may_decide():
         "A": {"1": {"new": 2, "b": 1}, "2": {"b": 1}},
         "B": {"1": {"b": 2, "a": 1}, "2": {"b": 1, "a": 0}},
     }
-    first = evaluate(runs, made(chance), "P@1", draws=200).deciding[0]
+    first = evaluate(made(chance), runs, "P@1", draws=200).deciding[0]
     assert (first.topic, first.document, first.judged, first.chance) == ("1", "new", False, 0.75)
     assert (first.first_rank, first.second_rank) == (None, 1)  # B is best, and so the first
     assert first.effect == pytest.approx(-0.5)
     assert first.moves == pytest.approx(0.75)  # B is better for certain; with grade 1 they tie
-    drawn = evaluate(runs, made(chance), "P@1", draws=2_000, unjudged="prevalence")
+    drawn = evaluate(made(chance), runs, "P@1", draws=2_000, unjudged="prevalence")
     assert drawn.pairs[0].tied_labels == pytest.approx(0.75, abs=0.04)
     assert "A: nobody judged 1 of 3 documents, which have labels by their topic's prevalence" in drawn.notes
 
@@ -252,7 +252,7 @@ def test_grades_are_the_numbers_of_the_labels():
     """Three grades: expected nDCG by all assignments of the one uncertain document."""
     fit = made({"1": {"a": [0.2, 0.3, 0.5], "b": [0, 1, 0]}}, labels=(0, 1, 2))
     runs = {"A": {"1": {"a": 2, "b": 1}}, "B": {"1": {"b": 2, "a": 1}}}
-    found = evaluate(runs, fit, "nDCG,P@1", draws=20_000, level=2)
+    found = evaluate(fit, runs, "nDCG,P@1", draws=20_000, level=2)
     fall = 1 / np.log2(3)
     expected = 0.2 * fall + 0.3 + 0.5
     assert found.scores[0].value == pytest.approx(expected, abs=0.01)
@@ -264,24 +264,24 @@ def test_text_labels_are_graded_by_their_place():
     """no, yes are 0, 1; where every label is relevant it is said."""
     fit = made({"1": {"a": 0.3}, "2": {"a": 0.3}})
     words = replace(fit, scale=Scale(("no", "yes")))
-    found = evaluate({"A": {"1": {"a": 1}, "2": {"a": 1}}}, words, "P@1", draws=5_000)
+    found = evaluate(words, {"A": {"1": {"a": 1}, "2": {"a": 1}}}, "P@1", draws=5_000)
     assert found.scores[0].value == pytest.approx(0.3, abs=0.03)
     assert "which documents decide is not defined because there is one run only" in found.notes
     assert found.asked is None
-    high = evaluate({"A": {"1": {"a": 1}}}, replace(fit, scale=Scale((1, 2))), "P@1", draws=10)
+    high = evaluate(replace(fit, scale=Scale((1, 2))), {"A": {"1": {"a": 1}}}, "P@1", draws=10)
     assert high.scores[0].value == 1
     assert "every label is relevant at level 1: only nDCG tells them apart" in high.notes
 
 
 def test_one_topic_says_nothing_of_topics():
     """No interval over topics, and a note."""
-    found = evaluate({"A": {"1": {"a": 1}}}, made(CHANCE), "P@1", draws=100)
+    found = evaluate(made(CHANCE), {"A": {"1": {"a": 1}}}, "P@1", draws=100)
     assert found.scores[0].topics is None
     assert found.score_rows()[0]["topics_low"] is None
     assert found.notes[-2] == "what topics add is not defined because there is one topic only"
     assert found.scores[0].parts.topics == 0
     assert found.scores[0].both == found.scores[0].labels
-    both = evaluate({"A": {"1": {"a": 1}, "9": {"a": 1}}}, made(CHANCE), "P@1", draws=100, complete=True)
+    both = evaluate(made(CHANCE), {"A": {"1": {"a": 1}, "9": {"a": 1}}}, "P@1", draws=100, complete=True)
     assert both.topics == ("1", "2")
     assert "A has 1 topics that the fit does not know, which are left out" in both.notes
 
@@ -290,12 +290,12 @@ def test_a_seed_gives_the_same_again(tmp_path):
     """From the fit or from its folder; another seed differs."""
     fit = made(CHANCE)
     adjudge.save(fit, tmp_path / "fit")
-    one, again = evaluate(RUNS, fit, draws=300, seed=1), evaluate(RUNS, tmp_path / "fit", draws=300, seed=1)
+    one, again = evaluate(fit, RUNS, draws=300, seed=1), evaluate(tmp_path / "fit", RUNS, draws=300, seed=1)
     assert one.scores == again.scores
     assert one.deciding == again.deciding
-    assert evaluate(RUNS, fit, draws=300, seed=2).scores != one.scores
+    assert evaluate(fit, RUNS, draws=300, seed=2).scores != one.scores
     assert repr(one).startswith("Evaluation(2 topics, 300 draws: A MAP 0.")
-    assert len(evaluate(RUNS, fit, draws=20, budget=2).deciding) == 2
+    assert len(evaluate(fit, RUNS, draws=20, budget=2).deciding) == 2
     assert len(one.deciding_rows()) == 3
 
 
@@ -313,7 +313,7 @@ def test_a_seed_gives_the_same_again(tmp_path):
 def test_what_cannot_be_asked_is_refused(named, said):
     """In one sentence."""
     with pytest.raises(UsageError) as refused:
-        evaluate(RUNS, made(CHANCE), **named)
+        evaluate(made(CHANCE), RUNS, **named)
     assert str(refused.value).startswith(said)
 
 
@@ -323,9 +323,9 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     chance = {str(t): {f"d{n}": float(rng.random()) for n in range(12)} for t in range(6)}
     runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
     fit = made(chance)
-    exact = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
+    exact = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     monkeypatch.setattr("adjudge.evaluation.uncertain_labels.WORK", 2_000_000)
-    quick = evaluate(runs, fit, "MAP", draws=8_000, budget=72)
+    quick = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     moves = [{(one.topic, one.document): one.moves for one in found.deciding} for found in (exact, quick)]
     named = list(moves[0])
     assert set(named[:5]) <= set(list(moves[1])[:8])

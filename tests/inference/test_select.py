@@ -128,7 +128,7 @@ def test_auto_does_not_lose_to_the_vote(shared, name):
     """On real sets, small ones here and all in studies/benchmarks/choosing.py, it is at most one point behind."""
     folder = shared(f"data/{name}")
     vote, taken = (
-        adjudge.scores(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]
+        adjudge.score(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]
         for model in ("majority", "auto")
     )
     assert taken >= vote - 0.01

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from adjudge.learn.features import FEATURES, features
+from adjudge.learn.features import FEATURES, pair_features
 from adjudge.learn.questions import KINDS, focus, kind, means, names, numbers, places, reasons, times
 
 
@@ -61,7 +61,7 @@ def test_signs_of_an_answer():
 )
 def test_a_match(question, passage, wanted):
     """1 where the kind asked for is there and new."""
-    found = features([(question, passage)], "answer")
+    found = pair_features([(question, passage)], "answer")
     assert found["answer_match"][0] == wanted
     asked = kind(question)
     assert {name: found[f"{name}_match"][0] for name in KINDS} == {
@@ -71,7 +71,7 @@ def test_a_match(question, passage, wanted):
 
 def test_what_is_new_and_what_is_kept():
     """Names, numbers and times of the passage and of the question."""
-    found = features([("Did Mary Ann see 5 in 1998?", "Mary saw 7 and 8 in 1998, and Jack.")], "answer")
+    found = pair_features([("Did Mary Ann see 5 in 1998?", "Mary saw 7 and 8 in 1998, and Jack.")], "answer")
     assert found["new_names"][0] == math.log(2)  # Jack
     assert found["new_numbers"][0] == math.log(3)
     assert found["new_times"][0] == 0
@@ -112,4 +112,4 @@ def test_what_a_question_is_after(question, word):
 )
 def test_found_and_denied(question, passage, wanted):
     """focus_found, passage_negated, negation_agrees."""
-    assert features([(question, passage)], "question").X[0].tolist() == wanted
+    assert pair_features([(question, passage)], "question").X[0].tolist() == wanted

@@ -8,14 +8,14 @@ import pytest
 
 from adjudge.errors import MissingExtra
 from adjudge.learn import similarity as topics_model
-from adjudge.learn.features import features
+from adjudge.learn.features import pair_features
 from adjudge.learn.search import Index
 from adjudge.learn.similarity import K1, B
 
 
 def test_lengths():
     """Counted on fingers."""
-    found = features([("who came", "the lamb and Mary"), ("", "")], "length")
+    found = pair_features([("who came", "the lamb and Mary"), ("", "")], "length")
     assert found.names == ("question_length", "passage_length", "length_ratio", "content_share")
     assert found.X.tolist() == [[math.log(3), math.log(5), 2 / 6, 2 / 4], [0, 0, 0, 0]]
 
@@ -33,7 +33,7 @@ QUERIES = {"q1": "the little lamb, a lamb", "q2": "white snow", "q3": "wolf"}
 def test_the_score_is_that_of_a_search():
     """The same passages as corpus: the same number, pair by pair; and 0 where nothing is found."""
     pairs = [(query, passage) for query in QUERIES.values() for passage in PASSAGES.values()]
-    score = features(pairs, ["bm25"], PASSAGES)["bm25"].reshape(3, 5)
+    score = pair_features(pairs, ["bm25"], PASSAGES)["bm25"].reshape(3, 5)
     run = Index(PASSAGES, K1, B).search(QUERIES)
     found = {(topic, document): value for topic, document, value in run.table.iter_rows()}
     wanted = [[found.get((topic, document), 0.0) for document in PASSAGES] for topic in QUERIES]
@@ -43,10 +43,10 @@ def test_the_score_is_that_of_a_search():
 def test_share_and_rank_are_within_the_question():
     """Equal scores share the better rank, whatever the order of pairs."""
     pairs = [(QUERIES["q1"], passage) for passage in PASSAGES.values()] + [(QUERIES["q2"], "snow")]
-    found = features(pairs, "okapi", PASSAGES)
+    found = pair_features(pairs, "okapi", PASSAGES)
     assert found["bm25_rank"].tolist() == [1, 1 / 3, 1, 1 / 4, 1 / 4, 1]
     assert found["bm25_share"][[0, 2, 3, 5]].tolist() == [1, 1, 0, 1]
-    turned = features(pairs[::-1], "okapi", PASSAGES)
+    turned = pair_features(pairs[::-1], "okapi", PASSAGES)
     assert np.array_equal(turned.X[::-1], found.X)
 
 
@@ -54,20 +54,20 @@ def test_topics_that_ask_the_same_are_ranked_apart():
     """Share and rank are among the topic's own pairs, also where another topic has the same question."""
     question = "little lamb"
     pairs = [(question, PASSAGES[name]) for name in ("d1", "d4", "d2", "d4")]
-    apart = features(pairs, "okapi", PASSAGES, topics=["q1", "q1", "q2", "q2"])
+    apart = pair_features(pairs, "okapi", PASSAGES, topics=["q1", "q1", "q2", "q2"])
     assert apart["bm25_rank"].tolist() == [1, 1 / 2, 1, 1 / 2]
     assert apart["bm25_share"].tolist() == [1, 0, 1, 0]
-    alone = [features(pairs[part], "okapi", PASSAGES).X for part in (slice(2), slice(2, 4))]
+    alone = [pair_features(pairs[part], "okapi", PASSAGES).X for part in (slice(2), slice(2, 4))]
     assert np.array_equal(apart.X, np.vstack(alone))
-    together = features(pairs, "okapi", PASSAGES)
+    together = pair_features(pairs, "okapi", PASSAGES)
     assert together["bm25_rank"].tolist() == [1, 1 / 3, 1 / 2, 1 / 3]
 
 
 def test_topics_change_nothing_where_every_topic_has_its_question():
     """Whatever the topics are called, and in any order of pairs."""
     pairs = [(query, passage) for passage in PASSAGES.values() for query in QUERIES.values()]
-    named = features(pairs, "okapi", PASSAGES, topics=[hash(query) for query, _ in pairs])
-    assert np.array_equal(named.X, features(pairs, "okapi", PASSAGES).X)
+    named = pair_features(pairs, "okapi", PASSAGES, topics=[hash(query) for query, _ in pairs])
+    assert np.array_equal(named.X, pair_features(pairs, "okapi", PASSAGES).X)
 
 
 QUESTION = "Who had a little lamb"
@@ -77,7 +77,7 @@ CORPUS = [PASSAGE, "a dog", "the snow", "the lamb"]
 
 def value(name, question=QUESTION, passage=PASSAGE):
     """Return one feature of one pair."""
-    return features([(question, passage)], [name], CORPUS, workers=1)[name][0]
+    return pair_features([(question, passage)], [name], CORPUS, workers=1)[name][0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ SEQUENCE_QUESTION = "what did the little lamb follow"
 )
 def test_order(name, passage, wanted):
     """Counted on fingers."""
-    assert features([(SEQUENCE_QUESTION, passage)], [name])[name][0] == pytest.approx(wanted)
+    assert pair_features([(SEQUENCE_QUESTION, passage)], [name])[name][0] == pytest.approx(wanted)
 
 
 SHEEP = ["the lamb and its fleece", "fleece of a sheep", "sheep and lamb graze", "a lamb follows the sheep"]
@@ -167,27 +167,27 @@ def test_what_is_about_the_same_is_close(name, monkeypatch):
         monkeypatch.setattr(topics_model, size, 2)
     pairs = [("sheep grazing", "fleece of lamb"), ("sheep grazing", "traffic of lorries")]
     corpus = 10 * (SHEEP + ROADS)
-    found = features(pairs, [name], corpus)[name]
+    found = pair_features(pairs, [name], corpus)[name]
     assert found[0] > found[1] + 0.1
-    assert np.array_equal(features(pairs, [name], corpus)[name], found)
+    assert np.array_equal(pair_features(pairs, [name], corpus)[name], found)
 
 
 def test_a_text_is_its_own_neighbour():
     """The cosine with itself is 1."""
-    assert features([("the lamb", "a lamb")], ["latent_cosine"], SHEEP + ROADS).X[0, 0] == pytest.approx(1)
+    assert pair_features([("the lamb", "a lamb")], ["latent_cosine"], SHEEP + ROADS).X[0, 0] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("corpus", [[], [""], ["lamb"], ["lamb", "lamb"], ["lamb", "snow"]])
 def test_a_corpus_too_small_to_learn_from(corpus):
     """Numbers all the same, none missing."""
-    found = features([("lamb", "snow"), ("", ""), ("lamb", "lamb")], "topics", corpus)
+    found = pair_features([("lamb", "snow"), ("", ""), ("lamb", "lamb")], "topics", corpus)
     assert np.isfinite(found.X).all()
 
 
 def test_a_large_corpus_is_sampled(monkeypatch):
     """Evenly, so that the same texts are taken every time."""
     monkeypatch.setattr(topics_model, "MOST", 4)
-    found = features([("sheep", "fleece"), ("sheep", "road")], "topics", SHEEP * 3)
+    found = pair_features([("sheep", "fleece"), ("sheep", "road")], "topics", SHEEP * 3)
     assert np.isfinite(found.X).all()
 
 
@@ -195,4 +195,4 @@ def test_a_missing_library_is_said(monkeypatch):
     """With the line to type."""
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtra, match=r"a topic model needs 'adjudge\[learn\]'"):
-        features([("lamb", "lamb")], ["latent_cosine"], SHEEP)
+        pair_features([("lamb", "lamb")], ["latent_cosine"], SHEEP)

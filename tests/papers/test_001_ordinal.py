@@ -58,7 +58,7 @@ def test_grades_of_web_search(shared):
     folder = shared("data/web_search")
     judgments = adjudge.read(str(folder / "labels.csv"), ordinal=True)
     vote, model = (
-        adjudge.scores(adjudge.fit(judgments, name), str(folder / "gold.csv")).values["accuracy"]
+        adjudge.score(adjudge.fit(judgments, name), str(folder / "gold.csv")).values["accuracy"]
         for name in ("majority", "ordinal")
     )
     assert model > vote + 0.05

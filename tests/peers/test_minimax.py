@@ -9,7 +9,7 @@ import adjudge
 def accuracy(shared, name, model="minimax-entropy"):
     """Return the share of right labels, and of how many."""
     folder = shared(f"data/{name}")
-    scores = adjudge.scores(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv"))
+    scores = adjudge.score(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv"))
     return scores.values["accuracy"], scores.items
 
 

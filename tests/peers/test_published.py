@@ -66,4 +66,4 @@ def accuracies(shared, name):
     """Return the accuracy of the vote, and of Dawid and Skene."""
     folder = shared(f"data/{name}")
     fits = (adjudge.fit(str(folder / "labels.csv"), model) for model in ("majority", "dawid-skene"))
-    return [adjudge.scores(fit, str(folder / "gold.csv")).values["accuracy"] for fit in fits]
+    return [adjudge.score(fit, str(folder / "gold.csv")).values["accuracy"] for fit in fits]

@@ -1,4 +1,4 @@
-"""The commands, gathered."""
+"""All commands, in the sections of ``adjudge --help``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from adjudge.cli import (
     monitor,
     predict,
     rank,
+    read,
     report,
     rerank,
     score,
@@ -32,48 +33,40 @@ from adjudge.cli import (
     update,
     weights,
 )
+from adjudge.cli.help import add_commands, command_group
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+SECTIONS = {
+    "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, draws.draws, models.models),
+    "Judges": (judges.judges, monitor.monitor, agreement.agreement),
+    "Evaluation": (score.score, evaluate.evaluate, report.report),
+    "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),
+    "Collection": (serve.serve,),
+    "Data": (read.read, simulate.simulate, datasets.datasets),
+}
+LISTS = (simulate.simulate, models.models, datasets.datasets)  # called without arguments, they list what there is
+
+app = command_group()
+for section, commands in SECTIONS.items():
+    add_commands(app, section, commands, without_arguments=LISTS)
+add_commands(campaign.campaign, "Set up", (campaign.new, campaign.check, campaign.gate, campaign_data.invite))
+add_commands(
+    campaign.campaign,
+    "Data",
+    (
+        campaign_data.export_,
+        campaign_data.import_,
+        campaign_data.prompts,
+        campaign_data.backup,
+        campaign_data.verify,
+    ),
 )
-COMMANDS = (
-    fit.fit,
-    update.update,
-    predict.predict,
-    check.check,
-    judges.judges,
-    monitor.monitor,
-    agreement.agreement,
-    score.score,
-    evaluate.evaluate,
-    compare.compare,
-    rank.rank,
-    search.search,
-    features.features,
-    weights.weights,
-    report.report,
-    draws.draws,
-    serve.serve,
-)
-LISTERS = (simulate.simulate, models.models, datasets.datasets)
-for command in (*COMMANDS, *LISTERS):
-    app.command(no_args_is_help=command not in LISTERS)(command)
-for part in (campaign.gate, campaign_data.invite, campaign_data.backup, campaign_data.verify):
-    campaign.campaign.command(no_args_is_help=True)(part)
-campaign.campaign.command("export", no_args_is_help=True)(campaign_data.export_)
-campaign.campaign.command("import", no_args_is_help=True)(campaign_data.import_)
-campaign.campaign.command("prompts", no_args_is_help=True)(campaign_data.prompts)
-app.add_typer(campaign.campaign, name="campaign")
-app.add_typer(rerank.rerank, name="rerank")
+app.add_typer(rerank.rerank, name="rerank", rich_help_panel="Ranking and learning")
+app.add_typer(campaign.campaign, name="campaign", rich_help_panel="Collection")
 
 
-def _version(asked: bool) -> None:
+def _print_version(wanted: bool) -> None:
     """Print the version and stop."""
-    if asked:
+    if wanted:
         print(f"adjudge {__version__}")
         raise typer.Exit
 
@@ -81,10 +74,12 @@ def _version(asked: bool) -> None:
 @app.callback()
 def adjudge(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Turn many imperfect judgments into decisions one can defend.
+
+    `adjudge COMMAND --help` explains a command. Most are also Python functions: `adjudge fit` is adjudge.fit.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv

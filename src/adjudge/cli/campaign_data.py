@@ -1,4 +1,4 @@
-"""``adjudge campaign export|import|prompts``: judgments out of a campaign, and into it from elsewhere."""
+"""``adjudge campaign export | import | prompts | backup | verify | invite``: a campaign's data and people."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ from typing import Annotated
 
 import typer
 
-from adjudge.cli.campaign import Folder, warned
-from adjudge.cli.output import studio_installed
+from adjudge.cli import options as o
+from adjudge.cli.campaign import Folder, warn_broken
+from adjudge.cli.output import require_studio
 
-Judge = Annotated[str, typer.Option("--judge", metavar="NAME", help="Whose judgments they are.")]
+Judge = Annotated[str, typer.Option("--judge", metavar="NAME", help="Name of the judge.")]
+Url = Annotated[str, typer.Option(metavar="URL", help="Address under which judges reach the studio.")]
+LOCAL = "http://127.0.0.1:8000"
 
 
 def export_(
     folder: Folder,
-    what: Annotated[
-        str, typer.Option(metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2 or everything.")
+    content: Annotated[
+        str, typer.Option("--what", metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2 or everything.")
     ] = "judgments",
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes; by default, the screen.")
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Write to this file; default: print."
+        ),
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="Leave CSV cells as they are, for programs.")] = False,
-    pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Judges under numbers, not names.")] = False,
-    team: Annotated[str, typer.Option(metavar="NAME", help="What a task 1 run calls the team.")] = "adjudge",
+    raw: Annotated[bool, typer.Option("--raw", help="Do not protect CSV cells from being read as formulas.")] = False,
+    pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Replace the names of judges by numbers.")] = False,
+    team: Annotated[str, typer.Option(metavar="NAME", help="Name of the team in a task 1 run.")] = "adjudge",
 ) -> None:
-    """Write what a campaign has collected: judgments, qrels with or without uncertainty, TREC's files, or everything.
+    """Export what a campaign has collected: judgments, qrels with or without uncertainty, TREC files, or everything.
 
-    It may run while the studio runs. Qrels and what is like them come from a consensus of all judgments there are,
-    which is fitted now if the studio has not done it. In CSV files a cell that a spreadsheet would take for a
-    formula begins with an apostrophe, unless --raw is given. Passwords, tokens and the campaign's key are never
-    written.
+    It can run while the studio runs. Qrels and the like come from a consensus of all judgments, which is fitted now if
+    the studio has not done it. In CSV files, a cell that a spreadsheet would read as a formula gets a leading
+    apostrophe, unless --raw is given. Passwords, tokens and the campaign's key are never exported.
 
     \b
     $ adjudge campaign export my-campaign --out judgments.csv
@@ -41,23 +46,23 @@ def export_(
 
     from adjudge.errors import UsageError
 
-    studio_installed()
+    require_studio()
     from adjudge.studio.desk.consensus_view import fresh_belief
     from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export, write_chunks
     from adjudge.studio.studio import reading_campaign
 
-    if what == "everything" and out is None and sys.stdout.isatty():
-        raise UsageError("a zip file is not for a terminal: give --out, or send it to a file or a pipe")
-    believes = what in EXPORTS and EXPORTS[what].believes
-    whole = believes and what != "everything"
-    with tempfile.TemporaryFile() as file, reading_campaign(folder, whole) as (campaign, connection):
-        broken = warned(campaign, whole)
+    if content == "everything" and out is None and sys.stdout.isatty():
+        raise UsageError("a zip file cannot be shown in a terminal: give --out, or redirect it to a file or a pipe")
+    believes = content in EXPORTS and EXPORTS[content].believes
+    complete = believes and content != "everything"
+    with tempfile.TemporaryFile() as file, reading_campaign(folder, complete) as (campaign, connection):
+        broken = warn_broken(campaign, complete)
         belief = fresh_belief(connection, campaign) if believes and not broken else None
-        export(connection, what, ExportOptions(campaign.folder, raw, pseudonyms, team, belief=belief), file)
+        export(connection, content, ExportOptions(campaign.folder, raw, pseudonyms, team, belief=belief), file)
         file.seek(0)
         write_chunks(file, out)
     if out is not None:
-        print(f"wrote {EXPORTS[what].about.rstrip('.').lower()} to {out}")
+        print(f"wrote {EXPORTS[content].about.rstrip('.').lower()} to {out}")
 
 
 def import_(
@@ -65,12 +70,12 @@ def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="CSV or JSON lines; - reads standard input.")],
     judge: Judge = "",
 ) -> None:
-    """Take judgments made elsewhere into a campaign: rows of (topic, document, judge, label), or answers to prompts.
+    """Import judgments into a campaign: rows of (topic, document, judge, label), or answers to prompts.
 
-    Rows may have rank, seconds and comment. Answers to prompts are JSON lines of id and answer, and need --judge;
-    what cannot be read of them is listed, and how often the judge is right on hidden gold is said. A file that
-    contradicts what is known is refused with every row that does; the same file twice is taken once. The studio
-    must not be running: while it runs, use the page Data of the desk.
+    Rows can have rank, seconds and comment. Answers to prompts are JSON lines with id and answer, and need --judge;
+    answers that cannot be read are listed, and the accuracy on hidden gold is printed. A file that contradicts the
+    campaign is refused, with every row that does; importing the same file twice has no effect. The studio must not be
+    running: while it runs, use the page Data of the desk.
 
     \b
     $ adjudge campaign import my-campaign elsewhere.csv
@@ -81,7 +86,7 @@ def import_(
 
     from adjudge.errors import InputError
 
-    studio_installed()
+    require_studio()
     from adjudge.studio.desk.import_files import list_problems
     from adjudge.studio.desk.imports import import_file_offline
     from adjudge.studio.studio import open_studio
@@ -92,17 +97,17 @@ def import_(
         raise InputError(f"cannot be read: {error.strerror}", file) from error
     studio = open_studio(folder)
     try:
-        taken = import_file_offline(studio, content, file, judge)
+        result = import_file_offline(studio, content, file, judge)
     finally:
         studio.store.close()
-    if taken["problems"]:
-        raise InputError(list_problems(taken["problems"]), file)
-    new = f"; new judges: {', '.join(taken['judges'])}" if taken["judges"] else ""
-    print(f"{taken['taken']:,} judgments taken, {taken['skipped']:,} were there already{new}")
-    for problem in taken["unread"]:
+    if result["problems"]:
+        raise InputError(list_problems(result["problems"]), file)
+    new = f"; new judges: {', '.join(result['judges'])}" if result["judges"] else ""
+    print(f"{result['taken']:,} judgments imported, {result['skipped']:,} were imported before{new}")
+    for problem in result["unread"]:
         print(f"not read: {problem}")
-    if taken["hidden_gold"]:
-        right, of = taken["hidden_gold"]["right"], taken["hidden_gold"]["of"]
+    if result["hidden_gold"]:
+        right, of = result["hidden_gold"]["right"], result["hidden_gold"]["of"]
         print(f"{right} of {of} hidden gold right" + (f" ({right / of:.0%})" if of else ""))
 
 
@@ -110,24 +115,28 @@ def prompts(
     folder: Folder,
     judge: Judge,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where they go; by default, the screen.")
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Write to this file; default: print."
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Maximum number of prompts.")] = None,
     gold_share: Annotated[
-        float, typer.Option("--gold-share", min=0, max=0.9, metavar="SHARE", help="How much of them is hidden gold.")
+        float,
+        typer.Option("--gold-share", min=0, max=0.9, metavar="SHARE", help="Share of hidden gold among the prompts."),
     ] = 0.2,
 ) -> None:
-    """Write pending pairs as prompts for a program, a language model for instance, that is to be a judge.
+    """Write pending pairs as prompts for a program that acts as a judge, such as a language model.
 
-    Each line is JSON with id, prompt and topic. Among them is gold, which nothing in a line gives away.
-    Answer each with {"id": ..., "answer": "relevant"} and take the answers in with `adjudge campaign import`. It may
-    run while the studio runs.
+    Each line is JSON with id, prompt and topic. Some are hidden gold, which cannot be recognised. Answer each with
+    {"id": ..., "answer": "relevant"} and import the answers with `adjudge campaign import`. It can run while the studio
+    runs.
 
     \b
     $ adjudge campaign prompts my-campaign --judge my-model --limit 500 --out prompts.jsonl
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
-    studio_installed()
+    require_studio()
     from adjudge.studio.desk.exports import write_chunks
     from adjudge.studio.desk.prompts import program_prompts
     from adjudge.studio.identity.access import Signer, load_key
@@ -141,26 +150,22 @@ def prompts(
         print(f"wrote {written:,} prompts to {out}")
 
 
-# ``adjudge campaign backup|verify|invite``: keep a campaign safe, and let people in.
-
-Url = Annotated[str, typer.Option(metavar="URL", help="The address under which judges reach the studio.")]
-LOCAL = "http://127.0.0.1:8000"
-
-
 def backup(
     folder: Folder,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The zip file to write.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Zip file to write.")
+    ],
 ) -> None:
-    """Write a campaign to one zip file: its files, and its database as it is at this moment.
+    """Back up a campaign to one zip file: its files, and a snapshot of its database.
 
-    It may be taken while the studio runs, from SQLite and from PostgreSQL. Unpacked, it is a campaign again. The key
-    that signs sessions and invitations is left out, so a backup that is lost lets nobody in.
+    It can run while the studio runs, with SQLite and with PostgreSQL. The unpacked backup is a campaign. It does not
+    contain the key that signs sessions and invitations, so a lost backup gives nobody access.
 
     \b
     $ adjudge campaign backup my-campaign --out monday.zip
     $ unzip -d again monday.zip && adjudge campaign verify again
     """
-    studio_installed()
+    require_studio()
     from pathlib import Path
 
     from adjudge.studio.record import backup as backups
@@ -172,30 +177,30 @@ def backup(
 
 
 def verify(folder: Folder) -> None:
-    """Check that a campaign's record is whole: nothing lost, doubled or changed.
+    """Verify that nothing in the record of a campaign was lost, duplicated or changed.
 
-    Looks at the database's own checksums, at the hash chain of the audit log, at the fingerprints of all accepted
-    judgments, and for items that were judged twice by one person or more often than asked for. It may run while
-    the studio runs. The exit code is 1 if anything is wrong.
+    Checks the checksums of the database, the hash chain of the audit log, the fingerprints of all accepted judgments,
+    and that no item was judged twice by one person or more often than required. It can run while the studio runs. The
+    exit code is 1 if anything is wrong.
 
     \b
     $ adjudge campaign verify my-campaign
     """
-    studio_installed()
+    require_studio()
     from adjudge.studio.record.audit import CHECKS
     from adjudge.studio.studio import reading_campaign
 
     faults = 0
     with reading_campaign(folder, complete=False) as (loaded, connection):
-        warned(loaded)
+        warn_broken(loaded)
         for name, check in CHECKS.items():
-            found = list(check(connection, loaded))
-            faults += len(found)
-            print(f"{'ok   ' if not found else 'WRONG'}  {name}")
-            for sentence in found[:20]:
+            problems = list(check(connection, loaded))
+            faults += len(problems)
+            print(f"{'ok   ' if not problems else 'WRONG'}  {name}")
+            for sentence in problems[:20]:
                 print(f"         {sentence}")
-            if len(found) > 20:
-                print(f"         and {len(found) - 20:,} more")
+            if len(problems) > 20:
+                print(f"         and {len(problems) - 20:,} more")
     if faults:
         raise typer.Exit(1)
 
@@ -203,11 +208,11 @@ def verify(folder: Folder) -> None:
 def invite(
     folder: Folder,
     role: Annotated[str, typer.Option(help="judge, reviewer or lead.")] = "judge",
-    name: Annotated[str, typer.Option(help="Whom it is for; they may choose another name.")] = "",
-    count: Annotated[int, typer.Option(min=1, max=1_000, help="How many links.")] = 1,
+    name: Annotated[str, typer.Option(help="Name of the person; they can choose another.")] = "",
+    count: Annotated[int, typer.Option(min=1, max=1_000, help="Number of links.")] = 1,
     url: Url = LOCAL,
 ) -> None:
-    """Print links by which people come in, each to be used once. While the studio runs, its desk makes them.
+    """Print invitation links, each of which can be used once. While the studio runs, its desk makes them.
 
     \b
     $ adjudge campaign invite my-campaign --count 20 --url https://judge.example.org
@@ -216,7 +221,7 @@ def invite(
 
     if role not in ("judge", "reviewer", "lead"):
         raise UsageError(f"--role {quote(role)} is not one of judge, reviewer, lead")
-    studio_installed()
+    require_studio()
     from adjudge.studio.studio import open_studio
     from adjudge.studio.web.app import invitation_link
 

@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from adjudge.cli import options as o
 
-SHOWN = ("parameter", "mean", "low", "high", "r_hat", "bulk_ess", "tail_ess")
+COLUMNS = ("parameter", "mean", "low", "high", "r_hat", "bulk_ess", "tail_ess")
 
 
 @o.reads_judgments("time", "labels", "ordinal", "repeats")
 def check(
-    fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
+    fit: o.FitFolder,
     judgments: o.Table,
+    reading: o.Reading = o.READING,
     against: Annotated[
         str | None,
         typer.Option("--against", metavar="FIT", help="Another sampled fit of the same judgments, to compare with."),
     ] = None,
-    reading: o.Reading = o.USUAL,
     seed: o.Seed = 0,
     rows: o.Rows = 10,
 ) -> None:
-    """Say whether chains have converged, whether the model explains the crowd, and how well it foretells items.
+    """Check a sampled fit: convergence of its chains, whether it explains the crowd, and how well it predicts.
 
     \b
-    Chains: R-hat (1.01 at most is good), effective sample sizes (400 at least), and the worst parameters.
-    Crowd:  judgments drawn anew from the fit, beside those that were given: do judges agree as often?
-    Items:  expected log likelihood of an item left out (PSIS-LOO, WAIC), to compare models with --against.
+    Chains  R-hat (good: at most 1.01), effective sample sizes (good: at least 400), and the worst parameters
+    Crowd   posterior predictive check: do judges agree as often as in crowds simulated from the fit?
+    Items   expected log predictive density of items left out (PSIS-LOO, WAIC); --against compares two models
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model hybrid-confusion --out fit/
     $ adjudge check fit/ labels.csv
     """
+    from adjudge.cli.output import warn
     from adjudge.cli.show import console, table
-    from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
-    from adjudge.inference.result import draws_of
     from adjudge.inference.save import load
-    from adjudge.metrics.checks import predictive_check
-    from adjudge.metrics.predictive import difference, loo, waic
+    from adjudge.metrics.checks import check as run
 
-    found, other = load(fit), None if against is None else load(against)
-    given = reading.read(judgments, labels=found.scale.labels, ordinal=found.scale.ordinal)
-    block, screen = as_fitted(found, given), console()
-    if other is not None:
-        refuse_other_gold(found, other)
-        than = loo(draws_of(other), as_fitted(other, given), gold_informs=gold_informed(other))
-    diagnosed = found.diagnostics.sort("r_hat", descending=True, nulls_last=True)
-    shown = [tuple(row[name] for name in SHOWN) for row in diagnosed.head(rows).iter_rows(named=True)]
-    screen.print(table(f"Chains: the worst {len(shown):,} of {diagnosed.height:,} parameters", SHOWN, shown))
-    screen.print(f"\n{found.stopped}\n")
-    checked = predictive_check(draws_of(found), block, seed=seed)
-    screen.print(f"Crowd: {checked.sentence}\n")
-    informs = gold_informed(found)
-    left, criterion = (measure(draws_of(found), block, gold_informs=informs) for measure in (loo, waic))
-    cells = [
-        ("PSIS-LOO", left.elpd, left.error, left.p, left.bad),
-        ("WAIC", criterion.elpd, criterion.error, criterion.p, criterion.bad),
-    ]
-    screen.print(table("Items left out", ("measure", "elpd", "error", "parameters", "doubtful items"), cells))
-    if left.note:
-        print(f"adjudge: warning: {left.note}", file=sys.stderr)
-    if other is not None:
-        gain = difference(left, than)
-        told = f"elpd {gain.elpd:+,.1f}, error {gain.error:,.1f}"
-        screen.print(f"\n{found.model} against {other.model}: {told}{f' ({gain.note})' if gain.note else ''}")
+    saved = load(fit)
+    data = reading.read(judgments, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
+    result, screen = run(saved, data, against, seed=seed), console()
+    worst = [tuple(row[name] for name in COLUMNS) for row in result.parameters.head(rows).iter_rows(named=True)]
+    title = f"Chains: the worst {len(worst):,} of {result.parameters.height:,} parameters"
+    screen.print(table(title, COLUMNS, worst))
+    screen.print(f"\n{result.convergence}\n")
+    screen.print(f"Crowd: {result.crowd.sentence}\n")
+    names = [name.replace("_", " ") for name in result.table.columns]
+    screen.print(table("Items left out", names, result.table.rows()))
+    if result.loo.note:
+        warn(result.loo.note)
+    if result.difference is not None:
+        gain = result.difference
+        note = f" ({gain.note})" if gain.note else ""
+        text = f"elpd {gain.elpd:+,.1f}, standard error {gain.error:,.1f}{note}"
+        screen.print(f"\n{result.model} against {result.other}: {text}")

@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
+from adjudge.cli import options as o
+
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which one to print; without it, all are listed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Data set to print; without it, all are listed.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file instead.")
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Write it to this file instead."),
     ] = None,
 ) -> None:
-    """List the data sets that ship with the package, or give one as CSV.
+    """List the data sets that ship with the package, or write one as CSV.
 
     \b
     $ adjudge datasets
@@ -27,7 +30,7 @@ def datasets(
     from adjudge.data.write import table_text, write_file
 
     if name is None:
-        rows = [(known.name, known.title, known.citation) for known in DATASETS.values()]
+        rows = [(data.name, data.title, data.citation) for data in DATASETS.values()]
         console().print(table("Data sets", ("name", "what it is", "source"), rows, longest=999))
         return
     content = table_text(judgment_table(dataset(name)), "csv")

@@ -6,12 +6,16 @@ from typing import Annotated
 
 import typer
 
+from adjudge.cli import options as o
+
 
 def draws(
-    fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The NetCDF file to write.")] = "posterior.nc",
+    fit: o.FitFolder,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="NetCDF file to write.")
+    ] = "posterior.nc",
 ) -> None:
-    """Write the draws of a sampled fit as NetCDF, for ArviZ and all that reads its files.
+    """Write the posterior draws of a sampled fit as NetCDF, for ArviZ and other tools.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
@@ -22,7 +26,7 @@ def draws(
     from adjudge.inference.result import draws_of
     from adjudge.inference.save import load
 
-    found = load(fit)
-    write_netcdf(found, out)
-    C, D = draws_of(found).prevalence.shape[:2]
+    saved = load(fit)
+    write_netcdf(saved, out)
+    C, D = draws_of(saved).prevalence.shape[:2]
     print(f"wrote {C} x {D:,} draws to {out}")

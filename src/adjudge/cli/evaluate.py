@@ -1,9 +1,7 @@
-"""``adjudge evaluate``: search systems under labels that are not certain, and which documents would settle it."""
+"""``adjudge evaluate``: search systems under uncertain labels, and the documents whose labels would decide."""
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from adjudge.evaluation.evaluate import Evaluation, Parts, Span
 
 
-MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.metrics.ranking has it; a test holds them together
+MEASURES = "MAP,nDCG@10,P@10"  # as in adjudge.metrics.ranking; a test compares them
 VARIANCE = "variance: labels, topics"
 TABLES = ("systems", "pairs", "documents")
 
@@ -22,84 +20,91 @@ TABLES = ("systems", "pairs", "documents")
 def _example(folder: str | None) -> None:
     """Write judgments, two runs and the truth, and stop."""
     if folder is not None:
+        from adjudge.cli.output import write_examples
         from adjudge.data.runs import example
-        from adjudge.data.write import write_whole
 
-        files = example()
-        write_whole({name: text.encode() for name, text in files.items()}, folder)
-        print(f"wrote {', '.join(files)} to {folder}")
+        write_examples(example(), folder)
         raise typer.Exit
 
 
 def evaluate(
-    fit: Annotated[str, typer.Option("--fit", metavar="FOLDER", help="A saved fit of judgments with topics.")],
+    fit: Annotated[
+        str,
+        typer.Option("--fit", metavar="FOLDER", rich_help_panel=o.INPUT, help="Saved fit of judgments with topics."),
+    ],
     more: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN", help="Runs: topic Q0 document rank score tag.")
+        list[str] | None, typer.Argument(metavar="RUN", help="Runs with lines: topic Q0 document rank score tag.")
     ] = None,
     runs: Annotated[
-        list[str] | None, typer.Option("--runs", metavar="RUN...", help="Runs, here or without --runs.")
+        list[str] | None,
+        typer.Option("--runs", metavar="RUN...", rich_help_panel=o.INPUT, help="Runs, with this option or without it."),
     ] = None,
     measures: Annotated[
-        str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k, R@k for any k.")
+        str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k.")
     ] = MEASURES,
-    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Draws of the labels.")] = 1_000,
-    seed: o.Seed = 0,
+    unjudged: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW", help="Documents that nobody judged: zero (grade 0), or prevalence (drawn as in their topic)."
+        ),
+    ] = "zero",
+    level: Annotated[float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document.")] = 1.0,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Use all topics of the fit, not only those of the runs.")
+    ] = False,
     budget: Annotated[
-        int, typer.Option(min=0, metavar="NUMBER", help="How many documents to name that would decide.")
+        int, typer.Option(min=0, metavar="NUMBER", help="Number of documents to name whose labels would decide most.")
     ] = 10,
     pair: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="The runs to decide between; by default the two best by the first measure."),
+        typer.Option(metavar="A,B", help="The two runs to decide between; default: the two best by the first measure."),
     ] = None,
-    unjudged: Annotated[
-        str,
-        typer.Option(metavar="HOW", help="Documents nobody judged: zero (grade 0), or prevalence (their topic's)."),
-    ] = "zero",
-    level: Annotated[float, typer.Option(metavar="GRADE", help="The grade from which a document is relevant.")] = 1.0,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Take all topics of the fit, not only those that a run has.")
-    ] = False,
+    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Number of draws of the labels.")] = 1_000,
+    seed: o.Seed = 0,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write systems.csv, pairs.csv, documents.csv.")
-    ] = None,
-    format: Annotated[  # noqa: A002
-        str | None, typer.Option("--format", metavar="FORMAT", help="Print for machines: csv, jsonl or parquet.")
-    ] = None,
-    table: Annotated[
-        str, typer.Option(metavar="NAME", help="What --format prints: systems, pairs or documents.")
-    ] = "systems",
-    example: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", callback=_example, is_eager=True, help="Write small files to try, and stop."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=o.OUTPUT,
+            help="Write systems.csv, pairs.csv and documents.csv to this folder.",
+        ),
     ] = None,
+    format: o.TableFormat = None,  # noqa: A002
+    table: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=o.OUTPUT,
+            help="With --format: the table to print: systems, pairs or documents.",
+        ),
+    ] = "systems",
+    example: Annotated[str | None, o.example_option("FOLDER", _example)] = None,
 ) -> None:
-    """Compare search systems where labels are uncertain, and name the documents whose labels would decide.
+    """Compare search systems under uncertain labels, and name the documents whose labels would decide between them.
 
-    Labels are drawn from the posterior of a fit: together where it kept its truths (adjudge fit --keep-truths), else
-    item by item. Intervals hold 90 % of the draws: of the labels on these topics, of the topics with labels as expected
-    (bootstrap, widened where topics are few), and of both added.
+    Labels are drawn from the posterior of a fit: jointly if it kept the drawn truths (adjudge fit --keep-truths), else
+    item by item. There are 90 % intervals over the labels with these topics, over topics with the expected labels
+    (bootstrap, widened for few topics), and over both.
 
     \b
     $ adjudge evaluate --example search/
     $ adjudge fit search/labels.csv --out search/fit
     $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit
     """
-    from adjudge.cli.output import refuse_late_surprises
-    from adjudge.data.write import FORMATS
+    from adjudge.cli.output import check_folder, check_output
     from adjudge.errors import UsageError, quoted
     from adjudge.evaluation.evaluate import evaluate as run
 
-    given = [*(runs or ()), *(more or ())]
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
+    files = [*(runs or ()), *(more or ())]
+    check_output(format, files)
     if table not in TABLES:
         raise UsageError(f"table {table!r} is not one of {quoted(TABLES)}")
-    refuse_late_surprises(None, format, given)
-    if out is not None and not os.path.isdir(out) and os.path.exists(out):
-        raise UsageError(f"--out {out} is a file: name a folder")
-    found = run(
-        given,
+    check_folder(out)
+    result = run(
         fit,
+        files,
         measures,
         draws=draws,
         seed=seed,
@@ -107,12 +112,12 @@ def evaluate(
         unjudged=unjudged,
         level=level,
         complete=complete,
-        pair=_pair(pair),
+        pair=_parse_pair(pair),
     )
-    _deliver(found, out, format, table)
+    _deliver(result, out, format, table)
 
 
-def _pair(text: str | None) -> tuple[str, str] | None:
+def _parse_pair(text: str | None) -> tuple[str, str] | None:
     """Return --pair as two names."""
     from adjudge.errors import UsageError
 
@@ -120,103 +125,106 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     if names is None:
         return None
     if len(names) != 2:
-        raise UsageError(f"--pair {text} is not two runs: name them as A,B")
+        raise UsageError(f"--pair {text} does not name two runs: write A,B")
     return names[0], names[1]
 
 
-def _deliver(found: Evaluation, out: str | None, format: str | None, table: str) -> None:  # noqa: A002
-    """Write what was found to a folder, print a table for machines, or show all to people."""
+def _deliver(result: Evaluation, out: str | None, format: str | None, table: str) -> None:  # noqa: A002
+    """Write the tables to a folder, and print one for programs or show all to people."""
+    from adjudge.cli.output import print_table, warn
     from adjudge.data.write import table_text, write_whole
 
+    rows = (result.score_rows(), result.pair_rows(), result.deciding_rows())
     frames = {
-        name: _frame(rows, columns)
-        for name, rows, columns in zip(
-            TABLES,
-            (found.score_rows(), found.pair_rows(), found.deciding_rows()),
-            found.columns(),
-            strict=True,
-        )
+        name: _frame(*content) for name, content in zip(TABLES, zip(rows, result.columns(), strict=True), strict=True)
     }
     if out is not None:
         write_whole({f"{name}.csv": table_text(frame, "csv") for name, frame in frames.items()}, out)
     if format is None:
-        _show(found)
+        _show(result)
         if out is not None:
             print(f"wrote {', '.join(f'{name}.csv' for name in frames)} to {out}")
         return
-    sys.stdout.buffer.write(table_text(frames[table], format))
-    sys.stdout.buffer.flush()
-    for note in found.notes:
-        print(f"adjudge: warning: {note}", file=sys.stderr)
+    print_table(frames[table], format)
+    for note in result.notes:
+        warn(note)
 
 
 def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Any:
-    """Return rows as a frame, which has its columns without any row."""
+    """Return rows as a frame, which has its columns even if there is no row."""
     from adjudge.data.write import frame
 
     return frame({name: [row[name] for row in rows] for name in columns})
 
 
-def _show(found: Evaluation) -> None:
-    """Print the systems, the pairs, and the documents that would decide."""
+def _show(result: Evaluation) -> None:
+    """Print the systems, the pairs, and the documents whose labels would decide."""
     from adjudge.cli.show import console, table
 
     screen = console()
-    title = f"Systems on {len(found.topics):,} topics, {found.draws:,} draws of the labels; 90 % intervals"
+    title = f"Systems on {len(result.topics):,} topics, {result.draws:,} draws of the labels; 90 % intervals"
     head = ("run", "measure", "value", "labels", "topics", "both", VARIANCE)
     rows = [
-        (one.run, one.measure, one.value, _span(one.labels), _span(one.topics), _span(one.both), _parts(one.parts))
-        for one in found.scores
+        (
+            each.run,
+            each.measure,
+            each.value,
+            _span(each.labels),
+            _span(each.topics),
+            _span(each.both),
+            _parts(each.parts),
+        )
+        for each in result.scores
     ]
     screen.print(table(title, head, rows))
-    if found.pairs:
+    if result.pairs:
         columns = ("measure", "first", "second", "difference", "both", "better", "by labels", VARIANCE)
         pairs = [
             (
-                *(one.measure, one.first, one.second, one.difference, _span(one.span)),
-                *(_chance(one.better, one.tied), _chance(one.better_labels, one.tied_labels), _parts(one.parts)),
+                *(each.measure, each.first, each.second, each.difference, _span(each.span)),
+                *(_chance(each.better, each.tied), _chance(each.better_labels, each.tied_labels), _parts(each.parts)),
             )
-            for one in found.pairs
+            for each in result.pairs
         ]
         screen.print()
-        screen.print(table("Chance that the first is better (and that both are the same)", columns, pairs))
-    if found.asked is not None:
+        screen.print(table("Probability that the first is better (and of a tie)", columns, pairs))
+    if result.asked is not None:
         screen.print()
-        _show_deciding(found, *found.asked)
-    for note in found.notes:
+        _show_deciding(result, *result.asked)
+    for note in result.notes:
         print(f"note: {note}")
 
 
-def _show_deciding(found: Evaluation, measure: str, first: str, second: str) -> None:
-    """Print the documents that would decide, or that there is none."""
+def _show_deciding(result: Evaluation, measure: str, first: str, second: str) -> None:
+    """Print the documents whose labels would decide, or that there is none."""
     from adjudge.cli.show import console, table
 
-    if not found.deciding:
-        print(f"no label is left to be asked that could decide between {first} and {second} by {measure}")
+    if not result.deciding:
+        print(f"no further label could decide between {first} and {second} by {measure}")
         return
     head = ("topic", "document", "judged", "relevant", f"rank in {first}", f"rank in {second}", "effect", "moves")
     rows = [
         (
-            *(one.topic, one.document, "yes" if one.judged else "no", one.chance),
-            *(one.first_rank, one.second_rank, f"{one.effect:+.2g}", f"{one.moves:.2g}"),
+            *(each.topic, each.document, "yes" if each.judged else "no", each.chance),
+            *(each.first_rank, each.second_rank, f"{each.effect:+.2g}", f"{each.moves:.2g}"),
         )
-        for one in found.deciding
+        for each in result.deciding
     ]
-    title = f"Labels that would move P({first} is better than {second}) by {measure} most"
+    title = f"Labels that would change P({first} is better than {second}) by {measure} most"
     console().print(table(title, head, rows))
 
 
 def _span(span: Span | None) -> str | None:
-    """Return an interval such as .706 to .744."""
+    """Return an interval as text, such as .706 to .744."""
     return None if span is None else " to ".join(f"{end:.3f}".replace("0.", ".", 1) for end in span)
 
 
 def _parts(parts: Parts) -> str:
-    """Return the parts of a variance in percent."""
+    """Return the parts of a variance as text, in percent."""
     shares = parts.shares
     return "nothing varies" if shares is None else ", ".join(f"{share:.0%}" for share in shares)
 
 
 def _chance(better: float, tied: float) -> str:
-    """Return a chance, and that of a tie where there is one."""
+    """Return a probability as text, with that of a tie if it is not 0."""
     return f"{better:.3f} ({tied:.3f})" if tied else f"{better:.3f}"

@@ -1,112 +1,150 @@
-"""``adjudge fit``: judgments in, consensus out."""
+"""``adjudge fit``: infer labels and judges' confusions from judgments."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adjudge.cli import options as o
-from adjudge.cli.fit_blocks import Large, fit_on_disk
+from adjudge.cli.fit_blocks import LargeData, fit_files
 from adjudge.errors import UsageError
 
 if TYPE_CHECKING:
-    from adjudge.cli.show import ClimbProgress
+    from adjudge.cli.show import FitProgress
+    from adjudge.data.judgments import Judgments
     from adjudge.inference.options import Options
+    from adjudge.inference.result import Fit
 
 
-USUAL_SIZE = Large()
+@dataclass(frozen=True)
+class Gold:
+    """The table of known truths."""
+
+    gold: o.Gold = None
+    gold_format: o.GoldFormat = None
 
 
-@o.reads_judgments()
-@o.takes("sampling", o.Sampling)
-@o.takes("prior", o.Believing)
-@o.takes("large", Large)
-def fit(
-    judgments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="JUDGMENTS",
-            help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input. With --blocks, many.",
-        ),
-    ],
+@dataclass(frozen=True)
+class ModelOptions:
+    """Which model is fitted, and how."""
+
     model: Annotated[
         str | None,
         typer.Option(
             "--model",
             "-m",
             metavar="NAME",
-            help="A model's name (`adjudge models` lists them), or auto: the one that foretells judgments best. "
-            "Without it, dawid-skene, calibrated.",
+            help="Name of a model (`adjudge models` lists them), or auto for the model with the best held-out "
+            "log-likelihood. Default: dawid-skene, with calibrated probabilities.",
         ),
-    ] = None,
-    gold: o.Gold = None,
-    gold_format: o.GoldFormat = None,
-    out: o.Out = None,
-    format: o.Format = None,  # noqa: A002
-    reading: o.Reading = o.USUAL,
-    ties: Annotated[
-        str, typer.Option(metavar="HOW", help="Which of equally likely labels to give: random, first or all.")
-    ] = "random",
-    start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE", help="Where the fit begins: vote or accurate; of ordinal: mean, median, ...-trimmed."
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="RISE",
-            help="Stop when a step raises the log likelihood by less than this a judgment; "
-            "when leaping, when a whole cycle does by a tenth.",
-        ),
-    ] = 1e-8,
-    iterations: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Passes over the judgments at most.")
-    ] = 5_000,
-    accelerate: Annotated[bool, typer.Option(help="Leap along the climb; --no-accelerate is plain EM.")] = True,
-    inference: Annotated[
-        str | None,
-        typer.Option(metavar="HOW", help="Of models that are sampled: gibbs (usual) or, of hybrid-confusion, map."),
-    ] = None,
-    calibrate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Calibrate probabilities by: judgments (hedged where judges err together; usual of auto, and where no "
-            "model is named), gold, none (usual of a model that is named, and of --blocks).",
-        ),
-    ] = None,
+    ] = None
     prevalence: Annotated[
         str,
         typer.Option(
             metavar="HOW",
-            help="One prevalence of truths for all items (global), or one per topic (topic); for models that learn it.",
+            help="EM models that estimate a prevalence: global (one for all items) or topic (one per topic).",
         ),
-    ] = "global",
-    sampling: o.Sampling = o.USUAL_RUN,
-    prior: o.Believing = o.USUAL_PRIOR,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Threads; the result is the same with any number.")
-    ] = None,
-    large: Large = USUAL_SIZE,
-    seed: o.Seed = 0,
-    rows: o.Rows = 10,
+    ] = "global"
+    inference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="hybrid-confusion: gibbs (sampling, the default) or map (EM). hierarchical: gibbs. All others: map.",
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="EM models: initialisation, vote or accurate. ordinal: mean, median, mean-trimmed or median-trimmed.",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            help="EM models: stop when a step improves the log-likelihood per judgment by less than this.",
+        ),
+    ] = 1e-8
+    iterations: Annotated[
+        int, typer.Option(min=1, metavar="NUMBER", help="EM models: maximum number of passes over the judgments.")
+    ] = 5_000
+    accelerate: Annotated[bool, typer.Option(help="EM models: accelerate EM with SQUAREM.")] = True
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW", help="All models: which of several equally likely labels to give: random, first or all."
+        ),
+    ] = "random"
+    seed: o.Seed = 0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How probabilities are calibrated."""
+
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="All models: judgments (soften probabilities where errors are correlated; the default of auto and if "
+            "no model is named), gold (learn from gold items), or none (the default of a named model and of --blocks).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the fit goes."""
+
+    out: o.Out = None
+    format: o.Format = None
+    rows: o.Rows = 10
+
+
+GOLD, MODEL, CALIBRATION, LARGE, OUTPUT = Gold(), ModelOptions(), Calibration(), LargeData(), Output()
+
+
+@o.takes("gold", Gold)
+@o.reads_judgments()
+@o.takes("model", ModelOptions, section="Model")
+@o.takes("prior", o.PriorOptions, section="Prior")
+@o.takes("sampling", o.Sampling, section="Sampling (hybrid-confusion and hierarchical)")
+@o.takes("calibration", Calibration, section="Calibration")
+@o.takes("large", LargeData, section="Large data")
+@o.takes("output", Output)
+def fit(
+    judgments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="JUDGMENTS",
+            help="Table with the columns item, judge and label: CSV, TSV, JSONL or Parquet; - reads standard input. "
+            "With --blocks, one or more files.",
+        ),
+    ],
+    gold: Gold = GOLD,
+    reading: o.Reading = o.READING,
+    model: ModelOptions = MODEL,
+    prior: o.PriorOptions = o.PRIOR,
+    sampling: o.Sampling = o.SAMPLING,
+    calibration: Calibration = CALIBRATION,
+    large: LargeData = LARGE,
+    output: Output = OUTPUT,
 ) -> None:
-    """Infer the truth of every item, and how every judge errs.
+    """Infer the true label of every item and the confusions of every judge.
 
-    Prints tables for people; --out writes labels.csv (item, label, probability, one p_<label> column a
-    label, entropy in bits, topic), judges.csv (judge, judgments, accuracy, what the model says of each)
-    and the fit itself, for `adjudge predict` and `adjudge score`. A model that is sampled also leaves
-    matrices.csv, prevalence.csv and ranks.csv, all with 90 % intervals, and draws for `adjudge check`.
+    The result is printed as tables. --out also writes labels.csv (item, label, probability, one p_<label> column
+    per label, entropy in bits, topic), judges.csv (judge, judgments, accuracy, and what the model estimates of each
+    judge) and the fit itself, which other commands read. A sampled model also writes matrices.csv, prevalence.csv and
+    ranks.csv with 90 % intervals, and its draws for `adjudge check`.
 
-    Judgments that memory does not hold are fitted with --blocks, to the same answer as with --calibrate none: labels
-    are then Parquet files in labels/, and a run that was stopped or killed goes on where it was when the same is
-    asked again.
+    Judgments that do not fit into memory are fitted with --blocks; the result is the same as with --calibrate none.
+    Labels are then written as Parquet files in labels/. If the run is interrupted, the same command continues it.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
@@ -117,82 +155,117 @@ def fit(
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
-    from adjudge.cli.output import deliver, refuse_late_surprises
-    from adjudge.cli.show import ChainProgress, ClimbProgress
-    from adjudge.data.gold import read_gold
-    from adjudge.inference.fit import AUTO, default_model, fit_auto
-    from adjudge.inference.fit import fit as infer
+    from adjudge.cli.output import FIT_FORMATS, check_fit_folder, check_output
+    from adjudge.cli.show import ChainProgress, FitProgress
+    from adjudge.inference.fit import AUTO, default_model
     from adjudge.inference.options import Options
     from adjudge.inference.registry import model_named
 
-    model, by = default_model(model, calibrate or ("none" if large.blocks is not None else None))
-    if model != AUTO:
-        model_named(model)
-    run = sampling.run()
+    name, by = default_model(model.model, calibration.calibrate or ("none" if large.blocks is not None else None))
+    sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
     options = Options(
-        seed, ties, start, tolerance, iterations, accelerate, inference, run, prior.prior(), by, prevalence
+        seed=model.seed,
+        ties=model.ties,
+        start=model.start,
+        tolerance=model.tolerance,
+        iterations=model.iterations,
+        accelerate=model.accelerate,
+        inference=model.inference,
+        run=sampling.run(),
+        prior=prior.prior(),
+        calibrate=by,
+        prevalence=model.prevalence,
     )
-    refuse_late_surprises(out, format, (*judgments, gold))
-    sampled = model != AUTO and (inference or model_named(model).inferences[0]) == "gibbs"
-    progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else ClimbProgress()
+    inputs = (*judgments, gold.gold)
+    check_output(output.format, inputs, FIT_FORMATS)
+    check_fit_folder(output.out, inputs)
+    progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else FitProgress()
     if large.blocks is not None:
-        _out_of_memory(judgments, model, gold, gold_format, out, format, reading, options, large, threads, progress)
+        _fit_blocks(judgments, name, gold, reading, options, large, output, progress)
         return
-    large.refuse_without_blocks()
+    large.check_without_blocks()
     if len(judgments) > 1:
-        raise UsageError(f"{len(judgments)} files are read together with --blocks FOLDER only; this is for one table")
-    table = reading.read(judgments[0])
-    known = None
-    if gold is not None:
-        table, known = read_gold(gold, table, item=reading.item, label=reading.label, format=gold_format)
+        raise UsageError(f"{len(judgments)} files can only be read together with --blocks FOLDER; name one table")
+    table, result = _fit_table(judgments[0], name, gold, reading, options, large.threads, progress)
+    _deliver(result, table, output)
+
+
+def _fit_table(
+    path: str,
+    model: str,
+    gold: Gold,
+    reading: o.Reading,
+    options: Options,
+    threads: int | None,
+    progress: FitProgress,
+) -> tuple[Judgments, Fit]:
+    """Return the judgments of a table, and their fit in memory."""
+    from adjudge.data.gold import read_gold
+    from adjudge.inference.fit import AUTO, fit_auto
+    from adjudge.inference.fit import fit as infer
+
+    table, truth = reading.read(path), None
+    if gold.gold is not None:
+        table, truth = read_gold(gold.gold, table, item=reading.item, label=reading.label, format=gold.gold_format)
     try:
         if model == AUTO:
-            found = fit_auto(table, known, options, trying=progress.trying, workers=threads, progress=progress)
+            result = fit_auto(table, truth, options, trying=progress.trying, workers=threads, progress=progress)
         else:
-            found = infer(table, model, known, **vars(options), workers=threads, progress=progress)
+            result = infer(table, model, truth, **vars(options), workers=threads, progress=progress)
     finally:
         progress.close()
-    if found.stopped == "interrupted" and out is not None and os.path.exists(out):
-        out = f"{out.rstrip('/')}-interrupted"  # what was there is whole: it stays
-    deliver(found, table, out, format, rows)
-    if found.calibration is not None:
-        print(f"adjudge: {found.calibration.words}", file=sys.stderr)
-    if not found.converged and found.draws is None:
-        print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
-    if found.stopped == "interrupted":
+    return table, result
+
+
+def _deliver(result: Fit, table: Judgments, output: Output) -> None:
+    """Write and print a fit; exit with code 130 if it was interrupted."""
+    from adjudge.cli.output import deliver
+
+    out, interrupted = output.out, result.stopped == "interrupted"
+    if interrupted and out is not None and os.path.exists(out):
+        out = f"{out.rstrip('/')}-interrupted"  # the complete fit in the folder stays
+    deliver(result, table, out, output.format, output.rows)
+    if result.calibration is not None:
+        print(f"adjudge: {result.calibration.words}", file=sys.stderr)
+    warn_unconverged(result)
+    if interrupted:
         raise typer.Exit(130)
 
 
-def _out_of_memory(
+def warn_unconverged(result: Fit) -> None:
+    """Warn of an EM fit that has not converged; chains say it in their own words."""
+    from adjudge.cli.output import warn
+
+    if not result.converged and result.draws is None:
+        warn(f"the fit has not converged: {result.stopped}")
+
+
+def _fit_blocks(
     files: list[str],
     model: str,
-    gold: str | None,
-    gold_format: str | None,
-    out: str | None,
-    format: str | None,  # noqa: A002
+    gold: Gold,
     reading: o.Reading,
     options: Options,
-    large: Large,
-    threads: int | None,
-    progress: ClimbProgress,
+    large: LargeData,
+    output: Output,
+    progress: FitProgress,
 ) -> None:
-    """Fit judgments in blocks, and say what was found of them."""
+    """Fit judgments in blocks on disk, and print a summary."""
     if model == "auto":
-        raise UsageError("--model auto tries models in memory: name one to fit blocks")
-    if out is None or format is not None:
-        raise UsageError("judgments in blocks are fitted into a folder: give --out FOLDER, and no --format")
+        raise UsageError("--model auto compares models in memory: name a model to use --blocks")
+    if output.out is None or output.format is not None:
+        raise UsageError("--blocks writes its result to a folder: give --out FOLDER, and leave out --format")
     try:
-        found = fit_on_disk(files, model, gold, gold_format, out, reading, options, large, threads, progress)
+        result = fit_files(files, model, (gold.gold, gold.gold_format), output.out, reading, options, large, progress)
     finally:
         progress.close()
-    shares = found.label_counts / found.label_counts.sum()
-    print(f"{found.fit.model}: {found.items:,} items, {len(found.fit.judge_names):,} judges; {found.fit.stopped}")
-    for name, share in zip(found.fit.scale.names, shares, strict=True):
+    fit, shares = result.fit, result.label_counts / result.label_counts.sum()
+    print(f"{fit.model}: {result.items:,} items, {len(fit.judge_names):,} judges; {fit.stopped}")
+    for name, share in zip(fit.scale.names, shares, strict=True):
         print(f"  {name}: {share:.1%} of items")
-    print(f"wrote labels/, judges.csv and the fit to {out}")
-    print("adjudge: probabilities are the model's own: they are calibrated in memory only", file=sys.stderr)
-    if not found.fit.converged and found.fit.draws is None:
-        print(f"adjudge: warning: the fit has not converged: {found.fit.stopped}", file=sys.stderr)
-    if found.fit.stopped == "interrupted":
-        print(f"adjudge: the same command goes on from here ({found.fit.passes:,} passes)", file=sys.stderr)
+    print(f"wrote labels/, judges.csv and the fit to {output.out}")
+    print("adjudge: probabilities are not calibrated: calibration needs the judgments in memory", file=sys.stderr)
+    warn_unconverged(fit)
+    if fit.stopped == "interrupted":
+        print(f"adjudge: the same command continues from here ({fit.passes:,} passes)", file=sys.stderr)
         raise typer.Exit(130)

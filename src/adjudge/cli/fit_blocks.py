@@ -1,4 +1,4 @@
-"""``adjudge fit --blocks``: judgments beyond memory, fitted where they lie, by threads or by a cluster."""
+"""``adjudge fit --blocks``: fit judgments that do not fit into memory, with threads or on a cluster."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adjudge.cli import options as o
 from adjudge.errors import UsageError, quoted
 
 if TYPE_CHECKING:
-    from adjudge.cli.options import Reading
     from adjudge.engines.engine import Engine
     from adjudge.engines.fit_blocks import FitOnDisk
     from adjudge.inference.options import Options
@@ -25,62 +25,64 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 @dataclass(frozen=True)
-class Large:
-    """How judgments that memory does not hold are fitted."""
+class LargeData:
+    """How judgments that do not fit into memory are fitted."""
 
+    threads: o.Threads = None
     blocks: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Work out of memory: put the judgments of all files here as blocks, or use those that are here.",
+            help="Fit from disk: store the judgments of all files as blocks in this folder, or reuse its blocks.",
         ),
     ] = None
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="With --blocks: what a block may take, such as 500MB.")
+        str | None, typer.Option(metavar="SIZE", help="With --blocks: memory that one block may use, such as 500MB.")
     ] = None
     engine: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --blocks: who does the work: threads (usual), dask or spark."),
+        typer.Option(metavar="NAME", help="With --blocks: what computes: threads (the default), dask or spark."),
     ] = None
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of dask: its scheduler, such as tcp://host:8786.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="With --engine dask: its scheduler, such as tcp://host:8786."),
     ] = None
     master: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of spark: its master, such as spark://host:7077.")
+        str | None, typer.Option(metavar="ADDRESS", help="With --engine spark: its master, such as spark://host:7077.")
     ] = None
 
-    def refuse_without_blocks(self) -> None:
-        """Refuse options that are for blocks only."""
-        given = [name for name in ("memory", "engine", "scheduler", "master") if getattr(self, name) is not None]
-        if given:
-            raise UsageError(f"--{given[0]} is for judgments in blocks: give --blocks FOLDER as well")
+    def check_without_blocks(self) -> None:
+        """Raise an error if an option is given that needs --blocks."""
+        for name in ("memory", "engine", "scheduler", "master"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"--{name} needs --blocks FOLDER")
 
-    def refuse_unlike(self) -> None:
-        """Refuse an engine that is none, and the address of another."""
+    def check_engine(self) -> None:
+        """Raise an error if there is no such engine, or if an address is for another engine."""
         name = self.engine or "threads"
         if name not in ENGINES:
             raise UsageError(f"engine '{name}' is not one of {quoted(ENGINES)}")
         if self.scheduler is not None and name != "dask":
-            raise UsageError(f"--scheduler is of the engine dask, and this is {name}")
+            raise UsageError(f"--scheduler needs --engine dask, but the engine is {name}")
         if self.master is not None and name != "spark":
-            raise UsageError(f"--master is of the engine spark, and this is {name}")
+            raise UsageError(f"--master needs --engine spark, but the engine is {name}")
 
-    def hands(self, threads: int | None) -> Engine:
-        """Return who does the work."""
+    def start_engine(self) -> Engine:
+        """Return the engine, which the caller closes."""
         if self.engine == "dask":
             from adjudge.engines.dask import Dask
 
-            return Dask(self.scheduler, threads)
+            return Dask(self.scheduler, self.threads)
         if self.engine == "spark":
             from adjudge.engines.spark import Spark
 
             return Spark(self.master)
         from adjudge.engines.threads import Threads
 
-        return Threads(threads)
+        return Threads(self.threads)
 
 
-def bytes_of(size: str | None) -> int | None:
+def parse_size(size: str | None) -> int | None:
     """Return a size such as 500MB in bytes."""
     if size is None:
         return None
@@ -90,38 +92,37 @@ def bytes_of(size: str | None) -> int | None:
     return max(1, int(float(match[1]) * UNITS[match[2]]))
 
 
-def fit_on_disk(
+def fit_files(
     files: Sequence[str],
     model: str,
-    gold: str | None,
-    gold_format: str | None,
+    gold: tuple[str | None, str | None],
     out: str,
-    reading: Reading,
+    reading: o.Reading,
     options: Options,
-    large: Large,
-    threads: int | None,
+    large: LargeData,
     progress: object,
 ) -> FitOnDisk:
-    """Put files into blocks, fit them, and write what is found."""
-    from adjudge.cli.options import label_list
-    from adjudge.cli.show import Doing
+    """Store files as blocks, fit them, and write the result; ``gold`` is a table and its format."""
+    from adjudge.cli.show import StepProgress
     from adjudge.data.blocks import with_gold
     from adjudge.data.make_blocks import Table, make_blocks
     from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
 
-    room = bytes_of(large.memory)
-    large.refuse_unlike()
+    memory = parse_size(large.memory)
+    large.check_engine()
     refuse_in_memory(options)  # before the rows are read, which may take hours
     refuse_same_folder(out, str(large.blocks))
     if reading.time is not None:
-        raise UsageError("times are not kept in blocks: leave --time out")
+        raise UsageError("--blocks does not store times: leave out --time")
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
-    table = Table(files, columns, label_list(reading.labels), reading.ordinal, reading.repeats, reading.input_format)
-    with Doing() as say:
-        blocks = make_blocks(table, str(large.blocks), memory=room, say=say)
-    many = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
-    print(f"{len(blocks):,} judgments of {blocks.items:,} items in {many}", file=sys.stderr)
-    if gold is not None:
-        blocks = with_gold(blocks, gold, item=reading.item, label=reading.label, format=gold_format)
-    with closing(large.hands(threads)) as engine:
+    labels = o.label_list(reading.labels)
+    table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format)
+    with StepProgress() as progress_line:
+        blocks = make_blocks(table, str(large.blocks), memory=memory, say=progress_line)
+    number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
+    print(f"{len(blocks):,} judgments of {blocks.items:,} items in {number}", file=sys.stderr)
+    gold_table, gold_format = gold
+    if gold_table is not None:
+        blocks = with_gold(blocks, gold_table, item=reading.item, label=reading.label, format=gold_format)
+    with closing(large.start_engine()) as engine:
         return fit_blocks(blocks, model, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
-"""``adjudge models``: what can be fitted."""
+"""``adjudge models``: the list of models."""
 
 from __future__ import annotations
 
 
 def models() -> None:
-    """List the models, each with its paper and one line.
+    """List the models, with what each assumes and its paper.
 
     \b
     $ adjudge models

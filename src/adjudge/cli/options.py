@@ -1,13 +1,14 @@
-"""Options that several commands share: said once, spelt the same everywhere."""
+"""Options that several commands share, declared once so that they are spelled the same everywhere."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
@@ -18,73 +19,160 @@ if TYPE_CHECKING:
 
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+INPUT, OUTPUT = "Input", "Output"  # sections of help
+
+
+def example_option(metavar: str, callback: Callable[[str | None], None]) -> Any:
+    """Return the option that writes small files to try, and stops."""
+    return typer.Option(
+        "--example",
+        metavar=metavar,
+        callback=callback,
+        is_eager=True,
+        rich_help_panel=OUTPUT,
+        help="Write small example input here, and exit.",
+    )
+
+
+def column_option(role: str, content: str) -> Any:
+    """Return the option that names a column of the input."""
+    return typer.Option(f"--{role}", metavar="COLUMN", rich_help_panel=INPUT, help=f"Name of the column of {content}.")
+
+
 Table: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="JUDGMENTS", help="A table of (item, judge, label): CSV, TSV, JSONL, Parquet; - is standard input."
+        metavar="JUDGMENTS",
+        help="Table with the columns item, judge and label: CSV, TSV, JSONL or Parquet; - reads standard input.",
     ),
 ]
+FitFolder: TypeAlias = Annotated[str, typer.Argument(metavar="FIT", help="Folder that `adjudge fit --out` wrote.")]
 KeptTable: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--judgments",
         metavar="TABLE",
-        help="The judgments that were fitted, where they do not lie in the fit's folder.",
+        rich_help_panel=INPUT,
+        help="The judgments of the fit; needed if its folder does not hold them.",
     ),
 ]
-ItemColumn: TypeAlias = Annotated[str | None, typer.Option("--item", metavar="COLUMN", help="The column of items.")]
-JudgeColumn: TypeAlias = Annotated[str | None, typer.Option("--judge", metavar="COLUMN", help="The column of judges.")]
-LabelColumn: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
-TopicColumn: TypeAlias = Annotated[str | None, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")]
-WeightColumn: TypeAlias = Annotated[
-    str | None, typer.Option("--weight", metavar="COLUMN", help="The column that says how often a judgment counts.")
+TruthTable: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--truth",
+        metavar="TABLE",
+        rich_help_panel=INPUT,
+        help="Table of (item, label) that the fit did not use, to compare its labels with.",
+    ),
 ]
-TimeColumn: TypeAlias = Annotated[str | None, typer.Option("--time", metavar="COLUMN", help="The column of times.")]
+Queries: TypeAlias = Annotated[
+    str, typer.Argument(metavar="QUERIES", help="Table of (query_id, text), or lines of name, tab and text.")
+]
+Grades: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--grades",
+        metavar="QRELS",
+        rich_help_panel=INPUT,
+        help="Labels of the documents: qrels, or a table of (topic, item, label).",
+    ),
+]
+ItemColumn: TypeAlias = Annotated[str | None, column_option("item", "items")]
+JudgeColumn: TypeAlias = Annotated[str | None, column_option("judge", "judges")]
+LabelColumn: TypeAlias = Annotated[str | None, column_option("label", "labels")]
+TopicColumn: TypeAlias = Annotated[str | None, column_option("topic", "topics")]
+WeightColumn: TypeAlias = Annotated[str | None, column_option("weight", "weights: how often each judgment counts")]
+TimeColumn: TypeAlias = Annotated[str | None, column_option("time", "times")]
 InputFormat: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--input-format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run, "
-        "where the file's name does not tell.",
+        rich_help_panel=INPUT,
+        help="csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run; needed if the file name does "
+        "not show it.",
     ),
 ]
 Labels: TypeAlias = Annotated[
-    str | None, typer.Option("--labels", metavar="A,B,C", help="All labels there are, in order; others are refused.")
+    str | None,
+    typer.Option(
+        "--labels", metavar="A,B,C", rich_help_panel=INPUT, help="All labels, in order; any other label is an error."
+    ),
 ]
-Ordinal: TypeAlias = Annotated[bool, typer.Option("--ordinal", help="The order of the labels means something.")]
+Ordinal: TypeAlias = Annotated[
+    bool, typer.Option("--ordinal", rich_help_panel=INPUT, help="The labels are ordered, lowest first.")
+]
 Repeats: TypeAlias = Annotated[
     str,
     typer.Option(
         "--repeats",
         metavar="HOW",
-        help="A judge's repeats on an item: keep, merge (same label) or drop (all but the first).",
+        rich_help_panel=INPUT,
+        help="If a judge labels an item more than once: keep all, merge equal labels, or drop all but the first.",
     ),
 ]
 Gold: TypeAlias = Annotated[
     str | None,
-    typer.Option("--gold", metavar="TABLE", help="A table of (item, label): truths that are known."),
+    typer.Option(
+        "--gold", metavar="TABLE", rich_help_panel=INPUT, help="Table of (item, label): items whose truth is known."
+    ),
 ]
 GoldFormat: TypeAlias = Annotated[
-    str | None, typer.Option("--gold-format", metavar="FORMAT", help="Gold's format, where its name does not tell.")
+    str | None,
+    typer.Option(
+        "--gold-format",
+        metavar="FORMAT",
+        rich_help_panel=INPUT,
+        help="Format of the gold table; needed if its file name does not show it.",
+    ),
 ]
 Out: TypeAlias = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Write labels.csv, judges.csv and the fit itself here."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        rich_help_panel=OUTPUT,
+        help="Write labels.csv, judges.csv and the saved fit to this folder.",
+    ),
 ]
 Format: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="Print the labels for machines: csv, jsonl, parquet, qrels or trec-task2-run.",
+        rich_help_panel=OUTPUT,
+        help="Print only the labels, as csv, jsonl, parquet, qrels or trec-task2-run.",
+    ),
+]
+TableFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="FORMAT", rich_help_panel=OUTPUT, help="Print only the table, as csv, jsonl or parquet."
+    ),
+]
+TableFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help="Write the full table to this .csv, .jsonl or .parquet file.",
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", min=0, metavar="NUMBER", help="The same seed gives the same result.")
+    int, typer.Option("--seed", min=0, metavar="NUMBER", help="Random seed; the same seed gives the same result.")
+]
+Threads: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, metavar="NUMBER", help="Number of threads; the result does not depend on it."),
 ]
 Rows: TypeAlias = Annotated[
-    int, typer.Option("--rows", min=1, metavar="NUMBER", help="How many rows of each table people see.")
+    int,
+    typer.Option(
+        "--rows", min=1, metavar="NUMBER", rich_help_panel=OUTPUT, help="Number of rows to show of each table."
+    ),
 ]
 
 
@@ -104,44 +192,56 @@ class Reading:
     repeats: Repeats = "keep"
 
     def read(self, path: str, **instead: Any) -> Judgments:
-        """Read the table, with what is to hold instead of an option."""
+        """Read the table; ``instead`` replaces options."""
         from adjudge.data.read import read
 
-        given = {**vars(self), "labels": label_list(self.labels), **instead}
-        return read(path, format=given.pop("input_format"), **given)
+        return read(path, **{**self.arguments(), **instead})
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the options as the arguments of ``adjudge.read``."""
+        arguments = {**vars(self), "labels": label_list(self.labels)}
+        return {"format": arguments.pop("input_format"), **arguments}
+
+    def changed(self) -> list[str]:
+        """Return the options that are not at their defaults, as one types them."""
+        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value != vars(READING)[name]]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How long chains are: the options of every command that samples."""
+    """How long the chains of a sampled model are."""
 
-    chains: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Markov chains, side by side.")] = 3
-    warmup: Annotated[int, typer.Option(min=0, metavar="SWEEPS", help="Sweeps of each that are not kept.")] = 1_000
-    draws: Annotated[int, typer.Option(min=4, metavar="NUMBER", help="Draws of each that are kept.")] = 1_000
-    thin: Annotated[int, typer.Option(min=1, metavar="SWEEPS", help="Sweeps for each draw that is kept.")] = 1
+    chains: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of Markov chains.")] = 3
+    warmup: Annotated[
+        int, typer.Option(min=0, metavar="SWEEPS", help="Sweeps of each chain that are discarded first.")
+    ] = 1_000
+    draws: Annotated[int, typer.Option(min=4, metavar="NUMBER", help="Draws of each chain that are kept.")] = 1_000
+    thin: Annotated[int, typer.Option(min=1, metavar="SWEEPS", help="Sweeps per draw that is kept.")] = 1
     until_converged: Annotated[
-        bool, typer.Option("--until-converged", help="Go on, twice as far each time, until R-hat and ESS are good.")
+        bool,
+        typer.Option("--until-converged", help="Double the chains' length until R-hat and effective sizes are good."),
+    ] = False
+    truths: Annotated[
+        bool, typer.Option("--keep-truths", help="Also store the drawn truth of every item (for `adjudge evaluate`).")
     ] = False
 
-    truths: Annotated[bool, typer.Option("--keep-truths", help="Keep every truth that is drawn, as bits.")] = False
-
     def run(self) -> Run | None:
-        """Return the run, None where nothing was asked for."""
+        """Return the run, or None if every option is at its default."""
         from adjudge.inference.chains import Run
 
-        return Run(**vars(self)) if self != USUAL_RUN else None
+        return Run(**vars(self)) if self != SAMPLING else None
 
 
 @dataclass(frozen=True)
-class Believing:
-    """What is believed before any judgment: the options of models that have a prior."""
+class PriorOptions:
+    """The prior of models that have one."""
 
     trust: Annotated[
         float | None,
         typer.Option(
             min=0,
             metavar="LAMBDA",
-            help="Of hybrid-confusion: how much likelier a judge is taken to be right than to say any wrong label [3].",
+            help="hybrid-confusion: how many times likelier the true label is than any one wrong label [3].",
         ),
     ] = None
     decay: Annotated[
@@ -149,33 +249,34 @@ class Believing:
         typer.Option(
             min=0,
             metavar="SHARE",
-            help="Of hybrid-confusion, on an ordinal scale: trust left with each step from the truth.",
+            help="hybrid-confusion with --ordinal: the share of trust that remains per step away from the truth.",
         ),
     ] = None
     prior_rows: Annotated[
         str | None,
         typer.Option(
-            metavar="TABLE", help="Of hybrid-confusion: a CSV of pseudo-counts without a head, a row a truth."
+            metavar="TABLE",
+            help="hybrid-confusion: CSV of Dirichlet pseudo-counts without a header, one row per true label.",
         ),
     ] = None
     least_kappa: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Of hierarchical: the least kappa that its prior knows [0.1]."),
+        float | None, typer.Option(metavar="NUMBER", help="hierarchical: lower bound of the prior on kappa [0.1].")
     ] = None
     gold_informs: Annotated[
         bool,
         typer.Option(
             "--gold-informs/--gold-informs-not",
-            help="Whether gold items count for how common truths are: not, where they were picked by their truth.",
+            help="All models: whether gold items count in the prevalence. Use --gold-informs-not if gold items were "
+            "selected by their truth.",
         ),
     ] = True
 
     def prior(self) -> Prior | None:
-        """Return the prior, None where nothing was asked for."""
+        """Return the prior, or None if every option is at its default."""
         from adjudge.inference.prior import Prior, read_rows
 
-        given = {"trust": self.trust, "decay": self.decay, "least": self.least_kappa}
-        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        values = {"trust": self.trust, "decay": self.decay, "least": self.least_kappa}
+        chosen: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         if self.prior_rows is not None:
             chosen["rows"] = read_rows(self.prior_rows)
         if not self.gold_informs:
@@ -183,49 +284,61 @@ class Believing:
         return Prior(**chosen) if chosen else None
 
 
-USUAL, USUAL_RUN, USUAL_PRIOR = Reading(), Sampling(), Believing()
+READING, SAMPLING, PRIOR = Reading(), Sampling(), PriorOptions()  # the defaults
 
 
-def takes(
-    group: str, record: type, without: tuple[str, ...] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that puts the options of a record, or all but some, where a command has the group."""
-    known = inspect.signature(record, eval_str=True).parameters
-    options = [option for name, option in known.items() if name not in without]
+def takes(group: str, record: type, *, section: str | None = None, without: tuple[str, ...] = ()) -> Decorator:
+    """Return a decorator that replaces a command's parameter ``group`` by the fields of a record.
+
+    The fields become options, in the ``section`` of the help unless they have their own, except those in ``without``,
+    which keep their defaults. The command itself still gets one record.
+    """
+    fields = inspect.signature(record, eval_str=True).parameters
+    options = [in_section(field, section) for name, field in fields.items() if name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters
-        shown = [one for name, each in own.items() for one in (options if name == group else [each])]
+        parameters = inspect.signature(command, eval_str=True).parameters
+        shown = [each for name, each in parameters.items() for each in (options if name == group else [each])]
 
         @functools.wraps(command)
-        def call(**given: Any) -> None:
-            named = {option.name: given.pop(option.name) for option in options}
-            command(**given, **{group: record(**named)})
+        def call(**arguments: Any) -> None:
+            values = {option.name: arguments.pop(option.name) for option in options}
+            command(**arguments, **{group: record(**values)})
 
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        call.__annotations__ = {one.name: one.annotation for one in shown}  # typer reads both
+        call.__annotations__ = {each.name: each.annotation for each in shown}  # typer reads both
         return call
 
     return decorate
 
 
+def in_section(field: inspect.Parameter, section: str | None) -> inspect.Parameter:
+    """Return an option as one of a section of the help; one that has a section stays there."""
+    kind, option = get_args(field.annotation)
+    if section is None or option.rich_help_panel is not None:
+        return field
+    option = copy.copy(option)
+    option.rich_help_panel = section
+    return field.replace(annotation=Annotated[kind, option])
+
+
 def reads_judgments(*without: str) -> Decorator:
-    """Return a decorator that puts the options of ``Reading``, or all but some, where a command has ``reading``."""
-    return takes("reading", Reading, without)
+    """Return a decorator that replaces a command's ``reading`` by the options of ``Reading``, except some."""
+    return takes("reading", Reading, without=without)
 
 
 def label_list(text: str | None) -> list[str] | None:
-    """Return --labels as a list."""
-    return None if text is None else [part for part in (piece.strip() for piece in text.split(",")) if part]
+    """Return a list of names that are separated by commas."""
+    return None if text is None else [name for name in (part.strip() for part in text.split(",")) if name]
 
 
 def sizes(settings: list[str]) -> dict[str, float]:
     """Return settings such as ``items=100`` by name."""
-    found = {}
+    values = {}
     for setting in settings:
         match = re.fullmatch(r"([a-z_]+)=([-+.\deE]+)", setting)
         if match is None:
             raise typer.BadParameter(f"{setting!r} is not of the form name=number, such as items=100")
         number = float(match[2])
-        found[match[1]] = int(number) if number.is_integer() else number
-    return found
+        values[match[1]] = int(number) if number.is_integer() else number
+    return values

@@ -1,9 +1,8 @@
-"""``adjudge rank``: rankings or preferences in, one ranking out."""
+"""``adjudge rank``: combine rankings or preferences into one ranking."""
 
 from __future__ import annotations
 
-import os
-import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 FILE = "ranking.csv"
-EXAMPLE = {"ann": "abcde", "bob": "abdce", "cy": "bacd", "dee": "abce", "eve": "dceba"}  # a judge's items, best first
+EXAMPLE = {"ann": "abcde", "bob": "abdce", "cy": "bacd", "dee": "abce", "eve": "dceba"}  # items of a judge, best first
 
 
 def _example(path: str | None) -> None:
@@ -23,147 +22,152 @@ def _example(path: str | None) -> None:
     if path is not None:
         from adjudge.data.write import write_file
 
-        rows = [f"t1,{item},{judge},{place}" for judge, order in EXAMPLE.items() for place, item in enumerate(order, 1)]
+        rows = [f"t1,{item},{judge},{n}" for judge, order in EXAMPLE.items() for n, item in enumerate(order, 1)]
         write_file("\n".join(["topic,item,judge,rank", *rows, ""]).encode(), path)
         print(f"wrote {path}")
         raise typer.Exit
 
 
-def _column(role: str, what: str) -> typer.models.OptionInfo:
-    """Return the option that names a column."""
-    option: typer.models.OptionInfo = typer.Option(f"--{role}", metavar="COLUMN", help=f"The column of {what}.")
-    return option
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table of rankings or preferences."""
+
+    topic: o.TopicColumn = None
+    item: o.ItemColumn = None
+    judge: o.JudgeColumn = None
+    rank: Annotated[str | None, o.column_option("rank", "ranks: 1 is the best, equal ranks are a tie")] = None
+    left: Annotated[str | None, o.column_option("left", "the left items of preferences")] = None
+    right: Annotated[str | None, o.column_option("right", "the right items of preferences")] = None
+    winner: Annotated[
+        str | None, o.column_option("winner", "the winners: one of the two items, or left, right or tie")
+    ] = None
 
 
-def rank(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="RANKINGS",
-            help="A table of (topic, item, judge, rank), or of (left, right, winner): CSV, TSV, JSONL, Parquet; "
-            "- is standard input.",
-        ),
-    ],
+@dataclass(frozen=True)
+class RankModel:
+    """The model of rankings."""
+
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             "-m",
             metavar="NAME",
-            help="borda, plackett-luce or bradley-terry; by default the last for preferences, else the second.",
+            help="borda, plackett-luce or bradley-terry; default: bradley-terry for preferences, else plackett-luce.",
         ),
-    ] = None,
+    ] = None
+    reliability: Annotated[
+        bool | None,
+        typer.Option(
+            help="plackett-luce (default: yes) and bradley-terry (default: no): whether judges differ in reliability."
+        ),
+    ] = None
+    position_bias: Annotated[
+        bool, typer.Option("--position-bias", help="bradley-terry: estimate the advantage of the left position.")
+    ] = False
+    spread: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="plackett-luce and bradley-terry: prior standard deviation of the items' log worths.",
+        ),
+    ] = 1.0
+    judge_spread: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="plackett-luce and bradley-terry: prior standard deviation of the judges' log reliabilities.",
+        ),
+    ] = 1.0
+
+
+COLUMNS, MODEL = Columns(), RankModel()
+
+
+@o.takes("columns", Columns)
+@o.takes("model", RankModel, section="Model")
+def rank(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="RANKINGS",
+            help="Table of (topic, item, judge, rank) or of (left, right, winner): CSV, TSV, JSONL or Parquet; - reads "
+            "standard input.",
+        ),
+    ],
     items: Annotated[
         str | None,
         typer.Option(
-            metavar="TABLE", help="A table of (item) or (topic, item): all items there are; others are refused."
+            metavar="TABLE",
+            rich_help_panel=o.INPUT,
+            help="Table of (item) or (topic, item) with all items; any other item is an error.",
         ),
     ] = None,
-    reliability: Annotated[
-        bool | None,
-        typer.Option(help="Whether some judges count more; by default in plackett-luce, not in bradley-terry."),
-    ] = None,
-    position_bias: Annotated[
-        bool, typer.Option("--position-bias", help="Estimate what the left place is worth (bradley-terry).")
-    ] = False,
-    spread: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="How far apart items are thought to be: prior deviation of log worths."),
-    ] = 1.0,
-    judge_spread: Annotated[float, typer.Option(metavar="NUMBER", help="The same of judges' log reliabilities.")] = 1.0,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FOLDER", help=f"Write {FILE} and judges.csv here.")
-    ] = None,
-    format: Annotated[  # noqa: A002
-        str | None,
-        typer.Option("--format", metavar="FORMAT", help="Print the ranking for machines: csv, jsonl or parquet."),
-    ] = None,
-    topic: o.TopicColumn = None,
-    item: o.ItemColumn = None,
-    judge: o.JudgeColumn = None,
-    rank: Annotated[str | None, _column("rank", "ranks: 1 for the best; equal ones are a tie")] = None,
-    left: Annotated[str | None, _column("left", "the items on the left")] = None,
-    right: Annotated[str | None, _column("right", "the items on the right")] = None,
-    winner: Annotated[str | None, _column("winner", "winners: one of the two items, or left, right or tie")] = None,
+    columns: Columns = COLUMNS,
     input_format: o.InputFormat = None,
-    rows: o.Rows = 10,
-    example: Annotated[
+    model: RankModel = MODEL,
+    out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", callback=_example, is_eager=True, help="Write a small table to try, and stop."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=o.OUTPUT,
+            help=f"Write {FILE} and judges.csv to this folder.",
+        ),
     ] = None,
+    format: o.TableFormat = None,  # noqa: A002
+    rows: o.Rows = 10,
+    example: Annotated[str | None, o.example_option("FILE", _example)] = None,
 ) -> None:
-    """Combine judges' rankings, or preferences between two items, into one ranking a topic.
+    """Combine judges' rankings, or preferences between two items, into one ranking per topic.
 
-    A judge may rank only some of a topic's items. Prints tables for people; --out writes ranking.csv (topic,
-    item, rank, score, standard error, how many ranked it) and judges.csv (judge, rankings, reliability, Kendall's
-    tau with the consensus).
+    A judge may rank only some items of a topic. The result is printed as tables; --out writes ranking.csv (topic, item,
+    rank, score, standard error, number of rankings) and judges.csv (judge, rankings, reliability, Kendall's tau).
 
     \b
     $ adjudge rank --example ranks.csv
     $ adjudge rank ranks.csv
     $ adjudge rank ranks.csv --method borda --format csv
     """
-    from adjudge.cli.output import refuse_late_surprises
-    from adjudge.data.write import FORMATS
-    from adjudge.errors import UsageError, quoted
+    from adjudge.cli.output import WRITTEN, check_fit_folder, check_output
     from adjudge.models.ranking.rank import rank as combine
 
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
-    refuse_late_surprises(out, format, (data, items))
-    for path in (data, items) if out is not None else ():
-        if path is not None and os.path.realpath(path) == os.path.realpath(os.path.join(out or "", FILE)):
-            raise UsageError(f"--out {out} would write over {path}, which is read here: name another folder")
-    found = combine(
-        data,
-        method,
-        items=items,
-        reliability=reliability,
-        position_bias=position_bias,
-        spread=spread,
-        judge_spread=judge_spread,
-        topic=topic,
-        item=item,
-        judge=judge,
-        rank=rank,
-        left=left,
-        right=right,
-        winner=winner,
-        format=input_format,
-    )
-    _deliver(found, out, format, rows)
+    check_output(format, (data, items))
+    check_fit_folder(out, (data, items), (*WRITTEN, FILE))
+    _deliver(combine(data, items=items, format=input_format, **vars(model), **vars(columns)), out, format, rows)
 
 
-def _deliver(found: Ranking, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
-    """Write a ranking to a folder, print it for machines, or show it to people."""
+def _deliver(ranking: Ranking, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
+    """Write a ranking to a folder, and print it for programs or show it to people."""
+    from adjudge.cli.output import print_table, warn
     from adjudge.data.write import frame, table_text, write_whole
 
-    tables = {FILE: frame(found.item_columns()), "judges.csv": frame(found.judge_columns())}
+    tables = {FILE: frame(ranking.item_columns()), "judges.csv": frame(ranking.judge_columns())}
     if out is not None:
         write_whole({name: table_text(table, "csv") for name, table in tables.items()}, out)
     if format is not None:
-        sys.stdout.buffer.write(table_text(tables[FILE], format))
-        sys.stdout.buffer.flush()
+        print_table(tables[FILE], format)
     else:
-        _show(found, rows)
+        _show(ranking, rows)
         if out is not None:
             print(f"wrote {FILE} and judges.csv to {out}")
-    if not found.converged:
-        print(f"adjudge: warning: the ranking has not converged: {found.stopped}", file=sys.stderr)
+    if not ranking.converged:
+        warn(f"the ranking has not converged: {ranking.stopped}")
 
 
-def _show(found: Ranking, rows: int) -> None:
-    """Print the ranking, the judges who agree most with it first, and how it was found."""
+def _show(ranking: Ranking, rows: int) -> None:
+    """Print the ranking, the judges who agree most with it first, and the method."""
     from adjudge.cli.show import console, table
     from adjudge.data.write import frame
 
-    items, judges = frame(found.item_columns()), frame(found.judge_columns())
-    shown = judges.sort("tau", descending=True, nulls_last=True, maintain_order=True).head(rows)
+    items, judges = frame(ranking.item_columns()), frame(ranking.judge_columns())
+    first = judges.sort("tau", descending=True, nulls_last=True, maintain_order=True).head(rows)
     title = f"Ranking ({min(rows, items.height):,} of {items.height:,} items)"
-    agreeing = f"Judges, those who agree most first ({shown.height:,} of {judges.height:,})"
     screen = console()
     screen.print(table(title, items.columns, items.head(rows).rows()))
     screen.print()
-    screen.print(table(agreeing, judges.columns, shown.rows()))
+    title = f"Judges, highest agreement first ({first.height:,} of {judges.height:,})"
+    screen.print(table(title, judges.columns, first.rows()))
     screen.print()
-    screen.print(f"{found.method}: {', '.join(found.summary())}")
+    screen.print(f"{ranking.method}: {', '.join(ranking.summary())}")

@@ -1,10 +1,9 @@
-"""``adjudge score``: how right the answers are, where the truth is known."""
+"""``adjudge score``: labels, probabilities or runs of search systems against the truth."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,77 +13,88 @@ if TYPE_CHECKING:
     from adjudge.metrics.run_scores import RunScores
 
 
-BOUND = 1e-3  # as adjudge.metrics.probabilities has it; a test holds them together
-MEASURES = "MAP,nDCG@10,P@10"  # as adjudge.metrics.ranking has it
-NOTE = 100  # characters of what is said with a value
+BOUND = 1e-3  # as in adjudge.metrics.probabilities; a test compares them
+MEASURES = "MAP,nDCG@10,P@10"  # as in adjudge.metrics.ranking
+NOTE = 100  # characters of a note
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """How runs of search systems are scored: the options that only runs have."""
+class LabelOptions:
+    """How labels are scored."""
+
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="With two labels: the label of which precision and recall are computed; default: the last.",
+        ),
+    ] = None
+    bound: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Log loss: probabilities are kept between this and 1 minus this."),
+    ] = BOUND
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How runs of search systems are scored."""
 
     measures: Annotated[
         str | None,
-        typer.Option(metavar="A,B,C", help=f"Of runs: MAP, MRR, nDCG, nDCG@k, P@k, R@k for any k [{MEASURES}]."),
+        typer.Option(metavar="A,B,C", help=f"MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k [{MEASURES}]."),
     ] = None
-    per_topic: Annotated[bool, typer.Option("--per-topic", help="Of runs: show every topic.")] = False
+    per_topic: Annotated[bool, typer.Option("--per-topic", help="Show every topic.")] = False
     complete: Annotated[
-        bool, typer.Option("--complete", help="Of runs: topics that a run leaves out count as 0 (trec_eval -c).")
+        bool, typer.Option("--complete", help="Topics that are not in a run count as 0 (trec_eval -c).")
     ] = False
-    level: Annotated[
-        float, typer.Option(metavar="GRADE", help="Of runs: the grade from which a document is relevant.")
-    ] = 1.0
+    level: Annotated[float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document.")] = 1.0
     ties: Annotated[
         str,
         typer.Option(
-            metavar="HOW", help="Of runs: equal scores by document name (trec_eval's way), or expected over all orders."
+            metavar="HOW", help="Order of equal scores: name (by document, as trec_eval), or expected over all orders."
         ),
     ] = "name"
     draws: Annotated[
-        int, typer.Option(min=20, metavar="NUMBER", help="Of runs: draws of topics, for intervals and tests.")
+        int, typer.Option(min=20, metavar="NUMBER", help="Number of bootstrap samples for intervals and tests.")
     ] = 1_000
     seed: o.Seed = 0
     format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Of runs: print for machines: csv, jsonl, parquet.")
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="Print only the table, as csv, jsonl or parquet."),
     ] = None
 
 
-@o.takes("ranking", Ranking)
+LABELS, RUNS = LabelOptions(), RunOptions()
+
+
+@o.takes("options", LabelOptions, section="Labels")
+@o.takes("run_options", RunOptions, section="Runs")
 def score(
     answers: Annotated[
         list[str],
         typer.Argument(
             metavar="ANSWERS",
-            help="A saved fit, or a table of item, label and, where known, p_<label>; or runs of search systems.",
+            help="A saved fit, or a table of item, label and optionally p_<label>; or runs of search systems.",
         ),
     ],
     gold: Annotated[
-        str, typer.Argument(metavar="GOLD", help="A table of item and label: the truth; for runs, a qrels file.")
+        str, typer.Argument(metavar="TRUTH", help="Table of (item, label) with the truth; for runs, a qrels file.")
     ],
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL", help="Of two labels, the one that precision and recall speak of; the last by default."
-        ),
-    ] = None,
-    bound: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Log loss takes probabilities no nearer to 0 or 1 than this."),
-    ] = BOUND,
     item: o.ItemColumn = None,
     label: o.LabelColumn = None,
     labels: o.Labels = None,
     ordinal: o.Ordinal = False,
-    ranking: Ranking = Ranking(),  # noqa: B008
+    options: LabelOptions = LABELS,
+    run_options: RunOptions = RUNS,
 ) -> None:
-    """Score labels, and probabilities where there are any, against gold; or runs of search systems against grades.
+    """Score labels and probabilities against the truth, or runs of search systems against grades.
 
-    Labels in an order are also scored by how far off they are: a fit knows that there is one, of a table
-    --ordinal says so.
+    Ordered labels are also scored by their distance from the truth: a fit knows whether its labels are ordered, for a
+    table --ordinal says so.
 
-    A file whose lines are "topic Q0 document rank score tag" is a run. Numbers are trec_eval's, with 90 % intervals
-    (bootstrap over topics, widened where they are few), and of several runs p of every difference (sign flips,
-    Holm's correction).
+    A file with lines "topic Q0 document rank score tag" is a run. Its scores are those of trec_eval, with 90 %
+    bootstrap intervals over topics; for several runs, p of every difference is given (randomisation test with Holm's
+    correction).
 
     \b
     $ adjudge simulate liu-wang --out crowd/
@@ -98,79 +108,67 @@ def score(
     from adjudge.errors import UsageError
     from adjudge.metrics.labels import scores
 
-    if ranking.measures is not None or any(is_run(path) for path in answers):
-        _score_runs(answers, gold, ranking)
+    if run_options.measures is not None or any(is_run(path) for path in answers):
+        _score_runs(answers, gold, run_options)
         return
-    if ranking != Ranking():
-        raise UsageError(f"{answers[0]} is not a run, and options of runs are for runs (--measures takes it for one)")
+    if run_options != RUNS:
+        raise UsageError(f"{answers[0]} is not a run, but an option for runs is given (--measures makes it a run)")
     if len(answers) > 1:
-        raise UsageError("several answers are for adjudge compare: here is room for one, or for several runs")
-    found = scores(
-        answers[0],
-        gold,
-        positive=positive,
-        bound=bound,
-        item=item,
-        label=label,
-        labels=o.label_list(labels),
-        ordinal=ordinal,
-    )
-    show_scores(found)
+        raise UsageError(f"score takes one set of labels or several runs, but got {len(answers)} sets of labels")
+    columns: dict[str, Any] = {"item": item, "label": label, "labels": o.label_list(labels), "ordinal": ordinal}
+    show_scores(scores(answers[0], gold, **vars(options), **columns))
 
 
-def _score_runs(runs: list[str], grades: str, ranking: Ranking) -> None:
-    """Score runs, and print what is found for people or for machines."""
-    from adjudge.cli.output import refuse_late_surprises
-    from adjudge.data.write import FORMATS, frame, table_text
-    from adjudge.errors import UsageError, quoted
+def _score_runs(runs: list[str], grades: str, options: RunOptions) -> None:
+    """Score runs, and print the scores for people or for programs."""
+    from adjudge.cli.output import check_output, print_table, warn
     from adjudge.metrics.run_scores import score_runs
 
-    if ranking.format is not None and ranking.format not in FORMATS:
-        raise UsageError(f"format {ranking.format!r} is not one of {quoted(FORMATS)}")
-    refuse_late_surprises(None, ranking.format, (*runs, grades))
-    found = score_runs(
+    check_output(options.format, (*runs, grades))
+    result = score_runs(
         runs,
         grades,
-        ranking.measures or MEASURES,
-        level=ranking.level,
-        complete=ranking.complete,
-        ties=ranking.ties,
-        draws=ranking.draws,
-        seed=ranking.seed,
+        options.measures or MEASURES,
+        level=options.level,
+        complete=options.complete,
+        ties=options.ties,
+        draws=options.draws,
+        seed=options.seed,
     )
-    if ranking.format is None:
-        _show(found, ranking.per_topic)
+    if options.format is None:
+        _show(result, options.per_topic)
         return
-    rows = found.by_topic() if ranking.per_topic else found.scores
-    columns = {name: [getattr(row, name) for row in rows] for name in rows[0]._fields}
-    sys.stdout.buffer.write(table_text(frame(columns), ranking.format))
-    sys.stdout.buffer.flush()
-    for note in found.notes:
-        print(f"adjudge: warning: {note}", file=sys.stderr)
+    rows = result.by_topic() if options.per_topic else result.scores
+    print_table({name: [getattr(row, name) for row in rows] for name in rows[0]._fields}, options.format)
+    for note in result.notes:
+        warn(note)
 
 
-def _show(found: RunScores, per_topic: bool) -> None:
-    """Print every run's means and, of several, what tells them apart."""
+def _show(result: RunScores, per_topic: bool) -> None:
+    """Print the means of every run and, for several, their differences."""
     from adjudge.cli.show import console, table
 
     screen = console()
     if per_topic:
         head = ("run", "topic", "measure", "value", "note")
-        screen.print(table("Every topic", head, found.by_topic(), NOTE))
+        screen.print(table("Every topic", head, result.by_topic(), NOTE))
         screen.print()
     rows = [
-        (one.run, one.measure, one.value, one.note or f"{one.low:.3f} to {one.high:.3f}", one.topics)
-        for one in found.scores
+        (mean.run, mean.measure, mean.value, mean.note or f"{mean.low:.3f} to {mean.high:.3f}", mean.topics)
+        for mean in result.scores
     ]
-    title = f"Runs on {len(found.topics):,} topics"
+    title = f"Runs on {len(result.topics):,} topics"
     screen.print(table(title, ("run", "measure", "value", "90 % over topics", "topics"), rows, NOTE))
-    if found.pairs:
+    if result.pairs:
         columns = ("measure", "first", "second", "difference", "p", "topics")
-        pairs = [(one.measure, one.first, one.second, one.difference, one.adjusted, one.topics) for one in found.pairs]
+        pairs = [
+            (pair.measure, pair.first, pair.second, pair.difference, pair.adjusted, pair.topics)
+            for pair in result.pairs
+        ]
         screen.print()
-        screen.print(table("Differences, p by sign flips with Holm's correction", columns, pairs))
-    for run, share in zip(found.runs, found.unjudged.tolist(), strict=True):
+        screen.print(table("Differences; p of a randomisation test with Holm's correction", columns, pairs))
+    for run, share in zip(result.runs, result.unjudged.tolist(), strict=True):
         if share:
-            print(f"note: nobody judged {share:.1%} of what {run} returns, which has grade 0")
-    for note in found.notes:
+            print(f"note: {share:.1%} of the documents in {run} are not judged and have grade 0")
+    for note in result.notes:
         print(f"note: {note}")

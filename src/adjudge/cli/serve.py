@@ -1,4 +1,4 @@
-"""``adjudge serve``: the studio of a campaign."""
+"""``adjudge serve``: the web studio of a campaign."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ import typer
 
 def serve(
     folder: Annotated[
-        str | None, typer.Argument(metavar="CAMPAIGN", help="The folder that `adjudge campaign new` made.")
+        str | None, typer.Argument(metavar="CAMPAIGN", help="Folder that `adjudge campaign new` made.")
     ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve a ready campaign with past work of simulated judges.")
-    ] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve a demo campaign with work of simulated judges.")] = False,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 for others than this machine.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts connections from other machines.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8000,
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="The address under which others reach it, for links.")
+        str | None, typer.Option(metavar="URL", help="Address under which judges reach the studio, for links.")
     ] = None,
     proxies: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are believed, by commas."),
+        typer.Option(metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are trusted, separated by commas."),
     ] = None,
 ) -> None:
-    """Start the web studio of a campaign: judges qualify, judge and are reviewed, a lead watches.
+    """Start the web studio of a campaign, in which judges qualify and judge, and a lead follows the work.
 
-    The first time it prints a link for the lead, to be used once. Everything a judge does is on the disk before it
-    is acknowledged; stop it with Ctrl-C whenever you like.
+    On the first start it prints a link for the lead, which can be used once. Everything a judge submits is on disk
+    before it is acknowledged, so the studio can be stopped with Ctrl-C at any time.
 
     \b
     $ adjudge serve --demo
@@ -40,22 +38,22 @@ def serve(
     import contextlib
     import tempfile
 
-    from adjudge.cli.output import studio_installed
+    from adjudge.cli.output import require_studio
     from adjudge.errors import UsageError, quote
 
     if folder is None and not demo:
-        raise UsageError("which campaign? give its folder, or --demo")
+        raise UsageError("no campaign is named: give its folder, or --demo")
     if url is not None and not url.startswith(("http://", "https://")):
-        raise UsageError(f"--url {quote(url)}, expected an address that begins with http:// or https://")
-    studio_installed()
+        raise UsageError(f"--url {quote(url)} must begin with http:// or https://")
+    require_studio()
     from adjudge.studio.web import app
 
     with contextlib.ExitStack() as stack:
         app.check_port(host, port)
-        place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
+        path = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
         if demo:
-            _demonstrate(place)
-        studio = app.open_campaign(place)
+            _make_demo(path)
+        studio = app.open_campaign(path)
         stack.callback(studio.store.close)
         for warning in studio.campaign.warnings:
             print(f"note: {warning}")
@@ -63,27 +61,27 @@ def serve(
         if demo:
             links["judge"] = app.invitation_link(studio, "judge")
 
-        def ready(taken: int) -> None:
-            address = (url or f"http://{host}:{taken}").rstrip("/")
+        def ready(port: int) -> None:
+            address = (url or f"http://{host}:{port}").rstrip("/")
             print(f"{studio.campaign.settings.campaign.name}: {address}")
             for role, link in links.items():
-                print(f"  come in as a {role}, once: {address}{link}")
+                print(f"  link for a {role}, to be used once: {address}{link}")
             if folder is None:
-                print("  This demo is gone when you stop it; give a folder to keep it.")
+                print("  This demo is deleted when you stop it; give a folder to keep it.")
             print("Stop with Ctrl-C.", flush=True)
 
         app.serve(studio, host, port, proxies, ready)
 
 
-def _demonstrate(place: str) -> None:
-    """Put the demo campaign into a folder, with judges who have been at work, unless it is there already."""
+def _make_demo(folder: str) -> None:
+    """Put the demo campaign with work of simulated judges into a folder, unless it holds it already."""
     from pathlib import Path
 
     from adjudge.errors import UsageError, quote
     from adjudge.studio.demo import is_demo, make_demo, simulate_demo
 
-    if not (Path(place) / "campaign.toml").exists():
-        make_demo(place)
-        simulate_demo(place)
-    elif not is_demo(place):
-        raise UsageError(f"{quote(place)} holds another campaign: leave out --demo, or give another folder")
+    if not (Path(folder) / "campaign.toml").exists():
+        make_demo(folder)
+        simulate_demo(folder)
+    elif not is_demo(folder):
+        raise UsageError(f"{quote(folder)} holds another campaign: leave out --demo, or give another folder")

@@ -12,11 +12,8 @@ from adjudge.cli import options as o
 
 def simulate(
     design: Annotated[
-        str | None, typer.Argument(metavar="[DESIGN]", help="Which crowd; without it, all are listed.")
+        str | None, typer.Argument(metavar="[DESIGN]", help="Design of the crowd; without it, all are listed.")
     ] = None,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where labels.csv, gold.csv and truth.csv go.")
-    ] = "crowd",
     size: Annotated[
         list[str] | None,
         typer.Option(
@@ -24,8 +21,18 @@ def simulate(
         ),
     ] = None,
     seed: o.Seed = 0,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=o.OUTPUT,
+            help="Write labels.csv, gold.csv and truth.csv to this folder.",
+        ),
+    ] = "crowd",
 ) -> None:
-    """Draw judgments from a model of judges, with the truth beside them.
+    """Draw judgments from a model of judges, together with the truth.
 
     \b
     $ adjudge simulate
@@ -38,13 +45,13 @@ def simulate(
     from adjudge.errors import UsageError
 
     if design is None:
-        rows = [(known.name, known.summary, ", ".join(known.sizes)) for known in DESIGNS.values()]
-        console().print(table("Designs", ("name", "who judges", "sizes"), rows, longest=999))
+        rows = [(each.name, each.summary, ", ".join(each.sizes)) for each in DESIGNS.values()]
+        console().print(table("Designs", ("name", "judges", "sizes"), rows, longest=999))
         return
     if os.path.exists(os.path.join(out, "fit.json")):
         raise UsageError(f"--out {out} holds a saved fit, whose labels.csv would be lost: name another folder")
-    drawn = draw(design, seed, **o.sizes(size or []))
-    gold = frame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
-    tables = {"labels.csv": drawn.table, "gold.csv": gold, "truth.csv": drawn.truths}
+    crowd = draw(design, seed, **o.sizes(size or []))
+    gold = frame({"item": list(crowd.gold), "label": list(crowd.gold.values())})
+    tables = {"labels.csv": crowd.table, "gold.csv": gold, "truth.csv": crowd.truths}
     write_whole({name: table_text(content, "csv") for name, content in tables.items()}, out)
-    print(f"wrote {drawn.judgments} to {out}/labels.csv, with gold.csv and truth.csv")
+    print(f"wrote {crowd.judgments} to {out}/labels.csv, with gold.csv and truth.csv")

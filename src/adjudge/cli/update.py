@@ -1,4 +1,4 @@
-"""``adjudge update``: judgments that came after a fit."""
+"""``adjudge update``: add new judgments to a saved fit."""
 
 from __future__ import annotations
 
@@ -20,39 +20,43 @@ if TYPE_CHECKING:
 
 @o.reads_judgments("labels", "ordinal")
 def update(
-    fit: Annotated[str, typer.Argument(metavar="FIT", help="The folder that `adjudge fit --out` wrote.")],
+    fit: o.FitFolder,
     judgments: Annotated[
-        str, typer.Argument(metavar="NEW", help="A table of the new judgments alone; - is standard input.")
+        str, typer.Argument(metavar="NEW", help="Table of the new judgments only; - reads standard input.")
     ],
     data: Annotated[
         str | None,
         typer.Option(
             "--data",
             metavar="TABLE",
-            help="The judgments that were fitted, where they do not lie in the fit's folder.",
+            rich_help_panel=o.INPUT,
+            help="The judgments of the fit; needed if its folder does not hold them.",
         ),
     ] = None,
-    online: Annotated[
-        bool, typer.Option("--online", help="Look again at the items with new judgments only: quick, and a little off.")
-    ] = False,
     gold: o.Gold = None,
+    reading: o.Reading = o.READING,
+    online: Annotated[
+        bool, typer.Option("--online", help="Update only the items with new judgments: fast, approximate.")
+    ] = False,
+    threads: o.Threads = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write here instead of back into the fit's own folder."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            rich_help_panel=o.OUTPUT,
+            help="Write the new fit here instead of replacing the fit in its folder.",
+        ),
     ] = None,
     format: o.Format = None,  # noqa: A002
-    reading: o.Reading = o.USUAL,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Threads; the result is the same with any number.")
-    ] = None,
     rows: o.Rows = 10,
 ) -> None:
-    """Go on from a saved fit with new judgments: by old or new judges, on old or new items.
+    """Update a saved fit with new judgments, by known or new judges, on known or new items.
 
-    The fit is climbed from where it is to where a fit of all judgments ends, in fewer passes, and replaces
-    the one in FIT, whole, when it is done; --out leaves that as it is. --online passes over the items with
-    new judgments alone: docs/update.md says how far off that is. Where the judgments of the fit do not lie
-    in its folder, --data names them; --online does without.
+    EM continues from the saved parameters to the fit of all judgments, in fewer passes than a new fit needs. The
+    result replaces the fit in its folder once it is complete; --out writes it elsewhere. With --online only the items
+    with new judgments are updated, which is faster and approximate, and does not need the judgments of the fit.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
@@ -61,57 +65,55 @@ def update(
     $ adjudge update fit/ new.csv
     $ adjudge update fit/ new.csv --online --out quick/
     """
-    from adjudge.cli.output import deliver, refuse_late_surprises
-    from adjudge.cli.show import ClimbProgress
+    from adjudge.cli.output import FIT_FORMATS, check_fit_folder, check_output, deliver, load_fit, warn
+    from adjudge.cli.show import FitProgress
     from adjudge.errors import InputError
-    from adjudge.inference.save import load
     from adjudge.inference.update import other_advice
-    from adjudge.inference.update import update as go_on
+    from adjudge.inference.update import update as infer
 
     target = fit if out is None else out
-    refuse_late_surprises(target, format, (judgments, data, gold))
-    known = load(fit)
-    if not known.converged:
-        print(f"adjudge: warning: {fit} is a fit that has not converged: {known.stopped}", file=sys.stderr)
+    check_output(format, (judgments, data, gold), FIT_FORMATS)
+    check_fit_folder(target, (judgments, data, gold))
+    saved = load_fit(fit)
     try:
-        new = reading.read(judgments, labels=known.scale.labels, ordinal=known.scale.ordinal)
+        new = reading.read(judgments, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
     except InputError as error:
         raise other_advice(error) from error
-    progress = ClimbProgress()
+    progress = FitProgress()
     try:
-        found = go_on(
-            known, new, _fitted(fit, known, data, reading), gold, online=online, workers=threads, progress=progress
-        )
+        before = _saved_judgments(fit, saved, data, reading)
+        result = infer(saved, new, before, gold, online=online, workers=threads, progress=progress)
     finally:
         progress.close()
-    if found.stopped == "interrupted" and os.path.exists(target):
-        target = f"{target.rstrip('/')}-interrupted"  # what was there is whole: it stays
-    with _uninterrupted():
-        deliver(found, found.judgments, target, format, rows)
-    if not found.converged:
-        print(f"adjudge: warning: the fit has not converged: {found.stopped}", file=sys.stderr)
-    if found.calibration is not None and not online:
-        print(f"adjudge: {found.calibration.words}", file=sys.stderr)
-    if found.stopped == "interrupted":
+    interrupted = result.stopped == "interrupted"
+    if interrupted and os.path.exists(target):
+        target = f"{target.rstrip('/')}-interrupted"  # the complete fit in the folder stays
+    with _ignoring_ctrl_c():
+        deliver(result, result.judgments, target, format, rows)
+    if not result.converged:
+        warn(f"the fit has not converged: {result.stopped}")
+    if result.calibration is not None and not online:
+        print(f"adjudge: {result.calibration.words}", file=sys.stderr)
+    if interrupted:
         raise typer.Exit(130)
 
 
-def _fitted(folder: str, fit: Fit, table: str | None, reading: o.Reading) -> Judgments | None:
-    """Return the judgments of a fit, None where it has them in its codes or nobody knows them."""
+def _saved_judgments(folder: str, fit: Fit, table: str | None, reading: o.Reading) -> Judgments | None:
+    """Return the judgments of a fit; None if the fit itself holds them, or if there are none to read."""
     from adjudge.cli.output import JUDGMENTS, kept_judgments
     from adjudge.data.formats import open_source
 
     if table is not None:
         return reading.read(table, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
-    kept = os.path.join(folder, JUDGMENTS)
-    if os.path.isfile(kept) and (fit.judgments is None or "time" in open_source(kept).columns):  # codes have no times
-        return kept_judgments(folder, fit, None, o.USUAL)
+    path = os.path.join(folder, JUDGMENTS)
+    if os.path.isfile(path) and (fit.judgments is None or "time" in open_source(path).columns):  # a fit has no times
+        return kept_judgments(folder, fit, None, o.READING)
     return None
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Do not hear Ctrl-C while the files of a fit are replaced: it would leave some of two fits."""
+def _ignoring_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C while the files of a fit are replaced, which would mix two fits."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,83 +1,107 @@
-"""``adjudge weights``: what each item is worth as an example to learn from."""
+"""``adjudge weights``: how much each item should count in training."""
 
 from __future__ import annotations
 
-import os
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adjudge.cli import options as o
+from adjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from adjudge.learn.weights import Weights
 
 
+@dataclass(frozen=True)
+class SchemeOptions:
+    """How judgments are weighted."""
+
+    scheme: Annotated[
+        str | None,
+        typer.Option("--scheme", "-s", metavar="NAME", help="L, P, LP, TC, LTC or LPTC; default: LPTC."),
+    ] = None
+    trust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Name of the column of prior trust, from 0 to 1 [trust]; approved/judged for counts, rate/100 for "
+            "percent.",
+        ),
+    ] = None
+    trust_table: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Table of (judge, trust), if the judgments have no column of trust."),
+    ] = None
+    agreement: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="Agreement with the majority as a count (default, as in the paper) or a rate."
+        ),
+    ] = None
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Labels that count as +1; all others count as -1. Default: the last of two."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a fit is used instead of judgments."""
+
+    fit: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Weight by the certainty of a saved fit instead, without JUDGMENTS."),
+    ] = None
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="margin, |2p - 1| (the default), or entropy, 1 - H(p)."),
+    ] = None
+
+
+SCHEME, FIT = SchemeOptions(), FitOptions()
+
+
 @o.reads_judgments("weight", "time")
+@o.takes("scheme", SchemeOptions, section="Weights from judgments")
+@o.takes("fit", FitOptions, section="Weights from a fit")
 def weights(
     judgments: Annotated[
         str | None,
         typer.Argument(
             metavar="JUDGMENTS",
-            help="A table of (item, judge, label), with trust if there is any: CSV, TSV, JSONL, Parquet; - is standard "
-            "input.",
+            help="Table with the columns item, judge, label and optionally trust: CSV, TSV, JSONL or Parquet; - reads "
+            "standard input.",
         ),
     ] = None,
-    scheme: Annotated[
-        str | None,
-        typer.Option("--scheme", "-s", metavar="NAME", help="L, P, LP, TC, LTC or LPTC, of which the last is usual."),
-    ] = None,
-    trust: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column of prior trust, from 0 to 1 [trust]; approved/judged for counts, rate/100 for percent.",
-        ),
-    ] = None,
-    trust_table: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table of (judge, trust), where judgments have no column.")
-    ] = None,
-    agreement: Annotated[
-        str | None,
-        typer.Option(metavar="HOW", help="Agreement with the majority as a count, as printed [count], or as a rate."),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="The labels that count as +1, against all others; of two labels the last."),
-    ] = None,
-    fit: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="Weigh by what a saved fit is sure of instead, without JUDGMENTS."),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of --fit: margin, |2p - 1|, which is usual, or entropy, 1 - H(p)."),
-    ] = None,
+    reading: o.Reading = o.READING,
+    scheme: SchemeOptions = SCHEME,
+    fit: FitOptions = FIT,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Leave the weights as printed, not scaled to a mean of 1.")
+        bool,
+        typer.Option("--raw", rich_help_panel=o.OUTPUT, help="Do not scale the weights to a mean of 1."),
     ] = False,
     judges: Annotated[
-        bool, typer.Option("--judges", help="The judges and their factors, too; with --format or --out, these alone.")
+        bool,
+        typer.Option(
+            "--judges",
+            rich_help_panel=o.OUTPUT,
+            help="Also show the judges and their factors; with --format or --out, only these.",
+        ),
     ] = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the table here: .csv, .jsonl or .parquet."),
-    ] = None,
-    format: Annotated[  # noqa: A002
-        str | None, typer.Option(metavar="FORMAT", help="Print the table for machines: csv, jsonl or parquet.")
-    ] = None,
-    reading: o.Reading = o.USUAL,
+    out: o.TableFile = None,
+    format: o.TableFormat = None,  # noqa: A002
     seed: o.Seed = 0,
     rows: o.Rows = 10,
 ) -> None:
-    """Weigh every item by how far its judges can be believed, for learning from the labels of a crowd.
+    """Weight every item by how far its judges can be believed, for training on the labels of a crowd.
 
-    The weight of an item is |sum of j W| over its judgments j of +1 or -1: W is the product of the judge's prior
-    trust (P), activity (T) and agreement with the majority (C), as far as the scheme's name has their letters;
-    without an L, signs do not count. With --fit it is how sure a model is of the truth. Give the column weight to
-    any learner as sample_weight, with label as what to learn.
+    The weight of an item is |sum of j W| over its judgments j, +1 or -1. W is the product of the judge's prior trust
+    (P), activity (T) and agreement with the majority (C), as far as their letters are in the name of the scheme;
+    without an L, signs are ignored. With --fit, the weight is how certain a model is of the label. Give the column
+    weight to any learner as sample_weight, with label as the target.
 
     \b
     $ adjudge simulate rerank --size topics=10 --size items=200 --size judges=15 --out crowd/
@@ -86,124 +110,104 @@ def weights(
     $ adjudge fit crowd/labels.csv --out fit/
     $ adjudge weights --fit fit/ --kind margin --format csv
     """
-    from adjudge.cli.output import refuse_late_surprises
-    from adjudge.data.write import FORMATS
-    from adjudge.errors import UsageError, quoted
+    from adjudge.cli.output import check_output, table_format
 
-    given = {"scheme": scheme, "trust": trust, "trust_table": trust_table, "agreement": agreement, "positive": positive}
-    _refuse_mixed(judgments, fit, kind, [name for name, value in given.items() if value is not None], reading)
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
-    refuse_late_surprises(None, format, (judgments, trust_table))
-    kept = None if out is None else _suffix(out, (judgments, trust_table))
-    if fit is not None:
-        found = _of_fit(fit, kind or "margin", not raw)
+    _check_sources(judgments, fit, scheme, reading)
+    inputs = (judgments, scheme.trust_table)
+    check_output(format, inputs)
+    out_format = table_format(out, inputs)
+    if fit.fit is not None:
+        result = _from_fit(fit.fit, fit.kind or "margin", not raw)
     else:
-        found = _of_judgments(judgments or "", given, reading, not raw, seed)
-    _deliver(found, judges, out, kept, format, rows)
+        result = _from_judgments(judgments or "", scheme, reading, not raw, seed)
+    _deliver(result, judges, out, out_format, format, rows)
 
 
-def _refuse_mixed(
-    judgments: str | None, fit: str | None, kind: str | None, given: list[str], reading: o.Reading
-) -> None:
-    """Refuse options of the one way to weigh beside those of the other."""
-    from adjudge.errors import UsageError
-
-    if (judgments is None) == (fit is None):
-        raise UsageError("give a table of judgments, or the folder of a fit with --fit: one of the two")
-    if fit is None and kind is not None:
-        raise UsageError(f"--kind {kind} is for a fit: give its folder with --fit")
-    asked = given + [name for name, value in vars(reading).items() if value != vars(o.USUAL)[name]]
-    if fit is not None and asked:
-        raise UsageError(f"--{asked[0].replace('_', '-')} is for a table of judgments, and --fit needs none")
-    if "trust" in given and "trust_table" in given:
-        raise UsageError("--trust names a column of the judgments, --trust-table has its own: give one of the two")
+def _check_sources(judgments: str | None, fit: FitOptions, scheme: SchemeOptions, reading: o.Reading) -> None:
+    """Raise an error unless there are either judgments or a fit, with the options of that source only."""
+    if (judgments is None) == (fit.fit is None):
+        raise UsageError("give either a table of judgments, or the folder of a fit with --fit")
+    if fit.fit is None and fit.kind is not None:
+        raise UsageError(f"--kind {fit.kind} needs a fit: give its folder with --fit")
+    if fit.fit is not None:
+        changed = [f"--{name.replace('_', '-')}" for name, value in vars(scheme).items() if value is not None]
+        for option in (*changed, *reading.changed()):
+            raise UsageError(f"{option} applies to a table of judgments, and cannot be combined with --fit")
+    if scheme.trust is not None and scheme.trust_table is not None:
+        raise UsageError("--trust names a column of the judgments, --trust-table a table of its own: give only one")
 
 
-def _of_judgments(path: str, given: dict[str, str | None], reading: o.Reading, mean_one: bool, seed: int) -> Weights:
+def _from_judgments(path: str, scheme: SchemeOptions, reading: o.Reading, mean_one: bool, seed: int) -> Weights:
     """Return weights by a scheme."""
-    from adjudge.learn.weights import weights as weigh
+    from adjudge.learn.weights import weights as compute
 
-    named: dict[str, Any] = {**vars(reading), "labels": o.label_list(reading.labels)}
-    table = given["trust_table"]
-    return weigh(
+    return compute(
         path,
-        given["scheme"] or "LPTC",
-        trust=given["trust"] if table is None else Path(table),
-        agreement=given["agreement"] or "count",
-        positive=o.label_list(given["positive"]),
+        scheme.scheme or "LPTC",
+        trust=scheme.trust if scheme.trust_table is None else Path(scheme.trust_table),
+        agreement=scheme.agreement or "count",
+        positive=o.label_list(scheme.positive),
         mean_one=mean_one,
         seed=seed,
-        format=named.pop("input_format"),
-        **named,
+        **reading.arguments(),
     )
 
 
-def _of_fit(folder: str, kind: str, mean_one: bool) -> Weights:
-    """Return weights by what a saved fit is sure of."""
-    from adjudge.inference.save import load
+def _from_fit(folder: str, kind: str, mean_one: bool) -> Weights:
+    """Return weights by the certainty of a saved fit."""
+    from adjudge.cli.output import load_fit
     from adjudge.learn.posterior_weights import posterior_weights
 
-    known = load(folder)
-    if not known.converged:
-        print(f"adjudge: warning: {folder} is a fit that has not converged: {known.stopped}", file=sys.stderr)
-    return posterior_weights(known, kind, mean_one=mean_one)
+    return posterior_weights(load_fit(folder), kind, mean_one=mean_one)
 
 
-def _suffix(out: str, inputs: tuple[str | None, ...]) -> str:
-    """Return the format that a file's name asks for, refusing others, and a file that is read here."""
-    from adjudge.data.write import FORMATS
-    from adjudge.errors import UsageError, quoted
+def _deliver(
+    result: Weights,
+    judges: bool,
+    out: str | None,
+    out_format: str,
+    format: str | None,  # noqa: A002
+    rows: int,
+) -> None:
+    """Write the weights to a file, and print them for programs or show them to people."""
+    from adjudge.cli.output import print_table, write_table
 
-    kept = Path(out).suffix.removeprefix(".").lower()
-    if kept not in FORMATS:
-        raise UsageError(f"--out {out} does not end in one of {quoted(f'.{name}' for name in FORMATS)}")
-    if os.path.realpath(out) in [os.path.realpath(path) for path in inputs if path is not None]:
-        raise UsageError(f"--out {out} would write over what is read here: name another file")
-    return kept
-
-
-def _deliver(found: Weights, judges: bool, out: str | None, kept: str | None, format: str | None, rows: int) -> None:  # noqa: A002
-    """Write the weights to a file, print them for machines, or show them to people."""
-    from adjudge.data.write import frame, table_text, write_file
-
-    table = _judges(found) if judges else frame(found.item_columns())
-    if out is not None and kept is not None:
-        write_file(table_text(table, kept), out)
+    table = _judge_table(result) if judges else result.item_columns()
+    if out is not None:
+        write_table(table, out, out_format)
     if format is not None:
-        sys.stdout.buffer.write(table_text(table, format))
-        sys.stdout.buffer.flush()
+        print_table(table, format)
         return
-    _show(found, judges, rows)
+    _show(result, judges, rows)
     if out is not None:
         print(f"wrote {'the judges' if judges else 'the weights'} to {out}")
 
 
-def _show(found: Weights, judges: bool, rows: int) -> None:
-    """Print the items that weigh most and least, and the judges, those who weigh most first."""
+def _show(result: Weights, judges: bool, rows: int) -> None:
+    """Print the items with the largest and smallest weights and, on demand, the judges."""
     from adjudge.cli.show import console, table
     from adjudge.data.write import frame
 
-    screen, items = console(), frame(found.item_columns()).sort("weight", descending=True, maintain_order=True)
+    screen, items = console(), frame(result.item_columns()).sort("weight", descending=True, maintain_order=True)
     lines, some = items.rows(), ""
     if items.height > 2 * rows:
         lines = [*items.head(rows).rows(), ("...",) * items.width, *items.tail(rows).rows()]
         some = f"the first and last {rows} of "
-    screen.print(table(f"Items by weight, {found.scheme}: {some}{items.height:,}", items.columns, lines))
+    screen.print(table(f"Items by weight, {result.scheme}: {some}{items.height:,}", items.columns, lines))
     if judges:
-        known, by = _judges(found), list(found.judge_columns)[-1]
-        known = known.sort(by, descending=True, maintain_order=True)
+        by = list(result.judge_columns)[-1]
+        factors = _judge_table(result).sort(by, descending=True, maintain_order=True)
         screen.print()
-        title = f"Judges by {by} ({min(rows, known.height):,} of {known.height:,})"
-        screen.print(table(title, known.columns, known.head(rows).rows()))
-    none = int((found.weight == 0).sum())
-    if none:
-        print(f"{none:,} of {len(found):,} items weigh nothing: learners pass them over")
+        title = f"Judges by {by} ({min(rows, factors.height):,} of {factors.height:,})"
+        screen.print(table(title, factors.columns, factors.head(rows).rows()))
+    zero = int((result.weight == 0).sum())
+    if zero:
+        print(f"{zero:,} of {len(result):,} items have weight 0: learners ignore them")
 
 
-def _judges(found: Weights) -> Any:
-    """Return the table of judges, without a column of which nothing is known."""
+def _judge_table(result: Weights) -> Any:
+    """Return the table of judges, without columns that are missing for all of them."""
     from adjudge.data.write import frame
 
-    known = frame(found.judge_columns)
-    return known.select(column for column in known if not (column.dtype.is_float() and column.is_nan().all()))
+    judges = frame(result.judge_columns)
+    return judges.select(column for column in judges if not (column.dtype.is_float() and column.is_nan().all()))

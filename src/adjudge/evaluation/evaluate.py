@@ -168,8 +168,8 @@ class Evaluation:
 
 
 def evaluate(
-    runs: Mapping[str, Any] | Sequence[Any],
     fit: Fit | str | Path,
+    runs: Mapping[str, Any] | Sequence[Any],
     measures: str | Sequence[str] = USUAL,
     *,
     draws: int = DRAWS,

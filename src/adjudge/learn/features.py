@@ -1,8 +1,12 @@
-"""``features``: numbers about pairs of a question and a passage, for a ranker to learn from.
+"""``features``: numbers about every passage that a run returns for a query, for a ranker to learn from.
 
 Every feature is one named function in ``FEATURES``. The numbers depend on the texts and the corpus alone, not on how
 many workers compute them, and none is ever missing or infinite. With a cache, each feature's numbers are kept in a file
-of their own, under a name made from the feature, its version, and all texts: what has changed is computed anew.
+of their own, under a name made from the feature, its version, and all texts: what has changed is computed again.
+
+They are a table, or a file in the format of SVM-light, which LETOR, SVM-rank, LightGBM and scikit-learn read: one line
+per pair with the label, ``qid:`` with the topic's running number, the features by number and, after ``#``, the topic
+and the document. The names of the features are comments at the top. A document that nobody judged has label 0.
 """
 
 from __future__ import annotations
@@ -22,14 +26,16 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats, frozen
-from adjudge.data.write import write_file
-from adjudge.errors import InputError, UsageError, quote
+from adjudge.data.files import display_name
+from adjudge.data.runs import System, read_grades, read_run
+from adjudge.data.write import FORMATS, table_text, write_file
+from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.learn import questions, similarity, text
 from adjudge.learn.array_file import read_arrays
-from adjudge.learn.passages import read_passages
+from adjudge.learn.passages import read_passages, read_queries
 from adjudge.learn.text import Encoded, Feature, encode_pairs, topic_codes
 
-Progress: TypeAlias = Callable[[int, int, str], None]  # told how many features are done, of how many, and which
+Progress: TypeAlias = Callable[[int, int, str], None]  # called with the number of features done, the total, and a name
 
 FEATURES: Mapping[str, Feature] = {
     feature.name: feature
@@ -43,6 +49,8 @@ FEATURES: Mapping[str, Feature] = {
         *questions.ASKING_FEATURES,
     )
 }
+SVM = "svm"
+SUFFIXES = {".svm": SVM, ".svmlight": SVM, ".letor": SVM, ".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet"}
 GROUPS = tuple(dict.fromkeys(feature.group for feature in FEATURES.values()))
 
 
@@ -67,6 +75,102 @@ class FeatureTable:
         return pl.DataFrame({name: self.X[:, f] for f, name in enumerate(self.names)})
 
 
+@dataclass(frozen=True, eq=False)
+class RunFeatures:
+    """Pairs of a run with their features; ``label`` is None without grades."""
+
+    topics: tuple[str, ...]  # (n)
+    documents: tuple[str, ...]  # (n)
+    label: Floats | None  # (n)
+    features: FeatureTable
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Topic, document, label if there is one, and a column for every feature."""
+        head: dict[str, Any] = {"topic": list(self.topics), "document": list(self.documents)}
+        if self.label is not None:
+            head["label"] = self.label
+        return pl.DataFrame(head).hstack(self.features.frame)
+
+    def content(self, format: str) -> bytes:  # noqa: A002
+        """Return the bytes of a file: svm, csv, jsonl or parquet."""
+        if format not in (SVM, *FORMATS):
+            raise UsageError(f"format {format!r} is not one of {quoted((SVM, *FORMATS))}")
+        return self._lines().encode() if format == SVM else table_text(self.frame, format)
+
+    def _lines(self) -> str:
+        """Return the pairs in SVM-light's format."""
+        number = {topic: n for n, topic in enumerate(dict.fromkeys(self.topics), 1)}
+        label = np.zeros(len(self.topics)) if self.label is None else self.label
+        head = [f"# {n} {name}\n" for n, name in enumerate(self.features.names, 1)]
+        rows = zip(label.tolist(), self.topics, self.documents, self.features.X.tolist(), strict=True)
+        return "".join(
+            [
+                *head,
+                *(
+                    f"{grade:g} qid:{number[topic]} "
+                    + " ".join(f"{n}:{value!r}" for n, value in enumerate(values, 1))
+                    + f" # {topic} {document}\n"
+                    for grade, topic, document, values in rows
+                ),
+            ]
+        )
+
+
+def features(
+    run: Any,
+    passages: Any,
+    queries: Any,
+    names: Any = None,
+    *,
+    grades: Any = None,
+    workers: int | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> RunFeatures:
+    """Compute the features of every passage that a run returns for a query.
+
+    Parameters
+    ----------
+    run, passages, queries
+        A run of a search system, the passages that it searched, and the queries: files, frames or mappings. All
+        passages count in how common each word is.
+    names
+        Names of features or of their groups, in a list or separated by commas; by default all of ``FEATURES``.
+    grades
+        The labels of the pairs: a qrels file, a frame, or {topic: {document: grade}}.
+    workers
+        Number of threads; the result does not depend on it.
+    cache
+        A folder that keeps computed features, so that only what has changed is computed again.
+    progress
+        Called with the number of features computed, the number of all, and the name of the last.
+
+    Returns
+    -------
+    RunFeatures
+        Topics, documents, labels and features, one row per pair; ``frame`` is the table.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> passages = {"d1": "Mary had a little lamb", "d2": "the fleece of lambs is white"}
+    >>> queries = {"q1": "whose lamb is little?"}
+    >>> run = adjudge.search(passages, queries)
+    >>> adjudge.features(run, passages, queries, "passage_length").frame.columns
+    ['topic', 'document', 'passage_length']
+
+    """
+    system, texts, query_texts = read_run(run), read_passages(passages), read_queries(queries)
+    topics, documents = (system.table[name].to_list() for name in ("topic", "document"))
+    _check_names(system, "topic", "query", query_texts, queries)
+    _check_names(system, "document", "passage", texts, passages)
+    pairs = [(query_texts[topic], texts[document]) for topic, document in zip(topics, documents, strict=True)]
+    label = None if grades is None else _labels(topics, documents, grades)
+    table = pair_features(pairs, names, list(texts.values()), workers, cache, progress, topics=topics)
+    return RunFeatures(tuple(topics), tuple(documents), label, table)
+
+
 def features_named(names: str | Iterable[str] | None = None) -> list[Feature]:
     """Return features by their names or the names of their groups, each once; by default all."""
     if names is None:
@@ -86,7 +190,7 @@ def features_named(names: str | Iterable[str] | None = None) -> list[Feature]:
     return list(selected.values())
 
 
-def features(
+def pair_features(
     pairs: Sequence[tuple[str, str]],
     names: str | Iterable[str] | None = None,
     corpus: Any = None,
@@ -149,6 +253,14 @@ def features(
                     progress(done, len(chosen), feature.name)
     columns = [column for column in values.values() if column is not None]
     return FeatureTable(tuple(values), frozen(np.column_stack(columns).reshape(len(pairs), len(chosen))))
+
+
+def format_of(path: str | Path) -> str:
+    """Return the format of a file by its suffix."""
+    ending = Path(path).suffix.lower()
+    if ending not in SUFFIXES:
+        raise UsageError(f"{path} has no known suffix: use one of {', '.join(SUFFIXES)}")
+    return SUFFIXES[ending]
 
 
 def _compute(feature: Feature, pairs: Encoded) -> Floats:
@@ -236,3 +348,20 @@ def _one_thread_each() -> AbstractContextManager[Any]:
         return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(1)
     return limits
+
+
+def _check_names(system: System, column: str, kind: str, texts: dict[str, str], data: Any) -> None:
+    """Refuse a run with a topic that is not a query, or a document that is not a passage."""
+    unknown = next((name for name in system.table[column].unique(maintain_order=True) if name not in texts), None)
+    if unknown is not None:
+        where = display_name(data) if isinstance(data, str | Path) else f"the {len(texts):,} given"
+        example = quote(next(iter(texts)))
+        raise InputError(f"{column} {quote(unknown)} is not a {kind} of {where}, which has {example}", system.name)
+
+
+def _labels(topics: list[str], documents: list[str], grades: Any) -> Floats:
+    """Return the grade of every pair, 0 if it has none."""
+    by_topic = read_grades(grades)
+    none: dict[str, float] = {}
+    both = zip(topics, documents, strict=True)
+    return np.array([by_topic.get(topic, none).get(document, 0.0) for topic, document in both])

@@ -31,7 +31,7 @@ from adjudge.inference.result import Fit
 from adjudge.learn.feature_file import Features, read_features
 from adjudge.learn.pairs import curve, group_codes, make_pairs
 from adjudge.learn.ranksvm import solve
-from adjudge.learn.training import rows_in_fit
+from adjudge.learn.training_set import rows_in_fit
 
 BUDGET = 20
 ROUNDING = 1e-12

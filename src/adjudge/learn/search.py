@@ -18,6 +18,7 @@ import hashlib
 import heapq
 import io
 import json
+import os
 from collections.abc import Callable
 from functools import cached_property
 from itertools import chain, pairwise
@@ -259,6 +260,58 @@ class Index:
     def _codes(self, text: str) -> list[int]:
         """Return the numbers of the terms of a query that are in the index."""
         return [self.terms[term] for term in self._terms(text) if term in self.terms]
+
+
+def search(
+    passages: Any,
+    queries: Any,
+    depth: int = 20,
+    *,
+    name: str = "bm25",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> System:
+    """Search passages with BM25.
+
+    Parameters
+    ----------
+    passages
+        A file, a frame with passage and text, {passage: text}, an ``Index``, or the folder of a saved index.
+    queries
+        A file, a frame with query and text, or {query: text}.
+    depth
+        Maximum number of passages per query.
+    name
+        Name of the run.
+    progress
+        Called with the number of queries searched and the number of all.
+    **settings
+        Settings of a new ``Index``: ``k1``, ``b``, ``stem`` and ``stop``.
+
+    Returns
+    -------
+    System
+        The run; ``table`` has topic, document and score. Queries that find nothing are not in it.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> passages = {"d1": "Mary had a little lamb", "d2": "the fleece of lambs is white", "d3": "bo peep"}
+    >>> adjudge.search(passages, {"q1": "whose lamb is little?"}).ranked
+    {'q1': ['d1', 'd2']}
+
+    """
+    return open_index(passages, **settings).search(queries, depth, name=name, progress=progress)
+
+
+def open_index(passages: Any, *, progress: Progress | None = None, **settings: Any) -> Index:
+    """Return an index of passages: the one given, one saved in a folder, or a new one with these settings."""
+    saved = isinstance(passages, str | os.PathLike) and os.path.isdir(passages)
+    if not saved and not isinstance(passages, Index):
+        return Index(passages, **settings, progress=progress)
+    if settings:
+        raise UsageError(f"{passages} is an index already: its {', '.join(settings)} cannot be changed")
+    return passages if isinstance(passages, Index) else load_index(passages)
 
 
 def load_index(folder: str | Path) -> Index:

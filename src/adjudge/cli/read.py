@@ -1,0 +1,39 @@
+"""``adjudge read``: how a table of judgments is read."""
+
+from __future__ import annotations
+
+from adjudge.cli import options as o
+
+
+@o.reads_judgments()
+def read(
+    judgments: o.Table,
+    reading: o.Reading = o.READING,
+    format: o.TableFormat = None,  # noqa: A002
+    rows: o.Rows = 10,
+) -> None:
+    """Show how a table of judgments is read: its format, columns and scale, the counts, and the first rows.
+
+    Use it before `adjudge fit` to check that columns and labels are what they should be. All commands that read
+    judgments have the same options and read them in the same way. --format prints the judgments as they were read.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge read labels.csv
+    $ adjudge read labels.csv --labels 1,2,3,4 --ordinal --rows 3
+    """
+    from adjudge.cli.output import check_output, print_table
+    from adjudge.cli.show import NOTES, console, table
+    from adjudge.data.judgments import judgment_table
+
+    check_output(format, (judgments,))
+    result = reading.read(judgments)
+    content = judgment_table(result)
+    if format is not None:
+        print_table(content, format)
+        return
+    screen, summary = console(), result.summary
+    screen.print(table(f"How {judgments} is read", summary.columns, summary.rows(), NOTES))
+    screen.print()
+    title = f"Judgments ({min(rows, content.height):,} of {content.height:,}, sorted by item)"
+    screen.print(table(title, content.columns, content.head(rows).rows()))
