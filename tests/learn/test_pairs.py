@@ -31,7 +31,7 @@ def test_groups_need_not_stand_together():
     """Rows of a group may be anywhere."""
     y = np.array([1, 0, 0, 1, 0, 1])
     mixed = make_pairs(y, ["a", "b", "a", "b", "a", "c"])
-    assert (mixed.count, mixed.groups, mixed.without) == (3, 3, 1)
+    assert (mixed.number, mixed.groups, mixed.without) == (3, 3, 1)
     assert groups_without_pairs(mixed) == (
         "1 of 3 groups have no pair, because all their rows have the same target (none or all relevant): "
         "nothing is learned from them"

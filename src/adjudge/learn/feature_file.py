@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from adjudge.data.columns import DOCUMENT, TOPIC, match_columns
 from adjudge.data.files import display_name, read_content
 from adjudge.data.formats import open_source
 from adjudge.data.runs import System, read_run
+from adjudge.data.source import Source
 from adjudge.errors import InputError, quote, quoted
 
 LETOR = (".svm", ".svmlight", ".letor")
@@ -64,23 +65,28 @@ def read_features(data: Any) -> Features:
 def _table(data: Any) -> Features:
     """Return features from a table: topic, document, perhaps a label, and numbers."""
     source = open_source(data)
-    chosen = match_columns(source.columns, COLUMNS)
-    for role in COLUMNS:
-        if role not in chosen:
-            raise source.wrong(f"there is no column {quote(role)}: features have topic, document and numbers")
-    topic, document = (source.column(chosen[role]).cast(pl.String) for role in COLUMNS)
-    names = [name for name in source.columns if name not in (*chosen.values(), LABEL)]
+    topic, document = (_names(source, role) for role in COLUMNS)
+    used = (*match_columns(source.columns, COLUMNS).values(), LABEL)
+    names = [name for name in source.columns if name not in used]
     if not names:
         raise source.wrong("there is no feature: every column but topic, document and label is one")
-    if not len(topic):
+    if not topic:
         raise source.wrong("there are no rows")
     columns = [_numbers(source, name) for name in names]
     label = _numbers(source, LABEL) if LABEL in source.columns else None
-    for role, column in (("topic", topic), ("document", document)):
-        empty = column.is_null().arg_true()
-        if len(empty):
-            raise source.wrong(f"{role} is empty", int(empty[0]))
-    return Features(tuple(topic.to_list()), tuple(document.to_list()), tuple(names), np.column_stack(columns), label)
+    return Features(topic, document, tuple(names), np.column_stack(columns), label)
+
+
+def _names(source: Source, role: str) -> tuple[str, ...]:
+    """Return the names in the column of topics or documents; none may be empty."""
+    chosen = match_columns(source.columns, COLUMNS)
+    if role not in chosen:
+        raise source.wrong(f"there is no column {quote(role)}: features have topic, document and numbers")
+    column = source.column(chosen[role]).cast(pl.String)
+    empty = column.is_null().arg_true()
+    if len(empty):
+        raise source.wrong(f"{role} is empty", int(empty[0]))
+    return tuple(column.to_list())
 
 
 def _numbers(source: Any, name: str) -> Floats:
@@ -98,41 +104,52 @@ def _numbers(source: Any, name: str) -> Floats:
 
 
 def _letor(path: str) -> Features:
-    """Return features from SVM-light's lines: label qid:n 1:x 2:y ... # topic document."""
-    where = display_name(path)
-    topics, documents, labels = list[str](), list[str](), list[float]()
-    rows, names = list[dict[int, float]](), dict[int, str]()
-    for n, line in enumerate(read_content(path).text.splitlines(), 1):
-        fields, _, note = line.partition("#")
-        if not fields.strip():
-            parts = note.split(maxsplit=1)
-            if len(parts) == 2 and parts[0].isdecimal():  # a feature's name
-                names[int(parts[0])] = parts[1].strip()
+    """Return features from the lines of SVM-light: label qid:n 1:x 2:y ... # topic document."""
+    name = display_name(path)
+    lines, names = list[_Line](), dict[int, str]()
+    for n, text in enumerate(read_content(path).text.splitlines(), 1):
+        fields, _, note = text.partition("#")
+        if fields.strip():
+            lines.append(_letor_line(fields, note, len(lines), (name, n)))
             continue
-        try:
-            label, group, *pairs = fields.split()
-            row = {int(at): float(value) for at, value in (pair.split(":") for pair in pairs)}
-            labels.append(float(label))
-            if min(row, default=1) < 1 or len(row) < len(pairs):
-                raise InputError("features are numbered from 1, each once", where, n)
-        except ValueError:
-            raise InputError("is not of the form label qid:topic 1:number 2:number ...", where, n) from None
-        if not group.startswith("qid:"):
-            raise InputError(f"{quote(group)} is not of the form qid:topic", where, n)
-        topic, document = _topic_and_document(note, group.removeprefix("qid:"), len(rows))
-        topics.append(topic)
-        documents.append(document)
-        rows.append(row)
-    if not rows:
-        raise InputError("there are no rows", where)
-    width = max(max(row, default=0) for row in rows)
-    X = np.zeros((len(rows), width))
-    for at, row in enumerate(rows):
-        X[at, [number - 1 for number in row]] = list(row.values())
+        parts = note.split(maxsplit=1)
+        if len(parts) == 2 and parts[0].isdecimal():  # the name of a feature
+            names[int(parts[0])] = parts[1].strip()
+    if not lines:
+        raise InputError("there are no rows", name)
+    width = max(max(line.values, default=0) for line in lines)
+    X = np.zeros((len(lines), width))
+    for row, line in enumerate(lines):
+        X[row, [number - 1 for number in line.values]] = list(line.values.values())
     if not np.isfinite(X).all():
-        raise InputError("holds a number that is not finite", where)
+        raise InputError("holds a number that is not finite", name)
+    topics, documents, labels, _ = zip(*lines, strict=True)
     called = tuple(names.get(number, str(number)) for number in range(1, width + 1))
-    return Features(tuple(topics), tuple(documents), called, X, np.array(labels))
+    return Features(topics, documents, called, X, np.array(labels))
+
+
+class _Line(NamedTuple):
+    """A line of an SVM-light file."""
+
+    topic: str
+    document: str
+    label: float
+    values: dict[int, float]  # features by number, from 1
+
+
+def _letor_line(fields: str, note: str, row: int, where: tuple[str, int]) -> _Line:
+    """Return one line of a file; ``where`` is the file and the line, for errors."""
+    try:
+        label, group, *pairs = fields.split()
+        values = {int(number): float(value) for number, value in (pair.split(":") for pair in pairs)}
+        grade = float(label)
+    except ValueError:
+        raise InputError("is not of the form label qid:topic 1:number 2:number ...", *where) from None
+    if min(values, default=1) < 1 or len(values) < len(pairs):
+        raise InputError("features are numbered from 1, each once", *where)
+    if not group.startswith("qid:"):
+        raise InputError(f"{quote(group)} is not of the form qid:topic", *where)
+    return _Line(*_topic_and_document(note, group.removeprefix("qid:"), row), grade, values)
 
 
 def _topic_and_document(note: str, group: str, row: int) -> tuple[str, str]:

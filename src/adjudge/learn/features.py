@@ -227,6 +227,28 @@ def pair_features(
         With ``X``, ``names`` and ``frame``.
     """
     chosen = features_named(names)
+    _check_arguments(pairs, workers, topics)
+    texts = _texts(corpus)
+    key = _key(pairs, texts, topics)
+    values = {feature.name: _read_cache(cache, key, feature, len(pairs)) for feature in chosen}
+    missing = [feature for feature in chosen if values[feature.name] is None]
+    if missing:
+        threads = workers or _cores()
+        prepared = encode_pairs(pairs, texts, threads, topics)
+        with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
+            running = {pool.submit(_compute, feature, prepared): feature for feature in missing}
+            for done, future in enumerate(as_completed(running), len(chosen) - len(missing) + 1):
+                feature = running[future]
+                values[feature.name] = future.result()
+                _write_cache(cache, key, feature, future.result())
+                if progress is not None:
+                    progress(done, len(chosen), feature.name)
+    columns = [column for column in values.values() if column is not None]
+    return FeatureTable(tuple(values), frozen(np.column_stack(columns).reshape(len(pairs), len(chosen))))
+
+
+def _check_arguments(pairs: Sequence[tuple[str, str]], workers: int | None, topics: Sequence[Hashable] | None) -> None:
+    """Refuse pairs that are not two texts, and numbers of workers and topics that do not fit."""
     for n, pair in enumerate(pairs):
         if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
             raise UsageError(f"pair {n} is {quote(pair)}, expected the texts of a question and a passage")
@@ -234,25 +256,6 @@ def pair_features(
         raise UsageError(f"workers {workers} is not 1 or more")
     if topics is not None and len(topics) != len(pairs):
         raise UsageError(f"{len(topics):,} topics are given for {len(pairs):,} pairs, expected one for each")
-    texts = _texts(corpus)
-    key = _key(pairs, texts, topics)
-    values = {feature.name: _read_cache(cache, key, feature, len(pairs)) for feature in chosen}
-    missing = [feature for feature in chosen if values[feature.name] is None]
-    done = len(chosen) - len(missing)
-    if missing:
-        threads = workers or _cores()
-        prepared = encode_pairs(pairs, texts, threads, topics)
-        with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
-            running = {pool.submit(_compute, feature, prepared): feature for feature in missing}
-            for future in as_completed(running):
-                feature = running[future]
-                values[feature.name] = future.result()
-                _write_cache(cache, key, feature, future.result())
-                done += 1
-                if progress is not None:
-                    progress(done, len(chosen), feature.name)
-    columns = [column for column in values.values() if column is not None]
-    return FeatureTable(tuple(values), frozen(np.column_stack(columns).reshape(len(pairs), len(chosen))))
 
 
 def format_of(path: str | Path) -> str:

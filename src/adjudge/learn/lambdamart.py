@@ -101,7 +101,7 @@ class LambdaMART(Ranker):
                 stacklevel=2,
             )
         self.trees_ = booster.model_to_string()
-        self.pairs_, self.groups_without_pairs_ = pairs.count, pairs.without
+        self.pairs_, self.groups_without_pairs_ = pairs.number, pairs.without
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -150,7 +150,7 @@ class Pairs(NamedTuple):
 
     order: Codes  # (N) index of each sorted row in the caller's rows
     rows: Rows
-    count: int  # pairs with a weight above 0
+    number: int  # pairs with a weight above 0
     weight: float  # sum over all pairs
     groups: int
     without: int  # groups without a pair
@@ -264,9 +264,9 @@ def differences(pairs: Pairs, X: Floats, most: int = 200_000_000) -> tuple[Float
 
     This is the input of a solver for classification. More than ``most`` numbers are refused.
     """
-    if pairs.count * X.shape[1] > most:
+    if pairs.number * X.shape[1] > most:
         raise NothingToLearn(
-            f"{pairs.count:,} pairs of {X.shape[1]:,} features do not fit into memory: use solver='newton', which does "
+            f"{pairs.number:,} pairs of {X.shape[1]:,} features do not fit into memory: use solver='newton', which does "
             "not store pairs"
         )
     rows = pairs.rows

@@ -104,20 +104,28 @@ def _headless(path: FilePath, kind: Kind) -> Source | None:
     if str(path) == "-" or suffix not in (None, "tsv"):
         return None
     content = read_content(path)
-    name = content.name
     if content.is_parquet or content.data.lstrip()[:1] == b"{":
         return None
     lines = BREAK.split(content.text)  # other line separators may occur in texts
     row = [n for n, line in enumerate(lines) if line.strip()]
     first = lines[row[0]].split("\t")
     if suffix is None and len(first) == 1:
-        if first[0].lstrip().startswith("<"):
-            problem = f"looks like XML or TREC topics, which cannot be read here: give a table of {kind.plural}"
-            raise InputError(f"{problem} with {kind.names[0]} and {kind.texts[0]}, or lines of name, tab, text", name)
+        _refuse_xml(first[0], kind, content.name)
         return None
     if any(_plain(value) in {*kind.names, *kind.texts} for value in first):
         return None
-    fields = [lines[n].split("\t") for n in row]
+    return _tab_separated([lines[n].split("\t") for n in row], row, kind, content.name)
+
+
+def _refuse_xml(line: str, kind: Kind, name: str) -> None:
+    """Refuse XML and TREC topics, which are not tables."""
+    if line.lstrip().startswith("<"):
+        problem = f"looks like XML or TREC topics, which cannot be read here: give a table of {kind.plural}"
+        raise InputError(f"{problem} with {kind.names[0]} and {kind.texts[0]}, or lines of name, tab, text", name)
+
+
+def _tab_separated(fields: list[list[str]], row: list[int], kind: Kind, name: str) -> Source:
+    """Return lines of name, tab, text as a source; ``row`` is the index of each line in the file."""
     short = next((n for n, values in enumerate(fields) if len(values) < 2), None)
     if short is not None:
         raise InputError(f"there is no tab between the {kind.name}'s name and its text", name, row[short] + 1)
@@ -157,10 +165,18 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
     names, texts = (_plain_text(source, column) for column in (name, text))
     if source.text:
         names = names.str.strip_chars()
+    _check_names(source, kind, name, names)
+    if not len(names):
+        raise source.wrong(f"there are no {kind.plural}")
+    return dict(zip(names.to_list(), texts.fill_null("").to_list(), strict=True))
+
+
+def _check_names(source: Source, kind: Kind, column: str, names: pl.Series) -> None:
+    """Refuse names that are empty, fractions, repeated, or not possible in a run."""
     empty = (names.is_null() | (names.str.strip_chars() == "")).arg_true()
     if len(empty):
-        raise source.wrong(f"the {kind.name} has no name: column {quote(name)} is empty", int(empty[0]))
-    if source.column(name).dtype.is_float():
+        raise source.wrong(f"the {kind.name} has no name: column {quote(column)} is empty", int(empty[0]))
+    if source.column(column).dtype.is_float():
         problem = f"the name of {kind.name} {names[0]} is a fraction: use text or whole numbers as names"
         raise source.wrong(problem, 0)
     unfit = names.str.contains(UNFIT).arg_true()
@@ -175,9 +191,6 @@ def _texts(source: Source, kind: Kind, name: str, text: str) -> dict[str, str]:
         n = int(again[0])
         before = source.row(int((names == names[n]).arg_true()[0]))
         raise source.wrong(f"{kind.name} {quote(names[n])} is in row {before} already: keep one of them", n)
-    if not len(names):
-        raise source.wrong(f"there are no {kind.plural}")
-    return dict(zip(names.to_list(), texts.fill_null("").to_list(), strict=True))
 
 
 def _plain_text(source: Source, name: str) -> pl.Series:

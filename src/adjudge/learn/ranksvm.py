@@ -196,7 +196,7 @@ class RankSVM(Ranker):
             intercept = -float(centre @ coef)
             _refuse_too_large(coef, intercept, value)
         self.coef_, self.intercept_, self.c_, self.objective_, self.n_iter_ = coef, intercept, c, value, steps
-        self.pairs_, self.groups_without_pairs_ = pairs.count, pairs.without
+        self.pairs_, self.groups_without_pairs_ = pairs.number, pairs.without
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -94,12 +94,8 @@ def read_index(folder: str | Path) -> Stored:
     try:
         *parts, digest = read_arrays(arrays, tuple(KINDS), len(arrays))
         stored = Stored(**{name: about[name] for name in Stored._fields[:-1]}, postings=Postings(*parts))
-        valid = (
-            all(part.dtype == kind for part, kind in zip((*parts, digest), KINDS.values(), strict=True))
-            and np.array_equal(digest, _digest(listed))
-            and _valid_content(stored)
-            and _valid_postings(stored.postings, len(stored.passages), len(stored.terms))
-        )
+        kinds = [part.dtype for part in (*parts, digest)]
+        valid = kinds == list(KINDS.values()) and np.array_equal(digest, _digest(listed)) and _valid_content(stored)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(DAMAGED, str(folder)) from error
     if not valid:
@@ -113,20 +109,25 @@ def _digest(listed: bytes) -> NDArray[np.uint8]:
 
 
 def _valid_content(stored: Stored) -> bool:
-    """Whether settings are in range, and passages and terms are lists of distinct, valid names."""
+    """Whether settings are in range, names are distinct and valid, and postings are in range."""
     passages, terms = stored.passages, stored.terms
     return (
-        all(type(number) is float for number in (stored.k1, stored.b))
-        and 0 <= stored.k1 < np.inf
-        and 0 <= stored.b <= 1
-        and all(type(flag) is bool for flag in (stored.stem, stored.stop))
+        _valid_settings(stored)
         and _names(passages)
         and _names(terms)
         and len(passages) > 0
         and all(name < after for name, after in pairwise(passages))  # ties are broken by number
         and len(set(terms)) == len(terms)
         and not pl.Series(passages, dtype=pl.String).str.contains(UNFIT).any()
+        and _valid_postings(stored.postings, len(passages), len(terms))
     )
+
+
+def _valid_settings(stored: Stored) -> bool:
+    """Whether the parameters of BM25 are numbers in range, and the options are True or False."""
+    numbers = all(type(number) is float for number in (stored.k1, stored.b))
+    flags = all(type(flag) is bool for flag in (stored.stem, stored.stop))
+    return numbers and flags and 0 <= stored.k1 < np.inf and 0 <= stored.b <= 1
 
 
 def _names(listed: Any) -> bool:

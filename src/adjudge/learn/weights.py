@@ -261,24 +261,35 @@ class _Vote(NamedTuple):
 def _sides(scale: Scale, positive: Label | Sequence[Label] | None) -> tuple[Floats, tuple[Label, Label]]:
     """Return the sign of every label (K), and the names of the two sides, the negative one first."""
     labels, K = scale.labels, len(scale)
+    if K == 1:
+        _warn(f"every judgment has the label {quote(labels[0])}: a classifier cannot learn from one label")
+    up = _positive_codes(scale, positive)
+    side = np.array([1.0 if k in up else -1.0 for k in range(K)])
+    return side, (_side_name(labels, set(range(K)) - up), _side_name(labels, up))
+
+
+def _positive_codes(scale: Scale, positive: Label | Sequence[Label] | None) -> set[int]:
+    """Return the codes of the labels that count as +1."""
+    K = len(scale)
     if positive is None:
         if K > 2:
             raise UsageError(
                 f"the judgments have {K} labels, {quoted(scale.names)}, and the schemes need two: name the labels "
-                f"that count as +1, for example positive={labels[-1]!r} (--positive {scale.names[-1]})"
+                f"that count as +1, for example positive={scale.labels[-1]!r} (--positive {scale.names[-1]})"
             )
-        up = {K - 1}
-    else:
-        several = positive if isinstance(positive, Sequence) and not isinstance(positive, str) else [positive]
-        up = {k for k in scale.places(several) if k is not None}
-        if None in scale.places(several) or len(up) == K > 1 or not up:
-            raise UsageError(f"positive {positive!r} must be some, but not all, of the labels {quoted(scale.names)}")
-    if K == 1:
-        _warn(f"every judgment has the label {quote(labels[0])}: a classifier cannot learn from one label")
-    side = np.array([1.0 if k in up else -1.0 for k in range(K)])
-    called = [[label for k, label in enumerate(labels) if (k in up) == yes] for yes in (False, True)]
-    down, over = (names[0] if len(names) == 1 else "|".join(map(str, names)) for names in called)
-    return side, (down, over)
+        return {K - 1}
+    several = positive if isinstance(positive, Sequence) and not isinstance(positive, str) else [positive]
+    codes = set(scale.places(several))
+    up = {k for k in codes if k is not None}
+    if None in codes or len(up) == K > 1 or not up:
+        raise UsageError(f"positive {positive!r} must be some, but not all, of the labels {quoted(scale.names)}")
+    return up
+
+
+def _side_name(labels: Sequence[Label], codes: set[int]) -> Label:
+    """Return the label of a side, or its labels separated by bars."""
+    names = [labels[k] for k in sorted(codes)]
+    return names[0] if len(names) == 1 else "|".join(map(str, names))
 
 
 def _vote(judgments: Judgments, sign: Floats) -> _Vote:
