@@ -138,7 +138,7 @@ def test_approval_makes_judgments_of_returned_work(desk):
 
 
 def test_approval_lets_a_judge_go_on_whom_the_studio_stopped(desk):
-    """After two more returned assignments bob is paused; with one of the three approved he is below the limit."""
+    """After two more returned assignments bob is paused; with one of the three approved they are below the limit."""
     for _ in range(2):
         desk.work(desk.bob, seconds=3.0)
     assert desk.store.ledger.people[desk.bob].standing == "paused"

@@ -41,7 +41,7 @@ def test_nothing_yet(desk, reading):
 
 
 def test_cards_are_found_by_person(desk):
-    """As the consensus writes them: a list of judges, each with her number."""
+    """As the consensus writes them: a list of judges, each with their number."""
     leave(
         desk.folder,
         judges={"labels": [], "judges": [{"person": 7, "sentence": "good"}], "drift": "Nobody file_changes."},

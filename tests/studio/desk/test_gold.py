@@ -42,7 +42,7 @@ def test_contests_to_rule_on_come_first(desk):
 
 
 def test_failures_count_all_and_good_judges(reading, desk):
-    """Bob failed both documents of his gold set; he is not good, ann is."""
+    """Bob failed both documents of their gold set, so bob is not a good judge; ann is."""
     rows = gold_failures(reading, desk.campaign.gold)
     assert sum(row.judged for row in rows) == 6
     assert sum(row.wrong for row in rows) == 2

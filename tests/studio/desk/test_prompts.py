@@ -48,7 +48,7 @@ def test_prompt_takes_the_words_of_html():
 
 
 def test_pending_is_what_wants_judgments_and_was_not_judged_by_them(reading, desk):
-    """Ann has judged eight of twelve, each once where two are wanted; her gold is not asked again."""
+    """Ann has judged eight of twelve, each once although two are needed; judged gold is not asked again."""
     assert len(pending(reading, desk.campaign, None)) == 12
     assert len(pending(reading, desk.campaign, desk.ann)) == 4
     met = {desk.store.ledger.items.pairs[i] for held in (desk.first, desk.second) for s in held.sets for i in s.items}
@@ -117,7 +117,7 @@ def test_ids_are_not_made_up():
 
 
 def test_answers_come_back_as_judgments(desk):
-    """By the sealed id; what cannot be read, or was not asked by us, is listed with its row."""
+    """By the signed id; answers that cannot be read or belong to no prompt are listed with their line."""
     first, second = asked(desk, [("oak", "oak-0"), ("elm", "elm-1")])
     rows = [
         {"id": first["id"], "answer": "Relevant.", "explanation": "it is an oak"},

@@ -207,7 +207,7 @@ def test_the_audit_log_is_short_of_hashes_and_of_nothing(site):
 
 
 def test_names_are_never_markup(fresh_desk):
-    """A judge who calls herself a script is shown as text on every page."""
+    """A judge whose name is a script is shown as text on every page."""
     fresh_desk.lead = fresh_desk.person("lea", "lead")
     who = fresh_desk.person("<script>alert(1)</script>")
     fresh_desk.work(who)

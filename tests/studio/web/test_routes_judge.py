@@ -39,7 +39,7 @@ def test_an_answer_that_is_sent_twice_is_saved_once(place):
 
 
 def test_nobody_answers_for_another(place):
-    """Bob gets neither at ann's set nor at her assignment nor at her review."""
+    """Bob has no access to ann's set, assignment or review."""
     held = taken(place, place.ann)
     token = held["set"]["token"]
     for path, body in (

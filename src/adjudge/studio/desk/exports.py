@@ -92,7 +92,19 @@ class Export(NamedTuple):
 
 
 def export(connection: Connection, name: str, options: ExportOptions, out: IO[bytes]) -> None:
-    """Write an export, one of ``EXPORTS``, to an open file."""
+    """Write an export to an open file.
+
+    Parameters
+    ----------
+    connection
+        A connection to the campaign's database that only reads.
+    name
+        The kind of export, a key of ``EXPORTS``.
+    options
+        The campaign's folder, and whether names and formulas are replaced.
+    out
+        A binary file; only the zip of everything needs to seek in it.
+    """
     if name not in EXPORTS:
         raise UsageError(f"there is no export {quote(name)}, expected one of {quoted(EXPORTS)}")
     options = replace(options, names=judge_names(connection, options.pseudonyms))

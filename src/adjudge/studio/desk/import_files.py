@@ -151,13 +151,11 @@ def _judgment(line: int, row: Mapping[str, Any], judge: str | None) -> ImportedJ
     topic, document = _text(row, "topic"), _text(row, "document")
     if judge is None or named_value(row, COLUMNS["judge"]) not in (None, ""):
         judge = _text(row, "judge")
-    rank, seconds = _number(row, "rank"), _number(row, "seconds")
-    if rank is not None and (rank != int(rank) or not 1 <= rank <= MOST_RANK):
-        raise RowError(f"rank is {quote(row['rank'])}, expected a whole number from 1 to {MOST_RANK:,}")
+    rank, seconds = _rank(row), _number(row, "seconds")
     if seconds is not None and seconds < 0:
         raise RowError(f"seconds is {quote(row['seconds'])}, expected 0 or more")
     comment = _storable(str(row.get("comment") or row.get("explanation") or "")[:LONGEST_COMMENT], "comment")
-    relevance, rank = parse_label(row_label(row)), None if rank is None else int(rank)
+    relevance = parse_label(row_label(row))
     return ImportedJudgment(line, topic, document, normalise_name(judge), relevance, rank, seconds, comment)
 
 
@@ -188,6 +186,14 @@ def _storable(text: str, name: str) -> str:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise RowError(f"{name} {quote(text)} has characters that cannot be stored")
     return text
+
+
+def _rank(row: Mapping[str, Any]) -> int | None:
+    """Return the rank of a row, if it has one."""
+    rank = _number(row, "rank")
+    if rank is not None and (rank != int(rank) or not 1 <= rank <= MOST_RANK):
+        raise RowError(f"rank is {quote(row['rank'])}, expected a whole number from 1 to {MOST_RANK:,}")
+    return None if rank is None else int(rank)
 
 
 def _number(row: Mapping[str, Any], name: str) -> float | None:

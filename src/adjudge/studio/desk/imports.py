@@ -50,6 +50,23 @@ async def import_file(studio: Studio, by: int | str | None, content: bytes, name
 
     The file is read in a thread, checked completely, and written in batches, so that judges do not have to wait. If
     somebody contradicts it between two batches, importing the same file again adds the rows that are missing.
+
+    Parameters
+    ----------
+    studio
+        The campaign that is being served.
+    by
+        Who imports: the number of a person, or the name of an API token.
+    content, name
+        The bytes of the file and its name, which problems refer to.
+    judge
+        The judge of rows that do not name one; a program's answers to prompts need it.
+
+    Returns
+    -------
+    dict
+        ``taken`` and ``skipped`` (numbers of judgments), ``judges`` (new ones), ``problems`` (if there is one, nothing
+        was imported), ``name``, ``unread`` (answers that cannot be read) and ``hidden_gold`` (a program's accuracy).
     """
     file, program = await asyncio.to_thread(read_file, studio.ledger, studio.signer, content, name, judge)
     recorded = await studio.read(recorded_labels, {row.judge for row in file.judgments})

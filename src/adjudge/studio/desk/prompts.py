@@ -86,7 +86,21 @@ def plain_text(document: Document) -> str:
 def program_prompts(
     connection: Connection, campaign: Campaign, signer: Signer, judge: str, limit: int | None, share: float
 ) -> Iterator[str]:
-    """Return prompts for items that a judge can judge next, some of them gold; documents are read one at a time."""
+    """Return prompts for items that a judge can judge next, some of them gold, as JSON lines.
+
+    Parameters
+    ----------
+    connection, campaign
+        The record and the files of the campaign; documents are read one at a time, as lines are asked for.
+    signer
+        Makes the ids of the prompts, which reveal nothing about the items.
+    judge
+        The name of the program; items that it has judged are left out.
+    limit
+        The largest number of prompts, or None for all pending items.
+    share
+        The share of gold among the prompts, from 0 to less than 1.
+    """
     names = connection.execute(select(people.c.name, people.c.id))
     person = {name.casefold(): number for name, number in names}.get(judge.casefold())
     rng = random.SystemRandom()  # the marks in prompts would reveal the state, and so the order, of another generator

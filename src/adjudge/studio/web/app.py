@@ -120,7 +120,19 @@ def open_campaign(folder: str) -> Studio:
 
 
 def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Callable[[int], None]) -> None:
-    """Serve a campaign until interrupted; ``ready(port)`` is called once requests are accepted."""
+    """Serve a campaign until interrupted.
+
+    Parameters
+    ----------
+    studio
+        The open campaign.
+    host, port
+        The address to listen on; port 0 takes a free one.
+    proxies
+        The addresses of proxies whose X-Forwarded headers are trusted, separated by commas, or None.
+    ready
+        Called with the port once requests are accepted.
+    """
     config = uvicorn.Config(
         create_app(studio),
         host=host,
