@@ -397,7 +397,7 @@ def test_undo_and_redo(judge):
     assert page.locator("input[name=verdict]:checked").count() == 0
     assert page.get_attribute("[data-part=undo]", "aria-disabled") == "true"
     saved(page)
-    until(lambda: not any(answer.told for answer in one.answers()))
+    until(lambda: not any(answer.decided for answer in one.answers()))
     for key in ("U", "Control+y", "Control+Shift+z"):
         page.keyboard.press(key)
     assert order(page) == "ABCDE"
@@ -415,10 +415,10 @@ def test_offline_and_back(judge):
     page.fill("[data-part=comment]", "under way")
     page.wait_for_selector(".saved[data-state=offline]")
     assert re.search(r"Offline: \d changes? stored here", page.inner_text(".saved"))
-    assert not any(answer.told for answer in one.answers())
+    assert not any(answer.decided for answer in one.answers())
     one.context.set_offline(False)
     saved(page)
-    told = [(answer.relevance, answer.told, answer.comment) for answer in one.answers()[:3]]
+    told = [(answer.relevance, answer.decided, answer.comment) for answer in one.answers()[:3]]
     assert told == [(1, True, ""), (0, True, ""), (None, False, "under way")]
 
 
@@ -433,7 +433,7 @@ def test_a_closed_tab_loses_nothing(judge):
     one.context.set_offline(False)
     page = one.page()
     page.wait_for_selector("[role=tab][data-verdict=unsure]")
-    assert one.answers()[0].told
+    assert one.answers()[0].decided
 
 
 def test_finishing_waits_for_the_network(judge):
@@ -510,11 +510,11 @@ def test_a_session_that_ends_loses_nothing(judge):
     one.context.clear_cookies()
     page.keyboard.press("r")
     page.wait_for_selector("#signed-out-dialog[open]")
-    assert not one.answers()[0].told
+    assert not one.answers()[0].decided
     one.sign_in()
     page.goto(one.site.url + "/judge")
     page.wait_for_selector("[role=tab][data-verdict=relevant]")
-    assert one.answers()[0].told
+    assert one.answers()[0].decided
 
 
 def test_an_assignment_that_is_over_is_told(site, judge):
@@ -547,7 +547,7 @@ def test_two_windows_do_not_disturb_each_other(judge):
     second.keyboard.press("r")
     second.wait_for_selector("text=Set 2 of 2")
     assert "another window" in second.inner_text("#toast")
-    assert not any(answer.told for answer in one.answers())
+    assert not any(answer.decided for answer in one.answers())
 
 
 def test_an_assignment_can_be_given_up(judge):

@@ -105,7 +105,7 @@ def _same_chance(monkeypatch):
     marks = random.Random(1)
     monkeypatch.setattr(ledger, "secrets", SimpleNamespace(SystemRandom=lambda: random.Random(2)))
     monkeypatch.setattr(studios, "secrets", SimpleNamespace(randbits=lambda bits: 3))
-    monkeypatch.setattr(commands, "new_mark", lambda: urlsafe_b64encode(marks.randbytes(16)).rstrip(b"=").decode())
+    monkeypatch.setattr(commands, "new_token", lambda: urlsafe_b64encode(marks.randbytes(16)).rstrip(b"=").decode())
 
 
 @pytest.mark.usefixtures("_same_chance")
