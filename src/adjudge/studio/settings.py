@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
@@ -386,14 +386,18 @@ def _validate(values: Mapping[str, Any]) -> tuple[Settings, dict[str, list[str]]
         except ValidationError as error:
             new = dict(_explain(detail, values) for detail in error.errors(include_url=False))
         messages |= {message: [*names, names[0].partition(".")[0]] for message, names in new.items()}
-        dropped = {name for names in new.values() for name in names}
-        values = {
-            table: {key: value for key, value in part.items() if f"{table}.{key}" not in dropped}
-            if isinstance(part, dict)
-            else part
-            for table, part in values.items()
-            if table not in dropped
-        }
+        values = _without(values, {name for names in new.values() for name in names})
+
+
+def _without(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    """Return the tables and keys of a file except those with these names."""
+    rest = {table: part for table, part in values.items() if table not in names}
+    return {
+        table: {key: value for key, value in part.items() if f"{table}.{key}" not in names}
+        if isinstance(part, dict)
+        else part
+        for table, part in rest.items()
+    }
 
 
 def _explain(detail: ErrorDetails, values: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -407,7 +411,7 @@ def _explain(detail: ErrorDetails, values: Mapping[str, Any]) -> tuple[str, list
     if not keys:
         return f"{table} is {quote(values[table])}, expected a table [{table}]", [name]
     setting, value = BY_NAME[name], values[table][keys[0]]
-    return f"{name} is {_shown(value)}, expected {setting.expected}{_hint(setting.field, value)}", [name]
+    return f"{name} is {_display(value)}, expected {setting.expected}{_hint(setting.field, value)}", [name]
 
 
 def _unknown(table: str, keys: list[str], value: object) -> str:
@@ -436,7 +440,7 @@ def _hint(field: FieldInfo, value: Any) -> str:
     return ""
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     """Return a value as the file writes it, cut if it is long."""
     if isinstance(value, bool):
         return str(value).lower()

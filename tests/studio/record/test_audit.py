@@ -97,16 +97,19 @@ def test_all_that_was_done_is_vouched_for(worked):
         ("DELETE FROM audit WHERE id = 3", "audit log: entry 3"),
         ("UPDATE judgments SET relevance = 1 - relevance WHERE id = 1", "its judgments are not those"),
         ("DELETE FROM judgments WHERE id = 4", "its judgments are not those"),
-        ("DELETE FROM judgments WHERE assignment = 1", "the judgments that were accepted are gone"),
-        ("UPDATE outcomes SET outcome = 'passed' WHERE assignment = 3", "nobody is on record for the outcome passed"),
-        ("UPDATE outcomes SET outcome = 'approved' WHERE assignment = 3", "the outcome returned is gone"),
-        ("UPDATE outcomes SET failed = '' WHERE assignment = 3", "it did not fail what it is said to have failed"),
+        ("DELETE FROM judgments WHERE assignment = 1", "the judgments that were accepted are missing"),
+        (
+            "UPDATE outcomes SET outcome = 'passed' WHERE assignment = 3",
+            "the audit log has no entry for the outcome passed",
+        ),
+        ("UPDATE outcomes SET outcome = 'approved' WHERE assignment = 3", "the outcome returned is missing"),
+        ("UPDATE outcomes SET failed = '' WHERE assignment = 3", "the failed criteria are not those in the audit log"),
         ("UPDATE outcomes SET code = 'ABCD' WHERE outcome = 'passed'", "its completion code is not the one"),
         ("UPDATE outcomes SET code = 'AAAA' WHERE outcome = 'submitted'", "assignment 1: its completion code is not"),
-        ("DELETE FROM outcomes WHERE outcome = 'submitted'", "assignment 1: the outcome submitted is gone"),
-        ("DELETE FROM outcomes WHERE outcome = 'released'", "assignment 4: the outcome released is gone"),
+        ("DELETE FROM outcomes WHERE outcome = 'submitted'", "assignment 1: the outcome submitted is missing"),
+        ("DELETE FROM outcomes WHERE outcome = 'released'", "assignment 4: the outcome released is missing"),
         ("UPDATE judgments SET relevance = 0 WHERE use = 'imported'", "import of judgments 61 to 63: its judgments"),
-        ("DELETE FROM judgments WHERE use = 'imported'", "the judgments that were accepted are gone"),
+        ("DELETE FROM judgments WHERE use = 'imported'", "the judgments that were accepted are missing"),
         (
             "INSERT INTO judgments SELECT id + 99, at, item, person + 9, NULL, 'imported', 1, 1, 9, '' FROM judgments",
             "judgment 100: its judgments are not those that were accepted",
@@ -125,7 +128,7 @@ def test_items_beyond_what_was_asked_show(worked):
     """An item with more judgments than redundancy is named."""
     extra = "INSERT INTO judgments SELECT id + 1000, at, item, person + 10, NULL, 'work', 1, 1, 9, '' FROM judgments"
     found = tampered(worked, extra, extra.replace("1000", "9000").replace("+ 10", "+ 20"))
-    assert any("judgments, 3 were asked for" in sentence for sentence in found), found
+    assert any("judgments, but the settings ask for 3" in sentence for sentence in found), found
 
 
 def test_every_check_has_a_name():

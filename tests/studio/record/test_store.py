@@ -237,7 +237,7 @@ def test_a_database_from_the_future_is_refused(crowd):
     with made.store._writer.begin() as connection:
         connection.execute(insert(s.versions), {"version": 99, "at": 0.0})
     made.store.close()
-    with pytest.raises(InputError, match="has version 99, this adjudge knows"):
+    with pytest.raises(InputError, match="has version 99, but this adjudge knows"):
         open_store(made.campaign)
 
 

@@ -454,7 +454,7 @@ def test_work_on_what_is_gone_is_taken_back(crowd):
     held = made.open_work(made.person("ann"))
     assert made.do(c.release_broken) == 0
     gone = made.store.ledger.items.pairs[held.sets[0].items[0]][1]
-    del made.campaign.documents._places[gone]
+    del made.campaign.documents._numbers[gone]
     assert made.do(c.release_broken) == 1
     assert held.outcome == "released"
 

@@ -57,13 +57,18 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
         _note_unknown(file, pairs, topic_names, document_names, problems)
     context = fixed_sets.Context(topic_names, document_names, gold, settings)
     sets = fixed_sets.read_sets(path / fixed_sets.FILE, context, problems)
-    fixed = {(part.topic, document) for part in sets for document in part.documents}
-    left = tuple(pair for pair in pool if pair not in fixed)
+    left = _without_fixed(pool, sets)
     if not left and not problems.messages:
         problems.add("there is nothing to judge: every pair is in a set of sets.csv, or there is none", POOL_FILE)
     problems.refuse(str(folder))
     assert documents is not None  # otherwise there was a problem
     return Campaign(path, settings, topics, left, gold, sets, documents, advice(left, gold, sets, settings))
+
+
+def _without_fixed(pool: Iterable[Pair], sets: Iterable[FixedSet]) -> tuple[Pair, ...]:
+    """Return the pairs of a pool that are in no fixed set."""
+    fixed = {(part.topic, document) for part in sets for document in part.documents}
+    return tuple(pair for pair in pool if pair not in fixed)
 
 
 class _Everything:

@@ -89,13 +89,7 @@ def new_campaign(
 
 def place_files(path: Path, write: Callable[[Path], None], force: bool) -> None:
     """Let ``write`` fill a temporary folder, check it as a campaign, and only then move its files to ``path``."""
-    present = [name for name in FILES if (path / name).exists()]
-    if present and not force:
-        raise InputError(f"contains {quoted(present)}: choose another folder, or overwrite with --force", str(path))
-    if path.exists() and not path.is_dir():
-        raise InputError("is a file: a campaign needs a folder", str(path))
-    if is_served(path):
-        raise InputError("is being served: stop the studio before its files are overwritten", str(path))
+    _check_target(path, force)
     target = path.resolve()
     staging = target.parent / f".{target.name}-{secrets.token_hex(4)}"
     if target.exists():  # so that both are on the same disk
@@ -113,6 +107,17 @@ def place_files(path: Path, write: Callable[[Path], None], force: bool) -> None:
         raise InputError(f"cannot be written: {error.strerror}", str(path)) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _check_target(path: Path, force: bool) -> None:
+    """Refuse a path to which no campaign can be written."""
+    present = [name for name in FILES if (path / name).exists()]
+    if present and not force:
+        raise InputError(f"contains {quoted(present)}: choose another folder, or overwrite with --force", str(path))
+    if path.exists() and not path.is_dir():
+        raise InputError("is a file: a campaign needs a folder", str(path))
+    if is_served(path):
+        raise InputError("is being served: stop the studio before its files are overwritten", str(path))
 
 
 def is_served(folder: Path) -> bool:
@@ -157,8 +162,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     _note_unknown(str(sources.pool), listed.items(), topics_by_name, names, problems)
     problems.refuse(NOTHING)
     pairs = list(listed) if sources.pool is not None else _pairs(sources, topics_by_name, names, notes)
-    missing = [pair for pair in gold if pair not in set(pairs)] if sources.runs else []
-    if missing:
+    if sources.runs and (missing := gold.keys() - set(pairs)):
         notes.append(f"{len(missing):,} graded documents are in no run; they are still used as gold")
     sets, unmade = _compose_sets(gold, settings, seed, pairs)
     notes.extend(unmade)
@@ -233,7 +237,6 @@ def _compose_sets(
 def _attainable(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, Gold], notes: list[str]) -> Settings:
     """Return settings that need no more gold than there is, and note the changes."""
     gold_sets = sum(fixed.use == "gold" for fixed in sets)
-    jobs = [fixed for fixed in sets if fixed.use == "qualification"]
     if settings.assignment.gold_sets > gold_sets:
         notes.append(
             f"there are {gold_sets or 'no'} gold sets: assignment.gold_sets is set to {gold_sets}"
@@ -241,15 +244,19 @@ def _attainable(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, G
         )
         assignment = settings.assignment.model_copy(update={"gold_sets": gold_sets})
         settings = settings.model_copy(update={"assignment": assignment})
-    qualification = settings.qualification
-    graded = sorted(sum((fixed.topic, name) in gold for name in fixed.documents) for fixed in jobs)
-    if qualification.required and (
-        len(jobs) < qualification.jobs or sum(graded[: qualification.jobs]) < qualification.correct
-    ):
+    if settings.qualification.required and not _can_qualify(settings, sets, gold):
         notes.append("there are too few qualification sets: qualification.required is set to false")
-        optional = qualification.model_copy(update={"required": False})
+        optional = settings.qualification.model_copy(update={"required": False})
         settings = settings.model_copy(update={"qualification": optional})
     return settings
+
+
+def _can_qualify(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, Gold]) -> bool:
+    """Return whether there are enough qualification sets, with enough graded documents."""
+    jobs = [fixed for fixed in sets if fixed.use == "qualification"]
+    graded = sorted(sum((fixed.topic, name) in gold for name in fixed.documents) for fixed in jobs)
+    needed = settings.qualification
+    return len(jobs) >= needed.jobs and sum(graded[: needed.jobs]) >= needed.correct
 
 
 def _note_unknown(

@@ -101,7 +101,7 @@ def _single_document(name: str, kind: str, content: bytes, file: str, problems: 
         title, text = extracted
         return Document(name, title or _first_line(text, name), "text", text)
     text = decode_document(content)
-    return Document(name, _page_title(text, name) if kind == "html" else _first_line(text, name), kind, text)
+    return Document(name, _title(name, kind, text), kind, text)
 
 
 def _table_documents(path: Path, problems: Problems) -> Iterator[SourceDocument]:
@@ -148,18 +148,24 @@ def _record_document(values: dict[str, Any], file: str, line: int, problems: Pro
 
 def _document(values: dict[str, Any]) -> Document | str:
     """Return the document in named values, or their problem."""
-    name, page, kind, title = (values.get(role) for role in ("document", "html", "kind", "title"))
+    name, page = values.get("document"), values.get("html")
     if name is None:
         return f"there is no name: give it under {quote('document')}"
     body = page if page is not None else values.get("text")
     if not isinstance(name, str | int) or not isinstance(body, str):
         missing = "is missing" if body is None else "is not a text"
         return f"document {quote(name)}: its content, under {quote('content')}, {missing}"
+    kind, title = values.get("kind"), values.get("title")
     if kind not in KINDS:
         kind = "html" if page is not None or IS_PAGE.match(body) else "text"
     if not isinstance(title, str):
-        title = _page_title(body, str(name)) if kind == "html" else _first_line(body, str(name))
+        title = _title(str(name), kind, body)
     return Document(replace_surrogates(str(name)), replace_surrogates(title), kind, replace_surrogates(body))
+
+
+def _title(name: str, kind: str, text: str) -> str:
+    """Return the title of a document that does not give one."""
+    return _page_title(text, name) if kind == "html" else _first_line(text, name)
 
 
 def _trec_documents(text: str, file: str, problems: Problems) -> Iterator[SourceDocument]:

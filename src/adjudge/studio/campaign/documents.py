@@ -6,7 +6,7 @@ import json
 import os
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,26 +57,9 @@ class Documents:
 
 def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents | None:
     """Index a file of documents and note its problems; None if it cannot be read."""
-    numbers: dict[str, int] = {}
-    lines: dict[int, int] = {}  # n -> line, if it is not n + 1
-    starts = array("q")
-    start = 0
     try:
         with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                begin = start + (len(BOM) if number == 1 and line.startswith(BOM) else 0)
-                start += len(line)
-                name = _name(line[begin - start :], number, most_bytes, problems)
-                if name is None:
-                    continue
-                if name in numbers:
-                    first = lines.get(numbers[name], numbers[name] + 1)
-                    problems.add(f"document {quote(name)} is in line {first} already", FILE, number)
-                    continue
-                if number != len(numbers) + 1:
-                    lines[len(numbers)] = number
-                numbers[name] = len(numbers)
-                starts.extend((begin, start))
+            numbers, starts = _index(file, most_bytes, problems)
         if not numbers and not problems.messages:
             problems.add("there are no documents", FILE)
         return Documents(path, numbers, starts)
@@ -85,6 +68,29 @@ def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents
     except OSError as error:
         problems.add(f"cannot be read: {error.strerror}", FILE)
     return None
+
+
+def _index(file: Iterable[bytes], most_bytes: int, problems: Problems) -> tuple[dict[str, int], array[int]]:
+    """Return the numbers of documents by name, and where each begins and ends; note the problems of lines."""
+    numbers: dict[str, int] = {}
+    lines: dict[int, int] = {}  # number -> line, if it is not the number + 1
+    starts = array("q")
+    start = 0
+    for line_number, line in enumerate(file, 1):
+        begin = start + (len(BOM) if line_number == 1 and line.startswith(BOM) else 0)
+        start += len(line)
+        name = _name(line[begin - start :], line_number, most_bytes, problems)
+        if name is None:
+            continue
+        if name in numbers:
+            first = lines.get(numbers[name], numbers[name] + 1)
+            problems.add(f"document {quote(name)} is in line {first} already", FILE, line_number)
+            continue
+        if line_number != len(numbers) + 1:
+            lines[len(numbers)] = line_number
+        numbers[name] = len(numbers)
+        starts.extend((begin, start))
+    return numbers, starts
 
 
 def document_line(document: Document) -> str:
@@ -134,9 +140,14 @@ def _document_problem(line: bytes, record: dict[str, Any], most_bytes: int) -> s
         return " is empty"
     if (b"\\ud" in line or b"\\uD" in line) and not _is_encodable(title + content):
         return " contains half a character (a lone surrogate)"
-    if len(line) > most_bytes and len(content.encode()) > most_bytes:
-        return f" has {len(content.encode()):,} bytes, expected at most {most_bytes:,} (documents.most_bytes)"
-    return None
+    return _size_problem(line, content, most_bytes)
+
+
+def _size_problem(line: bytes, content: str, most_bytes: int) -> str | None:
+    """Return the problem of a content that is too large; None if it is not."""
+    if len(line) <= most_bytes or (size := len(content.encode())) <= most_bytes:
+        return None
+    return f" has {size:,} bytes, expected at most {most_bytes:,} (documents.most_bytes)"
 
 
 def _is_encodable(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from adjudge.data.formats import read_text_rows
 from adjudge.errors import Problems, quote, quoted
 from adjudge.studio.campaign.pool_and_gold import csv_text, describe_pair
 from adjudge.studio.records import USES, FixedSet, Gold, Pair
-from adjudge.studio.settings import Settings
+from adjudge.studio.settings import Gate, Settings
 
 FILE = "sets.csv"
 COLUMNS = {name: (name,) for name in ("set", "use", "topic", "document")}
@@ -85,16 +86,18 @@ def _set_problems(fixed: FixedSet, context: Context) -> Iterable[str]:
     if len(fixed.documents) != size:
         yield f"set {quote(fixed.name)} has {len(fixed.documents)} documents, expected {size} ({table}.documents)"
     pairs = [(fixed.topic, document) for document in fixed.documents]
-    ungraded = [pair for pair in pairs if pair not in context.gold]
     if fixed.use == "gold":
-        for pair in ungraded:
-            yield f"gold set {quote(fixed.name)}: {describe_pair(pair)} has no grade in gold.csv"
-        if not ungraded:
-            reason = infeasible_reason(tuple(sorted(context.gold[pair].grade for pair in pairs)), settings)
-            if reason:
-                yield f"gold set {quote(fixed.name)} cannot be passed by anybody: {reason}"
-    if fixed.use == "qualification" and len(ungraded) == len(pairs):
+        yield from _gold_problems(fixed, pairs, context)
+    if fixed.use == "qualification" and not any(pair in context.gold for pair in pairs):
         yield f"qualification set {quote(fixed.name)} has no document with a grade in gold.csv: it needs one"
+
+
+def _gold_problems(fixed: FixedSet, pairs: Sequence[Pair], context: Context) -> Iterable[str]:
+    """Yield the pairs of a gold set without a grade; if all have one, why nobody could pass."""
+    ungraded = [pair for pair in pairs if pair not in context.gold]
+    yield from (f"gold set {quote(fixed.name)}: {describe_pair(pair)} has no grade in gold.csv" for pair in ungraded)
+    if not ungraded and (reason := infeasible_reason([context.gold[pair].grade for pair in pairs], context.settings)):
+        yield f"gold set {quote(fixed.name)} cannot be passed by anybody: {reason}"
 
 
 def _shared_documents(sets: Iterable[FixedSet]) -> Iterable[tuple[str, str]]:
@@ -137,13 +140,13 @@ def _missing_qualification(sets: Sequence[FixedSet], context: Context) -> Iterab
         )
 
 
-def infeasible_reason(grades: tuple[int, ...], settings: Settings) -> str:
+def infeasible_reason(grades: Iterable[int], settings: Settings) -> str:
     """Return why no judge can pass a gold set of these grades; empty if somebody can."""
+    return _infeasible_reason(tuple(sorted(grades)), settings.gate)
+
+
+@lru_cache(maxsize=10_000)
+def _infeasible_reason(grades: tuple[int, ...], gate: Gate) -> str:
     from adjudge.studio.gates.designer import design
 
-    if grades not in (reasons := _reasons.setdefault((settings.gate.ndcg, settings.gate.ndcg_of), {})):
-        reasons[grades] = design(grades, settings.gate).reason
-    return reasons[grades]
-
-
-_reasons: dict[tuple[float, str], dict[tuple[int, ...], str]] = {}
+    return design(grades, gate).reason

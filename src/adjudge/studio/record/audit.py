@@ -29,13 +29,13 @@ class Link(NamedTuple):
     hash: str = BEGINNING
 
 
-def next_entry(last: Link, at: float, who: str, what: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+def next_entry(last: Link, at: float, who: str, action: str, detail: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of the next entry of the log."""
     row = {
         "id": last.id + 1,
         "at": at,
         "who": who,
-        "what": what,
+        "what": action,
         "detail": json.dumps(detail, sort_keys=True, ensure_ascii=False),
         "previous": last.hash,
     }
@@ -115,27 +115,27 @@ def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
         if vouched.get(name) != judgments_hash(dict(row) for row in rows):
             yield f"{name}: its judgments are not those that were accepted"
     for name in sorted(vouched.keys() - present):
-        yield f"{name}: the judgments that were accepted are gone"
+        yield f"{name}: the judgments that were accepted are missing"
 
 
 def _source(imports: Sequence[tuple[int, int]], assignment: int | None, number: int) -> str:
-    """Return where a judgment comes from: an assignment, one of the imports in their order, or nowhere."""
+    """Return the source of a judgment: an assignment or one of the ordered imports; without either, the judgment."""
     if assignment is not None:
         return f"assignment {assignment}"
-    place = bisect_right(imports, number, key=lambda one: one[0]) - 1
-    return _import(imports[place]) if place >= 0 and number <= imports[place][1] else f"judgment {number}"
+    index = bisect_right(imports, number, key=lambda ids: ids[0]) - 1
+    return _import(imports[index]) if index >= 0 and number <= imports[index][1] else f"judgment {number}"
 
 
 def _import(numbers: tuple[int, int]) -> str:
-    """Return what an import is called: by the numbers its judgments have."""
+    """Return the name of an import, by the ids of its judgments."""
     return f"import of judgments {numbers[0]} to {numbers[1]}"
 
 
 def _entries(connection: Connection, word: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what was done, with its detail, of the entries of the audit log that hold a word."""
+    """Yield action and detail of the entries of the audit log whose detail contains a word."""
     rows = select(s.audit.c.what, s.audit.c.detail).where(s.audit.c.detail.contains(word)).order_by(s.audit.c.id)
-    for what, detail in connection.execute(rows):
-        yield what, json.loads(detail)
+    for action, detail in connection.execute(rows):
+        yield action, json.loads(detail)
 
 
 def _outcomes(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -148,17 +148,22 @@ def _outcomes(connection: Connection, campaign: Campaign) -> Iterator[str]:
         select(columns.assignment, columns.outcome, columns.failed, columns.code).order_by(columns.id)
     )
     for number, outcome, failed, code in rows:
-        vouching = facts[number, outcome]
-        if not vouching:
-            yield f"assignment {number}: nobody is on record for the outcome {outcome}"
+        details = facts[number, outcome]
+        if not details:
+            yield f"assignment {number}: the audit log has no entry for the outcome {outcome}"
             continue
-        detail = vouching.pop(0)
+        detail = details.pop(0)
         if detail.get("failed", failed) != failed:
-            yield f"assignment {number}: it did not fail what it is said to have failed"
-        if detail.get("code", _code_hash(code)) != _code_hash(code) or (code and outcome != "submitted"):
+            yield f"assignment {number}: the failed criteria are not those in the audit log"
+        if not _is_code_given(code, outcome, detail):
             yield f"assignment {number}: its completion code is not the one that was given"
-    for number, outcome in (key for key, vouching in facts.items() if vouching):
-        yield f"assignment {number}: the outcome {outcome} is gone"
+    for number, outcome in (key for key, details in facts.items() if details):
+        yield f"assignment {number}: the outcome {outcome} is missing"
+
+
+def _is_code_given(code: str, outcome: str, detail: Mapping[str, Any]) -> bool:
+    """Return whether the completion code of an outcome is the one in the audit log; only submissions have one."""
+    return detail.get("code", _code_hash(code)) == _code_hash(code) and (not code or outcome == "submitted")
 
 
 def _vouched_outcomes(connection: Connection) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -167,8 +172,8 @@ def _vouched_outcomes(connection: Connection) -> Iterator[tuple[int, str, dict[s
     An entry names one by ``outcome`` and ``assignment`` in its detail, or by its own last word ("assignment passed",
     "assignments expired"); one that ends several lists ``assignments``, and ``codes`` by number if they have any.
     """
-    for what, detail in _entries(connection, '"assignment'):
-        outcome = detail.get("outcome", what.rsplit(" ", 1)[-1])
+    for action, detail in _entries(connection, '"assignment'):
+        outcome = detail.get("outcome", action.rsplit(" ", 1)[-1])
         if outcome in OUTCOMES:
             codes = detail.get("codes", {})
             for number in detail.get("assignments", [detail.get("assignment")]):
@@ -209,7 +214,7 @@ def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
     for item, times in connection.execute(
         select(columns.item, func.count()).where(counted).group_by(columns.item).having(func.count() > most)
     ):
-        yield f"item {item} has {times} judgments, {most} were asked for"
+        yield f"item {item} has {times} judgments, but the settings ask for {most}"
 
 
 def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -227,6 +232,6 @@ CHECKS: Mapping[str, Callable[[Connection, Campaign], Iterator[str]]] = {
     "judgments as they were accepted": _judgments,
     "outcomes and completion codes as they were given": _outcomes,
     "nobody judged an item twice": _twice,
-    "no item beyond what was asked for": _beyond,
+    "no item has more judgments than the settings ask for": _beyond,
     "no gold or monitoring set given twice": _gold,
 }

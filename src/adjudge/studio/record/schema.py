@@ -1,7 +1,8 @@
-"""The tables of a campaign. Rows are only ever added: what is so now is what its rows add up to.
+"""The tables of a campaign, and the conditions under which a judgment counts.
 
-Who may write is one (see ``store``), so ids are numbered by the writer. Times are seconds since 1970 by the studio's
-own clock. ``relevance`` is 1, 0, or null where the judge cannot tell.
+Rows are only added, never changed; the present state follows from all rows (see ``ledger``). There is one writer (see
+``store``), which numbers the ids. Times are seconds since 1970 by the studio's own clock. ``relevance`` is 1, 0, or
+null for "cannot tell".
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ METADATA = MetaData()
 
 
 def _id() -> Column[int]:
-    """Return the column that numbers rows."""
+    """Return the column of ids."""
     return Column("id", Integer, primary_key=True, autoincrement=False)
 
 
 def _at() -> Column[float]:
-    """Return the column that says when."""
+    """Return the column of times."""
     return Column("at", Float, nullable=False)
 
 
 def _of(table: str, name: str | None = None, nullable: bool = True, index: bool = False) -> Column[int]:
-    """Return a column that points at a row of another table, under the name of what it points at or another."""
+    """Return a foreign key to a table, given in the singular, under that name or another."""
     plural = "people" if table == "person" else f"{table}s"
     return Column(name or table, ForeignKey(f"{plural}.id"), nullable=nullable, index=index)
 
@@ -63,7 +64,7 @@ items = Table(
     UniqueConstraint("topic", "document"),
 )
 
-# Judges, reviewers and leads. `outside` is who a crowd's platform says it is: "prolific:5f1c".
+# Judges, reviewers and leads. `outside` is the id of a crowd platform: "prolific:5f1c".
 people = Table(
     "people",
     METADATA,
@@ -77,11 +78,11 @@ people = Table(
 passwords = Table(
     "passwords", METADATA, _id(), _at(), _of("person", nullable=False), Column("hash", Text, nullable=False)
 )
-# The language a person reads, where it is no longer the one they came with.
+# The language that a person has chosen, if it differs from the one in `people`.
 languages = Table(
     "languages", METADATA, _id(), _at(), _of("person", nullable=False), Column("language", String(5), nullable=False)
 )
-# What a person may do now is the last row: new, qualified, unqualified, paused, excluded.
+# The last row of a person counts: new, qualified, unqualified, paused, excluded.
 standings = Table(
     "standings",
     METADATA,
@@ -93,7 +94,7 @@ standings = Table(
     _of("person", "by"),
 )
 
-# What one judge takes on at once.
+# The work that a judge takes on at once.
 assignments = Table(
     "assignments",
     METADATA,
@@ -102,7 +103,7 @@ assignments = Table(
     _of("person", nullable=False),
     Column("kind", String(13), nullable=False),  # work, qualification
     Column("token", String(32), nullable=False, unique=True),
-    Column("outside", Text, nullable=False, default=""),  # what a crowd's platform calls it, as JSON
+    Column("outside", Text, nullable=False, default=""),  # its id on a crowd platform, as JSON
 )
 # The documents of one topic that are judged and ranked together.
 sets = Table(
@@ -112,7 +113,7 @@ sets = Table(
     _of("assignment", nullable=False, index=True),
     Column("position", Integer, nullable=False),
     Column("use", String(13), nullable=False),  # work, gold, monitoring, qualification
-    Column("name", Text, nullable=False, default=""),  # of a set that the campaign's files fix
+    Column("name", Text, nullable=False, default=""),  # of a fixed set
     Column("token", String(32), nullable=False, unique=True),
 )
 slots = Table(
@@ -123,7 +124,8 @@ slots = Table(
     _of("item", nullable=False),
 )
 
-# Every answer as it came; the last one of a slot counts. `key` is the page's own, so that what is sent twice is one.
+# Every answer that was sent; the last one of a slot counts. `key` is made by the page, so that an answer that is sent
+# twice is stored once.
 answers = Table(
     "answers",
     METADATA,
@@ -140,7 +142,7 @@ answers = Table(
     Index("answers_key", "set", "key", unique=True),
 )
 finishes = Table("finishes", METADATA, Column("set", ForeignKey("sets.id"), primary_key=True), _at())
-# passed, returned, expired, released (given up), approved (returned, but taken all the same), submitted (has its code).
+# passed, returned, expired, released (given up), approved (returned, but accepted by a lead), submitted (with a code).
 outcomes = Table(
     "outcomes",
     METADATA,
@@ -155,7 +157,7 @@ outcomes = Table(
     Column("code", Text, nullable=False, default=""),
     _of("person", "by"),
 )
-# What was accepted: an item is judged by a person once.
+# Accepted judgments: one per person and item.
 judgments = Table(
     "judgments",
     METADATA,
@@ -163,7 +165,7 @@ judgments = Table(
     _at(),
     _of("item", nullable=False),
     _of("person", nullable=False),
-    Column("assignment", Integer),  # null of judgments made elsewhere
+    Column("assignment", Integer),  # null for imported judgments
     Column("use", String(13), nullable=False),  # work, gold, monitoring, imported
     Column("relevance", Integer),
     Column("rank", Integer),
@@ -234,7 +236,7 @@ switches = Table(
     Column("value", Text, nullable=False),
     _of("person", "by"),
 )
-# Who did what. Each entry carries the hash of the one before it (see ``chain``).
+# Who did what. Each entry has the hash of the entry before it (see ``audit``).
 audit = Table(
     "audit",
     METADATA,
@@ -249,12 +251,12 @@ audit = Table(
 
 
 def migrate(connection: Connection, now: float, note: bool = True) -> None:
-    """Bring a database to this version, whatever version it has, and note that; one from the future is refused."""
+    """Bring a database of any earlier version to this one, and note that; a newer version is refused."""
     present = versions.name in inspect(connection).get_table_names()
     have = connection.scalar(select(func.max(versions.c.version))) or 0 if present else 0
     if have > VERSION:
-        what = f"the database has version {have}, this adjudge knows {VERSION}: install a newer adjudge"
-        raise InputError(what, connection.engine.url.render_as_string(hide_password=True))
+        problem = f"the database has version {have}, but this adjudge knows {VERSION}: install a newer adjudge"
+        raise InputError(problem, connection.engine.url.render_as_string(hide_password=True))
     for version in range(have + 1, VERSION + 1):
         MIGRATIONS[version](connection)
         if note:
@@ -262,7 +264,7 @@ def migrate(connection: Connection, now: float, note: bool = True) -> None:
 
 
 def _create(connection: Connection) -> None:
-    """Make all tables, and have the database itself refuse that a row is changed or taken away."""
+    """Create all tables, with triggers that refuse to change or delete a row."""
     METADATA.create_all(connection)
     sqlite = connection.dialect.name == "sqlite"
     if not sqlite:
@@ -271,33 +273,30 @@ def _create(connection: Connection) -> None:
             "$$ BEGIN RAISE EXCEPTION 'rows of %% are never changed', TG_TABLE_NAME; END $$"
         )
     for table in METADATA.sorted_tables:
-        for deed in ("UPDATE", "DELETE"):
-            done = (
+        for operation in ("UPDATE", "DELETE"):
+            action = (
                 f"BEGIN SELECT RAISE(ABORT, 'rows of {table.name} are never changed'); END"
                 if sqlite
                 else "FOR EACH ROW EXECUTE FUNCTION adjudge_kept()"
             )
-            name = f"{table.name}_no_{deed.lower()}"
-            connection.exec_driver_sql(f'CREATE TRIGGER {name} BEFORE {deed} ON "{table.name}" {done}')
+            name = f"{table.name}_no_{operation.lower()}"
+            connection.exec_driver_sql(f'CREATE TRIGGER {name} BEFORE {operation} ON "{table.name}" {action}')
 
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _create}
 
 
-# Which judgments count, in one place: not those of excluded judges, nor answers that cannot tell.
-
-
 def excluded() -> Select[Any]:
-    """Return the query of the people whose last standing is that they are excluded."""
+    """Return the query of the people whose last standing is "excluded"."""
     last = select(func.max(standings.c.id)).group_by(standings.c.person)
     return select(standings.c.person).where(standings.c.id.in_(last), standings.c.standing == "excluded")
 
 
 def stands() -> ColumnElement[bool]:
-    """Return the condition that a judgment was not set aside with its judge."""
+    """Return the condition that the judge of a judgment is not excluded."""
     return judgments.c.person.not_in(excluded())
 
 
 def counts() -> ColumnElement[bool]:
-    """Return the condition that a judgment counts: it stands, and says relevant or irrelevant."""
+    """Return the condition that a judgment counts: its judge is not excluded, and it is not "cannot tell"."""
     return stands() & judgments.c.relevance.is_not(None)

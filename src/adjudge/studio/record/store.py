@@ -240,13 +240,8 @@ class Store:
 
     def _commit(self, batch: Sequence[Request]) -> None:
         """Decide and write a group of commands, and answer them after the commit."""
-        replies: list[Callable[[], None]] = []
         try:
-            self._refresh()
-            with self._writer.begin() as connection:
-                self._stale = True
-                _write(connection, [row for request in batch for row in self._decide(request, replies)])
-            self._stale = False
+            replies = self._write_batch(batch)
         except _Fault as fault:  # one command failed after its rows were folded: commit the others without it
             replies = [_replying(fault.request.reply, None, fault.error)]
             rest = [request for request in batch if request is not fault.request]
@@ -263,6 +258,16 @@ class Store:
                 reply()
         with contextlib.suppress(Exception):  # if the disk is still full, the next command tries again
             self._refresh()
+
+    def _write_batch(self, batch: Sequence[Request]) -> list[Callable[[], None]]:
+        """Decide a group of commands and write their rows in one transaction; return the replies to send."""
+        replies: list[Callable[[], None]] = []
+        self._refresh()
+        with self._writer.begin() as connection:
+            self._stale = True
+            _write(connection, [row for request in batch for row in self._decide(request, replies)])
+        self._stale = False
+        return replies
 
     def _decide(self, request: Request, replies: list[Callable[[], None]]) -> list[tuple[Table, Row]]:
         """Return the rows of one command, which are folded into the ledger; its answer waits for the commit."""

@@ -8,9 +8,9 @@ finished, with ``grading.assignment_verdict``.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from sqlalchemy import Table
@@ -202,29 +202,29 @@ def _grade(
     answers_by_set = {part.id: list(answers) if part is last else part.answers for part in assignment.sets}
     times = document_seconds(assignment, answers_by_set, now)
     verdict = assignment_verdict(ledger, assignment, answers_by_set, times)
-    outcome = "passed" if verdict.passed else "returned"
-    scores = {criterion.name: criterion.score for criterion in verdict.criteria}
-    row = {
-        "id": ledger.next_id(schema.outcomes),
-        "at": now,
-        "assignment": assignment.id,
-        "outcome": outcome,
-        "binary": scores.get("binary", scores.get("qualification")),
-        "ndcg": scores.get("ndcg"),
-        "fastest": min((seconds for part in times.values() for seconds in part), default=None),
-        "failed": " ".join(criterion.name for criterion in verdict.criteria if not criterion.passed),
-        "code": "",
-        "by": None,
-    }
-    rows: Rows = [(schema.outcomes, row)]
-    rows += _standing_rows(ledger, now, judge, assignment, verdict)
+    row = _outcome_with_scores(ledger, now, assignment, verdict, times)
+    rows: Rows = [(schema.outcomes, row), *_standing_rows(ledger, now, judge, assignment, verdict)]
     detail = {"assignment": assignment.id, "failed": row["failed"]}
     if verdict.passed and assignment.kind == "work":
         first = ledger.next_id(schema.judgments)
         judgments = list(judgment_rows(first, now, assignment, answers_by_set, times, judge.met))
-        rows += [(schema.judgments, row) for row in judgments]
+        rows += [(schema.judgments, judgment) for judgment in judgments]
         detail["judgments"] = judgments_hash(judgments)
-    return rows, (judge.name, f"assignment {outcome}", detail)
+    return rows, (judge.name, f"assignment {row['outcome']}", detail)
+
+
+def _outcome_with_scores(
+    ledger: Ledger, now: float, assignment: Assignment, verdict: Verdict, times: Mapping[int, Sequence[float]]
+) -> Row:
+    """Return the row of an outcome that was graded."""
+    scores = {criterion.name: criterion.score for criterion in verdict.criteria}
+    return {
+        **outcome_row(ledger, now, assignment.id, "passed" if verdict.passed else "returned"),
+        "binary": scores.get("binary", scores.get("qualification")),
+        "ndcg": scores.get("ndcg"),
+        "fastest": min(chain.from_iterable(times.values()), default=None),
+        "failed": " ".join(criterion.name for criterion in verdict.criteria if not criterion.passed),
+    }
 
 
 def _standing_rows(ledger: Ledger, now: float, judge: Person, assignment: Assignment, verdict: Verdict) -> Rows:

@@ -8,6 +8,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from adjudge.studio.gates.gates import Answer, Verdict, active_seconds, qualification_verdict, work_verdict
@@ -75,7 +76,7 @@ def assignment_verdict(
         pairs = [pair for part in sets for pair in _qualification_pairs(ledger, part, answers[part.id], dropped)]
         return qualification_verdict(pairs, min(settings.qualification.correct, len(pairs)))
     gold = [graded_answers(ledger, part, answers[part.id], dropped) for part in sets]
-    seconds = [second for listed in times.values() for second in listed]
+    seconds = list(chain.from_iterable(times.values()))
     return work_verdict([graded for graded in gold if graded[0]], seconds, settings.gate)
 
 
