@@ -11,9 +11,10 @@ import pytest
 from hypothesis import strategies as st
 
 from adjudge.data.read import read
-from adjudge.errors import InputError, UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.fit import fit
 from adjudge.inference.save import save
+from adjudge.metrics.answers import matched
 from adjudge.metrics.labels import Scores, scores
 
 GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}
@@ -272,3 +273,15 @@ def test_an_order_must_be_known_and_whole() -> None:
         scores(ANSWERS, GOLD, ordinal=True)
     with pytest.raises(UsageError, match=r"^labels 'yes', 'maybe' lack 'no': name all that answers and gold hold$"):
         scores(ANSWERS, GOLD, labels=["yes", "maybe"])
+
+
+def test_grades_beside_binary_answers_are_a_warning():
+    """Answers of 0 and 1 may be binary, and then grade 2 means 1: the warning says what to do."""
+    answers = pl.DataFrame({"item": ["a", "b"], "label": [0, 1]})
+    gold = pl.DataFrame({"item": ["a", "b"], "grade": [0, 2]})
+    with pytest.warns(AdjudgeWarning) as caught:
+        matched(answers, gold, {"item": None, "label": None})
+    assert [str(warning.message) for warning in caught] == [
+        "gold: grade 2 is not among the labels of the answers, '0' and '1'; if these are irrelevant and relevant, "
+        "write gold with the labels 0 and 1"
+    ]

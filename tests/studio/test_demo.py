@@ -141,6 +141,8 @@ def test_what_the_studio_writes_is_read(tmp_path):
     assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
     scored = matched(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
     assert scored.answers.scale.names == ("0", "1")
+    run = matched(tmp_path / EXPORTS["task2"].file, gold, {"item": None, "label": None})
+    assert (run.answers.scale.names, run.missing) == (("0", "1"), scored.missing)
     assert scored.missing == len(set(truth) - set(judgments.items))
     assert len(matched(fit, gold, {"item": None, "label": None}).truth) == len(truth)
 

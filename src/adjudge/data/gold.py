@@ -164,11 +164,8 @@ def as_labels(source: Source, column: str, scale: Scale) -> Source:
     Only a column called grade has grades. The studio counts a document as relevant from grade 1 on.
     """
     binary = scale.places([0, 1])
-    if column.strip().lower() != GRADE or len(scale) != 2 or None in binary:
-        return source
-    grades = _text_column(source, column)
-    numbers = grades.cast(pl.Float64, strict=False)
-    if not numbers.is_in(GRADES).fill_null(False).all() or not (numbers == 2).any():
+    numbers = _grades(source, column) if len(scale) == 2 and None not in binary else None
+    if numbers is None:
         return source
     irrelevant, relevant = (scale.names[k] for k in binary if k is not None)
     message = f"{source.name}: grades 1 and 2 are read as label {quote(relevant)}, grade 0 as {quote(irrelevant)}"
@@ -176,6 +173,23 @@ def as_labels(source: Source, column: str, scale: Scale) -> Source:
     table = pl.DataFrame({"relevant": numbers >= 1})
     labels = table.select(pl.when("relevant").then(pl.lit(relevant)).otherwise(pl.lit(irrelevant))).to_series()
     return replace(source, column=lambda name: labels if name == column else source.column(name))
+
+
+def warn_of_grades(source: Source, column: str, answers: pl.Series) -> None:
+    """Warn that gold has the grade 2 while all answers are 0 or 1, which may mean that the answers are binary."""
+    values = {str(value).strip() for value in answers.unique().to_list()}
+    if values <= {"0", "1"} and _grades(source, column) is not None:
+        message = f"{source.name}: grade 2 is not among the labels of the answers, '0' and '1'"
+        advice = "if these are irrelevant and relevant, write gold with the labels 0 and 1"
+        warnings.warn(f"{message}; {advice}", AdjudgeWarning, stacklevel=4)
+
+
+def _grades(source: Source, column: str) -> pl.Series | None:
+    """Return the grades of a column called grade that has the grades 0, 1 and 2, with at least one 2; else None."""
+    if column.strip().lower() != GRADE:
+        return None
+    numbers = _text_column(source, column).cast(pl.Float64, strict=False)
+    return numbers if numbers.is_in(GRADES).fill_null(False).all() and (numbers == 2).any() else None
 
 
 def _text_column(source: Source, column: str) -> pl.Series:

@@ -14,7 +14,7 @@ import polars as pl
 from adjudge.arrays import Codes, Floats
 from adjudge.data.columns import EXPORTED_LABELS, find_columns
 from adjudge.data.encode import Coded, code_columns, scale_codes
-from adjudge.data.gold import GOLD, UNKNOWN, as_judged, as_labels, gold_source, gold_table, split_topics
+from adjudge.data.gold import GOLD, UNKNOWN, as_judged, as_labels, gold_source, gold_table, split_topics, warn_of_grades
 from adjudge.data.judgments import places
 from adjudge.data.scale import Label, Scale, given_scale, scale_of
 from adjudge.errors import UsageError, quote, quoted
@@ -115,9 +115,12 @@ def _matched_tables(
     table, answered, topics = split_topics(table, columns["item"])
     source, _ = as_judged(source, roles["item"], [answered], topics)
     probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
-    if {*EXPORTED_LABELS} <= {*table.columns}:
+    if {*EXPORTED_LABELS} <= {*table.columns} or table.format == "trec-task2-run":  # binary by definition
         probable = ["0", "1"]
-    return table, as_labels(source, roles["label"], Scale(tuple(probable))) if probable else source
+    if probable:
+        return table, as_labels(source, roles["label"], Scale(tuple(probable)))
+    warn_of_grades(source, roles["label"], table.column(columns["label"]))
+    return table, source
 
 
 def _meant(source: Source, named: Mapping[str, str | None], other: Source | None) -> dict[str, str | None]:
