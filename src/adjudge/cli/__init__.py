@@ -1,4 +1,4 @@
-"""The command line: one file per command. It prints, and never computes."""
+"""The command line: one file per command. It reads options and prints; the other rooms compute."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def run() -> None:
 
 
 def run_app(app: Callable[..., Any], name: str) -> None:
-    """Run a typer application as a program: what is said is written, and the process ends at once.
+    """Run a typer application as a program, write its output, and end the process at once.
 
-    Taking the compiler apart on the way out takes longer than most commands, and nothing needs it.
+    The usual end of a process would first clean up the compiler, which takes longer than most commands.
     """
     code: Any = 0
     try:
@@ -30,7 +30,7 @@ def run_app(app: Callable[..., Any], name: str) -> None:
         code = end.code
         with suppress(OSError):
             sys.stdout.flush()
-    except KeyboardInterrupt:  # before there was a command to hear it
+    except KeyboardInterrupt:  # while the commands are still being imported
         code = 130
         with suppress(OSError, ValueError):
             print("adjudge: interrupted", file=sys.stderr)
@@ -40,7 +40,7 @@ def run_app(app: Callable[..., Any], name: str) -> None:
 
 
 def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = None, name: str = "adjudge") -> None:
-    """Run the command line and exit: 0 done, 1 the data are wrong, 2 the call is wrong, 130 interrupted."""
+    """Run the command line and exit: 0 success, 1 a problem in the data, 2 wrong options, 130 interrupted."""
     from adjudge.errors import AdjudgeError, AdjudgeWarning
 
     if app is None:
@@ -50,20 +50,20 @@ def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = No
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to stop
+            stream.reconfigure(errors="backslashreplace")  # names that the terminal cannot show are escaped
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AdjudgeWarning)
-            warnings.showwarning = _say_warning
+            warnings.showwarning = _print_warning
             app(arguments, prog_name=name)
     except AdjudgeError as error:
         print(f"adjudge: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except SystemExit as end:
-        if _by_ctrl_c(end):
+        if _caused_by_ctrl_c(end):
             print("adjudge: interrupted", file=sys.stderr)
         raise
-    except BrokenPipeError:  # the reader of a pipe had enough, as in `adjudge datasets anesthesia | head`
+    except BrokenPipeError:  # the reader of a pipe has closed it, as in `adjudge datasets anesthesia | head`
         sys.stderr.close()
         sys.exit(0)
     except MemoryError:
@@ -71,16 +71,16 @@ def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = No
         sys.exit(1)
     except OSError as error:
         print(f"adjudge: cannot write: {error.strerror}", file=sys.stderr)
-        os._exit(1)  # what waits to be written cannot be, and trying again on the way out would say so twice
+        os._exit(1)  # a usual exit would try to write again, and report the error twice
 
 
-def _by_ctrl_c(end: BaseException | None) -> bool:
-    """Whether the end came of Ctrl-C that no command had an answer to: typer turns it into a silent exit."""
+def _caused_by_ctrl_c(end: BaseException | None) -> bool:
+    """Whether Ctrl-C caused the exit: typer turns it into a silent exit if the command does not handle it."""
     while end is not None and not isinstance(end, KeyboardInterrupt):
         end = end.__cause__ or end.__context__
     return end is not None
 
 
-def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print a warning as one line for people."""
+def _print_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print a warning as one line."""
     print(f"adjudge: warning: {message}", file=sys.stderr)

@@ -64,9 +64,9 @@ app.add_typer(rerank.rerank, name="rerank", rich_help_panel="Ranking and learnin
 app.add_typer(campaign.campaign, name="campaign", rich_help_panel="Collection")
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(requested: bool) -> None:
     """Print the version and stop."""
-    if wanted:
+    if requested:
         print(f"adjudge {__version__}")
         raise typer.Exit
 

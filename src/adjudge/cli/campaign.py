@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ from adjudge.errors import AdjudgeWarning, UsageError
 
 if TYPE_CHECKING:
     from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign.create import Sources
     from adjudge.studio.gates.designer import Design
     from adjudge.studio.gates.error_rates import Thresholds
     from adjudge.studio.settings import Gate
@@ -36,53 +38,71 @@ campaign = command_group(
 )
 
 
-def new(
-    folder: Folder,
+@dataclass(frozen=True)
+class SourceOptions:
+    """The files that a campaign is made from."""
+
     topics: Annotated[
-        str | None,
-        typer.Option(
-            "--topics", metavar="FILE", rich_help_panel=o.INPUT, help="Topics: TREC topics, CSV, TSV or JSON lines."
-        ),
-    ] = None,
+        str | None, typer.Option("--topics", metavar="FILE", help="Topics: TREC topics, CSV, TSV or JSON lines.")
+    ] = None
     documents: Annotated[
         str | None,
         typer.Option(
             "--documents",
             metavar="PATH",
-            rich_help_panel=o.INPUT,
             help="Documents: a folder of .txt, .md, .html and .pdf files, a file of JSON lines, or TREC documents.",
         ),
-    ] = None,
+    ] = None
     pool: Annotated[
         str | None,
-        typer.Option(
-            "--pool",
-            metavar="FILE",
-            rich_help_panel=o.INPUT,
-            help="Pairs to judge: a table of (topic, document), or qrels.",
-        ),
-    ] = None,
+        typer.Option("--pool", metavar="FILE", help="Pairs to judge: a table of (topic, document), or qrels."),
+    ] = None
     runs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--runs", metavar="FILE", rich_help_panel=o.INPUT, help="Instead of a pool: a run of a system; repeatable."
-        ),
-    ] = None,
+        typer.Option("--runs", metavar="FILE", help="Instead of a pool: a run of a system; repeatable."),
+    ] = None
+    depth: Annotated[int, typer.Option("--depth", help="With --runs: number of documents of each run to pool.")] = DEPTH
     gold: Annotated[
         str | None,
         typer.Option(
             "--gold",
             metavar="FILE",
-            rich_help_panel=o.INPUT,
             help="Known grades: a table of (topic, document, grade 0/1/2, reason), or qrels.",
         ),
-    ] = None,
+    ] = None
+
+    def named(self) -> bool:
+        """Whether any file is named."""
+        return any((self.topics, self.documents, self.pool, self.runs, self.gold))
+
+    def sources(self) -> Sources:
+        """Return the files as the studio takes them."""
+        from adjudge.studio.campaign.create import Sources
+
+        if self.topics is None or self.documents is None:
+            raise UsageError(
+                "a campaign needs --topics and --documents (`adjudge campaign new trial/ --demo` needs neither)"
+            )
+        return Sources(
+            Path(self.topics),
+            Path(self.documents),
+            None if self.pool is None else Path(self.pool),
+            [Path(run) for run in self.runs or ()],
+            None if self.gold is None else Path(self.gold),
+            self.depth,
+        )
+
+
+SOURCES = SourceOptions()
+
+
+@o.takes("options", SourceOptions, section=o.INPUT)
+def new(
+    folder: Folder,
+    options: SourceOptions = SOURCES,
     name: Annotated[
         str | None, typer.Option("--name", metavar="TEXT", help="Name of the campaign; default: that of its folder.")
     ] = None,
-    depth: Annotated[
-        int, typer.Option("--depth", help="With --runs: number of documents of each run to pool.")
-    ] = DEPTH,
     seed: o.Seed = 0,
     demo: Annotated[bool, typer.Option("--demo", help="Make the campaign that ships with the package.")] = False,
     force: Annotated[
@@ -100,30 +120,16 @@ def new(
 --gold trial/gold.csv
     $ adjudge campaign check mine/
     """
-    from adjudge.errors import UsageError
-    from adjudge.studio.campaign.create import Created, Sources, new_campaign
+    from adjudge.studio.campaign.create import Created, new_campaign
 
-    sources_named = (topics, documents, pool, gold, name, *(runs or ()))
-    if demo and any(source is not None for source in sources_named):
+    if demo and (options.named() or name is not None):
         raise UsageError("--demo has its own topics and documents: leave out --demo, or all other options")
     if demo:
         from adjudge.studio.demo import make_demo
 
         created = Created(make_demo(folder, force), ())
-    elif topics is None or documents is None:
-        raise UsageError(
-            "a campaign needs --topics and --documents (`adjudge campaign new trial/ --demo` needs neither)"
-        )
     else:
-        sources = Sources(
-            Path(topics),
-            Path(documents),
-            None if pool is None else Path(pool),
-            [Path(run) for run in runs or ()],
-            None if gold is None else Path(gold),
-            depth,
-        )
-        created = new_campaign(folder, sources, name=name, seed=seed, force=force)
+        created = new_campaign(folder, options.sources(), name=name, seed=seed, force=force)
     print(f"wrote {folder}")
     _show(created.campaign, created.notes)
     print(f"\nNext: check the settings in {Path(folder) / 'campaign.toml'}, then: adjudge serve {shlex.quote(folder)}")

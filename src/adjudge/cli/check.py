@@ -26,9 +26,9 @@ def check(
     """Check a sampled fit: convergence of its chains, whether it explains the crowd, and how well it predicts.
 
     \b
-    Chains  R-hat (good: at most 1.01), effective sample sizes (good: at least 400), and the worst parameters
-    Crowd   posterior predictive check: do judges agree as often as in crowds simulated from the fit?
-    Items   expected log predictive density of items left out (PSIS-LOO, WAIC); --against compares two models
+    Chains  R-hat (good: at most 1.01) and effective sizes (good: at least 400)
+    Crowd   do judges agree as often as in crowds that the fit simulates?
+    Items   log predictive density of items left out (PSIS-LOO and WAIC)
 
     \b
     $ adjudge datasets anesthesia --out labels.csv

@@ -137,17 +137,13 @@ def _with_interval(model: Compared, measure: str) -> str | None:
 def _verdict(result: Comparison) -> list[str]:
     """Return which model is best, which others are not significantly worse, and which could not be fitted."""
     others = list(result.models)[1:]
-    test = (
-        "exact McNemar test with Holm's correction, p < 0.05" if result.scored else "by more than two standard errors"
-    )
+    exact = "exact McNemar test with Holm's correction, p < 0.05"
+    test = exact if result.scored else "by more than two standard errors"
     worse = f"all others are significantly worse ({test})"
-    if result.alike:
-        names = ", ".join(result.alike)
-        worse = (
-            f"{worse} except {names}"
-            if len(result.alike) < len(others)
-            else f"no other is significantly worse ({test})"
-        )
+    if result.alike and len(result.alike) < len(others):
+        worse += f" except {', '.join(result.alike)}"
+    elif result.alike:
+        worse = f"no other is significantly worse ({test})"
     verdict = f"{result.best} is best by {result.criterion}; {worse}" if others else f"{result.best} is the only model"
     reasons: dict[str, list[str]] = {}
     for name, reason in result.left_out.items():
@@ -160,11 +156,17 @@ def _warnings(result: Comparison, full_table: bool) -> list[str]:
     """Return warnings of models, and for the full table of intervals that leave out samples."""
     models = result.models.items()
     texts = [f"{name} has not converged: {model.fit.stopped}" for name, model in models if not model.fit.converged]
-    spans = [(f"{measure} of {name}", span) for name, model in models for measure, span in model.intervals.items()]
-    partial = [f"{name} is {span.note}" for name, span in spans if span.undefined and full_table]
+    partial = _partial_intervals(result) if full_table else []
     if partial:
         more = f" (and {len(partial) - 1} more such)" if len(partial) > 1 else ""
         texts.append(partial[0] + more)
     if result.interrupted:
         texts.append(f"interrupted; only these models were compared: {', '.join(result.models)}")
     return texts
+
+
+def _partial_intervals(result: Comparison) -> list[str]:
+    """Return a note for each interval that leaves out samples in which the measure is not defined."""
+    models = result.models.items()
+    spans = [(f"{measure} of {name}", span) for name, model in models for measure, span in model.intervals.items()]
+    return [f"{name} is {span.note}" for name, span in spans if span.undefined]

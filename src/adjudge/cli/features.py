@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 FORMATS = ("svm", "csv", "jsonl", "parquet")
 
 
-def _list_features(wanted: bool) -> None:
+def _list_features(requested: bool) -> None:
     """Print all features and stop."""
-    if wanted:
+    if requested:
         from adjudge.cli.show import console, table
         from adjudge.learn.features import FEATURES
 

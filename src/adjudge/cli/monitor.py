@@ -77,15 +77,16 @@ def monitor(
     """Find judges who changed, who copy others or who repeat one label, and score their new work.
 
     \b
-    drift      change points: how likely, when, and how good the judge was before and after; needs times
-    chart      batches of 25 judgments outside the judge's own control limits; needs times
-    streaks    runs of one label that are longer than the items explain; needs times
+    drift      change points: how likely, when, quality before and after
+    chart      batches of 25 judgments outside the judge's control limits
+    streaks    runs of one label that are longer than the items explain
     collusion  pairs of judges who agree more than independent judges do
-    gold       quality on gold items, period by period; needs --gold, or a fit with gold
-    new        new work compared with what the fit expects of the judge; needs --new
+    gold       quality on gold items, period by period
+    new        new work compared with what the fit expects of the judge
 
-    Each judge is compared with what the others say of an item, without their own judgments. Of all judges who are
-    flagged, at most 5 % are expected to be flagged wrongly (of those with change points, 10 %).
+    drift, chart and streaks need times; gold needs --gold, or a fit with gold; new needs --new. Each judge is compared
+    with what the others say of an item, without their own judgments. Of all judges who are flagged, at most 5 % are
+    expected to be flagged wrongly (of those with change points, 10 %).
 
     \b
     $ adjudge simulate drifting --size items=600 --size judges=15 --size labels=2 --out crowd/

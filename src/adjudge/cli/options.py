@@ -298,15 +298,15 @@ def takes(group: str, record: type, *, section: str | None = None, without: tupl
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters = inspect.signature(command, eval_str=True).parameters
-        shown = [each for name, each in parameters.items() for each in (options if name == group else [each])]
+        expanded = [each for name, each in parameters.items() for each in (options if name == group else [each])]
 
         @functools.wraps(command)
         def call(**arguments: Any) -> None:
             values = {option.name: arguments.pop(option.name) for option in options}
             command(**arguments, **{group: record(**values)})
 
-        call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        call.__annotations__ = {each.name: each.annotation for each in shown}  # typer reads both
+        call.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined]
+        call.__annotations__ = {each.name: each.annotation for each in expanded}  # typer reads both
         return call
 
     return decorate

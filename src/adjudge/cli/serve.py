@@ -63,14 +63,19 @@ def serve(
 
         def ready(port: int) -> None:
             address = (url or f"http://{host}:{port}").rstrip("/")
-            print(f"{studio.campaign.settings.campaign.name}: {address}")
-            for role, link in links.items():
-                print(f"  link for a {role}, to be used once: {address}{link}")
-            if folder is None:
-                print("  This demo is deleted when you stop it; give a folder to keep it.")
-            print("Stop with Ctrl-C.", flush=True)
+            _print_address(studio.campaign.settings.campaign.name, address, links, temporary=folder is None)
 
         app.serve(studio, host, port, proxies, ready)
+
+
+def _print_address(name: str, address: str, links: dict[str, str], temporary: bool) -> None:
+    """Print where the studio is, and links to enter it."""
+    print(f"{name}: {address}")
+    for role, link in links.items():
+        print(f"  link for a {role}, to be used once: {address}{link}")
+    if temporary:
+        print("  This demo is deleted when you stop it; give a folder to keep it.")
+    print("Stop with Ctrl-C.", flush=True)
 
 
 def _make_demo(folder: str) -> None:
