@@ -12,7 +12,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.kernels.centre import ROUNDING
-from adjudge.metrics import confusion as matrix
+from adjudge.metrics import label_measures as matrix
 from adjudge.metrics.bootstrap import LEVEL, Interval, Values, item_losses, resamples
 from adjudge.metrics.labels import Scored
 

@@ -24,7 +24,7 @@ from adjudge.data import crowds
 from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
 from adjudge.diagnostics.false_discovery import q_values
 from adjudge.diagnostics.leave_out import item_logs
-from adjudge.diagnostics.pairs import find_meetings, pair_tests
+from adjudge.diagnostics.pair_test import find_meetings, pair_tests
 from studies.benchmarks.choosing import SHARED
 from studies.benchmarks.claim import Claim
 

@@ -31,7 +31,7 @@ import pytrec_eval
 import adjudge
 from adjudge.data.runs import read_run
 from adjudge.metrics.agreement import agreement
-from adjudge.metrics.ranking import measures, values
+from adjudge.metrics.ranking import parse_measures, values
 from studies.benchmarks.choosing import SHARED
 from studies.benchmarks.claim import Claim
 
@@ -81,7 +81,7 @@ def ranking() -> Claim:
     run = {f"t{t}": {f"d{d}": float(rng.random()) for d in range(DOCUMENTS)} for t in range(TOPICS)}
     label = rng.integers(0, 3, (TOPICS, DOCUMENTS, DRAWS)).astype(np.int8)
     order = [np.argsort([-score for score in documents.values()], kind="stable") for documents in run.values()]
-    asked = measures(list(NAMES))
+    asked = parse_measures(list(NAMES))
 
     def ours() -> np.ndarray:
         found = [values([order[t]], label[t], np.arange(3.0), asked, 1.0)[0] for t in range(TOPICS)]  # each (M, S)

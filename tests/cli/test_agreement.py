@@ -23,9 +23,9 @@ def test_people_see_measures_pairs_and_a_sentence(run, some):
     assert "Agreement of 3 judges on 3 items; 1 items with fewer than two judges are left out" in answer.out
     assert "raw_agreement" in answer.out
     assert "of 7 pairs of votes" in answer.out
-    assert "not defined because the labels have no order" in answer.out
+    assert "not defined because the labels have no known order" in answer.out
     assert "Judges who share the most items (3 pairs)" in answer.out
-    assert "two judges agree on 43 % of what both judged, alpha_nominal is " in answer.out
+    assert "two judges agree on 43 % of the items that both judged, alpha_nominal is " in answer.out
 
 
 def test_labels_in_an_order_have_all_measures(run, some):

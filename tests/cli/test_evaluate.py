@@ -6,7 +6,7 @@ import pytest
 
 from adjudge.cli.evaluate import MEASURES
 from adjudge.data.runs import example
-from adjudge.metrics.ranking import USUAL
+from adjudge.metrics.ranking import DEFAULT
 
 QUICK = ("--draws", "100", "--fit", "fit")
 
@@ -64,7 +64,7 @@ def test_all_tables_are_written(search, tmp_path):
     """To a folder, whole; one run has no pairs and no documents, but their columns."""
     answer = search("evaluate", "bm25.run", *QUICK, "--out", "found")
     assert "wrote systems.csv, pairs.csv, documents.csv to found" in answer.out
-    assert "note: which documents decide is not defined because there is one run only" in answer.out
+    assert "note: deciding documents are not defined because there is only one run" in answer.out
     assert (tmp_path / "found" / "pairs.csv").read_text().startswith("measure,first,second,difference,low,high,better")
     assert len((tmp_path / "found" / "documents.csv").read_text().splitlines()) == 1
     assert "Labels that would move" not in search("evaluate", "bm25.run", "dense.run", *QUICK, "--budget", "0").out
@@ -92,7 +92,7 @@ def test_nothing_to_ask_is_said(search, tmp_path):
         (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a does not name two runs: write A,B"),
         (["bm25.run", "--fit", "fit", "--unjudged", "x"], 2, "unjudged 'x' is not one of 'zero', 'prevalence'"),
         (["bm25.run", "--fit", "fit", "--out", "bm25.run"], 2, "--out bm25.run is a file: name a folder"),
-        (["bm25.run", "--fit", "fit", "--level", "nan"], 2, "level nan is not a grade above 0, which a document has"),
+        (["bm25.run", "--fit", "fit", "--level", "nan"], 2, "level nan is not above 0, the grade of a document"),
         (["bm25.run", "--fit", "fit", "--level", "9"], 2, "no label is relevant at level 9: the grades of the fit are"),
         (["-", "-", "--fit", "fit"], 2, "only one table can come from standard input"),
     ],
@@ -107,4 +107,4 @@ def test_what_is_wrong_is_one_line(search, arguments, code, said):
 
 def test_the_usual_measures_are_those_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
-    assert ",".join(USUAL) == MEASURES
+    assert ",".join(DEFAULT) == MEASURES

@@ -204,11 +204,11 @@ def test_labels_that_hang_together_are_drawn_together():
     assert joint.pairs[0].better_labels == pytest.approx(0.5)
     assert apart.pairs[0].better_labels == pytest.approx(0.75, abs=0.03)
     assert joint.notes == (
-        "the fit kept 400 draws, fewer than the 1,000 asked for: all are used",
+        "the fit stored 400 draws, fewer than the 1,000 asked for: all are used",
         "B: nobody judged 1 of 2 documents, which have grade 0",
         "B returns nothing for 1 of 2 topics, which count as 0",
-        "2 of 2 topics have no relevant document in some draws (topic '1' in 50%): what is not defined there counts "
-        "as 0, as in trec_eval",
+        "2 of 2 topics have no relevant document in some draws (topic '1' in 50%): undefined values count as 0, "
+        "as in trec_eval",
     )
     assert (
         apart.notes[0] == "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
@@ -266,11 +266,11 @@ def test_text_labels_are_graded_by_their_place():
     words = replace(fit, scale=Scale(("no", "yes")))
     found = evaluate(words, {"A": {"1": {"a": 1}, "2": {"a": 1}}}, "P@1", draws=5_000)
     assert found.scores[0].value == pytest.approx(0.3, abs=0.03)
-    assert "which documents decide is not defined because there is one run only" in found.notes
-    assert found.asked is None
+    assert "deciding documents are not defined because there is only one run" in found.notes
+    assert found.decision is None
     high = evaluate(replace(fit, scale=Scale((1, 2))), {"A": {"1": {"a": 1}}}, "P@1", draws=10)
     assert high.scores[0].value == 1
-    assert "every label is relevant at level 1: only nDCG tells them apart" in high.notes
+    assert "every label is relevant at level 1: only nDCG distinguishes them" in high.notes
 
 
 def test_one_topic_says_nothing_of_topics():
@@ -278,12 +278,12 @@ def test_one_topic_says_nothing_of_topics():
     found = evaluate(made(CHANCE), {"A": {"1": {"a": 1}}}, "P@1", draws=100)
     assert found.scores[0].topics is None
     assert found.score_rows()[0]["topics_low"] is None
-    assert found.notes[-2] == "what topics add is not defined because there is one topic only"
+    assert found.notes[-2] == "the variance of topics is not defined because there is only one topic"
     assert found.scores[0].parts.topics == 0
     assert found.scores[0].both == found.scores[0].labels
     both = evaluate(made(CHANCE), {"A": {"1": {"a": 1}, "9": {"a": 1}}}, "P@1", draws=100, complete=True)
     assert both.topics == ("1", "2")
-    assert "A has 1 topics that the fit does not know, which are left out" in both.notes
+    assert "A has 1 topics that are not in the fit, which are left out" in both.notes
 
 
 def test_a_seed_gives_the_same_again(tmp_path):
@@ -307,7 +307,7 @@ def test_a_seed_gives_the_same_again(tmp_path):
         ({"level": 3}, "no label is relevant at level 3: the grades of the fit are 0, 1"),
         ({"pair": ("A", "C")}, "the pair names 'C': give two of the runs 'A', 'B'"),
         ({"pair": ("A", "A")}, "the pair names 'A' twice: give two of the runs 'A', 'B'"),
-        ({"measures": "ERR"}, "there is no measure 'ERR': known are MAP, MRR"),
+        ({"measures": "ERR"}, "there is no measure 'ERR': measures are MAP, MRR"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(named, said):
@@ -324,7 +324,7 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
     fit = made(chance)
     exact = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
-    monkeypatch.setattr("adjudge.evaluation.uncertain_labels.WORK", 2_000_000)
+    monkeypatch.setattr("adjudge.evaluation.uncertain_labels.MOST_WORK", 2_000_000)
     quick = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     moves = [{(one.topic, one.document): one.moves for one in found.deciding} for found in (exact, quick)]
     named = list(moves[0])

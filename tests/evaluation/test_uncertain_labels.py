@@ -14,11 +14,11 @@ from adjudge.evaluation.uncertain_labels import (
     Deciding,
     _above,
     _moves,
-    drawn,
-    kept_draws,
-    labelled,
-    weight,
-    worth_of,
+    draw_codes,
+    draw_labels,
+    importance,
+    label_grades,
+    stored_draws,
 )
 from adjudge.inference.chains import Draws
 from adjudge.kernels.bits import pack
@@ -34,7 +34,7 @@ def test_documents_that_move_the_chance_come_first():
             ("decides", 0.6, 0.1, 0.2),
         )
     ]
-    assert [one.document for one in sorted(found, key=weight)] == ["decides", "open", "sure"]
+    assert [one.document for one in sorted(found, key=importance)] == ["decides", "open", "sure"]
 
 
 def test_a_label_that_settles_a_coin_moves_it_by_half():
@@ -80,13 +80,13 @@ def with_truths(fit, truth):
 
 def topics_of(fit, runs, **named):
     """Return topics with 20,000 draws, by name."""
-    found = labelled(fit, read_runs(runs), **{"draws": 20_000, "seed": 3, **named})
+    found = draw_labels(fit, read_runs(runs), **{"draws": 20_000, "seed": 3, **named})
     return {one.pool.topic: one for one in found}
 
 
 def test_labels_are_drawn_by_their_chances():
     """Four standard errors, and never what has no chance."""
-    code = drawn(POSTERIOR, 20_000, np.random.default_rng(0))
+    code = draw_codes(POSTERIOR, 20_000, np.random.default_rng(0))
     share = np.stack([(code == k).mean(axis=1) for k in range(3)], axis=1)
     np.testing.assert_allclose(share, POSTERIOR, atol=4 * 0.5 / 20_000**0.5)
     assert (share[POSTERIOR == 0] == 0).all()
@@ -94,7 +94,7 @@ def test_labels_are_drawn_by_their_chances():
 
 def test_chances_that_fall_short_of_one_draw_no_label_without_any():
     """Rounding leaves no gap at the end."""
-    assert (drawn(np.array([[0.5, 0.4999, 0.0]]), 50_000, np.random.default_rng(0)) < 2).all()
+    assert (draw_codes(np.array([[0.5, 0.4999, 0.0]]), 50_000, np.random.default_rng(0)) < 2).all()
 
 
 def test_a_topic_has_its_items_and_what_runs_return(fit):
@@ -104,7 +104,7 @@ def test_a_topic_has_its_items_and_what_runs_return(fit):
     assert one.pool.orders[0].tolist() == [0, 1, 2]
     assert one.code.shape == (3, 20_000)
     assert (one.code[2] == 3).all()
-    assert worth_of(fit).tolist() == [0, 1, 2, 0]
+    assert label_grades(fit).tolist() == [0, 1, 2, 0]
     np.testing.assert_allclose(one.chance[2], POSTERIOR[:2].mean(axis=0))
 
 
@@ -126,9 +126,9 @@ def test_kept_truths_are_used_as_they_are(fit):
     """Joint draws, in the order of the chains, without others being unpacked."""
     truth = np.random.default_rng(1).integers(0, 3, (2, 10, 5))
     kept = with_truths(fit, truth)
-    assert kept_draws(fit, 10) is None
-    assert kept_draws(kept, 100).tolist() == list(range(20))
-    assert kept_draws(kept, 3).tolist() == [0, 10, 19]
+    assert stored_draws(fit, 10) is None
+    assert stored_draws(kept, 100).tolist() == list(range(20))
+    assert stored_draws(kept, 3).tolist() == [0, 10, 19]
     found = topics_of(kept, {"r": {"1": {"a": 1}, "2": {"c": 1}}}, draws=100)
     codes = np.concatenate([found["1"].code, found["2"].code])
     np.testing.assert_array_equal(codes, truth.reshape(20, 5).T)
@@ -139,9 +139,9 @@ def test_kept_truths_are_used_as_they_are(fit):
     [
         (
             {"9": {"a": 1}},
-            "r: no topic of this run is one of the fit: its topics are such as '9', the fit's such as '1'",
+            "r: no topic of this run is in the fit: the run has topics such as '9', the fit such as '1'",
         ),
-        ({"1": {"q": 1}}, "r: no document of this run was judged: its documents are such as 'q', judged items such as"),
+        ({"1": {"q": 1}}, "r: no document of this run was judged: the run has documents such as 'q', the fit such as"),
     ],
 )
 def test_strangers_are_refused(fit, run, said):
@@ -153,7 +153,7 @@ def test_strangers_are_refused(fit, run, said):
 
 def test_what_cannot_be_asked_is_refused(fit):
     """A fit without topics, and an unknown way to take what nobody judged."""
-    with pytest.raises(UsageError, match=r"this fit has no topics: fit judgments that have a column of them"):
+    with pytest.raises(UsageError, match=r"the fit has no topics: fit judgments with a column of topics"):
         topics_of(replace(fit, topics=None, topic=None), {"r": {"1": {"a": 1}}})
     with pytest.raises(UsageError, match="unjudged 'one' is not one of 'zero', 'prevalence'"):
         topics_of(fit, {"r": {"1": {"a": 1}}}, unjudged="one")

@@ -11,7 +11,6 @@ from adjudge.data.datasets import dataset
 from adjudge.data.read import read
 from adjudge.errors import UsageError
 from adjudge.metrics import coincidence
-from adjudge.metrics import coincidence as cohen
 from adjudge.metrics.agreement import Agreement, agreement, by_topic
 
 NAMES = ["raw_agreement", "alpha_nominal", "alpha_ordinal", "alpha_interval", "fleiss_kappa", "cohen_kappa"]
@@ -136,19 +135,19 @@ def test_one_label_is_agreement_and_nothing_more() -> None:
     assert found.values["raw_agreement"] == 1
     told = reasons(found)
     assert told["alpha_nominal"] == told["fleiss_kappa"] == "not defined because every vote is 'no'"
-    same = "not defined because every two judges gave one and the same label to all that both judged"
+    same = "not defined because every two judges gave the same label to all items that both judged"
     assert told["cohen_kappa"] == same
     assert found.pairs[0].kappa is None
-    assert (
-        found.sentence
-        == "two judges agree on 100 % of what both judged; beyond chance: not defined because every vote is 'no'"
+    assert found.sentence == (
+        "two judges agree on 100 % of the items that both judged; agreement beyond chance is not defined because every "
+        "vote is 'no'"
     )
 
 
 def test_labels_without_an_order_have_no_distances() -> None:
     """Numbers may be names; with the order said, all measures are there."""
     given = crowd(20, 4)
-    reason = "not defined because the labels have no order that is known (--ordinal says that they have)"
+    reason = "not defined because the labels have no known order (say so with ordinal, --ordinal on the command line)"
     assert reasons(agreement(given)) == {"alpha_ordinal": reason, "alpha_interval": reason}
     assert reasons(agreement(read(given, ordinal=True))) == {}
 
@@ -200,14 +199,12 @@ def test_pairs_without_a_kappa_are_said() -> None:
 def test_a_sample_of_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pairs of votes are too many, and where even one item has too many."""
     given = crowd(50, 5)
-    monkeypatch.setattr(cohen, "MOST", 100)
+    monkeypatch.setattr(coincidence, "MOST_PAIRS", 100)
     assert agreement(given).rows[-1].note.endswith("; on 10 items drawn at random")
-    monkeypatch.setattr(cohen, "MOST", 9)
+    monkeypatch.setattr(coincidence, "MOST_PAIRS", 9)
     none = agreement(given).rows[-1]
     assert none.value is None
-    assert (
-        none.note == "not defined because every item has too many votes to go through pair by pair (more than 9 pairs)"
-    )
+    assert none.note == "not defined because every item has too many votes to compare all pairs (more than 9 pairs)"
 
 
 @pytest.mark.parametrize(

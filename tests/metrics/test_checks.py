@@ -50,7 +50,7 @@ def test_crowds_from_the_model_pass():
         assert found.failed == ()
         small.append([(part.p < 0.05).mean() for part in (found.rate, found.agreement, found.overall, found.unanimous)])
     assert (np.mean(small, axis=0) < 0.1).all()
-    assert found.sentence.startswith("The model explains the crowd as far as was checked: ")
+    assert found.sentence.startswith("The model explains the crowd in all checks: ")
 
 
 def test_p_is_even_where_the_posterior_has_not_seen_the_crowd():
@@ -130,7 +130,7 @@ def test_who_shares_no_item_has_nothing_to_agree_on():
     assert np.isnan(found.unanimous.observed)
     assert np.isfinite(found.rate.p[0]).all()
     assert np.isnan(found.rate.p[1:]).all()
-    assert found.sentence == "Whether the model explains the crowd cannot be told: no item has two judges."
+    assert found.sentence == "The model cannot be checked: no item has two judges."
 
 
 def test_the_seed_decides():
@@ -152,7 +152,7 @@ def test_ranks_never_end_at_zero_or_one():
 def test_too_few_replications_are_refused():
     """With fewer than eighty not even the most extreme crowd could fail."""
     block = crowd(np.random.default_rng(8), 0.8)
-    with pytest.raises(UsageError, match="replications 79: give 80 or more, for with fewer no check could fail"):
+    with pytest.raises(UsageError, match="replications 79 is too few: with fewer than 80 no check can fail"):
         predictive_check(fitted(block), block, replications=79)
 
 

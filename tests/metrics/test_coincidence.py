@@ -21,20 +21,20 @@ from adjudge.metrics.coincidence import (
     alpha_nominal,
     alpha_ordinal,
     coincidences,
+    count_votes,
     distances,
-    drawn,
+    find_meetings,
     fleiss_kappa,
-    grouped,
-    kappas,
-    later,
-    meetings,
+    group_sums,
+    group_total,
+    pairwise_kappas,
     raw_agreement,
-    renumbered,
+    renumber,
+    resample_sums,
+    row_pairs,
     spread,
-    summed,
-    sums_of,
-    too_many,
-    votes,
+    sum_groups,
+    too_many_labels,
 )
 
 ALPHAS = {"nominal": alpha_nominal, "ordinal": alpha_ordinal, "interval": alpha_interval}
@@ -65,15 +65,15 @@ def random_matrix(seed: int, judges: int = 6, items: int = 30, K: int = 4, seen:
 
 
 def groups_of(given: Votes, K: int, value: Floats | None = None) -> Sums:
-    """Return the groups of some votes, each of one item unless these are many."""
+    """Return the groups of some count_votes, each of one item unless these are many."""
     worth = np.arange(1.0, K + 1) if value is None else value
-    return grouped(given, np.zeros(given.voters.size), worth, np.random.default_rng(0), True)
+    return group_sums(given, np.zeros(given.voters.size), worth, np.random.default_rng(0), True)
 
 
 def whole(given: Votes, K: int) -> Sums:
     """Return the sums over all items."""
     groups = groups_of(given, K)
-    return summed(groups, np.ones((1, groups.items.size)))[0]
+    return sum_groups(groups, np.ones((1, groups.items.size)))[0]
 
 
 def peer(matrix: Any, level: Any, K: int) -> float:
@@ -85,7 +85,7 @@ def peer(matrix: Any, level: Any, K: int) -> float:
 
 def test_the_published_example_of_alpha() -> None:
     """Four observers and twelve units: .743, .815 and .849."""
-    sums = whole(votes(table(FOUR, 5)), 5)
+    sums = whole(count_votes(table(FOUR, 5)), 5)
     found = [round(of(sums, np.arange(5.0)) or 0, 3) for of in ALPHAS.values()]
     assert found == [0.743, 0.815, 0.849]
 
@@ -95,7 +95,7 @@ def test_the_published_example_of_alpha() -> None:
 def test_alpha_equals_the_peers(level: str, seed: int) -> None:
     """On random crowds in which judges see half of the items, some of them alone."""
     matrix = random_matrix(seed)
-    found = ALPHAS[level](whole(votes(table(matrix, 4)), 4), np.arange(1.0, 5))
+    found = ALPHAS[level](whole(count_votes(table(matrix, 4)), 4), np.arange(1.0, 5))
     assert found == pytest.approx(peer(matrix, level, 4), rel=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_the_published_example_of_fleiss() -> None:
     """Fourteen raters: kappa .210, agreement .378, by chance .213."""
     given = [[k + 1] * count for row in FOURTEEN for k, count in enumerate(row) if count]
     matrix = np.array([label for part in given for label in part]).reshape(10, 14).T
-    sums = whole(votes(table(matrix, 5)), 5)
+    sums = whole(count_votes(table(matrix, 5)), 5)
     assert fleiss_kappa(sums, np.arange(5.0)) == pytest.approx(0.210, abs=5e-4)
     assert raw_agreement(sums, np.arange(5.0)) == pytest.approx(0.378, abs=5e-4)
     assert ((sums.common / 10) ** 2).sum() == pytest.approx(0.213, abs=5e-4)
@@ -118,7 +118,7 @@ def test_fleiss_with_unequal_numbers_counts_items_the_same(seed: int) -> None:
     m = count.sum(axis=1)
     agreed = ((count**2).sum(axis=1) - m) / (m * (m - 1))
     chance = ((count / m[:, None]).mean(axis=0) ** 2).sum()
-    found = fleiss_kappa(whole(votes(table(matrix, 4)), 4), np.arange(4.0))
+    found = fleiss_kappa(whole(count_votes(table(matrix, 4)), 4), np.arange(4.0))
     assert found == pytest.approx((agreed.mean() - chance) / (1 - chance))
 
 
@@ -127,11 +127,11 @@ def test_a_draw_is_as_if_items_were_copied(level: str) -> None:
     """Sums of items counted 0, 1, 2 times have the alpha of a table with that many copies of each."""
     matrix = random_matrix(9, seen=0.8)
     matrix = matrix[:, (matrix > 0).sum(axis=0) > 1]
-    given = votes(table(matrix, 4))
+    given = count_votes(table(matrix, 4))
     group = np.empty(given.voters.size, int)  # groups are items in another order: the first draw of their generator
     group[np.random.default_rng(0).permutation(group.size)] = np.arange(group.size)
     times = np.random.default_rng(1).integers(0, 3, size=group.size)
-    sums = summed(groups_of(given, 4), times[None].astype(float))[0]
+    sums = sum_groups(groups_of(given, 4), times[None].astype(float))[0]
     copied = np.repeat(matrix, times[group], axis=1)
     assert ALPHAS[level](sums, np.arange(1.0, 5)) == pytest.approx(peer(copied, level, 4), rel=1e-12)
 
@@ -162,7 +162,7 @@ def test_pairs_of_votes_are_counted_as_by_hand(repeats: int) -> None:
         "judge": np.r_[judge, judge[again]],
         "label": np.r_[label, rng.integers(1, 5, size=repeats)],
     }
-    given = votes(read(pl.DataFrame(frame), ordinal=True))
+    given = count_votes(read(pl.DataFrame(frame), ordinal=True))
     assert given.split == (repeats > 0)
     slow, sums, value = slow_pairs(given, 4), whole(given, 4), np.arange(1.0, 5)
     apart = ~np.eye(4, dtype=bool)
@@ -183,14 +183,14 @@ def test_pairs_of_votes_are_counted_as_by_hand(repeats: int) -> None:
 
 def test_two_labels_have_one_alpha() -> None:
     """Nominal, ordinal and interval are the same where there are no more."""
-    sums = whole(votes(table(random_matrix(5, K=2), 2)), 2)
+    sums = whole(count_votes(table(random_matrix(5, K=2), 2)), 2)
     values = [of(sums, np.array([1.0, 2.0])) for of in ALPHAS.values()]
     assert values == pytest.approx([values[0]] * 3)
 
 
 def test_values_far_from_zero_lose_no_digits() -> None:
     """Years have the alpha of years since the first."""
-    given = votes(table(random_matrix(7), 4))
+    given = count_votes(table(random_matrix(7), 4))
     near, far = (groups_of(given, 4, np.arange(4.0) + start) for start in (0, 1e6))
     assert far.squares == pytest.approx(near.squares)
     assert spread(np.array([3.0, 4.0]), np.array([1e8, 1e8 + 1])) == pytest.approx(24)
@@ -199,7 +199,7 @@ def test_values_far_from_zero_lose_no_digits() -> None:
 
 def test_one_label_has_raw_agreement_only() -> None:
     """Where nothing else was said there is no chance to beat."""
-    sums = whole(votes(table(np.ones((3, 4), int), 2)), 2)
+    sums = whole(count_votes(table(np.ones((3, 4), int), 2)), 2)
     assert raw_agreement(sums, np.arange(2.0)) == 1
     assert [of(sums, np.arange(2.0)) for of in (*ALPHAS.values(), fleiss_kappa)] == [None] * 4
 
@@ -207,10 +207,12 @@ def test_one_label_has_raw_agreement_only() -> None:
 def test_groups_of_many_items_tell_the_spread() -> None:
     """Of 20,000 items with two judges, draws of 1,000 groups spread as a share of 20,000 does."""
     matrix = random_matrix(3, judges=2, items=20_000, K=2, seen=1)
-    groups = groups_of(votes(table(matrix, 2)), 2)
+    groups = groups_of(count_votes(table(matrix, 2)), 2)
     assert groups.items.size == GROUPS
     assert set(groups.items.tolist()) == {20}
-    values = np.array([raw_agreement(sums, np.arange(2.0)) for sums in drawn(groups, np.random.default_rng(1), 2_000)])
+    values = np.array(
+        [raw_agreement(sums, np.arange(2.0)) for sums in resample_sums(groups, np.random.default_rng(1), 2_000)]
+    )
     share = (matrix[0] == matrix[1]).mean()
     assert values.mean() == pytest.approx(share, abs=0.001)
     assert values.std() == pytest.approx((share * (1 - share) / 20_000) ** 0.5, rel=0.1)
@@ -218,23 +220,23 @@ def test_groups_of_many_items_tell_the_spread() -> None:
 
 def test_draws_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory decides how many are summed at once, and nothing else."""
-    groups = groups_of(votes(table(random_matrix(0), 4)), 4)
-    together = [sums.pairs for sums in drawn(groups, np.random.default_rng(0), 20)]
+    groups = groups_of(count_votes(table(random_matrix(0), 4)), 4)
+    together = [sums.pairs for sums in resample_sums(groups, np.random.default_rng(0), 20)]
     monkeypatch.setattr(coincidence, "CHUNK", 1)
-    assert [sums.pairs for sums in drawn(groups, np.random.default_rng(0), 20)] == together
+    assert [sums.pairs for sums in resample_sums(groups, np.random.default_rng(0), 20)] == together
 
 
 def test_long_scales_have_fewer_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that their numbers fit; scales too long for that are known before."""
-    given = votes(table(random_matrix(0), 4))
+    given = count_votes(table(random_matrix(0), 4))
     monkeypatch.setattr(coincidence, "CELLS", 10 * 16)
     assert groups_of(given, 4).items.size == 10
-    assert [too_many(K) for K in (1, 2, 3)] == [False, False, True]
+    assert [too_many_labels(K) for K in (1, 2, 3)] == [False, False, True]
 
 
 def test_coincidences_of_groups_add_up() -> None:
     """One group has what many have together."""
-    given = votes(table(random_matrix(0), 4))
+    given = count_votes(table(random_matrix(0), 4))
     many = coincidences(given, np.arange(given.voters.size), given.voters.size, 4)
     one = coincidences(given, np.zeros(given.voters.size, int), 1, 4)
     assert many.sum(axis=0) == pytest.approx(one[0])
@@ -269,7 +271,7 @@ def shared_labels(table: Judgments) -> dict[tuple[int, int], tuple[list[int], li
 def test_kappas_equal_those_of_scikit_learn(seed: int) -> None:
     """Of every pair, on random crowds, and so does their weighted mean."""
     table = crowd(40, 7, 3, seed)
-    found = kappas(votes(table), 7, 3, RNG(0))
+    found = pairwise_kappas(count_votes(table), 7, 3, RNG(0))
     known = shared_labels(table)
     assert list(zip(*(side.tolist() for side in found.judges), strict=True)) == list(known)
     expected = [cohen_kappa_score(*labels) for labels in known.values()]
@@ -277,32 +279,32 @@ def test_kappas_equal_those_of_scikit_learn(seed: int) -> None:
     assert found.shared.tolist() == [len(one) for one, _ in known.values()]
     assert found.agreement == pytest.approx([np.mean(np.equal(*labels)) for labels in known.values()])
     assert found.mean == pytest.approx(np.average(expected, weights=found.shared))
-    assert found.seen == votes(table).voters.size
+    assert found.items == count_votes(table).voters.size
 
 
 def test_a_pair_with_one_label_has_no_kappa() -> None:
     """Judges who both say only 'no' cannot but agree; the mean is of the others, or there is none."""
     rows = [("a", "x", "no"), ("a", "y", "no"), ("b", "x", "no"), ("b", "y", "no")]
     frame = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
-    found = kappas(votes(read(frame, labels=["no", "yes"])), 2, 2, RNG(0))
+    found = pairwise_kappas(count_votes(read(frame, labels=["no", "yes"])), 2, 2, RNG(0))
     assert (found.mean, found.undefined, found.agreement.tolist()) == (None, 1, [1])
     assert found.influence.tolist() == [0, 0]
     more = pl.DataFrame([("b", "z", "yes"), ("a", "z", "no")], schema=frame.schema, orient="row")
-    found = kappas(votes(read(pl.concat([frame, more]))), 3, 2, RNG(0))
+    found = pairwise_kappas(count_votes(read(pl.concat([frame, more]))), 3, 2, RNG(0))
     assert (found.mean, found.undefined) == (0, 1)
 
 
 def test_an_item_moves_the_mean_by_its_influence() -> None:
     """The derivative by an item's weight is what a little more of the item does, and all together do nothing."""
     table = crowd(30, 5, 3, 1)
-    given = votes(table)
-    found = kappas(given, 5, 3, RNG(0))
+    given = count_votes(table)
+    found = pairwise_kappas(given, 5, 3, RNG(0))
     assert found.mean is not None
     assert found.influence.sum() == pytest.approx(0, abs=1e-12)
     tiny = 1e-5
     for i in (0, 7, 20):
         more = given._replace(share=np.where(given.item == i, np.sqrt(1 + tiny), 1.0))  # a meeting weighs the product
-        moved = kappas(more, 5, 3, RNG(0)).mean
+        moved = pairwise_kappas(more, 5, 3, RNG(0)).mean
         assert moved is not None
         assert (moved - found.mean) / tiny == pytest.approx(found.influence[i], rel=1e-3, abs=1e-6)
 
@@ -310,14 +312,14 @@ def test_an_item_moves_the_mean_by_its_influence() -> None:
 def test_influence_tells_the_spread_of_the_mean() -> None:
     """Its standard error is near that of means of items really drawn again."""
     table = crowd(200, 5, 3, 2, seen=0.8)
-    given = votes(table)
-    error = float(np.sqrt((kappas(given, 5, 3, RNG(0)).influence ** 2).sum()))
+    given = count_votes(table)
+    error = float(np.sqrt((pairwise_kappas(given, 5, 3, RNG(0)).influence ** 2).sum()))
     rng, known, means = RNG(4), shared_labels(table), []
     number = {name: i for i, name in enumerate(np.unique(table.item()))}
     assert len(number) == given.voters.size  # with so many judges nobody is alone
     for _ in range(300):
         times = np.bincount(rng.integers(given.voters.size, size=given.voters.size), minlength=given.voters.size)
-        drawn = kappas(given._replace(share=np.sqrt(times[given.item])), 5, 3, RNG(0))
+        drawn = pairwise_kappas(given._replace(share=np.sqrt(times[given.item])), 5, 3, RNG(0))
         means.append(drawn.mean)
     assert known
     assert np.std(np.array(means, float)) == pytest.approx(error, rel=0.15)
@@ -326,7 +328,9 @@ def test_influence_tells_the_spread_of_the_mean() -> None:
 def test_split_votes_meet_in_parts() -> None:
     """Half a 'no' and half a 'yes' against a 'no' is half an agreement, and an item is shared once."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("b", "x", "yes"), ("b", "y", "yes")]
-    found = kappas(votes(read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))), 2, 2, RNG(0))
+    found = pairwise_kappas(
+        count_votes(read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))), 2, 2, RNG(0)
+    )
     assert (found.shared.tolist(), found.agreement.tolist()) == ([2], [0.75])
     chance = (0.25 * 0.5) + (0.75 * 0.5)  # x: a quarter 'no'; y: half
     assert found.kappa[0] == pytest.approx((0.75 - chance) / (1 - chance))
@@ -334,25 +338,25 @@ def test_split_votes_meet_in_parts() -> None:
 
 def test_of_too_many_pairs_items_are_drawn() -> None:
     """The seed decides which; an item with too many pairs of its own is never one."""
-    given = votes(crowd(100, 6, 2, 3, seen=1))  # 15 pairs an item
-    met = meetings(given, 6, RNG(0), most=300)
-    assert (met.seen, met.weight.size, np.unique(met.item).size) == (20, 300, 20)
-    assert (met.item == meetings(given, 6, RNG(0), most=300).item).all()
-    assert (met.item != meetings(given, 6, RNG(1), most=300).item).any()
-    nobody = kappas(given, 6, 2, RNG(0), most=14)
-    assert (nobody.seen, nobody.mean, nobody.kappa.size) == (0, None, 0)
+    given = count_votes(crowd(100, 6, 2, 3, seen=1))  # 15 pairs an item
+    met = find_meetings(given, 6, RNG(0), most=300)
+    assert (met.items, met.weight.size, np.unique(met.item).size) == (20, 300, 20)
+    assert (met.item == find_meetings(given, 6, RNG(0), most=300).item).all()
+    assert (met.item != find_meetings(given, 6, RNG(1), most=300).item).any()
+    nobody = pairwise_kappas(given, 6, 2, RNG(0), most=14)
+    assert (nobody.items, nobody.mean, nobody.kappa.size) == (0, None, 0)
 
 
 def test_later_rows_of_an_item() -> None:
     """Three rows of the first item make three pairs, one of the second none, two of the third one."""
-    one, other = later(np.array([3, 1, 2]))
+    one, other = row_pairs(np.array([3, 1, 2]))
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (4, 5)]
 
 
 @pytest.mark.parametrize("most", [10, 1_000_000])
 def test_numbers_are_counted_anew(most: int) -> None:
     """By sorting or by a list of all, the result is the same."""
-    name, place = renumbered(np.array([7, 2, 7, 9]), most)
+    name, place = renumber(np.array([7, 2, 7, 9]), most)
     assert (name.tolist(), place.tolist()) == ([2, 7, 9], [1, 0, 1, 2])
 
 
@@ -370,7 +374,7 @@ def listed(given: Votes) -> list[tuple[int, int, int, float]]:
 
 def test_items_with_one_judge_are_left_out() -> None:
     """The others are numbered anew, and nothing else changes."""
-    found = votes(_votes_table(("a", "x", "no"), ("b", "x", "no"), ("b", "y", "yes"), ("c", "y", "no")))
+    found = count_votes(_votes_table(("a", "x", "no"), ("b", "x", "no"), ("b", "y", "yes"), ("c", "y", "no")))
     assert listed(found) == [(0, 0, 0, 1), (0, 1, 1, 1)]
     assert (found.voters.tolist(), found.alone, found.repeats, found.split) == ([2], 2, 0, False)
 
@@ -378,25 +382,25 @@ def test_items_with_one_judge_are_left_out() -> None:
 def test_a_judge_who_repeats_herself_has_one_vote() -> None:
     """Two of three for 'no' are two thirds of a vote; the same label twice is a whole one."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("a", "x", "no"), ("a", "y", "no")]
-    found = votes(_votes_table(*rows))
+    found = count_votes(_votes_table(*rows))
     assert listed(found) == [(0, 0, 0, pytest.approx(2 / 3)), (0, 0, 1, pytest.approx(1 / 3)), (0, 1, 0, 1)]
     assert (found.voters.tolist(), found.repeats, found.split) == ([2], 3, True)
 
 
 def test_an_item_that_one_judge_repeats_has_one_judge() -> None:
     """She does not agree with herself."""
-    found = votes(_votes_table(("a", "x", "no"), ("a", "x", "no"), ("b", "y", "no")))
+    found = count_votes(_votes_table(("a", "x", "no"), ("a", "x", "no"), ("b", "y", "no")))
     assert (found.item.size, found.alone, found.repeats) == (0, 2, 1)
 
 
 def test_weights_share_a_vote() -> None:
     """They decide between labels of one judge, not between judges; without weight there is no vote."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("a", "z", "yes")]
-    found = votes(_votes_table(*rows, weight=[1, 3, 9, 0]))
+    found = count_votes(_votes_table(*rows, weight=[1, 3, 9, 0]))
     assert listed(found) == [(0, 0, 0, 0.25), (0, 0, 1, 0.75), (0, 1, 0, 1)]
 
 
 def test_sums_are_floats_of_the_asked_length() -> None:
     """Also where nothing is summed."""
-    assert sums_of(np.array([1, 1, 3]), np.array([0.5, 1, 2]), 5).tolist() == [0, 1.5, 0, 2, 0]
-    assert sums_of(np.empty(0, int), np.empty(0), 2).tolist() == [0, 0]
+    assert group_total(np.array([1, 1, 3]), np.array([0.5, 1, 2]), 5).tolist() == [0, 1.5, 0, 2, 0]
+    assert group_total(np.empty(0, int), np.empty(0), 2).tolist() == [0, 0]

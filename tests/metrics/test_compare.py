@@ -79,7 +79,7 @@ def test_no_model_is_told_the_gold(crowd: Any) -> None:
     for name, model in found_of(crowd).models.items():
         assert model.fit.gold is None
         assert (model.fit.posterior == fit(crowd.judgments, name).posterior).all()
-        assert model.scores.known == 0
+        assert model.scores.used == 0
 
 
 def test_others_are_tested_against_the_best(crowd: Any) -> None:

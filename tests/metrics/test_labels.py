@@ -13,8 +13,8 @@ from sklearn import metrics
 from adjudge.data.read import read
 from adjudge.errors import UsageError
 from adjudge.inference.fit import fit
-from adjudge.metrics.confusion import counts
-from adjudge.metrics.labels import Scores, mean_absolute_error, quadratic_kappa, root_mean_squared_error, scores
+from adjudge.metrics.label_measures import counts, mean_absolute_error, quadratic_kappa, root_mean_squared_error
+from adjudge.metrics.labels import Scores, scores
 
 GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}
 ANSWERS = {"d1": "yes", "d2": "yes", "d3": "no", "d4": "no", "d9": "yes"}
@@ -113,7 +113,7 @@ def test_calibration_of_more_labels_is_of_the_most_likely() -> None:
     answers = pl.DataFrame({"item": ["x", "y"], "label": ["a", "b"], "p_a": [0.5, 0.1], "p_b": [0.3, 0.8]})
     found = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
     assert found.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
-    assert found.notes["ece"] == "of the likeliest label, 10 bins of equal width"
+    assert found.notes["ece"] == "of the most likely label, 10 bins of equal width"
 
 
 def graded(labels: list[int], truth: list[int]) -> Scores:
@@ -133,7 +133,7 @@ def test_labels_in_an_order_have_distances() -> None:
     expected = 1 - 3 * 5 / sum((truth - answer) ** 2 for truth in (0, 2, 2) for answer in (0, 1, 4))
     assert found.values["quadratic_kappa"] == pytest.approx(expected)
     assert found.notes["mae"] == found.notes["label_rmse"] == "of the labels' values"
-    assert found.notes["quadratic_kappa"] == "1 without errors, 0 as by chance"
+    assert found.notes["quadratic_kappa"] == "1 is perfect, 0 is chance"
 
 
 def test_one_grade_has_no_quadratic_kappa() -> None:
@@ -250,7 +250,7 @@ def test_truths_that_are_not_known_are_no_gold() -> None:
 def test_undefined_measures_are_none_with_a_reason(truth: list[str], answer: list[str], undefined: Any) -> None:
     """What divides by 0 has no value, says why, and nothing else does."""
     found = scored(list(zip(truth, answer, strict=True)))
-    without = "not defined because the answers hold no probabilities (columns "
+    without = "not defined because the answers have no probabilities (columns "
     reasons = {name: reason for name, reason in found.reasons.items() if not reason.startswith(without)}
     assert reasons == undefined
     assert all(found.values[name] is None for name in found.reasons)
@@ -270,7 +270,7 @@ def test_a_label_without_gold_leaves_the_mean_recall_open() -> None:
 def test_without_probabilities_their_measures_say_what_they_need() -> None:
     """Log loss and its kin are named, have no value, and tell the columns to add."""
     found = scores(ANSWERS, GOLD)
-    reason = "not defined because the answers hold no probabilities (columns 'p_no', 'p_yes')"
+    reason = "not defined because the answers have no probabilities (columns 'p_no', 'p_yes')"
     assert {found.reasons[name] for name in BINARY[7:]} == {reason}
     assert found.fractional is None
 
@@ -313,9 +313,9 @@ def test_truths_the_fit_was_told_are_counted() -> None:
     gold = {"d1": "no", "d3": "yes"}
     told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
     found = scores(told, gold)
-    assert found.known == 1
-    assert found.notes["accuracy"] == "the fit had been told 1 of the 2 truths"
-    assert scores(told, {"d1": "no"}).known == scores(fit(JUDGMENTS, "dawid-skene"), gold).known == 0
+    assert found.used == 1
+    assert found.notes["accuracy"] == "the fit used 1 of the 2 truths as gold"
+    assert scores(told, {"d1": "no"}).used == scores(fit(JUDGMENTS, "dawid-skene"), gold).used == 0
 
 
 def test_a_single_label_is_scored() -> None:
@@ -367,7 +367,10 @@ def test_positive_must_be_one_of_two_labels() -> None:
     """An unknown label is refused, and so is any where there are three."""
     with pytest.raises(UsageError, match=r"^positive 'maybe' is not one of 'no', 'yes'$"):
         scores(ANSWERS, GOLD, positive="maybe")
-    with pytest.raises(UsageError, match=r"^positive is for two labels; of 'a', 'b', 'c' each has measures"):
+    with pytest.raises(
+        UsageError,
+        match=r"^positive needs exactly two labels, but there are 3 \('a', 'b', 'c'\); every label has its own scores",
+    ):
         scores({"x": "a", "y": "b", "z": "c"}, {"x": "a"}, positive="a")
 
 

@@ -13,7 +13,7 @@ from adjudge.inference.chains import Draws
 from adjudge.kernels.block import Block
 from adjudge.kernels.truth import FLOOR, truth_posterior
 from adjudge.metrics import predictive as module
-from adjudge.metrics.predictive import Loo, difference, good_k, log_likelihoods, loo, smoothed, tail_length, waic
+from adjudge.metrics.predictive import Loo, difference, good_k, log_likelihoods, loo, smooth_weights, tail_length, waic
 
 ROWS = np.array([[2, 1], [1, 3]])  # pseudo-counts of a judge's rows, and of prevalence
 TOPICS = np.array([1.0, 2.0])
@@ -158,7 +158,7 @@ def test_runs_of_items_change_nothing(monkeypatch):
     """However little is held at once."""
     draws, block = some()
     whole, other = loo(draws, block), waic(draws, block)
-    monkeypatch.setattr(module, "ROOM", 600 * 7)
+    monkeypatch.setattr(module, "LOGS_AT_ONCE", 600 * 7)
     np.testing.assert_array_equal(loo(draws, block).item, whole.item)
     np.testing.assert_array_equal(loo(draws, block).k, whole.k)
     np.testing.assert_array_equal(waic(draws, block).item, other.item)
@@ -170,7 +170,7 @@ def test_shapes_that_cannot_be_trusted_are_said():
     assert wide.good == 0.7
     assert wide.bad == (wide.k > 0.7).sum() > 0
     assert wide.note == (
-        f"k is above 0.70 for {wide.bad} of 40 items: without them the posterior would be another, "
+        f"k is above 0.70 for {wide.bad} of 40 items: the posterior depends strongly on them, "
         "and the elpd is likely too high"
     )
     few = loo(*some(size=21))
@@ -202,16 +202,16 @@ def test_differences_say_where_an_elpd_is_not_to_be_trusted():
     item = np.zeros(10)
     one = Loo(0.0, 0.0, 0.0, item + 1, item, 0.7, 3, "")
     told = difference(one, one._replace(item=item, bad=0)).note
-    assert told == "the elpd cannot be trusted for 3 items of the one and 0 of the other"
+    assert told == "the elpd cannot be trusted for 3 items of the first model and 0 of the second"
 
 
 def test_what_is_not_a_pair_is_refused():
     """Other items, or loo against waic."""
     draws, block = some()
     one = loo(draws, block)
-    with pytest.raises(UsageError, match="one has 40 items and the other 39: give both the same"):
+    with pytest.raises(UsageError, match="one result has 40 items and the other 39: use the same items"):
         difference(one, one._replace(item=one.item[1:]))
-    with pytest.raises(UsageError, match="one is of loo and the other of waic: give two of a kind"):
+    with pytest.raises(UsageError, match="one result is of loo and the other of waic: compare two of a kind"):
         difference(one, waic(draws, block))
 
 
@@ -234,7 +234,7 @@ def test_one_item_has_no_error():
 def test_weights_and_shapes_are_those_of_arviz(scale, draws, efficiency):
     """To nine digits, for tails from light to hopeless; ArviZ takes the log likelihood and turns its sign itself."""
     logs = np.random.default_rng(0).normal(-50, scale, (5, draws))
-    weight, k = smoothed(-logs, efficiency)
+    weight, k = smooth_weights(-logs, efficiency)
     expected_weight, expected_k = array_stats.psislw(logs, r_eff=efficiency, axis=-1)
     np.testing.assert_allclose(weight, expected_weight, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(k, expected_k, rtol=1e-9, atol=1e-9)
@@ -243,7 +243,7 @@ def test_weights_and_shapes_are_those_of_arviz(scale, draws, efficiency):
 def test_draws_that_come_twice_are_those_of_arviz():
     """A chain that stands still for a while gives equal ratios; which of them is smoothed first does not matter."""
     logs = np.repeat(np.random.default_rng(1).normal(size=(3, 500)), 2, axis=1)
-    weight, k = smoothed(-logs)
+    weight, k = smooth_weights(-logs)
     expected_weight, expected_k = array_stats.psislw(logs, axis=-1)
     np.testing.assert_allclose(k, expected_k, rtol=1e-9)
     np.testing.assert_allclose(np.sort(weight), np.sort(expected_weight), rtol=1e-9)
@@ -256,29 +256,29 @@ def test_leaving_out_is_exact_where_it_can_be_written_down():
     mean, variance = y.sum() / (15 + 0.01), 1 / (15 + 0.01)  # of mu, given y ~ N(mu, 1) and mu ~ N(0, 100)
     mu = rng.normal(mean, np.sqrt(variance), 40_000)
     logs = norm.logpdf(y[:, None], mu)  # (I, S)
-    weight, k = smoothed(-logs)
+    weight, k = smooth_weights(-logs)
     elpd = logsumexp(weight + logs, axis=1)
     without = (y.sum() - y) / (14 + 0.01)
     exact = norm.logpdf(y, without, np.sqrt(1 + 1 / (14 + 0.01)))
     np.testing.assert_allclose(elpd, exact, atol=0.004)
-    wrong = logsumexp(smoothed(logs).weight + logs, axis=1)
+    wrong = logsumexp(smooth_weights(logs).weight + logs, axis=1)
     assert k.max() < 0.5
     assert wrong[-1] - exact[-1] > 0.2  # and k of the wrong sign is fine:
-    assert smoothed(logs).k.max() < 0.5
+    assert smooth_weights(logs).k.max() < 0.5
 
 
 @pytest.mark.parametrize("shape", [0.2, 0.5, 0.9])
 def test_known_tails_are_recognised(shape):
     """Ratios u^-k have a tail of shape k, whatever constant the logs lack."""
     u = np.random.default_rng(3).random((20, 20_000))
-    k = smoothed(123.4 - shape * np.log(u)).k
+    k = smooth_weights(123.4 - shape * np.log(u)).k
     assert k.mean() == pytest.approx(shape, abs=0.05)
 
 
 def test_weights_sum_to_one_and_the_largest_is_none_larger():
     """Smoothing keeps the order of draws and never goes beyond the largest ratio."""
     ratio = np.random.default_rng(4).normal(size=(4, 800)) * 3
-    weight, _ = smoothed(ratio)
+    weight, _ = smooth_weights(ratio)
     np.testing.assert_allclose(np.exp(weight).sum(axis=1), 1)
     order = np.argsort(ratio, axis=1)
     assert (np.diff(np.take_along_axis(weight, order, axis=1)) >= -1e-12).all()
@@ -291,7 +291,7 @@ def test_where_there_is_no_tail_nothing_is_smoothed():
     """Equal ratios, or ratios equal up to rounding: an item nobody judged weighs no draw more than another."""
     ratio = np.zeros((2, 400))
     ratio[1, ::3] = 2e-16
-    weight, k = smoothed(ratio)
+    weight, k = smooth_weights(ratio)
     assert (k == -np.inf).all()
     np.testing.assert_allclose(weight, -np.log(400))
 
@@ -299,15 +299,15 @@ def test_where_there_is_no_tail_nothing_is_smoothed():
 def test_with_few_draws_nothing_is_trusted():
     """Below 25 draws a tail has less than five; weights are the ratios, and k is infinite."""
     ratio = np.random.default_rng(5).normal(size=(1, 24))
-    weight, k = smoothed(ratio)
+    weight, k = smooth_weights(ratio)
     assert k[0] == np.inf
     np.testing.assert_allclose(weight, ratio - logsumexp(ratio))
-    assert np.isfinite(smoothed(np.random.default_rng(5).normal(size=(1, 25))).k[0])
+    assert np.isfinite(smooth_weights(np.random.default_rng(5).normal(size=(1, 25))).k[0])
 
 
 def test_ratios_too_far_apart_to_fit_are_not_trusted():
     """All but one ratio vanish beside the largest: k is infinite, weights are finite and sum to one."""
-    weight, k = smoothed(np.random.default_rng(6).normal(size=(1, 1_000)) * 1e5)
+    weight, k = smooth_weights(np.random.default_rng(6).normal(size=(1, 1_000)) * 1e5)
     assert k[0] == np.inf
     assert np.exp(weight).sum() == pytest.approx(1)
 
@@ -316,9 +316,9 @@ def test_what_is_given_is_not_changed():
     """Ratios come back as they were; rows do not know each other."""
     ratio = np.random.default_rng(7).normal(size=(6, 300))
     before = ratio.copy()
-    weight, k = smoothed(ratio)
+    weight, k = smooth_weights(ratio)
     np.testing.assert_array_equal(ratio, before)
-    alone = smoothed(ratio[3:4])
+    alone = smooth_weights(ratio[3:4])
     np.testing.assert_array_equal(weight[3], alone.weight[0])
     assert k[3] == alone.k[0]
 

@@ -22,7 +22,7 @@ from adjudge.metrics.probabilities import (
     expected_error,
     log_loss,
     mean_squared_error,
-    response,
+    predictions,
     root_mean_squared_error,
     squared_error,
     wilson,
@@ -170,7 +170,7 @@ def test_more_labels_speak_of_the_most_likely() -> None:
     assert found.observed.tolist() == [0.5, 1]
     assert found.ece == pytest.approx(0.2 / 3)
     assert (found.confidence, found.right) == pytest.approx((0.6, 2 / 3))
-    assert response(np.array([0, 2, 2]), p).outcome.tolist() == [True, False, True]
+    assert predictions(np.array([0, 2, 2]), p).outcome.tolist() == [True, False, True]
 
 
 def test_true_probabilities_have_hardly_an_error() -> None:
@@ -179,7 +179,7 @@ def test_true_probabilities_have_hardly_an_error() -> None:
     found = calibration(truth, p)
     assert found.ece is not None
     assert found.ece < 0.005
-    assert found.sentence.endswith("of 200,000 items: as sure as it should be")
+    assert found.sentence.endswith("of 200,000 items: calibrated")
 
 
 def test_bent_probabilities_have_the_error_they_must() -> None:
@@ -193,23 +193,23 @@ def test_weights_count_items_more_often() -> None:
     times = np.arange(50) % 3
     place = by_width(p, 10)
     again = calibration(np.repeat(truth, times), np.repeat(p, times))
-    assert expected_error(response(truth, p), place, times.astype(float)) == pytest.approx(again.ece)
-    assert expected_error(response(truth, p), place, np.zeros(50)) is None
+    assert expected_error(predictions(truth, p), place, times.astype(float)) == pytest.approx(again.ece)
+    assert expected_error(predictions(truth, p), place, np.zeros(50)) is None
 
 
 @pytest.mark.parametrize(
     ("said", "right", "verdict"),
     [
-        (0.9, 82, "too sure"),
-        (0.7, 90, "not sure enough"),
-        (0.8, 80, "too few to tell whether it is as sure as it should be"),
-        (0.99, 99, "as sure as it should be"),
+        (0.9, 82, "over-confident"),
+        (0.7, 90, "under-confident"),
+        (0.8, 80, "too few items to say whether it is calibrated"),
+        (0.99, 99, "calibrated"),
     ],
 )
 def test_the_sentence_says_how_sure_the_answers_are(said: float, right: int, verdict: str) -> None:
     """Beside how often they are right; of two labels the likelier counts, whichever it is."""
     truth = np.arange(100) < right
-    sentence = f"says {100 * said:.0f} % and is right in {right} % of 100 items: {verdict}"
+    sentence = f"predicts {100 * said:.0f} % and is right in {right} % of 100 items: {verdict}"
     assert calibration(truth, np.full(100, said)).sentence == sentence
     assert calibration(~truth, np.full(100, 1 - said)).sentence == sentence
 
@@ -217,7 +217,7 @@ def test_the_sentence_says_how_sure_the_answers_are(said: float, right: int, ver
 def test_few_items_show_nothing() -> None:
     """4 of 5 right at 94 % is what chance does, and so would be much that is not as it should be."""
     found = calibration(np.arange(5) < 4, np.full(5, 0.94))
-    told = "says 94 % and is right in 80 % of 5 items: too few to tell whether it is as sure as it should be"
+    told = "predicts 94 % and is right in 80 % of 5 items: too few items to say whether it is calibrated"
     assert found.sentence == told
 
 
@@ -226,9 +226,9 @@ def test_errors_that_cancel_are_said() -> None:
     truth, p = np.r_[np.arange(1_000) < 900, np.arange(1_000) < 690], np.repeat([0.99, 0.6], 1_000)
     found = calibration(truth, p)
     assert found.ece == pytest.approx(0.09)
-    said = "says 80 % and is right in 80 % of 2,000 items: right on average, but "
-    assert found.sentence == f"{said}too sure at 99 %, of which 90 % came true"
-    assert calibration(~truth, 1 - p).sentence == f"{said}too sure at 1 %, of which 10 % came true"
+    said = "predicts 80 % and is right in 80 % of 2,000 items: calibrated on average, but "
+    assert found.sentence == f"{said}over-confident at 99 %, where 90 % have the outcome"
+    assert calibration(~truth, 1 - p).sentence == f"{said}over-confident at 1 %, where 10 % have the outcome"
     more = np.column_stack([p, (1 - p) / 2, (1 - p) / 2])
     assert calibration(np.where(truth, 0, 1), more).sentence == found.sentence
 
@@ -236,20 +236,23 @@ def test_errors_that_cancel_are_said() -> None:
 def test_errors_that_cancel_between_two_labels_are_said() -> None:
     """As sure of either label, right in 99 % of one and 81 % of the other; also where none of a bin came true."""
     truth, p = np.r_[np.arange(500) < 495, np.arange(500) < 95], np.repeat([0.9, 0.1], 500)
-    assert calibration(truth, p).sentence.endswith("but not sure enough at 90 %, of which 99 % came true")
+    assert calibration(truth, p).sentence.endswith("but under-confident at 90 %, where 99 % have the outcome")
     some = calibration(np.r_[np.zeros(40), np.arange(60) < 56], np.repeat([0.4, 0.75], [40, 60]))
-    assert some.sentence.endswith("items: not sure enough")
+    assert some.sentence.endswith("items: under-confident")
     none = calibration(np.r_[np.zeros(40), np.arange(60) < 33], np.repeat([0.4, 0.75], [40, 60]))
-    assert none.sentence.endswith("items: not sure enough at 40 %, of which 0 % came true")
+    assert none.sentence.endswith("items: under-confident at 40 %, where 0 % have the outcome")
 
 
 def test_true_probabilities_are_seldom_blamed() -> None:
     """Where outcomes are drawn from what is said, about one in ten or fewer sentences find fault, for each way."""
     verdicts = [calibration(*random_outcomes(seed, 1_000)).sentence for seed in range(200)]
-    fault = [sum(what in verdict for verdict in verdicts) / 200 for what in (" but ", ": too sure", ": not sure")]
+    fault = [
+        sum(what in verdict for verdict in verdicts) / 200
+        for what in (" but ", ": over-confident", ": under-confident")
+    ]
     assert fault[0] <= 0.15
     assert fault[1] + fault[2] <= 0.15
-    assert sum(verdict.endswith(": as sure as it should be") for verdict in verdicts) >= 150
+    assert sum(verdict.endswith(": calibrated") for verdict in verdicts) >= 150
 
 
 def test_an_even_chance_is_half_right() -> None:

@@ -25,7 +25,7 @@ def test_what_is_left_out_is_said():
     """Topics that one side only has, and topics without a relevant document."""
     found = score_runs({"a": {**RUN, "9": {"x": 1}}, "b": {"3": {"d1": 1}, "1": {"d5": 1}}}, GRADES, "MAP,P@1")
     assert found.notes == (
-        "topic '3' without a relevant document: counted as 0 where not defined, as in trec_eval",
+        "topic '3' without a relevant document: undefined values count as 0, as in trec_eval",
         "a returns nothing for 1 of 3 topics, which are left out",
         "a has 1 topics without grades, which are left out",
         "b returns nothing for 1 of 3 topics, which are left out",
@@ -84,9 +84,9 @@ def test_strangers_are_refused():
     """A run of which no topic has grades."""
     with pytest.raises(InputError) as refused:
         score_runs({"a": {"q7": {"d": 1}}}, GRADES)
-    what = "a: no topic of this run has grades: its topics are such as 'q7', those with grades such as '1'"
+    what = "a: no topic of this run has grades: the run has topics such as 'q7', the grades such as '1'"
     assert str(refused.value) == what
-    with pytest.raises(UsageError, match="level 0 is not a grade above 0"):
+    with pytest.raises(UsageError, match="level 0 is not above 0"):
         score_runs({"a": RUN}, GRADES, level=0)
     with pytest.raises(UsageError, match="draws 0 is not 1 or more"):
         score_runs({"a": RUN}, GRADES, draws=0)

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from adjudge.arrays import Floats
-from adjudge.metrics.confusion import fractional, indicator, precision, recall
+from adjudge.metrics.label_measures import fractional, indicator, precision, recall
 from adjudge.metrics.labels import scores
 from adjudge.metrics.probabilities import mean_squared_error
 

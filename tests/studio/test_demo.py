@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 import adjudge
 from adjudge.data.gold import read_gold
 from adjudge.errors import InputError, UsageError
-from adjudge.metrics.answers import matched
+from adjudge.metrics.match_gold import match_gold
 from adjudge.studio.campaign.campaign import FILES
 from adjudge.studio.demo import (
     CROWD,
@@ -139,12 +139,12 @@ def test_what_the_studio_writes_is_read(tmp_path):
     for what in ("qrels", "uncertainty", "task2"):
         assert (read_gold(tmp_path / EXPORTS[what].file, judgments)[1] >= 0).all(), what
     assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
-    scored = matched(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
+    scored = match_gold(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
     assert scored.answers.scale.names == ("0", "1")
     run = matched(tmp_path / EXPORTS["task2"].file, gold, {"item": None, "label": None})
     assert (run.answers.scale.names, run.missing) == (("0", "1"), scored.missing)
     assert scored.missing == len(set(truth) - set(judgments.items))
-    assert len(matched(fit, gold, {"item": None, "label": None}).truth) == len(truth)
+    assert len(match_gold(fit, gold, {"item": None, "label": None}).truth) == len(truth)
 
 
 def test_the_same_seed_is_the_same_work(tmp_path):

@@ -188,9 +188,9 @@ def _show(result: Evaluation) -> None:
         ]
         screen.print()
         screen.print(table("Probability that the first is better (and of a tie)", columns, pairs))
-    if result.asked is not None:
+    if result.decision is not None:
         screen.print()
-        _show_deciding(result, *result.asked)
+        _show_deciding(result, *result.decision)
     for note in result.notes:
         print(f"note: {note}")
 

@@ -1,1 +1,1 @@
-"""Judges and items, looked at closely: cards, confusions, and what deserves a second look."""
+"""Diagnostics of judges and items: cards, confusions, second looks, and monitoring."""

@@ -1,6 +1,6 @@
 """``collusion``: pairs of judges who agree more than the model allows, so that one may copy from the other.
 
-Judges who work independently agree because they see the same truth. The test of ``diagnostics.pairs`` asks for each
+Judges who work independently agree because they see the same truth. The test of ``diagnostics.pair_test`` asks for each
 pair how much agreement is left over, with the labels of both left out of the consensus they are compared with. The
 p-values hold under the model. If the model is only nearly right (if some items are hard for everybody, say), all pairs
 agree a little too much, so a pair must stand out from the other pairs (``diagnostics.false_discovery``).
@@ -23,7 +23,7 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.false_discovery import CONTROLS, empirical_null, q_values
 from adjudge.diagnostics.leave_out import leave_out
-from adjudge.diagnostics.pairs import Meetings, PairTest, find_meetings, pair_tests
+from adjudge.diagnostics.pair_test import Meetings, PairTest, find_meetings, pair_tests
 from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.inputs import read_fitted

@@ -23,7 +23,7 @@ from adjudge.data.write import frame
 from adjudge.diagnostics.drift import Grid, Quality
 from adjudge.diagnostics.false_discovery import SMALLEST, empirical_null, q_values
 from adjudge.diagnostics.leave_out import SHRINKAGE, correctness, leave_out, topic_prevalence
-from adjudge.diagnostics.pairs import tail
+from adjudge.diagnostics.pair_test import tail
 from adjudge.errors import UsageError, quote
 from adjudge.inference.inputs import read_fit
 from adjudge.inference.predict import predict

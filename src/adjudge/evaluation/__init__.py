@@ -1,1 +1,1 @@
-"""Search systems compared under uncertain labels."""
+"""Search systems evaluated with uncertain labels."""

@@ -1,18 +1,17 @@
-"""``evaluate``: search systems compared where labels are uncertain, and which documents would settle it.
+"""``evaluate``: search systems compared with uncertain labels, and the documents that would decide between them.
 
-What is asked for is a measure's mean over all topics such as these T. It is uncertain for two reasons. With x_t the
-measure of topic t under labels L, drawn from the posterior of a fit:
+The quantity of interest is the mean of a measure over all topics like these T. It is uncertain for two reasons. With
+x_t the measure of topic t under labels L, drawn from the posterior of a fit:
 
-    labels    Var_L( mean_t x_t )              the labels may be wrong, and these T topics score otherwise than thought
-    topics    Var_t( E_L[x_t] ) / (T - 1)      other topics would give other numbers, the labels as expected
+    labels    Var_L( mean_t x_t )              the labels may be wrong, so these T topics may have other scores
+    topics    Var_t( E_L[x_t] ) / (T - 1)      other topics would give other numbers, with the labels as expected
 
-The two add up. A draw is the mean of these topics under drawn labels, plus how far the mean of their expected values
-moves in a bootstrap over topics (``score.topics``); intervals, and the chance that one system is better than another,
-are of such draws. Topics are not drawn anew under drawn labels: between topics these spread by what labels add, which
-would then count once more. What labels add to one topic alone may still be in both parts, so that intervals are rather
-too wide; they are too narrow where a model draws topics together towards a mean learnt from them. What no interval here
-knows of is that a posterior which does not see the runs also draws their difference towards 0, the more the less sure
-the labels are.
+The two add up. A draw is the mean of these topics under drawn labels, plus the deviation of the mean of their expected
+values in a bootstrap over topics (``metrics.run_scores``). Intervals, and the chance that one system is better than
+another, are those of such draws. Topics are not resampled under drawn labels, because the spread between topics would
+then count the labels twice. What labels add to a single topic may still be in both parts, so intervals are rather too
+wide; they are too narrow if a model shrinks topics towards a mean learned from them. No interval accounts for this: a
+posterior that does not use the runs also shrinks their difference towards 0, the more the less certain the labels are.
 """
 
 from __future__ import annotations
@@ -20,47 +19,48 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.data.runs import System, read_runs
+from adjudge.data.show import NotebookView
+from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.evaluation.uncertain_labels import (
     SAME,
     Deciding,
-    Labelled,
+    LabelledTopic,
     deciding_documents,
-    kept_draws,
-    labelled,
-    weight,
-    worth_of,
+    draw_labels,
+    importance,
+    label_grades,
+    stored_draws,
 )
+from adjudge.inference.inputs import read_fit
 from adjudge.inference.result import Fit
-from adjudge.inference.save import load
-from adjudge.metrics.ranking import LEVEL, USUAL, Measure, checked, values, without_relevant
-from adjudge.metrics.ranking import measures as measures_named
+from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, check_level, parse_measures, values, without_relevant
 from adjudge.metrics.run_scores import INTERVAL, topic_deviations
 
 DRAWS = 1_000
 BUDGET = 10
-ONE_TOPIC = "what topics add is not defined because there is one topic only"
-NO_PAIR = "which documents decide is not defined because there is one run only"
+ONE_TOPIC = "the variance of topics is not defined because there is only one topic"
+NO_PAIR = "deciding documents are not defined because there is only one run"
 
 
 class Parts(NamedTuple):
-    """The variance of a mean over topics, by where it comes from."""
+    """The variance of a mean over topics, by its source."""
 
     labels: float
     topics: float
 
     @property
     def shares(self) -> tuple[float, float] | None:
-        """The parts as shares of the whole, None where nothing varies."""
-        whole = sum(self)
-        return (self.labels / whole, self.topics / whole) if whole > SAME**2 else None
+        """The parts as shares of the total, None if nothing varies."""
+        total = sum(self)
+        return (self.labels / total, self.topics / total) if total > SAME**2 else None
 
 
 class Span(NamedTuple):
@@ -71,13 +71,13 @@ class Span(NamedTuple):
 
 
 class SystemScore(NamedTuple):
-    """A run's mean of a measure over topics, and how uncertain it is."""
+    """A run's mean of a measure over topics, and its uncertainty."""
 
     run: str
     measure: str
     value: float  # expected over the labels
-    labels: Span  # the topics as they are, the labels uncertain
-    topics: Span | None  # the labels averaged over, the topics drawn anew
+    labels: Span  # these topics, uncertain labels
+    topics: Span | None  # expected labels, resampled topics
     both: Span  # labels and topics
     parts: Parts
 
@@ -98,24 +98,40 @@ class SystemPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Search systems under uncertain labels."""
+class Evaluation(NotebookView):
+    """Search systems compared with uncertain labels."""
 
     runs: tuple[str, ...]  # (R)
     measures: tuple[str, ...]  # (M)
     topics: tuple[str, ...]  # (T)
     draws: int  # of the labels
-    joint: bool  # whether labels were drawn together, from draws that the fit kept
+    joint: bool  # whether labels are joint draws that the fit stored
     scores: tuple[SystemScore, ...]  # runs by measures
     pairs: tuple[SystemPair, ...]
-    asked: tuple[str, str, str] | None  # the measure and the two runs that the documents decide between
-    deciding: tuple[Deciding, ...]  # those that move it most first
+    decision: tuple[str, str, str] | None  # the measure and the two runs that the documents decide between
+    deciding: tuple[Deciding, ...]  # the most important first
     notes: tuple[str, ...]
     value: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0, 0, 0)))  # (R, M, T, S)
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
-        shown = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
-        return f"Evaluation({len(self.topics):,} topics, {self.draws:,} draws: {', '.join(shown[:4])})"
+        values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
+        return f"Evaluation({len(self.topics):,} topics, {self.draws:,} draws: {', '.join(values[:4])})"
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per run and measure."""
+        return _frame(self.score_rows(), self.columns()[0], self.kind)
+
+    @property
+    def pair_table(self) -> Any:
+        """A table with one row per measure and pair of runs."""
+        return _frame(self.pair_rows(), self.columns()[1], self.kind)
+
+    @property
+    def document_table(self) -> Any:
+        """A table with one row per document that would decide."""
+        return _frame(self.deciding_rows(), self.columns()[2], self.kind)
 
     @staticmethod
     def columns() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -133,44 +149,44 @@ class Evaluation:
         """Return the runs as rows of a table."""
         return [
             {
-                "run": one.run,
-                "measure": one.measure,
-                "value": one.value,
-                **_ends("labels", one.labels),
-                **_ends("topics", one.topics),
-                **_ends("", one.both),
-                **_shares(one.parts),
+                "run": row.run,
+                "measure": row.measure,
+                "value": row.value,
+                **_ends("labels", row.labels),
+                **_ends("topics", row.topics),
+                **_ends("", row.both),
+                **_shares(row.parts),
             }
-            for one in self.scores
+            for row in self.scores
         ]
 
     def pair_rows(self) -> list[dict[str, Any]]:
         """Return the pairs of runs as rows of a table."""
         return [
             {
-                "measure": one.measure,
-                "first": one.first,
-                "second": one.second,
-                "difference": one.difference,
-                **_ends("", one.span),
-                "better": one.better,
-                "tied": one.tied,
-                "better_labels": one.better_labels,
-                "tied_labels": one.tied_labels,
-                **_shares(one.parts),
+                "measure": row.measure,
+                "first": row.first,
+                "second": row.second,
+                "difference": row.difference,
+                **_ends("", row.span),
+                "better": row.better,
+                "tied": row.tied,
+                "better_labels": row.better_labels,
+                "tied_labels": row.tied_labels,
+                **_shares(row.parts),
             }
-            for one in self.pairs
+            for row in self.pairs
         ]
 
     def deciding_rows(self) -> list[dict[str, Any]]:
         """Return the documents that decide as rows of a table."""
-        return [one._asdict() for one in self.deciding]
+        return [document._asdict() for document in self.deciding]
 
 
 def evaluate(
-    fit: Fit | str | Path,
+    fit: Fit | str | PathLike[str],
     runs: Mapping[str, Any] | Sequence[Any],
-    measures: str | Sequence[str] = USUAL,
+    measures: str | Sequence[str] = DEFAULT,
     *,
     draws: int = DRAWS,
     seed: int = 0,
@@ -180,56 +196,95 @@ def evaluate(
     complete: bool = False,
     pair: tuple[str, str] | None = None,
 ) -> Evaluation:
-    """Evaluate runs (files, frames or {topic: {document: score}}) by what a fit holds likely of the documents.
+    """Evaluate runs of search systems by the posterior of a fit, and name the documents that would decide.
 
-    ``unjudged`` documents have grade zero, or a label drawn by its prevalence in the topic. Topics are those of the fit
-    that a run has, with ``complete`` all; a run without a topic has 0 there. ``budget`` documents are named that would
-    decide between the two best runs by the first measure, or between a ``pair``.
+    Parameters
+    ----------
+    fit : Fit or path
+        A fit of judgments with topics, or the folder of a saved one.
+    runs : mapping or sequence
+        Files, frames with topic, document and score, or ``{topic: {document: score}}``; a mapping names them.
+    measures : str or sequence of str
+        Measures such as "MAP,nDCG@10".
+    draws : int
+        Draws of the labels.
+    seed : int
+        Seed of the draws.
+    budget : int
+        How many documents to name that would decide.
+    unjudged : str
+        Documents that nobody judged have grade ``"zero"``, or a label drawn by its ``"prevalence"`` in the topic.
+    level : float
+        The grade from which a document is relevant.
+    complete : bool
+        Whether to use all topics of the fit, not only those that a run has; a run without a topic has 0 there.
+    pair : tuple of two names, optional
+        The runs to decide between. Default: the two best by the first measure.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> import polars as pl
+    >>> rows = {"item": ["t1_a", "t1_b"] * 2, "judge": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]}
+    >>> fit = adjudge.fit(pl.DataFrame(rows).with_columns(topic=pl.lit("t1")), "majority")
+    >>> evaluate(fit, {"bm25": {"t1": {"a": 2.0, "b": 1.0}}}, "MRR", draws=20).scores[0].value
+    1.0
     """
     for name, number, least in (("draws", draws, 1), ("budget", budget, 0)):
         if number < least:
             raise UsageError(f"{name} {number} is not {least} or more")
-    asked, systems = measures_named(measures), read_runs(runs)
-    fitted = fit if isinstance(fit, Fit) else load(fit)
-    worth = _worth(fitted, level)
-    topics = list(labelled(fitted, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
-    value = np.stack([values(one.pool.orders, one.code, worth, asked, level) for one in topics], axis=2)
+    named, systems = parse_measures(measures), read_runs(runs)
+    fit = read_fit(fit)
+    worth = _grades(fit, level)
+    topics = list(draw_labels(fit, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
+    value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
     names = [system.name for system in systems]
     between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
-    deciding = [] if between is None else deciding_documents(topics, worth, asked[0], level, between, value, unjudged)
-    moved = _moved(value, seed)
+    deciding = [] if between is None else deciding_documents(topics, worth, named[0], level, between, value, unjudged)
+    moved = _topic_deviations(value, seed)
     return Evaluation(
         tuple(names),
-        tuple(one.name for one in asked),
-        tuple(one.pool.topic for one in topics),
+        tuple(measure.name for measure in named),
+        tuple(topic.pool.topic for topic in topics),
         value.shape[3],
-        kept_draws(fitted, draws) is not None,
-        tuple(_scores(names, asked, value, moved)),
-        tuple(_pairs(names, asked, value, moved)),
-        None if between is None else (asked[0].name, names[between[0]], names[between[1]]),
-        tuple(sorted(deciding, key=weight)[:budget]),
-        tuple(_notes(fitted, systems, topics, worth, level, unjudged, draws)),
+        stored_draws(fit, draws) is not None,
+        tuple(_scores(names, named, value, moved)),
+        tuple(_pairs(names, named, value, moved)),
+        None if between is None else (named[0].name, names[between[0]], names[between[1]]),
+        tuple(sorted(deciding, key=importance)[:budget]),
+        (
+            *_draw_notes(fit, level, draws),
+            *_system_notes(systems, topics, unjudged),
+            *_barren_notes(topics, worth, level),
+            *([ONE_TOPIC] if len(topics) == 1 else []),
+            *([NO_PAIR] if len(systems) == 1 else []),
+        ),
         value,
+        fit.kind,
     )
 
 
 def variance_parts(x: Floats) -> Parts:
-    """Return where the variance of the mean over topics comes from, of a measure by topic and draw (T, S)."""
+    """Return the parts of the variance of the mean over topics, from a measure by topic and draw (T, S)."""
     expected = x.mean(axis=1)  # (T)
     topics = expected.var() / (expected.size - 1) if expected.size > 1 else 0.0
     return Parts(float(x.mean(axis=0).var()), float(topics))
 
 
-def _worth(fit: Fit, level: float) -> Floats:
-    """Return the grades of the labels, refusing a level that none reaches."""
-    if max(fit.scale.values) < checked(level):
+def _grades(fit: Fit, level: float) -> Floats:
+    """Return the grades of the labels; refuse a level that none reaches."""
+    if max(fit.scale.values) < check_level(level):
         grades = ", ".join(f"{value:g}" for value in fit.scale.values)
         raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {grades}")
-    return worth_of(fit)
+    return label_grades(fit)
 
 
 def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -> tuple[int, int] | None:
-    """Return the two runs that are to be decided between, None where there is one only."""
+    """Return the two runs to decide between, None if there is only one."""
     if pair is None:
         best = np.argsort(-mean, kind="stable")
         return (int(best[0]), int(best[1])) if best.size > 1 else None
@@ -240,24 +295,24 @@ def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -
     return names.index(pair[0]), names.index(pair[1])
 
 
-def _moved(value: Floats, seed: int) -> Floats:
-    """Return how far means over topics move in a bootstrap of expected values (R, M, S), the same topics for all."""
+def _topic_deviations(value: Floats, seed: int) -> Floats:
+    """Return deviations of means over resampled topics (R, M, S) from expected values, with the same topics for all."""
     R, M, T, S = value.shape
-    rng = np.random.default_rng([seed, 1])  # a stream apart from that of the labels
+    rng = np.random.default_rng([seed, 1])  # a different stream from that of the labels
     expected = value.mean(axis=3).reshape(R * M, T)
     return np.ascontiguousarray(topic_deviations(expected.T, S, rng).T).reshape(R, M, S)
 
 
 def _span(drawn: Floats, least: float = 0.0) -> Span:
-    """Return the interval of draws (S) of what lies between ``least`` and 1."""
+    """Return the interval of draws (S) of a quantity between ``least`` and 1."""
     low, high = np.clip(np.quantile(drawn, INTERVAL), least, 1.0)
     return Span(float(low), float(high))
 
 
-def _scores(names: Sequence[str], asked: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemScore]:
+def _scores(names: Sequence[str], measures: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemScore]:
     """Yield every run by every measure."""
     for r, run in enumerate(names):
-        for m, measure in enumerate(asked):
+        for m, measure in enumerate(measures):
             x, by_topics = value[r, m], moved[r, m]  # (T, S), (S)
             mean, by_labels = float(x.mean()), x.mean(axis=0)
             topics = _span(mean + by_topics) if x.shape[0] > 1 else None
@@ -265,9 +320,9 @@ def _scores(names: Sequence[str], asked: Sequence[Measure], value: Floats, moved
             yield SystemScore(run, measure.name, mean, *spans, variance_parts(x))
 
 
-def _pairs(names: Sequence[str], asked: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemPair]:
+def _pairs(names: Sequence[str], measures: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemPair]:
     """Yield every two runs by every measure."""
-    for m, measure in enumerate(asked):
+    for m, measure in enumerate(measures):
         for a, b in combinations(range(len(names)), 2):
             x = value[a, m] - value[b, m]  # (T, S)
             labels = x.mean(axis=0)
@@ -294,25 +349,27 @@ def _shares(parts: Parts) -> dict[str, float | None]:
     return dict(zip(("share_labels", "share_topics"), shares, strict=True))
 
 
-def _notes(
-    fit: Fit,
-    systems: Sequence[System],
-    topics: Sequence[Labelled],
-    worth: Floats,
-    level: float,
-    unjudged: str,
-    draws: int,
-) -> Iterator[str]:
-    """Yield what must be said with the result."""
-    kept = kept_draws(fit, draws)
-    if kept is None:
+def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str) -> Any:
+    """Return rows as a frame, which has its columns also without rows."""
+    return frame({name: [row[name] for row in rows] for name in columns}, kind)
+
+
+def _draw_notes(fit: Fit, level: float, draws: int) -> Iterator[str]:
+    """Yield notes on the draws of labels."""
+    stored = stored_draws(fit, draws)
+    if stored is None:
         yield "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
-    elif kept.size < draws:
-        yield f"the fit kept {kept.size:,} draws, fewer than the {draws:,} asked for: all are used"
+    elif stored.size < draws:
+        yield f"the fit stored {stored.size:,} draws, fewer than the {draws:,} asked for: all are used"
     if min(fit.scale.values) >= level:
-        yield f"every label is relevant at level {level:g}: only nDCG tells them apart"
+        yield f"every label is relevant at level {level:g}: only nDCG distinguishes them"
+
+
+def _system_notes(systems: Sequence[System], topics: Sequence[LabelledTopic], unjudged: str) -> Iterator[str]:
+    """Yield notes on documents and topics that a run has and the fit does not, or the reverse."""
     for r, system in enumerate(systems):
-        sizes = [(one.pool.orders[r].size, int((one.pool.orders[r] >= one.pool.judged).sum())) for one in topics]
+        pools = [topic.pool for topic in topics]
+        sizes = [(pool.orders[r].size, int((pool.orders[r] >= pool.judged).sum())) for pool in pools]
         returned, strange = (sum(column) for column in zip(*sizes, strict=True))
         absent = sum(size == 0 for size, _ in sizes)
         if strange:
@@ -322,16 +379,16 @@ def _notes(
             yield f"{system.name} returns nothing for {absent:,} of {len(topics):,} topics, which count as 0"
         strangers = len(system.ranked) - (len(topics) - absent)
         if strangers:
-            yield f"{system.name} has {strangers:,} topics that the fit does not know, which are left out"
-    barren = {one.pool.topic: float(without_relevant(one.code, worth, level).mean()) for one in topics}
-    worst = max(barren, key=lambda topic: barren[topic])
-    if barren[worst] > 0:
-        count = sum(share > 0 for share in barren.values())
+            yield f"{system.name} has {strangers:,} topics that are not in the fit, which are left out"
+
+
+def _barren_notes(topics: Sequence[LabelledTopic], worth: Floats, level: float) -> Iterator[str]:
+    """Yield a note on topics that have no relevant document in some draws."""
+    share = {topic.pool.topic: float(without_relevant(topic.code, worth, level).mean()) for topic in topics}
+    worst = max(share, key=lambda topic: share[topic])
+    if share[worst] > 0:
+        count = sum(each > 0 for each in share.values())
         yield (
             f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic {quote(worst)} in "
-            f"{barren[worst]:.0%}): what is not defined there counts as 0, as in trec_eval"
+            f"{share[worst]:.0%}): undefined values count as 0, as in trec_eval"
         )
-    if len(topics) == 1:
-        yield ONE_TOPIC
-    if len(systems) == 1:
-        yield NO_PAIR

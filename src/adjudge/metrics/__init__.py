@@ -1,1 +1,1 @@
-"""Evaluation: how good answers are where the truth is known."""
+"""Measures: agreement of judges, scores of labels, probabilities and rankings, and checks of models."""

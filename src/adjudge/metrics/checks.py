@@ -1,13 +1,14 @@
-"""Does the model explain the crowd? Judgments are drawn anew from its posterior and held against those there are.
+"""``check``: whether a sampled fit can be trusted.
 
-Posterior predictive checks (Rubin 1984; Gelman, Meng & Stern 1996): a draw of topics and judges makes new truths and,
-by the same judges on the same items, new labels. If the model is right, the crowd that was seen is one more such crowd.
-Compared are each judge's labels, how often judges agree with each other, and on how many items all of them do: where
-some items are hard for everybody, or judges copy, more often than judges who err on their own.
+Posterior predictive checks (Rubin 1984; Gelman, Meng & Stern 1996) ask whether the model explains the crowd. A
+posterior draw of topics and judges generates new truths and new labels by the same judges on the same items. If the
+model is right, the observed crowd is one more such crowd. The statistics are each judge's labels, how often judges
+agree with each other, and on how many items all of them agree: if some items are hard for everybody, or judges copy,
+judges agree more often than independent judges do.
 
-The posterior has seen the crowd, so it replicates it rather too well: under the right model p below .05 is rarer than
-one in twenty, and what fails has failed. What passes may yet be wrong: with three or four judges an item, two truths
-can be fitted to almost any share of pairs that agree.
+The posterior was fitted to the crowd, so it replicates it too well: under the right model a p-value below .05 is rarer
+than one in twenty, and a failed check is a real failure. A passed check may still be wrong: with three or four judges
+per item, two truths can be fitted to almost any share of agreeing pairs.
 """
 
 from __future__ import annotations
@@ -31,38 +32,38 @@ from adjudge.kernels.replicate import Counts, count_agreement, replicate
 from adjudge.metrics.predictive import Difference, Loo, Waic, difference, loo, waic
 
 REPLICATIONS = 200
-SURE = 0.05  # p below which the model has failed, of all four checks together
+SURE = 0.05  # p below which the model fails, for all four checks together
 CHECKS = 4
-FEWEST = int(CHECKS / SURE)  # replications below which no p could be small enough
+FEWEST = int(CHECKS / SURE)  # with fewer replications no p-value could be small enough
 
 
-class Check(NamedTuple):
-    """One thing counted, in the crowd and in crowds from the model: numbers, or arrays with one a judge."""
+class Statistic(NamedTuple):
+    """A statistic of the crowd and of crowds from the model: numbers, or arrays with one number per judge."""
 
     observed: Floats
     replicated: Floats  # its mean over replications
-    p: Floats  # two-sided: how usual what was observed is, never 0; nan where there is nothing to count
+    p: Floats  # two-sided p-value, never 0; nan if there is nothing to count
 
 
 class PredictiveCheck(NamedTuple):
-    """The crowd held against crowds from the model."""
+    """The crowd compared with crowds from the model."""
 
-    rate: Check  # (J, K) share of each label among a judge's judgments
-    agreement: Check  # (J) share of other judges' judgments of her items that agree with hers
-    overall: Check  # () share of pairs of judgments of an item, by two judges, that agree
-    unanimous: Check  # () share of items with two judges or more on which all agree
-    rates: float  # p of all judges' rates together: whether they are as far off as in crowds from the model
-    agreements: float  # p of all judges' agreement together
+    rate: Statistic  # (J, K) share of each label among a judge's judgments
+    agreement: Statistic  # (J) share of the other judges' judgments of the same items that agree
+    overall: Statistic  # () share of pairs of judgments of an item, by two judges, that agree
+    unanimous: Statistic  # () share of items with at least two judges on which all agree
+    rates: float  # joint p-value of all judges' rates: whether they are as far off as in crowds from the model
+    agreements: float  # joint p-value of all judges' agreement
     replications: int
 
     @property
     def explained(self) -> bool:
-        """Whether no check failed, Bonferroni's correction made."""
+        """Whether no check failed, with Bonferroni's correction."""
         return not self.failed
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """What the model does not explain, in words."""
+        """The failed checks, in words."""
         checks = {
             _phrase("pairs of judges agree", self.overall): float(self.overall.p),
             _phrase("judges are unanimous", self.unanimous): float(self.unanimous.p),
@@ -73,13 +74,13 @@ class PredictiveCheck(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Whether the model explains the crowd, for people."""
+        """The result in one sentence."""
         if np.isnan(self.overall.observed):
-            return "Whether the model explains the crowd cannot be told: no item has two judges."
+            return "The model cannot be checked: no item has two judges."
         if self.explained:
-            seen, expected = float(self.overall.observed), float(self.overall.replicated)
+            observed, expected = float(self.overall.observed), float(self.overall.replicated)
             return (
-                f"The model explains the crowd as far as was checked: {seen:.1%} of pairs of judgments agree, "
+                f"The model explains the crowd in all checks: {observed:.1%} of pairs of judgments agree, "
                 f"and {expected:.1%} in crowds drawn from the model."
             )
         return f"The model does not explain the crowd: {'; '.join(self.failed)}."
@@ -168,43 +169,43 @@ def check(
 
 
 def predictive_check(draws: Draws, block: Block, *, replications: int = REPLICATIONS, seed: int = 0) -> PredictiveCheck:
-    """Hold judgments against as many replications, from draws spread evenly over all chains."""
+    """Compare judgments with replications, from draws that are spread evenly over all chains."""
     prevalence, confusion = (field.reshape(-1, *field.shape[2:]) for field in (draws.prevalence, draws.confusion))
     if replications < FEWEST:
-        raise UsageError(f"replications {replications}: give {FEWEST} or more, for with fewer no check could fail")
+        raise UsageError(f"replications {replications} is too few: with fewer than {FEWEST} no check can fail")
     rng = np.random.default_rng(seed)
     used = np.linspace(0, prevalence.shape[0] - 1, replications).round().astype(int)
     crowds = [count_agreement(block)]
     crowds += [count_agreement(replicate(block, prevalence[s], confusion[s], rng)) for s in used]
-    return _checked(crowds)
+    return _compare(crowds)
 
 
-def _checked(crowds: list[Counts]) -> PredictiveCheck:
-    """Return the first of R + 1 crowds held against the others."""
-    said, agreed = np.stack([crowd.labels for crowd in crowds]), np.stack([crowd.agreed for crowd in crowds])
+def _compare(crowds: list[Counts]) -> PredictiveCheck:
+    """Return the first of R + 1 crowds compared with the others."""
+    labels, agreed = np.stack([crowd.labels for crowd in crowds]), np.stack([crowd.agreed for crowd in crowds])
     unanimous = np.array([float(crowd.unanimous) for crowd in crowds])
     paired, shared = crowds[0].paired, np.asarray(float(crowds[0].shared))  # these are the same in all
     return PredictiveCheck(
-        rate=_check(said, said[0].sum(axis=1, keepdims=True)),
-        agreement=_check(agreed, paired),
-        overall=_check(agreed.sum(axis=1), np.asarray(paired.sum())),
-        unanimous=_check(unanimous, shared),
-        rates=_together(said),
-        agreements=_together(agreed),
+        rate=_statistic(labels, labels[0].sum(axis=1, keepdims=True)),
+        agreement=_statistic(agreed, paired),
+        overall=_statistic(agreed.sum(axis=1), np.asarray(paired.sum())),
+        unanimous=_statistic(unanimous, shared),
+        rates=_joint_p_value(labels),
+        agreements=_joint_p_value(agreed),
         replications=len(crowds) - 1,
     )
 
 
-def _check(count: Floats, total: Floats) -> Check:
-    """Return shares of a total, and p of the first crowd's count (R + 1, ...)."""
+def _statistic(count: Floats, total: Floats) -> Statistic:
+    """Return shares of a total, and the p-value of the first crowd's count (R + 1, ...)."""
     share = np.full_like(count, np.nan)
     np.divide(count, total, out=share, where=total > 0)
     p = 2 * np.minimum(rank := mid_rank(count), 1 - rank)
-    return Check(share[0], share[1:].mean(axis=0), np.where(total > 0, p, np.nan)[()])
+    return Statistic(share[0], share[1:].mean(axis=0), np.where(total > 0, p, np.nan)[()])
 
 
-def _together(count: Floats) -> float:
-    """Return p of the first crowd's distance from the mean, all counts (R + 1, ...) in units of their spread."""
+def _joint_p_value(count: Floats) -> float:
+    """Return the p-value of the first crowd's distance from the mean, counts (R + 1, ...) in units of their spread."""
     flat = count.reshape(count.shape[0], -1)
     away, spread = flat - flat.mean(axis=0), flat.std(axis=0)
     moving = spread > 0
@@ -213,13 +214,14 @@ def _together(count: Floats) -> float:
 
 
 def mid_rank(count: Floats) -> Floats:
-    """Return where the first of R + 1 crowds is among all, from 0 to 1; half of those equal to it are below."""
+    """Return the rank of the first of R + 1 crowds, from 0 to 1; half of the equal ones count as below."""
     below, equal = (count < count[0]).sum(axis=0), (count == count[0]).sum(axis=0)
     rank: Floats = (below + equal / 2) / count.shape[0]
     return rank
 
 
-def _phrase(what: str, check: Check) -> str:
-    """Say how often something happens, and how often it should."""
-    often = "more" if check.observed > check.replicated else "less"
-    return f"{what} {often} often ({check.observed:.1%}) than in crowds drawn from the model ({check.replicated:.1%})"
+def _phrase(event: str, statistic: Statistic) -> str:
+    """Return how often an event happens, and how often it should."""
+    often = "more" if statistic.observed > statistic.replicated else "less"
+    share = f"({statistic.observed:.1%}) than in crowds drawn from the model ({statistic.replicated:.1%})"
+    return f"{event} {often} often {share}"

@@ -1,4 +1,4 @@
-"""``compare``: several models on the same judgments, side by side, best first."""
+"""``compare``: several models on the same judgments, best first."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
+from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import AdjudgeWarning, UsageError, quoted
 from adjudge.inference.fit import fit
@@ -25,37 +26,37 @@ from adjudge.metrics.bootstrap import DRAWS, Interval, intervals
 from adjudge.metrics.labels import Scored, Scores, scores
 from adjudge.metrics.paired import Paired, against
 
-Say: TypeAlias = Callable[[str], None]
+Progress: TypeAlias = Callable[[str], None]
 
 VOTE = "majority"
-FEW = 50  # items of a first fit, which loads what is compiled and tells early which model refuses the judgments
-ERRORS = 2.0  # standard errors within which two held-out likelihoods are not told apart
-SURE = 0.05  # p below which two models are told apart
-SAME = 1e-9  # shares of votes this near are equal
+FEW = 50  # items of a first fit, which compiles the model and shows early whether it refuses the judgments
+ERRORS = 2.0  # standard errors within which two held-out likelihoods do not differ
+SURE = 0.05  # p below which two models differ
+SAME = 1e-9  # shares of votes that differ by less are equal
 
 
 class Compared(NamedTuple):
-    """One model: what it found, how long that took, and how good it is."""
+    """One model: its fit, how long that took, and how good it is."""
 
     fit: Fit
-    seconds: float  # of the fit, by the clock
+    seconds: float  # wall-clock time of the fit
     held_out: HeldOut
-    vote_agreement: float  # share of items with a label than which no other has more votes
+    vote_agreement: float  # share of items whose label has at least as many votes as every other label
     scores: Scores | None = None
     intervals: Mapping[str, Interval] = {}
     tests: Mapping[str, Paired] = {}  # against the best, by measure; the best has none
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(NotebookView):
     """Several models on the same judgments, best first."""
 
     models: Mapping[str, Compared]  # M
     agreement: Floats  # (M, M) share of items with equal labels
     left_out: Mapping[str, str] = field(default_factory=dict)  # models that refuse these judgments, with the reason
-    interrupted: bool = False  # whether Ctrl-C ended it: only what was finished is here
-    folds: int = FOLDS  # of which each was held out
-    kind: str = field(default="polars", repr=False)
+    interrupted: bool = False  # whether Ctrl-C ended it; only finished models are included
+    folds: int = FOLDS  # each was held out once
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.models)} models, best by {self.criterion}: {', '.join(self.models)})"
@@ -72,37 +73,37 @@ class Comparison:
 
     @property
     def criterion(self) -> str:
-        """What the best is best by."""
+        """The criterion of the ranking."""
         return "accuracy" if self.scored else "held-out likelihood"
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """The models that are not told apart from the best.
+        """The models that do not differ significantly from the best.
 
-        With gold, those whose accuracy differs with p of .05 or more after Holm's correction; without, those whose
-        held-out likelihood differs by no more than two standard errors. These are added up as if independent, which
-        is too wide where models err alike: it rather calls too many alike than too few.
+        With gold, those whose accuracy differs with a p-value of .05 or more after Holm's correction; without, those
+        whose held-out likelihood differs by no more than two standard errors. The errors are added as if independent,
+        which is conservative, because models err alike.
         """
         best, *others = self.models
         if self.scored:
             return tuple(name for name in others if self.models[name].tests["accuracy"].adjusted >= SURE)
-        held = {name: model.held_out for name, model in self.models.items()}
-        return tuple(name for name in others if _within_error(held[best], held[name]))
+        first = self.models[best].held_out
+        return tuple(name for name in others if _within_error(first, self.models[name].held_out))
 
     @property
     def choice(self) -> Choice | None:
         """What ``fit`` with the model ``auto`` takes, where all that it chooses from were compared as it does."""
-        held = {name: self.models[name].held_out for name in candidates() if name in self.models}
+        likelihood = {name: self.models[name].held_out for name in candidates() if name in self.models}
         able = [name for name in candidates() if name not in self.left_out]
-        return chosen(held) if list(held) == able and self.folds == FOLDS else None
+        return chosen(likelihood) if list(likelihood) == able and self.folds == FOLDS else None
 
     @property
     def table(self) -> Any:
-        """A table of the models: agreement with the vote, held-out likelihood, seconds, and a block a measure."""
+        """A table of the models: agreement with the vote, held-out likelihood, seconds, and columns per measure."""
         return frame(self.columns(), self.kind)
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the comparison as named columns; p values are corrected, and of differences from the best."""
+        """Return the comparison as named columns; p-values are corrected, and of differences from the best."""
         models = list(self.models.values())
         columns: dict[str, list[Any]] = {
             "model": list(self.models),
@@ -118,12 +119,12 @@ class Comparison:
 
 
 class _Job(NamedTuple):
-    """What every model is asked."""
+    """The task for every model."""
 
     table: Judgments
     seed: int
     folds: int
-    say: Say
+    report: Progress
 
 
 def compare(
@@ -134,24 +135,48 @@ def compare(
     seed: int = 0,
     folds: int = 5,
     draws: int = DRAWS,
-    progress: Say | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Fit several models and hold them against each other and, where it is given, against gold.
+    """Fit several models and compare them with each other and, if given, with gold.
 
-    ``judgments`` and ``gold`` are what ``fit`` takes; gold is for scoring and is never told to a model. ``models``
-    are names, by default of all that take these judgments. Held-out likelihood is of ``folds`` parts of the
-    judgments; intervals and tests rest on ``draws``. ``progress`` is told in words what is being done. Ctrl-C ends
-    it with what is finished. The best is chosen on the items on which the others are then held against it, so that
-    p values are somewhat too small.
+    The best model is chosen on the same items on which the others are then tested against it, so p-values are somewhat
+    too small. Ctrl-C returns the models that are finished.
+
+    Parameters
+    ----------
+    judgments : frame, path or Judgments
+        The judgments.
+    models : sequence of str, optional
+        The names of models. Default: all that accept these judgments.
+    gold : frame, path or mapping, optional
+        Truths for scoring; no model uses them.
+    seed : int
+        Seed of the fits, the folds and the draws.
+    folds : int
+        Parts of the judgments, each held out once.
+    draws : int
+        Bootstrap draws behind intervals and tests.
+    progress : callable, optional
+        Called with a text about each step.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> compare(adjudge.dataset("anesthesia"), ["majority", "dawid-skene"])
+    Comparison(2 models, best by held-out likelihood: majority, dawid-skene)
     """
     job = _Job(read(judgments), seed, folds, progress or _silent)
-    dealt(job.table, folds, seed)  # refuses, before any work, what cannot be held out
-    known = gold if gold is None or isinstance(gold, np.ndarray) else truths(gold, job.table)
+    dealt(job.table, folds, seed)  # refuses early what cannot be held out
+    truth = gold if gold is None or isinstance(gold, np.ndarray) else truths(gold, job.table)
     done, left_out, interrupted = _finished_models(job, _chosen(models), named=models is not None)
-    if known is not None:
-        job.say(f"intervals of {len(done)} models")
+    if truth is not None:
+        job.report(f"intervals of {len(done)} models")
         try:
-            done = _held_against(known, done, job, draws)
+            done = _score_models(truth, done, job, draws)
         except KeyboardInterrupt:
             interrupted = True
     ranked = dict(sorted(done.items(), key=lambda entry: -_merit(entry[1])))
@@ -160,17 +185,17 @@ def compare(
 
 
 def truths(gold: Any, judgments: Judgments, **named: str | None) -> Codes:
-    """Return the truth of every item, -1 where unknown, and after them those of gold items that nobody judged.
+    """Return the truth of every item, -1 if unknown, followed by those of gold items that nobody judged.
 
-    ``named`` says, as for ``read_gold``, where the gold's item and label are and what format it has.
+    ``named`` are the options of ``read_gold``: the columns item and label, and the format.
     """
-    with warnings.catch_warnings():  # the scores tell how many nobody judged
+    with warnings.catch_warnings():  # the scores count the items that nobody judged
         warnings.filterwarnings("ignore", ".*nobody judged gold item", AdjudgeWarning)
         return read_gold(gold, judgments, **named)[1]
 
 
-def _silent(what: str) -> None:
-    """Say nothing."""
+def _silent(step: str) -> None:
+    """Ignore progress."""
 
 
 def _chosen(models: Sequence[str] | None) -> list[str]:
@@ -182,14 +207,14 @@ def _chosen(models: Sequence[str] | None) -> list[str]:
 
 
 def _finished_models(job: _Job, names: Iterable[str], named: bool) -> tuple[dict[str, Compared], dict[str, str], bool]:
-    """Return the models that came to their end, those that refuse the judgments, and whether Ctrl-C ended it."""
+    """Return the models that finished, those that refuse the judgments, and whether Ctrl-C ended it."""
     done, left_out = dict[str, Compared](), dict[str, str]()
     try:
-        job.say("loading")
-        few, voted = _first_items(job.table), _voted(_whole(job.table, VOTE, job.seed))
+        job.report("loading")
+        few, voted = _first_items(job.table), _most_voted(_complete_fit(job.table, VOTE, job.seed))
         for name in names:
             with _refusal(name, left_out, named):
-                _whole(few, name, job.seed)
+                _complete_fit(few, name, job.seed)
         able = [name for name in names if name not in left_out]
         for n, name in enumerate(able, 1):
             with _refusal(name, left_out, named):
@@ -204,29 +229,29 @@ def _finished_models(job: _Job, names: Iterable[str], named: bool) -> tuple[dict
 
 
 def _compared(job: _Job, name: str, voted: Flags, where: str) -> Compared:
-    """Return one model with all that can be said of it without gold."""
-    job.say(where)
+    """Return one model with everything that needs no gold."""
+    job.report(where)
     began = time.perf_counter()
-    found = _whole(job.table, name, job.seed, lambda passes, evidence: job.say(f"{where}, pass {passes:,}"))
+    result = _complete_fit(job.table, name, job.seed, lambda passes, evidence: job.report(f"{where}, pass {passes:,}"))
     seconds = time.perf_counter() - began
-    job.say(f"{where}, {job.folds} folds")
-    agreed = float(np.take_along_axis(voted, found.label[:, None].astype(np.intp), axis=1).mean())
-    return Compared(found, seconds, held_out(job.table, name, folds=job.folds, seed=job.seed), agreed)
+    job.report(f"{where}, {job.folds} folds")
+    agreed = float(np.take_along_axis(voted, result.label[:, None].astype(np.intp), axis=1).mean())
+    return Compared(result, seconds, held_out(job.table, name, folds=job.folds, seed=job.seed), agreed)
 
 
-def _whole(table: Judgments, name: str, seed: int, progress: Callable[[int, float], None] | None = None) -> Fit:
-    """Return a fit that came to its end: Ctrl-C leaves half a fit, which is none to compare."""
+def _complete_fit(table: Judgments, name: str, seed: int, progress: Callable[[int, float], None] | None = None) -> Fit:
+    """Return a fit that was not interrupted; an interrupted one raises KeyboardInterrupt."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)  # how a fit ended is in the comparison
-        found = fit(table, name, seed=seed, inference=model_named(name).inferences[-1], progress=progress)
-    if found.stopped == "interrupted":
+        warnings.simplefilter("ignore", AdjudgeWarning)  # the comparison says how each fit ended
+        result = fit(table, name, seed=seed, inference=model_named(name).inferences[-1], progress=progress)
+    if result.stopped == "interrupted":
         raise KeyboardInterrupt
-    return found
+    return result
 
 
 @contextmanager
 def _refusal(name: str, left_out: dict[str, str], named: bool) -> Iterator[None]:
-    """Note why a model refuses the judgments; if the user named it, that is an error."""
+    """Store why a model refuses the judgments; if the user named the model, raise it."""
     try:
         yield
     except UsageError as reason:
@@ -235,8 +260,8 @@ def _refusal(name: str, left_out: dict[str, str], named: bool) -> Iterator[None]
         left_out[name] = str(reason)
 
 
-def _voted(vote: Fit) -> Flags:
-    """Return which labels have most of an item's votes (I, K)."""
+def _most_voted(vote: Fit) -> Flags:
+    """Return the labels with the most votes of each item (I, K)."""
     most: Flags = vote.posterior >= vote.posterior.max(axis=1, keepdims=True) - SAME
     return most
 
@@ -256,49 +281,49 @@ def _first_items(table: Judgments) -> Judgments:
     )
 
 
-def _held_against(truth: Codes, done: Mapping[str, Compared], job: _Job, draws: int) -> dict[str, Compared]:
-    """Return the models with their scores, the intervals of these, and the tests against the most accurate."""
+def _score_models(truth: Codes, done: Mapping[str, Compared], job: _Job, draws: int) -> dict[str, Compared]:
+    """Return the models with scores, their intervals, and tests against the most accurate model."""
     table, judged = job.table, truth[: len(job.table.items)]
-    place = np.flatnonzero(judged >= 0)
-    gold = frame({"item": table.items.gather(place), "label": [table.scale.labels[k] for k in judged[place]]})
+    index = np.flatnonzero(judged >= 0)
+    gold = frame({"item": table.items.gather(index), "label": [table.scale.labels[k] for k in judged[index]]})
     missing = truth.size - judged.size
-    found = {name: replace(scores(model.fit, gold), missing=missing) for name, model in done.items()}
-    scored = {name: _scored(done[name].fit, found[name], judged[place], place) for name in done}
+    results = {name: replace(scores(model.fit, gold), missing=missing) for name, model in done.items()}
+    scored = {name: _scored(done[name].fit, results[name], judged[index], index) for name in done}
     ranges = dict(zip(scored, intervals(list(scored.values()), draws=draws, seed=job.seed), strict=True))
-    best = max(found, key=lambda name: found[name].values["accuracy"] or 0)
+    best = max(results, key=lambda name: results[name].values["accuracy"] or 0)
     others = [name for name in scored if name != best]
     pairs = against(scored[best], [scored[name] for name in others], draws=draws, seed=job.seed)
     tests = {best: {}, **dict(zip(others, pairs, strict=True))}
     return {
-        name: model._replace(scores=found[name], intervals=ranges[name], tests=tests[name])
+        name: model._replace(scores=results[name], intervals=ranges[name], tests=tests[name])
         for name, model in done.items()
     }
 
 
-def _scored(fit: Fit, scores: Scores, truth: Codes, place: Codes) -> Scored:
-    """Return truths and answers side by side, of the items at these places."""
+def _scored(fit: Fit, scores: Scores, truth: Codes, index: Codes) -> Scored:
+    """Return truths and answers of the items with these indices."""
     positive = None if scores.positive is None else fit.scale.labels.index(scores.positive)
-    return Scored(truth, fit.label[place], fit.posterior[place], fit.scale, positive, scores.bound, scores.known)
+    return Scored(truth, fit.label[index], fit.posterior[index], fit.scale, positive, scores.bound, scores.used)
 
 
 def _merit(model: Compared) -> float:
-    """Return what models are ranked by; one whose held-out likelihood is not known comes last."""
+    """Return the value that models are ranked by; an unknown held-out likelihood comes last."""
     accuracy = None if model.scores is None else model.scores.values["accuracy"]
     return float(np.nan_to_num(model.held_out.mean if accuracy is None else accuracy, nan=-np.inf))
 
 
 def _within_error(best: HeldOut, other: HeldOut) -> bool:
-    """Whether two held-out likelihoods are too near to be told apart."""
+    """Whether two held-out likelihoods do not differ significantly."""
     return bool(abs(best.mean - other.mean) <= ERRORS * np.hypot(best.error, other.error))
 
 
 def _agreement(labels: Sequence[Codes]) -> Floats:
     """Return the share of items on which two models agree (M, M), from the labels of each (I)."""
-    return np.array([[np.mean(one == other) for other in labels] for one in labels])
+    return np.array([[np.mean(label == other) for other in labels] for label in labels])
 
 
 def _block(measure: str, models: Sequence[Compared]) -> dict[str, list[Any]]:
-    """Return the columns of one measure: its values and intervals, and the tests where it was tested."""
+    """Return the columns of one measure: its values and intervals, and its tests if there are any."""
     block: dict[str, list[Any]] = {}
     if models[0].scores is not None and measure in models[0].scores.values:
         spans = [model.intervals.get(measure) for model in models]

@@ -1,6 +1,13 @@
-"""Scores of answers that are probabilities: log loss and squared errors (paper 000, sections 9.1 and 9.2).
+"""Measures of probabilities: log loss, squared errors (paper 000, sections 9.1 and 9.2), and calibration.
 
-Means over no items at all are ``None``.
+Items are put into bins by their probability; a bin's mean probability stands beside the share of its items with the
+outcome. The expected calibration error is their distance, averaged over items: ECE = sum_b n_b / n |observed_b -
+predicted_b| (Naeini, Cooper & Hauskrecht 2015). With two labels the probability is that of the second, with more that
+of the most likely one, so that observed is the share of right answers (Guo et al. 2017).
+
+The sentence says that probabilities are calibrated only if there are enough items to show the contrary, and if neither
+the mean nor a bin of a tenth is further off than chance allows with 90 % probability, for all bins together
+(Bonferroni). Means over no items are ``None``.
 """
 
 from __future__ import annotations
@@ -15,26 +22,18 @@ from scipy.special import bdtr, ndtr
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.errors import UsageError, quoted
 
-# Calibration: of what is given a chance of 90 %, nine in ten should happen.
-#
-# Items are put into bins by the probability they were given; a bin's mean probability stands beside the share of its
-# items that turned out so. The expected calibration error is the distance of the two, averaged over items:
-# ECE = sum_b n_b / n |observed_b - predicted_b| (Naeini, Cooper & Hauskrecht 2015). With two labels the probability is
-# that of the second, with more that of the most likely one, so that observed is the share of right answers (Guo et al.
-# 2017).
-#
-# The sentence says "as sure as it should be" only where items are enough to have shown otherwise, and where neither the
-# mean nor a bin of a tenth is further off than chance goes nine times in ten, all bins taken together (Bonferroni).
+Outcomes: TypeAlias = Codes | Flags | Floats
 
+BOUND = 1e-3  # 1,000 draws cannot distinguish less from 0, and a confident mistake has a finite loss
 BINS = 10
-Z = 1.6448536269514722  # a normal deviate is within this of 0 nine times in ten
-NARROW = 0.05  # half an interval, within which a share is known well enough to speak of it
-NEAR = 0.01  # a difference nobody needs to act on, however many items show it
+Z = 1.6448536269514722  # a standard normal variable is within this of 0 with 90 % probability
+NARROW = 0.05  # half width of an interval within which a share is known well enough
+NEAR = 0.01  # a difference that needs no action, however many items show it
 EMPTY = "no item has both a truth and a probability"
 
 
-class Response(NamedTuple):
-    """What was foretold of each item, and whether it came true."""
+class Prediction(NamedTuple):
+    """The predicted probability of an outcome for each item, and the outcome."""
 
     outcome: Outcomes  # (I) 0 or 1
     probability: Floats  # (I) of a 1
@@ -42,17 +41,17 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A calibration curve, a point a bin that holds items, lowest probability first; and its error."""
+    """A calibration curve with one point per bin that holds items, lowest probability first, and its error."""
 
     predicted: Floats  # (B) mean probability
-    observed: Floats  # (B) share of items that turned out so
+    observed: Floats  # (B) share of items with the outcome
     low: Floats  # (B) 90 % interval of that share (Wilson 1927)
     high: Floats  # (B)
     count: Codes  # (B) items
     ece: float | None  # None without items
-    confidence: float | None  # mean probability of the likelier label
-    right: float | None  # share of items whose likelier label is the truth; of even chances, half
-    sentence: str  # the same in plain words
+    confidence: float | None  # mean probability of the more likely label
+    right: float | None  # share of items whose more likely label is the truth; half for even chances
+    sentence: str
 
     def __repr__(self) -> str:
         error = "" if self.ece is None else f", ECE {self.ece:.4f}"
@@ -63,126 +62,129 @@ def calibration(truth: Outcomes, probability: Floats, bins: int = BINS, how: str
     """Return the calibration curve of probabilities (I) of an outcome, or (I, K) of all labels.
 
     ``truth`` (I) holds outcomes 0 and 1, or codes of labels. Bins have the same width, or with ``how="count"`` as
-    nearly the same number of items as ties allow: items of equal probability are never parted. Empty bins are left out.
+    nearly the same number of items as ties allow: items of equal probability are in one bin. Empty bins are left out.
     """
     if bins < 1:
         raise UsageError(f"bins {bins} is not 1 or more")
-    if how not in PLACES:
-        raise UsageError(f"how {how!r} is not one of {quoted(PLACES)}")
+    if how not in BINNINGS:
+        raise UsageError(f"how {how!r} is not one of {quoted(BINNINGS)}")
     wrong = probability[~((probability >= 0) & (probability <= 1))]
     if wrong.size:
         raise UsageError(f"probability {wrong.flat[0]:g} is not a number from 0 to 1")
-    given = response(truth, probability)
-    place = PLACES[how](given.probability, bins)  # (I)
-    count = np.bincount(place, minlength=bins)
+    prediction = predictions(truth, probability)
+    index = BINNINGS[how](prediction.probability, bins)  # (I)
+    count = np.bincount(index, minlength=bins)
     filled = count > 0
-    share = [np.bincount(place, part, bins)[filled] / count[filled] for part in (given.probability, given.outcome)]
+    parts = (prediction.probability, prediction.outcome)
+    share = [np.bincount(index, part, bins)[filled] / count[filled] for part in parts]
     low, high = wilson(share[1], count[filled])
-    confidence, right = _sureness(_likelier(given) if _is_of_one(probability) else given)
+    confidence, right = _sureness(_more_likely(prediction) if _is_binary(probability) else prediction)
     return Calibration(
         predicted=frozen(share[0]),
         observed=frozen(share[1]),
         low=frozen(low),
         high=frozen(high),
         count=frozen(count[filled]),
-        ece=expected_error(given, place),
+        ece=expected_error(prediction, index),
         confidence=confidence,
         right=right,
-        sentence=_sentence(confidence, right, given),
+        sentence=_sentence(confidence, right, prediction),
     )
 
 
-def response(truth: Outcomes, probability: Floats) -> Response:
-    """Return outcomes and their probabilities: as given (I), of the second of two labels, of the likeliest of more."""
-    if _is_of_one(probability):
-        return Response(truth, probability) if probability.ndim == 1 else Response(truth == 1, probability[:, 1])
+def predictions(truth: Outcomes, probability: Floats) -> Prediction:
+    """Return outcomes and probabilities: as they are (I), of the second of two labels, or of the most likely one."""
+    if _is_binary(probability):
+        return Prediction(truth, probability) if probability.ndim == 1 else Prediction(truth == 1, probability[:, 1])
     if not probability.shape[0]:
-        return Response(np.zeros(0), np.zeros(0))
-    return Response(probability.argmax(axis=1) == truth, probability.max(axis=1))
+        return Prediction(np.zeros(0), np.zeros(0))
+    return Prediction(probability.argmax(axis=1) == truth, probability.max(axis=1))
 
 
 def by_width(probability: Floats, bins: int) -> Codes:
-    """Return each item's bin (I) of [0, 1/B), [1/B, 2/B), ..., the last with its end."""
+    """Return each item's bin (I) of [0, 1/B), [1/B, 2/B), ..., the last with its upper end."""
     edge = np.arange(1, bins) / bins  # (B - 1)
-    place: Codes = np.searchsorted(edge, probability, side="right")
-    return place
+    index: Codes = np.searchsorted(edge, probability, side="right")
+    return index
 
 
 def by_count(probability: Floats, bins: int) -> Codes:
     """Return each item's bin (I) by how many items have a lower probability."""
     lower = np.searchsorted(np.sort(probability), probability)  # (I)
-    place: Codes = lower * bins // max(probability.size, 1)
-    return place
+    index: Codes = lower * bins // max(probability.size, 1)
+    return index
 
 
-PLACES: Mapping[str, Callable[[Floats, int], Codes]] = {"width": by_width, "count": by_count}
+BINNINGS: Mapping[str, Callable[[Floats, int], Codes]] = {"width": by_width, "count": by_count}
 
 
-def expected_error(given: Response, place: Codes, weight: Floats | None = None) -> float | None:
-    """Return ECE of items in bins (I), each counted as often as its weight (I) says; None without items."""
-    times = np.ones(place.size) if weight is None else weight
+def expected_error(prediction: Prediction, index: Codes, weight: Floats | None = None) -> float | None:
+    """Return the ECE of items in bins (I), with weights (I); None without items."""
+    times = np.ones(index.size) if weight is None else weight
     total = float(times.sum())
-    gap = np.bincount(place, times * (given.probability - given.outcome))  # (B) n_b (predicted_b - observed_b)
+    gap = np.bincount(
+        index, times * (prediction.probability - prediction.outcome)
+    )  # (B) n_b (predicted_b - observed_b)
     return float(np.abs(gap).sum() / total) if total else None
 
 
 def wilson(share: Floats, count: Codes | Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the 90 % interval of a share seen among so many: Wilson's, which stays within 0 and 1."""
+    """Return the ends of Wilson's 90 % interval of a share among ``count`` items, which stays within 0 and 1."""
     slack = Z**2 / count
     centre = (share + slack / 2) / (1 + slack)
     reach = Z * np.sqrt(share * (1 - share) / count + slack / (4 * count)) / (1 + slack)
     return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
 
 
-def _is_of_one(probability: Floats) -> bool:
-    """Whether probabilities are of one outcome, and of its opposite what is left."""
+def _is_binary(probability: Floats) -> bool:
+    """Whether probabilities are those of one outcome and its opposite."""
     return probability.ndim == 1 or probability.shape[1] == 2
 
 
-def _likelier(given: Response) -> Response:
-    """Return the likelier of an outcome and its opposite; of even chances either, which is half right."""
-    p = given.probability
-    right = np.where(p > 0.5, given.outcome, np.where(p < 0.5, 1.0 - given.outcome, 0.5))
-    return Response(right, np.maximum(p, 1 - p))
+def _more_likely(prediction: Prediction) -> Prediction:
+    """Return the more likely of an outcome and its opposite; even chances are half right."""
+    p, outcome = prediction.probability, prediction.outcome
+    right = np.where(p > 0.5, outcome, np.where(p < 0.5, 1.0 - outcome, 0.5))
+    return Prediction(right, np.maximum(p, 1 - p))
 
 
-def _sureness(likelier: Response) -> tuple[float | None, float | None]:
-    """Return the mean probability of the likelier label, and how often it is the truth."""
-    if not likelier.probability.size:
+def _sureness(prediction: Prediction) -> tuple[float | None, float | None]:
+    """Return the mean probability of the more likely label, and how often it is the truth."""
+    if not prediction.probability.size:
         return None, None
-    return float(likelier.probability.mean()), float(np.mean(likelier.outcome))
+    return float(prediction.probability.mean()), float(np.mean(prediction.outcome))
 
 
-def _sentence(confidence: float | None, right: float | None, given: Response) -> str:
-    """Return how sure the answers are beside how often they are right."""
+def _sentence(confidence: float | None, right: float | None, prediction: Prediction) -> str:
+    """Return the mean confidence, the share of right answers, and the verdict in words."""
     if confidence is None or right is None:
         return f"not defined because {EMPTY}"
-    items = given.probability.size
-    verdict = _verdict(confidence, right, given)
-    return f"says {100 * confidence:.0f} % and is right in {100 * right:.0f} % of {items:,} items: {verdict}"
+    items = prediction.probability.size
+    verdict = _verdict(confidence, right, prediction)
+    return f"predicts {100 * confidence:.0f} % and is right in {100 * right:.0f} % of {items:,} items: {verdict}"
 
 
-def _verdict(confidence: float, right: float, given: Response) -> str:
-    """Return what has been shown: of all items, of those in a bin, or nothing yet."""
-    low, high = wilson(np.array(right), np.array(given.probability.size))
+def _verdict(confidence: float, right: float, prediction: Prediction) -> str:
+    """Return what the items show: about all of them, about a bin, or nothing yet."""
+    low, high = wilson(np.array(right), np.array(prediction.probability.size))
     if abs(confidence - right) > NEAR and not low <= confidence <= high:
-        return "too sure" if confidence > right else "not sure enough"
-    narrow, off = high - low < 2 * NARROW, _furthest_off(given)
+        return "over-confident" if confidence > right else "under-confident"
+    narrow, off = high - low < 2 * NARROW, _furthest_off(prediction)
     if off is not None:
-        return f"right on average, but {off}" if narrow else off
-    return "as sure as it should be" if narrow else "too few to tell whether it is as sure as it should be"
+        return f"calibrated on average, but {off}" if narrow else off
+    return "calibrated" if narrow else "too few items to say whether it is calibrated"
 
 
-def _furthest_off(given: Response) -> str | None:
-    """Return the bin that costs most of those whose share chance does not explain, None where it explains all.
+def _furthest_off(prediction: Prediction) -> str | None:
+    """Return the worst bin among those that chance does not explain, None if it explains all.
 
-    A bin's count is taken as binomial at its mean probability, which varies a little more than it does.
+    A bin's count is taken as binomial with its mean probability, which varies a little more than the count does.
     """
-    place = by_width(given.probability, BINS)
-    count = np.bincount(place)
+    index = by_width(prediction.probability, BINS)
+    count = np.bincount(index)
     filled = count > 0
     count = count[filled]
-    predicted, observed = (np.bincount(place, part)[filled] / count for part in given[::-1])
+    predicted, observed = (np.bincount(index, part)[filled] / count for part in prediction[::-1])
     times = np.rint(observed * count)
     fewer, more = bdtr(times, count, predicted), bdtr(count - times, count, 1 - predicted)
     chance = 2 * np.minimum(fewer, more)  # of a count as far off
@@ -192,19 +194,14 @@ def _furthest_off(given: Response) -> str | None:
         return None
     b = int(np.argmax(np.where(off, count * gap, 0.0)))
     sure = (predicted[b] > observed[b]) == (predicted[b] > 0.5)
-    how = "too sure" if sure else "not sure enough"
-    return f"{how} at {100 * predicted[b]:.0f} %, of which {100 * observed[b]:.0f} % came true"
-
-
-BOUND = 1e-3  # what 1,000 draws cannot tell from 0, and what keeps one confident mistake from being infinite
-
-Outcomes: TypeAlias = Codes | Flags | Floats
+    how = "over-confident" if sure else "under-confident"
+    return f"{how} at {100 * predicted[b]:.0f} %, where {100 * observed[b]:.0f} % have the outcome"
 
 
 def log_loss(truth: Codes, probability: Floats, bound: float = BOUND) -> float | None:
-    """Return the mean of -log p(truth), in nats, with every p kept within ``bound`` and ``1 - bound``.
+    """Return the mean of -log p(truth) in nats, with p limited to ``bound`` and ``1 - bound``.
 
-    ``truth`` holds codes (I), ``probability`` a row for each item (I, K).
+    ``truth`` holds codes (I), ``probability`` one row per item (I, K).
     """
     of_truth = probability[np.arange(truth.size), truth]  # (I)
     return _mean(-np.log(np.clip(of_truth, bound, 1 - bound)))
@@ -233,5 +230,5 @@ def root_mean_squared_error(outcome: Outcomes, response: Floats) -> float | None
 
 
 def _mean(loss: Floats) -> float | None:
-    """Return the mean over items, which none have."""
+    """Return the mean over items, None without items."""
     return float(loss.mean()) if loss.size else None

@@ -1,10 +1,18 @@
-"""Ranking measures of one topic, for many draws of its labels at once; trec_eval's conventions.
+"""Ranking measures by name, such as ``nDCG@10``, of one topic for many draws of its labels at once.
 
-The order of a run is fixed and the labels vary, so that documents come first and draws second: a document's labels in
-all draws lie side by side in memory, and every measure is one pass down the ranking. A label is a code into ``worth``,
-the grades; a document is relevant where its grade is at least ``level``. All kernels take the same: the labels of the
-topic's documents (D, S), which of them a run ranks (N), best first, the grades (K), how many documents have each label
-(K, S), the level, and how far down the ranking counts.
+Numbers are those of trec_eval: the gain of a document is its grade, its discount log2(rank + 1); a document that nobody
+judged has grade 0, as has one with a negative grade; a topic without a relevant document has the value 0, although
+strictly it has none. ``@k`` uses the first k documents; AP@k and nDCG@k are trec_eval's map_cut and ndcg_cut.
+
+The order of a run is fixed and the labels vary, so arrays have documents first and draws second, and every measure is
+one pass down the ranking. A label is a code into ``worth``, the grades; a document is relevant if its grade is at least
+``level``. All kernels take the labels of the topic's documents (D, S), the documents that a run ranks (N), best first,
+the grades (K), the number of documents with each label (K, S), the level, and the cutoff.
+
+Kernels named ``expected_...`` take the expectation over all orders of tied documents (McSherry & Najork 2008):
+documents with the same score have a random order. Of n tied documents below i others, r of them relevant, every rank
+holds a relevant one with chance r / n, and given that, each earlier rank of the tie does with chance (r - 1) / (n - 1).
+These kernels also take the end of every tie (E).
 """
 
 from __future__ import annotations
@@ -21,7 +29,7 @@ from adjudge.kernels.compiled import compiled
 
 
 @compiled
-def held(code: Codes, labels: int) -> Codes:
+def label_counts(code: Codes, labels: int) -> Codes:
     """Return how many documents have each label (K, S) in every draw, from labels (D, S)."""
     count = np.zeros((labels, code.shape[1]), np.int64)
     for d in range(code.shape[0]):
@@ -43,20 +51,20 @@ def relevant(worth: Floats, count: Codes, level: float) -> Floats:
 
 @compiled
 def average_precision(code: Codes, order: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return the precisions at the relevant documents that are found, summed, a relevant document (S)."""
-    total, found = np.zeros(code.shape[1]), np.zeros(code.shape[1])
+    """Return average precision (S): the precisions at the relevant documents, summed, per relevant document."""
+    total, relevant_so_far = np.zeros(code.shape[1]), np.zeros(code.shape[1])
     for d in range(min(order.size, cut)):
         label = code[order[d]]
         for s in range(total.size):
             if worth[label[s]] >= level:
-                found[s] += 1
-                total[s] += found[s] / (d + 1)
-    return _shared(total, relevant(worth, count, level))
+                relevant_so_far[s] += 1
+                total[s] += relevant_so_far[s] / (d + 1)
+    return _divide(total, relevant(worth, count, level))
 
 
 @compiled
 def reciprocal_rank(code: Codes, order: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return one over the rank of the first relevant document (S), 0 where none is found."""
+    """Return one over the rank of the first relevant document (S), 0 if there is none."""
     value = np.zeros(code.shape[1])
     for d in range(min(order.size, cut)):
         label = code[order[d]]
@@ -68,26 +76,26 @@ def reciprocal_rank(code: Codes, order: Codes, worth: Floats, count: Codes, leve
 
 @compiled
 def precision(code: Codes, order: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return the share of relevant documents among the first (S); a ranking that is too short counts as if filled."""
-    return _found(code, order, worth, level, cut) / cut
+    """Return the share of relevant documents among the first (S); a short ranking is filled with irrelevant ones."""
+    return _count_relevant(code, order, worth, level, cut) / cut
 
 
 @compiled
 def recall(code: Codes, order: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return the share of the relevant documents that is found among the first (S)."""
-    return _shared(_found(code, order, worth, level, cut), relevant(worth, count, level))
+    """Return the share of the relevant documents that are among the first (S)."""
+    return _divide(_count_relevant(code, order, worth, level, cut), relevant(worth, count, level))
 
 
 @compiled
 def normalised_gain(code: Codes, order: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return the grades found, each over log2(rank + 1), as a share of the best there can be (S): nDCG."""
+    """Return nDCG (S): the grades, each over log2(rank + 1), as a share of the best possible order."""
     total, best = np.zeros(code.shape[1]), np.zeros(code.shape[1])
     for d in range(min(order.size, cut)):
         label, fall = code[order[d]], np.log2(d + 2.0)
         for s in range(total.size):
             if worth[label[s]] > 0:
                 total[s] += worth[label[s]] / fall
-    upto = np.zeros(code.shape[0] + 1)  # what the first so many ranks are worth to a document of grade 1
+    upto = np.zeros(code.shape[0] + 1)  # cumulative discounts
     for d in range(code.shape[0]):
         upto[d + 1] = upto[d] + (1 / np.log2(d + 2.0) if d < cut else 0.0)
     above = np.zeros(code.shape[1], np.int64)  # documents with higher grades
@@ -95,44 +103,36 @@ def normalised_gain(code: Codes, order: Codes, worth: Floats, count: Codes, leve
         for s in range(best.size if worth[k] > 0 else 0):
             best[s] += worth[k] * (upto[above[s] + count[k, s]] - upto[above[s]])
             above[s] += count[k, s]
-    return _shared(total, best)
+    return _divide(total, best)
 
 
 @compiled
-def _found(code: Codes, order: Codes, worth: Floats, level: float, cut: int) -> Floats:
+def _count_relevant(code: Codes, order: Codes, worth: Floats, level: float, cut: int) -> Floats:
     """Return how many of the first documents are relevant (S)."""
-    found = np.zeros(code.shape[1])
+    number = np.zeros(code.shape[1])
     for d in range(min(order.size, cut)):
         label = code[order[d]]
-        for s in range(found.size):
-            found[s] += worth[label[s]] >= level
-    return found
+        for s in range(number.size):
+            number[s] += worth[label[s]] >= level
+    return number
 
 
 @compiled
-def _shared(part: Floats, whole: Floats) -> Floats:
-    """Return parts of wholes (S), 0 where the whole is 0: trec_eval's word for a topic without a relevant document."""
+def _divide(part: Floats, total: Floats) -> Floats:
+    """Return parts of totals (S), 0 if the total is 0, as trec_eval does for a topic without a relevant document."""
     for s in range(part.size):
-        part[s] = part[s] / whole[s] if whole[s] > 0 else 0.0
+        part[s] = part[s] / total[s] if total[s] > 0 else 0.0
     return part
 
 
-# Ranking measures expected over the orders of tied documents (McSherry & Najork 2008).
-#
-# Documents with the same score may stand in any order, each with the same chance. Of n tied documents below i others,
-# r of them relevant, every rank holds a relevant one with chance r / n; given that it does, each rank before it in
-# the tie does with chance (r - 1) / (n - 1). Kernels take what those of ``kernels.ranking`` take, and where every tie
-# ends (E).
-
-
 @compiled
-def ties_average_precision(
+def expected_average_precision(
     code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int
 ) -> Floats:
     """Return expected average precision (S)."""
-    whole = relevant(worth, count, level)
-    value = np.zeros(whole.size)
-    for s in range(whole.size):
+    total = relevant(worth, count, level)
+    value = np.zeros(total.size)
+    for s in range(total.size):
         above, begin = 0.0, 0
         for end in ends:
             n, r = end - begin, _tied(code, order, begin, end, worth, level, s)
@@ -141,25 +141,25 @@ def ties_average_precision(
                 value[s] += r / n * (above + 1 + before) / (begin + j + 1)
             above += r
             begin = end
-        value[s] = value[s] / whole[s] if whole[s] > 0 else 0.0
+        value[s] = value[s] / total[s] if total[s] > 0 else 0.0
     return value
 
 
 @compiled
-def ties_reciprocal_rank(
+def expected_reciprocal_rank(
     code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int
 ) -> Floats:
-    """Return the expected reciprocal of the first relevant rank (S): it is in the first tie that has any."""
+    """Return the expected reciprocal rank (S); the first relevant document is in the first tie that has any."""
     value = np.zeros(code.shape[1])
     for s in range(value.size):
         begin = 0
         for end in ends:
             n, r = end - begin, _tied(code, order, begin, end, worth, level, s)
-            none = 1.0  # the chance that no rank of the tie was relevant so far
+            none = 1.0  # the chance that no earlier rank of the tie is relevant
             for j in range(min(end, cut) - begin if r > 0 else 0):
-                here = none * min(1.0, r / (n - j))
-                value[s] += here / (begin + j + 1)
-                none -= here
+                first = none * min(1.0, r / (n - j))
+                value[s] += first / (begin + j + 1)
+                none -= first
             if r > 0:
                 break
             begin = end
@@ -167,25 +167,27 @@ def ties_reciprocal_rank(
 
 
 @compiled
-def ties_precision(
+def expected_precision(
     code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int
 ) -> Floats:
     """Return the expected share of relevant documents among the first (S)."""
-    return _ties_found(code, order, ends, worth, level, cut) / cut
+    return _expected_relevant(code, order, ends, worth, level, cut) / cut
 
 
 @compiled
-def ties_recall(code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int) -> Floats:
-    """Return the expected share of the relevant documents that is found among the first (S)."""
-    whole = relevant(worth, count, level)
-    return _ties_found(code, order, ends, worth, level, cut) / np.where(whole > 0, whole, 1.0)
-
-
-@compiled
-def ties_normalised_gain(
+def expected_recall(
     code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int
 ) -> Floats:
-    """Return expected nDCG (S): a tie's mean grade at each of its ranks, over the best there can be."""
+    """Return the expected share of the relevant documents that are among the first (S)."""
+    total = relevant(worth, count, level)
+    return _expected_relevant(code, order, ends, worth, level, cut) / np.where(total > 0, total, 1.0)
+
+
+@compiled
+def expected_normalised_gain(
+    code: Codes, order: Codes, ends: Codes, worth: Floats, count: Codes, level: float, cut: int
+) -> Floats:
+    """Return expected nDCG (S): a tie's mean grade at each of its ranks, over the best possible order."""
     value = np.zeros(code.shape[1])
     best_first = np.argsort(-worth)
     for s in range(value.size):
@@ -208,38 +210,32 @@ def ties_normalised_gain(
 @compiled
 def _tied(code: Codes, order: Codes, begin: int, end: int, worth: Floats, level: float, s: int) -> float:
     """Return how many documents of a tie are relevant in a draw."""
-    found = 0.0
+    number = 0.0
     for d in range(begin, end):
-        found += worth[code[order[d], s]] >= level
-    return found
+        number += worth[code[order[d], s]] >= level
+    return number
 
 
 @compiled
-def _ties_found(code: Codes, order: Codes, ends: Codes, worth: Floats, level: float, cut: int) -> Floats:
-    """Return how many relevant documents are expected among the first (S)."""
-    found = np.zeros(code.shape[1])
-    for s in range(found.size):
+def _expected_relevant(code: Codes, order: Codes, ends: Codes, worth: Floats, level: float, cut: int) -> Floats:
+    """Return the expected number of relevant documents among the first (S)."""
+    number = np.zeros(code.shape[1])
+    for s in range(number.size):
         begin = 0
         for end in ends:
             if begin < cut:
                 share = (min(end, cut) - begin) / (end - begin)
-                found[s] += share * _tied(code, order, begin, end, worth, level, s)
+                number[s] += share * _tied(code, order, begin, end, worth, level, s)
             begin = end
-    return found
+    return number
 
-
-# Ranking measures by name, and what they say of runs: ``nDCG@10`` reads as one says it.
-#
-# Numbers are trec_eval's: the gain of a document is its grade, its discount log2(rank + 1); a document that nobody
-# judged has grade 0, and so has one below 0; a topic without a relevant document has the value 0, where strictly
-# there is none. ``@k`` looks at the first k documents; AP@k and nDCG@k are its map_cut and ndcg_cut.
 
 Kernel: TypeAlias = Callable[[Codes, Codes, Floats, Codes, float, int], Floats]
 Expected: TypeAlias = Callable[[Codes, Codes, Codes, Floats, Codes, float, int], Floats]  # over the orders of ties
 
-WHOLE = 2**31 - 1  # a cutoff beyond every ranking
+NO_CUTOFF = 2**31 - 1  # beyond every ranking
 LEVEL = 1.0  # the grade from which a document is relevant
-USUAL = ("MAP", "nDCG@10", "P@10")
+DEFAULT = ("MAP", "nDCG@10", "P@10")
 
 
 class Kind(NamedTuple):
@@ -249,91 +245,95 @@ class Kind(NamedTuple):
     kernel: Kernel
     expected: Expected
     summary: str
-    cut: bool = False  # whether it has no meaning without a cutoff
-    needs_relevant: bool = True  # whether it is not defined of a topic without a relevant document
+    cut: bool = False  # whether it needs a cutoff
+    needs_relevant: bool = True  # whether it is not defined for a topic without a relevant document
 
 
 KINDS: Mapping[str, Kind] = {
     kind.name.lower(): kind
     for kind in (
-        Kind("MAP", average_precision, ties_average_precision, "mean over topics of average precision"),
-        Kind("MRR", reciprocal_rank, ties_reciprocal_rank, "mean of one over the first relevant document's rank"),
+        Kind("MAP", average_precision, expected_average_precision, "mean over topics of average precision"),
+        Kind(
+            "MRR", reciprocal_rank, expected_reciprocal_rank, "mean of one over the rank of the first relevant document"
+        ),
         Kind(
             "nDCG",
             normalised_gain,
-            ties_normalised_gain,
+            expected_normalised_gain,
             "grades discounted by log2(rank + 1), as a share of the best order's",
         ),
         Kind(
             "P",
             precision,
-            ties_precision,
+            expected_precision,
             "share of relevant documents among the first",
             cut=True,
             needs_relevant=False,
         ),
-        Kind("R", recall, ties_recall, "share of the relevant documents found among the first", cut=True),
+        Kind("R", recall, expected_recall, "share of the relevant documents that are among the first", cut=True),
     )
 }
-ALSO = {"ap": "map", "rr": "mrr", "ndcg_cut": "ndcg", "recip_rank": "mrr", "recall": "r", "precision": "p"}
+ALIASES = {"ap": "map", "rr": "mrr", "ndcg_cut": "ndcg", "recip_rank": "mrr", "recall": "r", "precision": "p"}
 EXAMPLES = ("MAP", "MRR", "nDCG", "nDCG@10", "P@10", "R@100")
 
 
 class Measure(NamedTuple):
-    """A measure that is asked for."""
+    """A measure with its cutoff."""
 
     name: str
     kind: Kind
-    cut: int  # how far down a ranking it looks
+    cut: int  # documents that count
 
 
 class Pool(NamedTuple):
-    """One topic's documents: those judged, then those that only runs return."""
+    """One topic's documents: first the judged ones, then those that only runs return."""
 
     topic: str
     documents: Sequence[str]  # (D)
-    orders: Sequence[Codes]  # for each run, which documents it ranks, best first
-    judged: int  # documents that were judged: the first so many
+    orders: Sequence[Codes]  # for each run, the documents that it ranks, best first
+    judged: int  # number of judged documents
 
 
-def measure(text: str) -> Measure:
-    """Return the measure that a name such as ``nDCG@10`` asks for, in capitals or not."""
+def parse_measure(text: str) -> Measure:
+    """Return the measure with a name such as ``nDCG@10``, in upper or lower case."""
     match = re.fullmatch(r"\s*([a-z_]+)(?:@([0-9]{1,9}))?\s*", text.lower()) if text.isascii() else None
-    kind = KINDS.get(ALSO.get(match[1], match[1])) if match else None
+    kind = KINDS.get(ALIASES.get(match[1], match[1])) if match else None
     if match is None or kind is None:
-        raise UsageError(f"there is no measure {quote(text)}: known are {', '.join(EXAMPLES)}, and others after @")
+        raise UsageError(
+            f"there is no measure {quote(text)}: measures are {', '.join(EXAMPLES)}, with any number after @"
+        )
     if match[2] is None and kind.cut:
         raise UsageError(f"measure {quote(text)} needs a cutoff, such as {kind.name}@10")
     if match[2] is not None and int(match[2]) == 0:
-        raise UsageError(f"measure {quote(text)} looks at no document: its cutoff is 1 or more")
-    return Measure(kind.name + (f"@{int(match[2])}" if match[2] else ""), kind, int(match[2] or WHOLE))
+        raise UsageError(f"measure {quote(text)} has the cutoff 0: the cutoff is 1 or more")
+    return Measure(kind.name + (f"@{int(match[2])}" if match[2] else ""), kind, int(match[2] or NO_CUTOFF))
 
 
-def measures(names: str | Sequence[str]) -> list[Measure]:
-    """Return the measures named, in a list or set apart by commas, each once."""
+def parse_measures(names: str | Sequence[str]) -> list[Measure]:
+    """Return the named measures, from a list or separated by commas, each once."""
     listed = [part for part in names.split(",") if part.strip()] if isinstance(names, str) else list(names)
     if not listed:
-        raise UsageError(f"no measure is named: known are {', '.join(EXAMPLES)}, and others after @")
-    return list({found.name: found for found in map(measure, listed)}.values())
+        raise UsageError(f"no measure is named: measures are {', '.join(EXAMPLES)}, with any number after @")
+    return list({each.name: each for each in map(parse_measure, listed)}.values())
 
 
-def checked(level: float) -> float:
-    """Return the grade from which a document is relevant, refusing one that documents nobody judged would reach."""
+def check_level(level: float) -> float:
+    """Return the grade from which a document is relevant; refuse 0, the grade of documents that nobody judged."""
     if not 0 < level < np.inf:
-        raise UsageError(f"level {level:g} is not a grade above 0, which a document has that nobody judged")
+        raise UsageError(f"level {level:g} is not above 0, the grade of a document that nobody judged")
     return level
 
 
-def pooled(topic: str, known: Mapping[str, int], judged: Sequence[str], runs: Sequence[Sequence[str]]) -> Pool:
-    """Return a topic's documents and the order of every run; ``known`` is where each judged document stands."""
-    place, documents = dict(known), list(judged)
+def pool_documents(topic: str, codes: Mapping[str, int], judged: Sequence[str], runs: Sequence[Sequence[str]]) -> Pool:
+    """Return a topic's documents and the order of every run; ``codes`` holds the index of each judged document."""
+    index, documents = dict(codes), list(judged)
     orders = []
     for ranked in runs:
         for document in ranked:
-            if document not in place:
-                place[document] = len(documents)
+            if document not in index:
+                index[document] = len(documents)
                 documents.append(document)
-        orders.append(np.array([place[document] for document in ranked], np.int64))
+        orders.append(np.array([index[document] for document in ranked], np.int64))
         if np.unique(orders[-1]).size < len(ranked):
             raise UsageError(f"a run has a document of topic {quote(topic)} twice, under two names")
     return Pool(topic, documents, orders, len(judged))
@@ -343,26 +343,26 @@ def values(
     orders: Sequence[Codes],
     code: Codes,
     worth: Floats,
-    asked: Sequence[Measure],
+    measures: Sequence[Measure],
     level: float = LEVEL,
     ends: Sequence[Codes] | None = None,
 ) -> Floats:
-    """Return every run's value of every measure in every draw (R, M, S), of labels ``code`` (D, S) of one topic.
+    """Return every run's value of every measure in every draw (R, M, S), from labels ``code`` (D, S) of one topic.
 
-    Where each run's ties end is given for values that are expected over the orders of tied documents.
+    With the ``ends`` of each run's ties, values are expected over the orders of tied documents.
     """
-    count = held(code, worth.size)
-    found = np.zeros((len(orders), len(asked), code.shape[1]))
+    count = label_counts(code, worth.size)
+    value = np.zeros((len(orders), len(measures), code.shape[1]))
     for r, order in enumerate(orders):
-        for m, one in enumerate(asked):
+        for m, each in enumerate(measures):
             if ends is None:
-                found[r, m] = one.kind.kernel(code, order, worth, count, level, one.cut)
+                value[r, m] = each.kind.kernel(code, order, worth, count, level, each.cut)
             else:
-                found[r, m] = one.kind.expected(code, order, ends[r], worth, count, level, one.cut)
-    return found
+                value[r, m] = each.kind.expected(code, order, ends[r], worth, count, level, each.cut)
+    return value
 
 
 def without_relevant(code: Codes, worth: Floats, level: float = LEVEL) -> Flags:
     """Return in which draws no document of a topic is relevant (S)."""
-    none: Flags = relevant(worth, held(code, worth.size), level) == 0
+    none: Flags = relevant(worth, label_counts(code, worth.size), level) == 0
     return none

@@ -9,7 +9,7 @@ from typing import Any
 from adjudge.data.runs import COLUMNS, System, is_run
 from adjudge.errors import UsageError, quoted
 from adjudge.metrics.labels import Scores, scores
-from adjudge.metrics.ranking import USUAL
+from adjudge.metrics.ranking import DEFAULT
 from adjudge.metrics.run_scores import RunScores, score_runs
 
 LABEL_OPTIONS = ("positive", "bound", "item", "label", "labels", "ordinal")
@@ -54,7 +54,7 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
         content = "labels" if runs is None else "runs"
         raise UsageError(f"{other[0]} is not an option for {content}: their options are {quoted(allowed)}")
     if runs is not None:
-        return score_runs(runs, truth, USUAL if measures is None else measures, **options)
+        return score_runs(runs, truth, DEFAULT if measures is None else measures, **options)
     if isinstance(answers, list | tuple):
         if len(answers) != 1:
             raise UsageError(f"score takes one set of labels or several runs, but got {len(answers)} sets of labels")

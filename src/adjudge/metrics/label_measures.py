@@ -1,7 +1,7 @@
-"""Truth against answer: the matrix of counts, and the measures that are read off it.
+"""Measures of labels, computed from the confusion matrix of truths (rows) and answers (columns).
 
-A matrix has truths in its rows and answers in its columns. A measure that divides by 0 is ``None``: nothing
-can be said, which is neither 0 nor NaN.
+A measure that divides by 0 is ``None``, which is neither 0 nor NaN. Measures of ordered labels also take the value of
+each label (K), and depend on how far an answer is from the truth.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def counts(truth: Codes, answer: Codes, K: int) -> Codes:
 def fractional(truth: Floats, answer: Floats) -> Floats:
     """Return the expected counts (K, K) when truths and answers (I, K) are probabilities (paper 000, section 9.3).
 
-    An answer of .72 counts as .72 of a 1 and .28 of a 0; where the truth is known its row holds a single 1.
+    An answer of .72 counts as .72 of a 1 and .28 of a 0; a known truth has a single 1 in its row.
     """
     return truth.T @ answer
 
 
 def indicator(code: Codes, K: int) -> Floats:
-    """Return known labels as probabilities: a 1 at each item's label and 0 elsewhere (I, K)."""
+    """Return labels as probabilities: 1 for each item's label and 0 elsewhere (I, K)."""
     return np.eye(K)[code]
 
 
-def ratio(part: float, whole: float) -> float | None:
-    """Return part / whole, and ``None`` for a part of nothing."""
-    return float(part / whole) if whole else None
+def ratio(part: float, total: float) -> float | None:
+    """Return part / total, ``None`` if the total is 0."""
+    return float(part / total) if total else None
 
 
 def accuracy(confusion: Matrix) -> float | None:
@@ -65,20 +65,20 @@ def specificity(confusion: Matrix, label: int) -> float | None:
 def f1(confusion: Matrix, label: int) -> float | None:
     """Return 2 TP / (2 TP + FP + FN).
 
-    Where precision and recall have a harmonic mean this is it, and it says 0 where a label was never found.
+    This is the harmonic mean of precision and recall if both exist, and 0 if a label was never found.
     """
     return ratio(2 * confusion[label, label], confusion[label].sum() + confusion[:, label].sum())
 
 
 def occurring(confusion: Matrix) -> Codes:
-    """Return the labels that are some item's truth or answer."""
+    """Return the labels that are the truth or the answer of some item."""
     return np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
 
 
 def macro(confusion: Matrix, measure: LabelMeasure) -> float | None:
     """Return the plain mean of a measure over the labels that occur, ``None`` if one of them has no value.
 
-    To leave such a label out would reward whoever never answers with a difficult one.
+    Leaving such a label out would reward never answering with a difficult one.
     """
     values = [measure(confusion, int(label)) for label in occurring(confusion)]
     defined = [value for value in values if value is not None]
@@ -93,3 +93,31 @@ def mcc(confusion: Matrix) -> float | None:
     total = confusion.sum()
     covariance = total * np.trace(confusion) - truths @ answers
     return float(covariance / np.sqrt(total**2 - truths @ truths) / np.sqrt(total**2 - answers @ answers))
+
+
+def mean_absolute_error(confusion: Matrix, value: Floats) -> float | None:
+    """Return MAE, the mean of |value of the answer - value of the truth|."""
+    return ratio(float((confusion * np.abs(_steps(value))).sum()), float(confusion.sum()))
+
+
+def root_mean_squared_error(confusion: Matrix, value: Floats) -> float | None:
+    """Return RMSE, the root of the mean squared distance, in which large errors count most."""
+    mean = ratio(float((confusion * _steps(value) ** 2).sum()), float(confusion.sum()))
+    return None if mean is None else mean**0.5
+
+
+def quadratic_kappa(confusion: Matrix, value: Floats) -> float | None:
+    """Return Cohen's kappa with squared distances as weights (Cohen 1968).
+
+    It is 1 - the mean squared distance / its value if truths and answers were paired at random: 1 is perfect, 0 is
+    chance. It is not defined if all truths and answers are one label.
+    """
+    distance, truths, answers = _steps(value) ** 2, confusion.sum(axis=1), confusion.sum(axis=0)  # (K, K), (K), (K)
+    by_chance = float(truths @ distance @ answers)
+    disagreement = ratio(float((confusion * distance).sum()) * float(confusion.sum()), by_chance)
+    return None if disagreement is None else 1 - disagreement
+
+
+def _steps(value: Floats) -> Floats:
+    """Return how far each answer is above each truth (K, K)."""
+    return value[None, :] - value[:, None]

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from sklearn import metrics
 
 from adjudge.arrays import Codes, Floats
-from adjudge.metrics.confusion import (
+from adjudge.metrics.label_measures import (
     accuracy,
     counts,
     f1,

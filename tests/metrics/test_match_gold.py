@@ -1,4 +1,4 @@
-"""What is scored: fits, folders and tables, matched to gold, and what is refused on the way."""
+"""What is scored: fits, folders and tables, match_gold to gold, and what is refused on the way."""
 
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ def test_a_named_column_must_be_somewhere() -> None:
     [
         (
             "item,label\na,no\nb,yes\na,yes\n",
-            "answers.csv, row 4: item 'a' was answered in row 2 already: give one answer an item",
+            "answers.csv, row 4: item 'a' already has an answer in row 2: give one answer per item",
         ),
         (
             "item,label,p_no,p_yes\na,no,.5,.5\nb,yes,-.5,1.5\n",
@@ -218,7 +218,7 @@ def test_one_number_written_two_ways_in_a_table_is_refused(tmp_path: Path) -> No
 def test_frames_are_called_by_their_part() -> None:
     """A wrong row of a frame says whether it is in the answers or in the gold."""
     twice = pl.DataFrame({"item": ["a", "a"], "label": ["no", "yes"]})
-    with pytest.raises(InputError, match=r"^answers, row 1: item 'a' was answered in row 0 already"):
+    with pytest.raises(InputError, match=r"^answers, row 1: item 'a' already has an answer in row 0"):
         scores(twice, {"a": "no"})
     with pytest.raises(InputError, match=r"^gold, row 1: item 'a' has the truth 'yes' here and 'no' in row 0"):
         scores({"a": "no"}, twice)
@@ -264,14 +264,14 @@ def test_told_truths_move_with_their_labels() -> None:
     """What a fit had been told is still counted, and what it had not is not."""
     told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
     gold = {"d1": "no", "d3": "yes"}
-    assert scores(told, gold, labels=["yes", "no"]).known == scores(told, gold).known == 1
+    assert scores(told, gold, labels=["yes", "no"]).used == scores(told, gold).used == 1
 
 
 def test_an_order_must_be_known_and_whole() -> None:
     """Text has none of its own, and labels that are there must be named."""
     with pytest.raises(UsageError, match=r"^the order of the labels 'no', 'yes' is not known: give it, lowest first"):
         scores(ANSWERS, GOLD, ordinal=True)
-    with pytest.raises(UsageError, match=r"^labels 'yes', 'maybe' lack 'no': name all that answers and gold hold$"):
+    with pytest.raises(UsageError, match=r"^labels 'yes', 'maybe' lack 'no': name all labels of answers and gold$"):
         scores(ANSWERS, GOLD, labels=["yes", "maybe"])
 
 

@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 
 import adjudge
 from adjudge.diagnostics.leave_out import item_logs
-from adjudge.diagnostics.pairs import find_meetings, pair_tests, tail
+from adjudge.diagnostics.pair_test import find_meetings, pair_tests, tail
 from adjudge.kernels.block import Block
 
 J, K = 5, 2
