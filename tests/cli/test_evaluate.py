@@ -86,7 +86,7 @@ def test_nothing_to_ask_is_said(search, tmp_path):
         (["bm25.run", "--fit", "nothing"], 1, "nothing: is not a saved fit: fit.json is missing"),
         (["nothing.run", "--fit", "fit"], 1, "nothing.run: there is no such file"),
         (["truth.qrels", "--fit", "fit"], 1, "truth.qrels, row 1: 4 fields, expected 6: topic, Q0, document, rank,"),
-        (["bm25.run", "bm25.run", "--fit", "fit"], 2, "two runs are called 'bm25.run': give every run once, under a"),
+        (["bm25.run", "bm25.run", "--fit", "fit"], 2, "two runs are called 'bm25.run': give every run once, with its"),
         (["bm25.run", "--fit", "fit", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
         (["bm25.run", "--fit", "fit", "--table", "x"], 2, "table 'x' is not one of 'systems', 'pairs', 'documents'"),
         (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a does not name two runs: write A,B"),
