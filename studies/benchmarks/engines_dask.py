@@ -21,9 +21,8 @@ from adjudge.data.blocks import Blocks
 from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.data.simulate import simulate
 from adjudge.engines.dask import Dask
-from adjudge.engines.engine import Engine
-from adjudge.engines.steps import Asked, assigning
-from adjudge.engines.threads import Threads
+from adjudge.engines.engine import Engine, Threads
+from adjudge.engines.steps import ModelSpec, assignment_step
 from adjudge.inference.infer import initial_params, parallel_blocks, total_over
 from adjudge.inference.options import Options
 from adjudge.inference.params import accurate
@@ -49,12 +48,12 @@ def shelved(size: int, folder: Path) -> Blocks:
 
 def steps(blocks: Blocks, engines: Mapping[str, Engine], pool: ThreadPoolExecutor) -> dict[str, Callable[[], object]]:
     """Return one step of each way to take it: as a fit in memory does, and by engines over blocks."""
-    model, asked = MODELS[MODEL], Asked(MODEL, Options(inference="map"))
+    model, asked = MODELS[MODEL], ModelSpec(MODEL, Options(inference="map"))
     total = total_over(parallel_blocks(blocks.read().block()), pool)
     begin = initial_params(model, total, accurate(len(blocks.judges), len(blocks.scale)), None)
 
     def by(engine: Engine) -> Callable[[], object]:
-        return lambda: model.estimate(engine.map_sum(blocks, assigning(asked, model, model.assign), begin), begin)
+        return lambda: model.estimate(engine.map_sum(blocks, assignment_step(asked, model, model.assign), begin), begin)
 
     in_memory = {"in memory": lambda: model.estimate(total(model.assign, begin), begin)}
     return in_memory | {name: by(engine) for name, engine in engines.items()}

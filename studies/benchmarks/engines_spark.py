@@ -21,7 +21,7 @@ from adjudge.data.blocks import Blocks
 from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines.engine import Engine
 from adjudge.engines.spark import Spark
-from adjudge.engines.steps import Asked, assigning
+from adjudge.engines.steps import ModelSpec, assignment_step
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, accurate
@@ -58,7 +58,7 @@ def seconds(step: Callable[[Params], object], params: Params, rounds: int = ROUN
 
 def of_a_pass(engine: Engine, blocks: Blocks, params: Params) -> float:
     """Return the seconds of a pass of an engine: the tally of all blocks, and what follows from it."""
-    step = assigning(Asked(MODEL.name, Options()), MODEL, MODEL.assign)
+    step = assignment_step(ModelSpec(MODEL.name, Options()), MODEL, MODEL.assign)
     return seconds(lambda at: MODEL.estimate(engine.map_sum(blocks, step, at), at), params)
 
 

@@ -64,8 +64,8 @@ FIT = (
     + """
 import json, sys, time
 import numpy as np
+from adjudge.engines.engine import Threads
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.engines.threads import Threads
 from adjudge.data.blocks import open_blocks
 from adjudge.inference.options import Options
 blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])

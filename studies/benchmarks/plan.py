@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjudge.engines.engine import FEWEST_TASKS, MOST_BYTES, MOST_TASKS, Sent
+from adjudge.engines.engine import FEWEST_TASKS, MOST_BYTES, MOST_TASKS, PackedTally
 from adjudge.engines.spark import TASKS
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
@@ -121,7 +121,7 @@ def _travelling() -> Claim:
             counts = rng.multinomial(BLOCK, share / share.sum())
             label = np.zeros((judges, K, K))
             label[counts > 0] = 1.0
-            sent = Sent(np.ones((1, K)), label, 0.0).__reduce__()
+            sent = PackedTally(np.ones((1, K)), label, 0.0).__reduce__()
             size = label.nbytes if sent[0] is Tally else sent[1][2].nbytes + sent[1][1].nbytes
             how = "equal" if not spread else f"log-normal, standard deviation {spread:g}"
             rows.append((f"{judges:,}", how, f"{(counts > 0).mean():.0%}", f"{size / label.nbytes:.0%}"))

@@ -18,7 +18,6 @@ import adjudge
 from adjudge.data.blocks import open_blocks
 from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines import dask
-from adjudge.engines import dask as dask_client
 from adjudge.engines.dask import Dask
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
@@ -176,7 +175,7 @@ def test_workers_that_die_of_a_block_are_not_killed_for_ever(shelf, engine, monk
     with config.set({"distributed.scheduler.allowed-failures": 0}):
         own = Dask(workers=1)
     try:
-        with pytest.raises(AdjudgeError, match=r"^the local cluster: workers .* lost in 2 passes .* out of memory; "):
+        with pytest.raises(AdjudgeError, match=r"^the local cluster: workers .* lost in 2 passes .* out of memory\. "):
             own.map_sum(shelf.blocks, partial(always_dying, counted), 0.0)
     finally:
         own.close()
@@ -250,17 +249,17 @@ def test_a_scheduler_by_its_address(shelf, address, tmp_path):
 @pytest.mark.parametrize("place", ["tcp://127.0.0.1:1", "nonsense", "foo://host:1"])
 def test_a_scheduler_out_of_reach(place, monkeypatch):
     """It is said where, and how to start one."""
-    monkeypatch.setattr(dask_client, "REACH", 0.3)
+    monkeypatch.setattr(dask, "CONNECT_TIMEOUT", 0.3)
     with pytest.raises(AdjudgeError, match=rf"^{place}: no Dask scheduler answers there .* 'dask scheduler'"):
         Dask(place)
 
 
 def test_a_scheduler_without_workers(monkeypatch):
     """It is not waited for ever."""
-    monkeypatch.setattr(dask_client, "PATIENCE", 0.3)
+    monkeypatch.setattr(dask, "WORKER_TIMEOUT", 0.3)
     with (
         LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
-        pytest.raises(AdjudgeError, match=r"no worker has come in 0 seconds: start some with 'dask worker tcp:"),
+        pytest.raises(AdjudgeError, match=r"no worker has connected in 0 seconds: start some with 'dask worker tcp:"),
     ):
         Dask(cluster.scheduler_address)
 
@@ -288,7 +287,9 @@ def test_a_scheduler_without_adjudge():
     with subprocess.Popen([sys.executable, "-c", program, *options], **pipes) as process:
         try:
             place = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
-            with pytest.raises(AdjudgeError, match=rf"^{place}: it has adjudge in no form .*: install the same$"):
+            with pytest.raises(
+                AdjudgeError, match=rf"^{place}: it cannot import adjudge .*: install adjudge .* where it runs$"
+            ):
                 Dask(place)
         finally:
             process.terminate()
@@ -298,7 +299,7 @@ def test_a_scheduler_without_adjudge():
 @pytest.mark.parametrize(
     ("found", "what"),
     [
-        (("0.0.1", 7), "it has adjudge 0.0.1, and .* is here: install the same"),
+        (("0.0.1", 7), "it has adjudge 0.0.1, but this process has .*: install the same version"),
         ((adjudge.__version__, None), "it does not see .*: put the blocks into a folder that all workers share"),
         ((adjudge.__version__, 7), "it sees other blocks in .*: put them into a folder that all workers share"),
     ],
@@ -306,7 +307,7 @@ def test_a_scheduler_without_adjudge():
 def test_workers_of_another_world(shelf, whole, monkeypatch, found, what):
     """Another adjudge, another file system: said before anything is counted."""
     monkeypatch.setattr(whole._client, "run", lambda *given, **named: {"tcp://far:1": found})
-    monkeypatch.setattr(whole, "_fit", set())
+    monkeypatch.setattr(whole, "_checked", set())
     with pytest.raises(AdjudgeError, match=rf"^Dask worker tcp://far:1: {what}"):
         whole.map_sum(shelf.blocks, counted, 0.0)
 
@@ -363,7 +364,7 @@ def test_without_dask(monkeypatch):
 
 def test_numbers_of_workers_that_cannot_be():
     """A scheduler has its own, and nobody cannot work."""
-    with pytest.raises(UsageError, match=r"^tcp://host:8786 has workers of its own"):
+    with pytest.raises(UsageError, match=r"^tcp://host:8786 has its own workers"):
         Dask("tcp://host:8786", workers=2)
-    with pytest.raises(UsageError, match=r"^0 workers can do nothing"):
+    with pytest.raises(UsageError, match=r"^the number of workers is 0: give at least 1$"):
         Dask(workers=0)

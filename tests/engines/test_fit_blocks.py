@@ -17,10 +17,9 @@ from polars.testing import assert_frame_equal
 import adjudge
 from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines import sampled
-from adjudge.engines.engine import tally_of
+from adjudge.engines.engine import Threads, sum_blocks
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.engines.steps import averaged, written
-from adjudge.engines.threads import Threads
+from adjudge.engines.steps import write_block, write_mean_block
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.options import Options
@@ -293,10 +292,10 @@ def test_a_fit_is_not_written_over_its_blocks(shelf, tmp_path):
 class Stopped(Threads):
     """An engine that is stopped when it has written what it says of one block."""
 
-    def _one(self, blocks, number, step, params):
-        if getattr(step, "func", None) in (written, averaged) and number == 1:
+    def _run_step(self, blocks, number, step, params):
+        if getattr(step, "func", None) in (write_block, write_mean_block) and number == 1:
             raise KeyboardInterrupt
-        return super()._one(blocks, number, step, params)
+        return super()._run_step(blocks, number, step, params)
 
 
 @pytest.mark.parametrize("model", ["majority", "dawid-skene", "hybrid-confusion"])
@@ -323,7 +322,7 @@ def test_a_worker_that_lives_on_sees_blocks_that_were_made_anew(tmp_path):
         crowd(many)[0].write_csv(tmp_path / f"{many}.csv")
         shutil.rmtree(tmp_path / "b", ignore_errors=True)
         blocks = make_blocks(Table([tmp_path / f"{many}.csv"], {}), tmp_path / "b")
-        assert tally_of(blocks.address, range(1), counted, None).truth[0, 0] == len(blocks)
+        assert sum_blocks(blocks.address, range(1), counted, None).truth[0, 0] == len(blocks)
 
 
 def test_nothing_is_left_of_a_fit_in_memory(tmp_path, monkeypatch):

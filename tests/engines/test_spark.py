@@ -25,8 +25,8 @@ from adjudge.data.scale import Scale
 from adjudge.engines import spark, spark_frames, spark_session
 from adjudge.engines.fit_blocks import CHECKPOINT, FitOnDisk, fit_blocks
 from adjudge.engines.spark import Spark
-from adjudge.engines.spark_session import java_version, refuse_java, sentence, session_of
-from adjudge.engines.steps import gold_counted
+from adjudge.engines.spark_session import java_version, open_session, refuse_java, short_message
+from adjudge.engines.steps import count_gold
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.options import Options
@@ -65,7 +65,7 @@ def engine():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # nothing here runs for long
-        session, own = session_of(CLUSTER)
+        session, own = open_session(CLUSTER)
         assert own
         session.conf.set("spark.sql.shuffle.partitions", "2")
         session.conf.set("spark.sql.codegen.wholeStage", "false")
@@ -168,7 +168,7 @@ def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monke
     """Params are broadcast, and tallies added up by a tree of executors, in the same order each time."""
     monkeypatch.setattr(spark, "SMALL", 0)
     monkeypatch.setattr(spark, "AT_DRIVER", 0)
-    monkeypatch.setattr(spark, "TREE", 2)
+    monkeypatch.setattr(spark, "FAN_IN", 2)
     assert len(shelf.blocks.parts) > 4, "three levels"
     options = Options(iterations=2)
     found = [fit_blocks(shelf.blocks, out=tmp_path / n, engine=engine, options=options) for n in "ab"]
@@ -249,7 +249,7 @@ def test_ctrl_c_ends_chains_after_their_sweep(engine, shelf, tmp_path):
     assert found.labels.collect().height == shelf.blocks.items
 
 
-def test_a_damaged_block_is_refused_in_a_sentence(engine, shelf, tmp_path):
+def test_a_damaged_block_is_refused_in_a_short_message(engine, shelf, tmp_path):
     """As in memory: by name, without a page of Java."""
     shutil.copytree(shelf.blocks.folder, tmp_path / "blocks")
     blocks = open_blocks(tmp_path / "blocks")
@@ -261,13 +261,13 @@ def test_a_damaged_block_is_refused_in_a_sentence(engine, shelf, tmp_path):
 
 def test_blocks_that_executors_do_not_see_are_named():
     """A folder of the driver's own disk is no folder of theirs."""
-    step = partial(gold_counted, 1)
-    (number, refused), *_ = spark._tallies(("/nowhere", None), pickle.dumps((step, None)), [(0, range(1))])
+    step = partial(count_gold, 1)
+    (number, refused), *_ = spark._run_task(("/nowhere", None), pickle.dumps((step, None)), [(0, range(1))])
     assert number == 0
-    assert refused.what == "/nowhere: an executor does not see it; blocks need a folder that all executors share"
-    shape = spark_frames._Shape("/nowhere/aside", 1, 0, Scale(("a",)), False)
-    told = spark_frames._block(shape, 0, pl.DataFrame({"item": ["a"]}))
-    assert told.refused == "/nowhere: an executor does not see it; blocks need a folder that all executors share"
+    assert refused.message == "/nowhere: an executor does not see it; blocks need a folder that all executors share"
+    layout = spark_frames._BlockLayout("/nowhere/aside", 1, 0, Scale(("a",)), False)
+    report = spark_frames._write_block(layout, 0, pl.DataFrame({"item": ["a"]}))
+    assert report.refusal == "/nowhere: an executor does not see it; blocks need a folder that all executors share"
 
 
 def test_a_data_frame_gives_the_answer_of_memory(engine, shelf, tmp_path):
@@ -284,7 +284,7 @@ def test_a_data_frame_gives_the_answer_of_memory(engine, shelf, tmp_path):
     written = (tmp_path / "blocks" / "manifest.json").stat().st_mtime_ns
     spark.fit(frame, "majority", out=tmp_path, block=700, ordinal=True)
     assert (tmp_path / "blocks" / "manifest.json").stat().st_mtime_ns == written
-    with pytest.raises(InputError, match="has blocks of another table, or of the same read in another way"):
+    with pytest.raises(InputError, match="has blocks of another table, or of this one read with other options"):
         spark.fit(frame.limit(100), "majority", out=tmp_path, ordinal=True)
 
 
@@ -319,7 +319,7 @@ def test_items_are_called_as_in_memory(engine, tmp_path, items):
     """Whatever their type, and whichever block they are in."""
     table = pl.DataFrame({"item": items, "judge": [1, 2, 1, 2], "label": ["a", "a", "b", "a"]})
     frame = engine.session.createDataFrame(table.to_arrow())
-    blocks = spark_frames.shelved(spark_frames.Lake(frame, {}), engine.session, tmp_path, block=2)
+    blocks = spark_frames.write_blocks(spark_frames.SparkTable(frame, {}), engine.session, tmp_path, block=2)
     names = pl.concat([blocks.names(number) for number in range(len(blocks.parts))])
     assert names.sort().equals(adjudge.read(table).items.sort())
 
@@ -347,7 +347,7 @@ def test_items_of_several_topics_are_told_apart(engine, tmp_path):
         ([("a", "j", 1)], "item string, judge string, mark int", {}, "no column for the label"),
     ],
 )
-def test_bad_rows_are_refused_in_a_sentence(engine, tmp_path, rows, schema, options, what):
+def test_bad_rows_are_refused_in_a_short_message(engine, tmp_path, rows, schema, options, what):
     """As in memory, and nothing is left behind that would pass for blocks."""
     frame = engine.session.createDataFrame(rows, schema)
     with pytest.raises(InputError) as refused:
@@ -372,7 +372,7 @@ def test_what_is_no_table_is_refused(engine, tmp_path):
 
 def test_one_process_is_at_one_cluster(engine):
     """A second master, or a session that only takes queries, is refused."""
-    with pytest.raises(UsageError, match=r"has a Spark session at 'local-cluster\[2,1,1024\]' already"):
+    with pytest.raises(UsageError, match=r"already has a Spark session at 'local-cluster\[2,1,1024\]'"):
         Spark("local[7]")
     with pytest.raises(UsageError, match="is not a classic Spark session"):
         Spark(session=object())
@@ -386,7 +386,7 @@ def test_without_java_the_line_to_type_is_said(tmp_path):
     environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", NO_JAVA], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "there is no Java. Spark needs Java 17 or newer: "
+        "Java is not installed. Spark needs Java 17 or newer: "
         "sudo apt-get install openjdk-17-jre-headless (or set JAVA_HOME)\n"
     )
     assert done.stderr == ""
@@ -412,19 +412,19 @@ def test_without_pyspark_the_line_to_type_is_said(monkeypatch):
         Spark("local[1]")
 
 
-def test_a_page_of_spark_becomes_a_sentence():
+def test_a_page_of_spark_becomes_a_short_message():
     """The line that matters."""
     page = "An error occurred while calling\norg.apache.X: Job\nTraceback (most recent call last):\n{}\n\tat java"
     lost = page.format("ModuleNotFoundError: No module named 'adjudge'")
-    assert sentence(lost).startswith("the executors' Python has no adjudge: install adjudge there")
+    assert short_message(lost).startswith("the executors' Python has no adjudge: install adjudge there")
     raised = (
         "An error occurred while calling\norg.apache.X: Job\nTraceback (most recent call last):\nValueError: no\n\tat a"
     )
-    assert sentence(raised) == "ValueError: no"
-    assert sentence("An error occurred while calling o1.collect\n: java.io.IOException: full\n\tat a") == (
+    assert short_message(raised) == "ValueError: no"
+    assert short_message("An error occurred while calling o1.collect\n: java.io.IOException: full\n\tat a") == (
         "java.io.IOException: full"
     )
-    assert sentence("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\n\tat").startswith(
-        "has ended: its master does not answer"
-    )
-    assert sentence("") == "ended without a word"
+    assert short_message(
+        "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\n\tat"
+    ).startswith("the session has ended: its master does not answer")
+    assert short_message("") == "an error without a message"

@@ -134,11 +134,11 @@ def test_a_model_that_refuses_is_left_out_with_its_words(job, monkeypatch):
     assert (made(job).ways, kept(job).left_out) == ({}, "not these")
 
 
-@pytest.mark.parametrize("room", [calibrating_cells, calibrate])
-def test_half_a_fit_is_not_measured(job, monkeypatch, room):
-    """Ctrl-C within a climb ends the cell, be it the model's own or one that calibration asks for."""
-    real = room.fit
-    monkeypatch.setattr(room, "fit", lambda *a, **o: real(*a, **o, progress=press))
+@pytest.mark.parametrize(("module", "name"), [(calibrating_cells, "fit"), (calibrate, "infer")])
+def test_half_a_fit_is_not_measured(job, monkeypatch, module, name):
+    """Ctrl-C during a fit ends the cell, whether the fit is the model's own or one of the calibration."""
+    real = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *a, **o: real(*a, **o, progress=press))
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         made(job)

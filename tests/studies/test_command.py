@@ -171,7 +171,7 @@ def test_the_spectrum_is_shown_and_written(run, short, tmp_path):
     answer = run("study", "spectrum", "--runs", "2", "--sizes", "20,5", "--out", "results")
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
-    assert lines[0] == "What the crowds are drawn from: prevalence, and the judges' matrices"
+    assert lines[0] == "Parameters of the simulated crowds: prevalence, and the confusion matrices of the judges"
     assert "accuracy of labels, mean of 2 runs" in lines
     assert answer.out.endswith("wrote study_spectrum.csv to results\nwrote study_spectrum.svg to results\n")
     table = pl.read_csv(tmp_path / "results" / "study_spectrum.csv")

@@ -77,7 +77,7 @@ class LargeData:
             from adjudge.engines.spark import Spark
 
             return Spark(self.master)
-        from adjudge.engines.threads import Threads
+        from adjudge.engines.engine import Threads
 
         return Threads(self.threads)
 

@@ -15,10 +15,9 @@ from adjudge.arrays import Floats, frozen
 from adjudge.data.blocks import Blocks, open_blocks, with_gold
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.checkpoint import EVERY, Checkpoint, question
-from adjudge.engines.engine import Engine
+from adjudge.engines.engine import Engine, Threads
 from adjudge.engines.sampled import sampled
-from adjudge.engines.steps import Asked, assigning, topic_count, written
-from adjudge.engines.threads import Threads
+from adjudge.engines.steps import ModelSpec, assignment_step, topic_count, write_block
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.chains import Draws
 from adjudge.inference.em import Climb, Progress, Rules
@@ -91,7 +90,7 @@ def fit_blocks(
     own = engine is None
     hands: Engine = Threads() if engine is None else engine
     try:
-        asked = Asked(model, chosen_options)
+        asked = ModelSpec(model, chosen_options)
         way = sampled if chosen_options.inference == "gibbs" else _climbed
         outcome, tally, draws = way(chosen, asked, shelf, hands, place, kept, progress)
     finally:
@@ -132,7 +131,7 @@ def _ready(out: str | Path, blocks: Path) -> Path:
 
 def _climbed(
     model: Model,
-    asked: Asked,
+    asked: ModelSpec,
     blocks: Blocks,
     engine: Engine,
     out: Path,
@@ -142,7 +141,7 @@ def _climbed(
     """Return where a climb ends, and what each judge said of each truth; labels are written."""
 
     def total(assign: Assign, params: Params) -> Tally:
-        return engine.map_sum(blocks, assigning(asked, model, assign), params)
+        return engine.map_sum(blocks, assignment_step(asked, model, assign), params)
 
     here = kept.climb()
     default = accurate(len(blocks.judges), len(blocks.scale), topic_count(model, blocks))
@@ -152,7 +151,7 @@ def _climbed(
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
     outcome = run_em(model, total, begin, rules, progress, here, kept.keep_climb)
     about_to_write(out)
-    tally = engine.map_sum(blocks, partial(written, asked, str(out)), outcome.params)
+    tally = engine.map_sum(blocks, partial(write_block, asked, str(out)), outcome.params)
     evidence = () if model.hard else (*outcome.evidence, tally.evidence + model.log_prior(outcome.params))
     return outcome._replace(evidence=evidence), tally, None
 

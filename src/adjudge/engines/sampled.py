@@ -24,15 +24,15 @@ from adjudge.data.write import write_file
 from adjudge.engines.checkpoint import Checkpoint
 from adjudge.engines.engine import Engine
 from adjudge.engines.steps import (
-    Asked,
-    Averaged,
-    Rows,
-    averaged,
-    gold_counted,
+    ChainStates,
+    ModelSpec,
+    SweepParams,
+    count_gold,
+    draw_truths,
     state_file,
     topic_count,
-    truths_drawn,
-    voted,
+    vote_truths,
+    write_mean_block,
 )
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws, Run, sample
@@ -70,13 +70,13 @@ class Drawing:
             write_file(file.getvalue(), state_file(self.folder, self.chain, self.counted))
             self.counted += 1
         return self.engine.map_sum(
-            self.blocks, partial(truths_drawn, self.topics), Rows(prevalence, confusion, new_key(rng))
+            self.blocks, partial(draw_truths, self.topics), SweepParams(prevalence, confusion, new_key(rng))
         )
 
 
 def sampled(
     model: Model,
-    asked: Asked,
+    asked: ModelSpec,
     blocks: Blocks,
     engine: Engine,
     out: Path,
@@ -95,13 +95,13 @@ def sampled(
     refuse_run(sizes, run)
     counted = np.zeros((topics, K))
     if not prior.gold_informs:
-        counted = engine.map_sum(blocks, partial(gold_counted, topics), None).truth
+        counted = engine.map_sum(blocks, partial(count_gold, topics), None).truth
     folder = kept.folder / STATES
     for chain in range(run.chains):
         state_file(folder, chain, 0).parent.mkdir(parents=True, exist_ok=True)
     hands = [Drawing(blocks, engine, topics, folder, chain) for chain in range(run.chains)]
     starts = diffuse(
-        lambda key: engine.map_sum(blocks, partial(voted, topics), key), options.seed, run.chains, prior.least
+        lambda key: engine.map_sum(blocks, partial(vote_truths, topics), key), options.seed, run.chains, prior.least
     )
     if not model.prevalence.hierarchical:
         starts = [start._replace(phi=np.empty((0, K)), kappa=np.empty(0)) for start in starts]
@@ -122,9 +122,9 @@ def sampled(
     outcome = Climb(means(draws, sizes, prior), (), draws.sweeps, ended(draws, told))
     names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
     sweeps = min(own.counted for own in hands[: len(names)])  # Ctrl-C may come before the last chains begin
-    given = Averaged(str(folder), names, sweeps, topics, outcome.params)
+    given = ChainStates(str(folder), names, sweeps, topics, outcome.params)
     about_to_write(out)
-    tally = engine.map_sum(blocks, partial(averaged, asked, str(out)), given)
+    tally = engine.map_sum(blocks, partial(write_mean_block, asked, str(out)), given)
     return outcome, tally, draws
 
 

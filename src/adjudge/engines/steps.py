@@ -1,4 +1,7 @@
-"""The steps that engines take over a block: the models' own passes, by names that any process can look up."""
+"""The steps that engines run on a block: functions at the top level of this module, so that workers can import them.
+
+They call the same functions as a fit in memory, and send a model by its name and options (``ModelSpec``).
+"""
 
 from __future__ import annotations
 
@@ -28,56 +31,56 @@ from adjudge.kernels.sweep import Key, sweep_once
 from adjudge.kernels.truth import count, truth_posterior
 
 
-class Asked(NamedTuple):
-    """A model as it can be sent: by name, with its options."""
+class ModelSpec(NamedTuple):
+    """A model that can be pickled: its name and options."""
 
     model: str
     options: Options
 
-    def resolved(self) -> Model:
-        """Return the model itself."""
+    def resolve(self) -> Model:
+        """Return the model."""
         return model_named(self.model).variant(self.options.prior, self.options.prevalence)
 
 
-def assigning(asked: Asked, model: Model, assign: Assign) -> Step:
-    """Return one of a model's assignments as a step."""
-    begin = None if assign == model.assign else next(name for name, start in model.starts.items() if start is assign)
-    return partial(_assigned, asked, begin)
+def assignment_step(spec: ModelSpec, model: Model, assign: Assign) -> Step:
+    """Return one of the assignments of a model, that of its E-step or of an initialisation, as a step."""
+    start = None if assign == model.assign else next(name for name, first in model.starts.items() if first is assign)
+    return partial(_assign_block, spec, start)
 
 
-def _assigned(asked: Asked, begin: str | None, blocks: Blocks, number: int, params: Params) -> Tally:
-    """Assign a block's judgments to truths."""
-    model = asked.resolved()
-    assign = (None if begin is None else model.starts[begin]) or model.assign
+def _assign_block(spec: ModelSpec, start: str | None, blocks: Blocks, number: int, params: Params) -> Tally:
+    """Return the counts of a block under an assignment."""
+    model = spec.resolve()
+    assign = (None if start is None else model.starts[start]) or model.assign
     return assign(model_block(model, blocks, number, params), params)
 
 
-class Rows(NamedTuple):
-    """What truths are drawn by, or stand with a chance of."""
+class SweepParams(NamedTuple):
+    """The params and random key by which a Gibbs sweep draws truths."""
 
     prevalence: Floats  # (T, K)
     confusion: Floats  # (J, K, K)
     key: Key  # of the sweep
 
 
-def truths_drawn(topics: int, blocks: Blocks, number: int, rows: Rows) -> Tally:
-    """Draw the truths of a block's items, and count them."""
-    block = block_in_topics(blocks, number, topics)
-    return sweep_once(block, rows.prevalence, rows.confusion, rows.key, blocks.first[number])
+def draw_truths(topics: int, blocks: Blocks, number: int, params: SweepParams) -> Tally:
+    """Draw the truths of the items in a block, and return their counts."""
+    block = topic_block(blocks, number, topics)
+    return sweep_once(block, params.prevalence, params.confusion, params.key, blocks.first[number])
 
 
-def voted(topics: int, blocks: Blocks, number: int, key: Key) -> Tally:
-    """Take the labels that a block's items were given most often for truths, and count them."""
-    return voted_by_chance(block_in_topics(blocks, number, topics), key, blocks.first[number], topics)
+def vote_truths(topics: int, blocks: Blocks, number: int, key: Key) -> Tally:
+    """Return the counts of a block with the most frequent labels as truths; ties are broken at random."""
+    return voted_by_chance(topic_block(blocks, number, topics), key, blocks.first[number], topics)
 
 
-def gold_counted(topics: int, blocks: Blocks, number: int, nothing: None) -> Tally:
-    """Count the gold items of a block."""
-    return Tally(of_gold(block_in_topics(blocks, number, topics), topics), np.zeros((0, 0, 0)), 0.0)
+def count_gold(topics: int, blocks: Blocks, number: int, nothing: None) -> Tally:
+    """Return the number of gold items in a block, by topic and label."""
+    return Tally(of_gold(topic_block(blocks, number, topics), topics), np.zeros((0, 0, 0)), 0.0)
 
 
-def block_in_topics(blocks: Blocks, number: int, topics: int) -> Block:
-    """Return a block with its items in topics, those without one in the last."""
+def topic_block(blocks: Blocks, number: int, topics: int) -> Block:
+    """Return a block with the topics of its items; items without a topic are in the last one."""
     if topics == 1:
         return blocks.block(number)
     block = blocks.block(number, by_topic=True)
@@ -86,8 +89,8 @@ def block_in_topics(blocks: Blocks, number: int, topics: int) -> Block:
 
 
 def model_block(model: Model, blocks: Blocks, number: int, params: Params) -> Block:
-    """Return a block, with its items in topics if every topic has its own prevalence."""
-    return block_in_topics(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
+    """Return a block, with the topics of its items if the model has a prevalence per topic."""
+    return topic_block(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
 
 
 def topic_count(model: Model, blocks: Blocks) -> int:
@@ -98,62 +101,67 @@ def topic_count(model: Model, blocks: Blocks) -> int:
     return len(blocks.topics) + bool(without)
 
 
-def written(asked: Asked, out: str, blocks: Blocks, number: int, params: Params) -> Tally:
-    """Write what a model says of a block's items; return what each judge said of each truth, and the evidence."""
-    model = asked.resolved()
+def write_block(spec: ModelSpec, out: str, blocks: Blocks, number: int, params: Params) -> Tally:
+    """Write the labels of the items in a block; return their counts and the log evidence."""
+    model = spec.resolve()
     block = model_block(model, blocks, number, params)
-    told, evidence = model.posterior(block, params)
-    return _told(asked, model, out, blocks, number, block, told, params)._replace(evidence=evidence)
+    posterior, evidence = model.posterior(block, params)
+    tally = _write_labels(spec, model, out, blocks, number, block, posterior, params)
+    return tally._replace(evidence=evidence)
 
 
-class Averaged(NamedTuple):
-    """Where the states of chains are kept, and what follows from all of them."""
+class ChainStates(NamedTuple):
+    """The states of all chains on disk, and what follows from all of them."""
 
-    folder: str  # of the states of every sweep that counts
-    names: tuple[tuple[int, ...], ...]  # (C, K) which of a chain's truths bears each label's name
-    sweeps: int  # of each chain, that count
+    folder: str  # has a file per sweep after the warm-up
+    names: tuple[tuple[int, ...], ...]  # (C, K) the chain's code of each label
+    sweeps: int  # per chain, after the warm-up
     topics: int
-    params: Params  # their means
+    params: Params  # the means
 
 
-def averaged(asked: Asked, out: str, blocks: Blocks, number: int, given: Averaged) -> Tally:
-    """Write the mean of p(truth | rest) over the sweeps of all chains, of a block's items."""
-    block = block_in_topics(blocks, number, given.topics)
+def write_mean_block(spec: ModelSpec, out: str, blocks: Blocks, number: int, states: ChainStates) -> Tally:
+    """Write the labels of the items in a block, by the mean of p(truth | rest) over the sweeps of all chains."""
+    block = topic_block(blocks, number, states.topics)
     mean = np.zeros((block.topic.size, block.labels))
-    for chain, names in enumerate(given.names):
+    for chain, names in enumerate(states.names):
         total = np.zeros_like(mean)
-        for sweep in range(given.sweeps):
-            prevalence, confusion = state_of(Path(given.folder), chain, sweep)
+        for sweep in range(states.sweeps):
+            prevalence, confusion = read_state(Path(states.folder), chain, sweep)
             total += truth_posterior(block, prevalence, confusion)[0]
-        mean += total[:, list(names)] / given.sweeps
-    return _told(asked, asked.resolved(), out, blocks, number, block, mean / len(given.names), given.params)
+        mean += total[:, list(names)] / states.sweeps
+    mean /= len(states.names)
+    return _write_labels(spec, spec.resolve(), out, blocks, number, block, mean, states.params)
 
 
-def state_of(folder: Path, chain: int, sweep: int) -> tuple[Floats, Floats]:
+def read_state(folder: Path, chain: int, sweep: int) -> tuple[Floats, Floats]:
     """Return the prevalence and confusion by which a sweep drew truths."""
     with np.load(state_file(folder, chain, sweep), allow_pickle=False) as arrays:
         return arrays["prevalence"], arrays["confusion"]
 
 
 def state_file(folder: Path, chain: int, sweep: int) -> Path:
-    """Return where the state of a sweep is kept."""
+    """Return the file of the state of a sweep."""
     return folder / f"chain-{chain}" / f"sweep-{sweep:06}.npz"
 
 
-def _told(
-    asked: Asked, model: Model, out: str, blocks: Blocks, number: int, block: Block, told: Floats, params: Params
+def _write_labels(
+    spec: ModelSpec, model: Model, out: str, blocks: Blocks, number: int, block: Block, columns: Floats, params: Params
 ) -> Tally:
-    """Write what is said of a block's items (I, K + E); return what each judge said of each truth."""
-    posterior, more = told[:, : block.labels], told[:, block.labels :]
-    names, known = blocks.names(number), (block.gold >= 0).any()
+    """Write the labels of the items in a block, and return their counts.
+
+    ``columns`` (I, K + E) are the posterior and, if the model has them, item effects.
+    """
+    posterior, more = columns[:, : block.labels], columns[:, block.labels :]
+    names = blocks.names(number)
     fit = Fit(
         definition=model,
-        options=MappingProxyType({"ties": asked.options.ties}),
+        options=MappingProxyType({"ties": spec.options.ties}),
         items=names,
         judge_names=blocks.judges,
         scale=blocks.scale,
         posterior=posterior,
-        label=settled(posterior, names, asked.options),
+        label=settled(posterior, names, spec.options),
         params=params,
         judged=blocks.judged,
         accuracy=np.empty(0),
@@ -161,20 +169,21 @@ def _told(
         topics=blocks.topics,
         topic=blocks.topic(number),
     )
-    columns = fit.label_columns()
+    table = fit.label_columns()
     if blocks.gold is not None:
-        columns["gold"] = _gold_names(block.gold, blocks) if known else [None] * block.gold.size
-    write_file(table_text(frame(columns), "parquet"), part_file(out, number))
+        has_gold = (block.gold >= 0).any()
+        table["gold"] = _gold_names(block.gold, blocks) if has_gold else [None] * block.gold.size
+    write_file(table_text(frame(table), "parquet"), labels_file(out, number))
     tally = count(block, model.credit(posterior))
-    return tally._replace(truth=winners(posterior).sum(axis=0)[None])  # (1, K) items of each label
+    return tally._replace(truth=winners(posterior).sum(axis=0)[None])  # (1, K) items per label
 
 
-def part_file(out: str, number: int) -> Path:
-    """Return where what is said of a block's items is written."""
+def labels_file(out: str, number: int) -> Path:
+    """Return the file of the labels of a block."""
     return Path(out) / LABELS / f"part-{number:05}.parquet"
 
 
 def _gold_names(gold: Codes, blocks: Blocks) -> list[Any]:
-    """Return the known truths by name."""
+    """Return the labels of gold items, None for other items."""
     labels = [*blocks.scale.labels, None]
     return [labels[k] for k in gold.tolist()]
