@@ -342,7 +342,7 @@ def test_labels_by_a_relative_path(shelf, whole, tmp_path, monkeypatch):
 
 def test_what_a_worker_cannot_read(shelf, whole):
     """The file is named, and that all workers must see it."""
-    with pytest.raises(InputError, match=r"^/nowhere/state.npz: a Dask worker on .* \(No such file.*must see it"):
+    with pytest.raises(InputError, match=r"^/nowhere/state.npz: the Dask worker on .* \(No such file.*must see it"):
         whole.map_sum(shelf.blocks, absent, 0.0)
 
 

@@ -1,1 +1,1 @@
-"""Other libraries' names over ours: change an import, keep the code."""
+"""The interfaces of other libraries, computed by adjudge: change an import and keep the code."""

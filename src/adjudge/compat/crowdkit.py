@@ -1,4 +1,4 @@
-"""crowd-kit's aggregators of labels over ``adjudge.fit``.
+"""The interface of crowd-kit's aggregators of labels, computed by ``adjudge.fit``.
 
 >>> import pandas as pd
 >>> from adjudge.compat.crowdkit import DawidSkene
@@ -6,12 +6,15 @@
 >>> DawidSkene(n_iter=100).fit_predict(table).to_dict()
 {'a': 0, 'b': 1}
 
-Constructors, ``fit``, ``fit_predict``, ``fit_predict_proba`` and attributes are as crowd-kit's users know them,
-except for initial error matrices, priors, and what steers an optimiser that is not used here: these are not taken.
-What differs, on purpose: ``tol`` is a rise of the log likelihood a judgment (crowd-kit adds the log prior once a
-label, and may stop after two steps); the climb leaps, so ``n_iter`` counts passes over the data; of tied labels the
-first in order is given, whatever the version of pandas. Nothing begins at random: ``random_state`` and ``n_restarts``
-are taken and change nothing.
+Constructors, ``fit``, ``fit_predict``, ``fit_predict_proba`` and attributes have the names and shapes of crowd-kit.
+Initial error matrices, priors and settings of an optimiser are not accepted. Three things differ:
+
+- ``tol`` is the improvement of the log-likelihood per judgment. (crowd-kit adds the log prior once per label, and may
+  stop after two steps.)
+- EM is accelerated, so ``n_iter`` counts passes over the data.
+- Of tied labels the first in order is returned, with any version of pandas.
+
+Nothing is initialised at random: ``random_state`` and ``n_restarts`` are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.data.read import read
 from adjudge.errors import InputError, MissingExtra, UsageError
-from adjudge.inference.fit import fit
+from adjudge.inference.fit import fit as fit_model
 from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
 
@@ -36,7 +39,7 @@ COLUMNS = ["task", "worker", "label"]
 
 
 class _Aggregator:
-    """What crowd-kit's classifiers share: task, worker, label in; a Series or frame indexed by task out."""
+    """What all aggregators share. Input has the columns task, worker and label; results are indexed by task."""
 
     model: str
 
@@ -45,7 +48,7 @@ class _Aggregator:
 
     def fit(self, data: pd.DataFrame, true_labels: pd.Series | None = None) -> Self:
         """Fit the model; ``true_labels`` is indexed by task."""
-        return self._fitted(data[COLUMNS], None if true_labels is None else true_labels.to_dict())
+        return self._fit(data[COLUMNS], None if true_labels is None else true_labels.to_dict())
 
     def fit_predict(self, data: pd.DataFrame, true_labels: pd.Series | None = None) -> pd.Series:
         """Return the consensus label of every task."""
@@ -55,25 +58,25 @@ class _Aggregator:
         """Return the probability of every label (columns) for every task."""
         return self.fit(data, true_labels).probas_
 
-    def _fitted(self, data: pd.DataFrame, gold: dict[Any, Any] | None = None) -> Self:
-        """Fit and set the attributes that crowd-kit's users know."""
+    def _fit(self, data: pd.DataFrame, gold: dict[Any, Any] | None = None) -> Self:
+        """Fit the model and set the attributes of crowd-kit."""
         table = read(data, item="task", judge="worker", label="label")
-        found = fit(table, self.model, gold, ties="first", iterations=self.n_iter, tolerance=self.tol)
-        labels = self._answered(found)
-        self.priors_ = pd.Series(found.params.prevalence[0], labels, name="prior")
-        self._of_workers(found, labels, pd.Index(found.judge_names.to_list(), name="worker"))
+        fit = fit_model(table, self.model, gold, ties="first", iterations=self.n_iter, tolerance=self.tol)
+        labels = self._set_labels(fit)
+        self.priors_ = pd.Series(fit.params.prevalence[0], labels, name="prior")
+        self._set_workers(fit, labels, pd.Index(fit.judge_names.to_list(), name="worker"))
         return self
 
-    def _answered(self, found: Fit) -> pd.Index:
-        """Set the answers, and return the labels."""
-        labels = pd.Index(found.scale.labels, name="label")
-        tasks = pd.Index(found.items.to_list(), name="task")
-        self.labels_ = pd.Series(labels.to_numpy()[found.label], tasks, name="agg_label")
-        self.probas_ = pd.DataFrame(np.array(found.posterior), tasks, labels)
+    def _set_labels(self, fit: Fit) -> pd.Index:
+        """Set the labels and probabilities of tasks, and return the labels of the scale."""
+        labels = pd.Index(fit.scale.labels, name="label")
+        tasks = pd.Index(fit.items.to_list(), name="task")
+        self.labels_ = pd.Series(labels.to_numpy()[fit.label], tasks, name="agg_label")
+        self.probas_ = pd.DataFrame(np.array(fit.posterior), tasks, labels)
         return labels
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
-        """Set what the model says of workers."""
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
+        """Set the attributes about workers."""
 
 
 class DawidSkene(_Aggregator):
@@ -81,28 +84,28 @@ class DawidSkene(_Aggregator):
 
     model = "dawid-skene"
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
-        """Set the error matrices: indexed by worker and observed label, a column a true label."""
-        J, Z, K = found.params.confusion.shape
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
+        """Set the error matrices: indexed by worker and observed label, one column per true label."""
+        J, Z, K = fit.params.confusion.shape
         index = pd.MultiIndex.from_product([workers, labels], names=["worker", "label"])
-        table = found.params.confusion.transpose(0, 2, 1).reshape(J * K, Z)
-        self.errors_ = pd.DataFrame(table, index, pd.Index(found.scale.labels))
-        self.loss_history_ = [evidence / found.judged.sum() for evidence in found.evidence]
+        table = fit.params.confusion.transpose(0, 2, 1).reshape(J * K, Z)
+        self.errors_ = pd.DataFrame(table, index, pd.Index(fit.scale.labels))
+        self.loss_history_ = [evidence / fit.judged.sum() for evidence in fit.evidence]
 
 
 class OneCoinDawidSkene(DawidSkene):
-    """One coin a worker: as ``DawidSkene``, and ``skills_``."""
+    """One-coin Dawid-Skene: the attributes of ``DawidSkene``, and ``skills_``."""
 
     model = "one-coin"
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
-        """Set the error matrices and the probability of being right."""
-        super()._of_workers(found, labels, workers)
-        self.skills_ = pd.Series(found.params.confusion[:, 0, 0], workers, name="skill")
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
+        """Set the error matrices and the accuracies."""
+        super()._set_workers(fit, labels, workers)
+        self.skills_ = pd.Series(fit.params.confusion[:, 0, 0], workers, name="skill")
 
 
 class MajorityVote(_Aggregator):
-    """The vote, weighted by ``skills`` where they are given: ``labels_``, ``probas_``, ``skills_``."""
+    """Majority vote, weighted by ``skills`` if given: ``labels_``, ``probas_``, ``skills_``."""
 
     model = "majority"
 
@@ -113,9 +116,9 @@ class MajorityVote(_Aggregator):
         self.on_missing_skill, self.default_skill = on_missing_skill, default_skill
 
     def fit(self, data: pd.DataFrame, skills: pd.Series | None = None) -> Self:
-        """Fit the vote; ``skills`` (indexed by worker) says how much each worker's vote counts."""
+        """Fit the vote; ``skills`` (indexed by worker) are the weights of the workers' votes."""
         table = data[COLUMNS]
-        return self._fitted(table if skills is None else self._weighed(table, skills))
+        return self._fit(table if skills is None else self._with_weights(table, skills))
 
     def fit_predict(self, data: pd.DataFrame, skills: pd.Series | None = None) -> pd.Series:
         """Return the consensus label of every task."""
@@ -125,28 +128,28 @@ class MajorityVote(_Aggregator):
         """Return the share of every label (columns) for every task."""
         return self.fit(data, skills).probas_
 
-    def _weighed(self, table: pd.DataFrame, skills: pd.Series) -> pd.DataFrame:
-        """Return the table with a weight a row, missing skills handled as the constructor was told."""
+    def _with_weights(self, table: pd.DataFrame, skills: pd.Series) -> pd.DataFrame:
+        """Return the table with a weight per row; ``on_missing_skill`` says what happens to workers without one."""
         weight = table["worker"].map(skills.to_dict())
         missing = weight.isna()
         if missing.any() and self.on_missing_skill == "error":
             raise InputError(
-                f"worker '{table['worker'][missing].iloc[0]}' has no skill (on_missing_skill allows it)", "skills"
+                f"worker '{table['worker'][missing].iloc[0]}' has no skill (see on_missing_skill)", "skills"
             )
         if self.on_missing_skill == "value":
             weight = weight.fillna(self.default_skill)
         return table.assign(weight=weight)[weight.notna()]
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
         """Set each worker's agreement with the vote."""
-        self.skills_ = pd.Series(np.array(found.accuracy), workers, name="skill")
+        self.skills_ = pd.Series(np.array(fit.accuracy), workers, name="skill")
 
 
 class GLAD(_Aggregator):
-    """Abilities and ease: ``labels_``, ``probas_``, ``priors_``, ``alphas_``, ``betas_``, ``loss_history_``.
+    """GLAD: ``labels_``, ``probas_``, ``priors_``, ``alphas_`` (abilities), ``betas_`` (ease), ``loss_history_``.
 
-    An ability is the most likely one, as in crowd-kit. A beta is the mean of the log of an item's ease, which is
-    integrated out here; crowd-kit climbs in it.
+    An ability is a posterior mode, as in crowd-kit. A beta is the posterior mean of the log of a task's ease, which is
+    integrated out here; crowd-kit maximises over it.
     """
 
     model = "glad"
@@ -155,17 +158,17 @@ class GLAD(_Aggregator):
         super().__init__(n_iter, tol)
         self.silent = silent
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
-        """Set abilities, and the logs of ease."""
-        self.alphas_ = pd.Series(found.params.skill[:, 0], workers, name="alpha")
-        self.betas_ = pd.Series(-np.log(found.more[:, 0]), self.labels_.index, name="beta")
-        self.loss_history_ = [evidence / found.judged.sum() for evidence in found.evidence]
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
+        """Set the abilities and the logs of ease."""
+        self.alphas_ = pd.Series(fit.params.skill[:, 0], workers, name="alpha")
+        self.betas_ = pd.Series(-np.log(fit.more[:, 0]), self.labels_.index, name="beta")
+        self.loss_history_ = [evidence / fit.judged.sum() for evidence in fit.evidence]
 
 
 class MACE(_Aggregator):
-    """Knowing or spamming: ``labels_``, ``probas_``, ``spamming_`` (spams, knows), ``thetas_`` (labels when spamming).
+    """MACE: ``labels_``, ``probas_``, ``spamming_`` (spams, knows), ``thetas_`` (labels when spamming).
 
-    A row a worker, a column of ``thetas_`` a label, which crowd-kit leaves without names.
+    The tables have one row per worker. The columns of ``thetas_`` are named by label; crowd-kit numbers them.
     """
 
     model = "mace"
@@ -174,18 +177,18 @@ class MACE(_Aggregator):
         super().__init__(n_iter)
         self.n_restarts, self.random_state, self.verbose = n_restarts, random_state, verbose
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
         """Set how often each worker spams, and with which labels."""
-        chance = np.exp(found.params.skill)  # (J, 1 + K) knows, or spams with each label
+        chance = np.exp(fit.params.skill)  # (J, 1 + K) knows, or spams with each label
         spam = chance[:, 1:].sum(axis=1)
         self.spamming_ = pd.DataFrame(np.column_stack([spam, chance[:, 0]]), workers, ["spams", "knows"])
         self.thetas_ = pd.DataFrame(chance[:, 1:] / spam[:, None], workers, labels)
 
 
 class KOS(_Aggregator):
-    """Messages between tasks and workers, of two labels: ``labels_``, ``probas_`` (shares of the weight).
+    """KOS, message passing for two labels: ``labels_``, ``probas_`` (shares of the weight).
 
-    Messages go ten rounds, whatever ``n_iter`` says; labels rarely change after the third.
+    There are always ten rounds of messages, whatever ``n_iter`` is; labels rarely change after the third.
     """
 
     model = "kos"
@@ -196,39 +199,39 @@ class KOS(_Aggregator):
 
 
 class _Skilled(_Aggregator):
-    """What weighs votes by skills: ``skills_``, and ``predict`` of other tasks by the same workers."""
+    """Votes weighted by skills: ``skills_``, and ``predict`` for other tasks of the same workers."""
 
     def predict(self, data: pd.DataFrame) -> pd.Series:
-        """Return the consensus label of every task, with the workers as they were fitted."""
-        self._predicted(data)
+        """Return the consensus label of every task, with the fitted skills."""
+        self._predict(data)
         return self.labels_
 
     def predict_proba(self, data: pd.DataFrame) -> pd.DataFrame:
-        """Return the probability of every label (columns) for every task, with the workers as they were fitted."""
-        self._predicted(data)
+        """Return the probability of every label (columns) for every task, with the fitted skills."""
+        self._predict(data)
         return self.probas_
 
-    def _predicted(self, data: pd.DataFrame) -> None:
-        """Set the answers for other tasks."""
-        if not hasattr(self, "_found"):
+    def _predict(self, data: pd.DataFrame) -> None:
+        """Set the labels and probabilities of other tasks."""
+        if not hasattr(self, "_fit_result"):
             raise UsageError(f"{type(self).__name__} has no skills yet: call fit before predict")
-        scale = self._found.scale
+        scale = self._fit_result.scale
         table = read(data[COLUMNS], item="task", judge="worker", label="label", labels=scale.labels)
-        self._answered(predict(self._found, table))
+        self._set_labels(predict(self._fit_result, table))
 
-    def _of_workers(self, found: Fit, labels: pd.Index, workers: pd.Index) -> None:
-        """Set what a worker's vote counts."""
-        self._found = found
-        self.skills_ = pd.Series(self._skills(found), workers, name="skill")
+    def _set_workers(self, fit: Fit, labels: pd.Index, workers: pd.Index) -> None:
+        """Set the skills."""
+        self._fit_result = fit
+        self.skills_ = pd.Series(self._skills(fit), workers, name="skill")
 
-    def _skills(self, found: Fit) -> Floats:
-        """Return each worker's probability of being right."""
-        right: Floats = found.params.confusion[:, 0, 0]
-        return right
+    def _skills(self, fit: Fit) -> Floats:
+        """Return the accuracy of each worker."""
+        accuracy: Floats = fit.params.confusion[:, 0, 0]
+        return accuracy
 
 
 class Wawa(_Skilled):
-    """Votes weighed by agreement with the majority: ``labels_``, ``probas_``, ``skills_``."""
+    """Votes weighted by agreement with the majority: ``labels_``, ``probas_``, ``skills_``."""
 
     model = "wawa"
 
@@ -237,7 +240,7 @@ class Wawa(_Skilled):
 
 
 class ZeroBasedSkill(_Skilled):
-    """The same, with the weighted vote in the majority's place until no label changes; there are no learning rates."""
+    """Wawa repeated with the weighted vote as the majority until no label changes; there are no learning rates."""
 
     model = "zbs"
 
@@ -246,7 +249,7 @@ class ZeroBasedSkill(_Skilled):
 
 
 class MMSR(_Skilled):
-    """Skills from agreement of pairs: ``labels_``, ``probas_``, ``skills_`` (what a vote weighs)."""
+    """M-MSR, skills from the agreement of workers: ``labels_``, ``probas_``, ``skills_`` (weights of votes)."""
 
     model = "m-msr"
 
@@ -254,8 +257,8 @@ class MMSR(_Skilled):
         super().__init__(n_iter, tol)
         self.random_state = random_state
 
-    def _skills(self, found: Fit) -> Floats:
-        """Return log((K - 1) p / (1 - p)) of each worker's probability p of being right."""
-        right = super()._skills(found)
-        weight: Floats = np.log((len(found.scale) - 1) * right / (1 - right))
+    def _skills(self, fit: Fit) -> Floats:
+        """Return log((K - 1) p / (1 - p)), where p is the accuracy of a worker."""
+        accuracy = super()._skills(fit)
+        weight: Floats = np.log((len(fit.scale) - 1) * accuracy / (1 - accuracy))
         return weight

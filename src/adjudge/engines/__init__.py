@@ -1,1 +1,1 @@
-"""Who adds the tallies: threads over blocks on disk, Dask, Spark. No model is written here a second time."""
+"""Engines that add up the counts of blocks on disk: threads, Dask and Spark. All run the models of ``inference``."""
