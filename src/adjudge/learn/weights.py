@@ -134,7 +134,7 @@ class Weights:
 
 
 def weights(
-    data: Any,
+    judgments: Any,
     scheme: str = "LPTC",
     *,
     trust: Any = None,
@@ -149,7 +149,7 @@ def weights(
 
     Parameters
     ----------
-    data
+    judgments
         A ``Judgments``, a frame or a path, with two labels (or see ``positive``).
     scheme
         A name in ``SCHEMES``: L, P, LP, TC, LTC or LPTC.
@@ -187,7 +187,7 @@ def weights(
     chosen = scheme_named(scheme)
     _check_choice("agreement", agreement, AGREEMENTS)
     _check_choice("ties", ties, TIES)
-    judgments, judge_trust = with_trust(data, trust, **reading)
+    judgments, judge_trust = with_trust(judgments, trust, **reading)
     if not len(judgments):
         raise UsageError("there are no judgments, so items have no weights")
     side, names = _sides(judgments.scale, positive)
