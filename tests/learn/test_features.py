@@ -275,13 +275,13 @@ def test_pairs_are_those_of_the_run():
     pairs = [(QUERIES[t], PASSAGES[d]) for t, d in zip(found.topics, found.documents, strict=True)]
     assert np.array_equal(found.features.X, pair_features(pairs, NAMES, PASSAGES).X)
     assert found.label is None
-    assert found.frame.columns == ["topic", "document", *NAMES]
+    assert found.table.columns == ["topic", "document", *NAMES]
 
 
 def test_labels_are_grades():
     """0 where nobody judged."""
     found = features(RUN, PASSAGES, QUERIES, NAMES, grades={"q1": {"d1": 2}, "q9": {"d1": 1}})
-    assert found.frame["label"].to_list() == [2, 0, 0, 0]
+    assert found.table["label"].to_list() == [2, 0, 0, 0]
 
 
 def test_svm_light_is_read_by_others():
@@ -299,7 +299,7 @@ def test_tables(tmp_path):
     """The frame, in every format there is."""
     found = features(RUN, PASSAGES, QUERIES, NAMES)
     assert found.content("csv").startswith(b"topic,document,bm25,content_covered\nq1,d1,")
-    assert pl.read_parquet(io.BytesIO(found.content("parquet"))).equals(found.frame)
+    assert pl.read_parquet(io.BytesIO(found.content("parquet"))).equals(found.table)
     assert found.content("jsonl").startswith(b'{"topic":"q1","document":"d1","bm25":')
     with pytest.raises(UsageError, match="format 'xls' is not one of 'svm', 'csv', 'jsonl', 'parquet'"):
         found.content("xls")

@@ -8,13 +8,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from adjudge.metrics.answers import matched
 from hypothesis import strategies as st
 
 from adjudge.data.read import read
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.fit import fit
 from adjudge.inference.save import save
-from adjudge.metrics.answers import matched
 from adjudge.metrics.labels import Scores, scores
 
 GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}

@@ -141,7 +141,7 @@ def test_what_the_studio_writes_is_read(tmp_path):
     assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
     scored = match_gold(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
     assert scored.answers.scale.names == ("0", "1")
-    run = matched(tmp_path / EXPORTS["task2"].file, gold, {"item": None, "label": None})
+    run = match_gold(tmp_path / EXPORTS["task2"].file, gold, {"item": None, "label": None})
     assert (run.answers.scale.names, run.missing) == (("0", "1"), scored.missing)
     assert scored.missing == len(set(truth) - set(judgments.items))
     assert len(match_gold(fit, gold, {"item": None, "label": None}).truth) == len(truth)

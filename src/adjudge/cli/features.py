@@ -119,7 +119,7 @@ def _show(result: RunFeatures, rows: int) -> None:
     """Print the first pairs, with as many features as fit into the width."""
     from adjudge.cli.show import console, fitting, table
 
-    head, screen = result.frame.head(rows), console()
+    head, screen = result.table.head(rows), console()
     columns = head.columns
     lines = [[round(value, 3) if isinstance(value, float) else value for value in row] for row in head.rows()]
     fitted = fitting(columns, lines, screen.width)

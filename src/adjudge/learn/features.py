@@ -28,6 +28,7 @@ import polars as pl
 from adjudge.arrays import Floats, frozen
 from adjudge.data.files import display_name
 from adjudge.data.runs import System, read_grades, read_run
+from adjudge.data.show import NotebookView
 from adjudge.data.write import FORMATS, table_text, write_file
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.learn import questions, similarity, text
@@ -76,7 +77,7 @@ class FeatureTable:
 
 
 @dataclass(frozen=True, eq=False)
-class RunFeatures:
+class RunFeatures(NotebookView):
     """Pairs of a run with their features; ``label`` is None without grades."""
 
     topics: tuple[str, ...]  # (n)
@@ -84,8 +85,15 @@ class RunFeatures:
     label: Floats | None  # (n)
     features: FeatureTable
 
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    def __repr__(self) -> str:
+        topics, names = len(set(self.topics)), len(self.features.names)
+        return f"RunFeatures({len(self):,} documents of {topics:,} topics, {names:,} features)"
+
     @property
-    def frame(self) -> pl.DataFrame:
+    def table(self) -> pl.DataFrame:
         """Topic, document, label if there is one, and a column for every feature."""
         head: dict[str, Any] = {"topic": list(self.topics), "document": list(self.documents)}
         if self.label is not None:
@@ -96,7 +104,7 @@ class RunFeatures:
         """Return the bytes of a file: svm, csv, jsonl or parquet."""
         if format not in (SVM, *FORMATS):
             raise UsageError(f"format {format!r} is not one of {quoted((SVM, *FORMATS))}")
-        return self._lines().encode() if format == SVM else table_text(self.frame, format)
+        return self._lines().encode() if format == SVM else table_text(self.table, format)
 
     def _lines(self) -> str:
         """Return the pairs in SVM-light's format."""
@@ -149,7 +157,7 @@ def features(
     Returns
     -------
     RunFeatures
-        Topics, documents, labels and features, one row per pair; ``frame`` is the table.
+        Topics, documents, labels and features; ``table`` has one row per pair.
 
     Examples
     --------
@@ -157,7 +165,7 @@ def features(
     >>> passages = {"d1": "Mary had a little lamb", "d2": "the fleece of lambs is white"}
     >>> queries = {"q1": "whose lamb is little?"}
     >>> run = adjudge.search(passages, queries)
-    >>> adjudge.features(run, passages, queries, "passage_length").frame.columns
+    >>> adjudge.features(run, passages, queries, "passage_length").table.columns
     ['topic', 'document', 'passage_length']
 
     """

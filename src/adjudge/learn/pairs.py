@@ -266,8 +266,8 @@ def differences(pairs: Pairs, X: Floats, most: int = 200_000_000) -> tuple[Float
     """
     if pairs.number * X.shape[1] > most:
         raise NothingToLearn(
-            f"{pairs.number:,} pairs of {X.shape[1]:,} features do not fit into memory: use solver='newton', which does "
-            "not store pairs"
+            f"{pairs.number:,} pairs of {X.shape[1]:,} features do not fit into memory: use solver='newton', which "
+            "does not store pairs"
         )
     rows = pairs.rows
     above = np.repeat(np.arange(pairs.order.size), rows.end - rows.lower)

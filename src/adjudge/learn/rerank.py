@@ -13,6 +13,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.runs import System, read_run, run_text
+from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
 from adjudge.data.write import table_text
 from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
@@ -20,6 +21,7 @@ from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit
 from adjudge.learn.crossval import FOLDS, score_groups
 from adjudge.learn.feature_file import Features, read_features, select_features
+from adjudge.learn.features import RunFeatures
 from adjudge.learn.judge_again import BUDGET, JudgeAgain, judge_again
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import NothingToLearn, constant_features, group_codes, make_pairs
@@ -45,6 +47,18 @@ class Trained(NamedTuple):
     folds: int  # 1 if only one topic has pairs, so that cross-validation is impossible
     unmeasured: str | None = None
     unchanging: tuple[str, ...] = ()  # features that are constant within every topic
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{measure} {mean:.3f}" for measure, mean in self.measures.items()) or self.unmeasured
+        return f"Trained({type(self.ranker).__name__}: {self.topics:,} topics; {means})"
+
+    def _repr_html_(self) -> str:
+        return html_view(repr(self), self.table)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The cross-validated measures."""
+        return pl.DataFrame({"measure": list(self.measures), "mean": list(self.measures.values())})
 
     def run(self, features: Any, name: str = "rerank") -> System:
         """Return the run of the cross-validated scores, which can be evaluated on the training topics."""
@@ -96,8 +110,8 @@ def train(
     >>> features = {"topic": list("aabb"), "document": list("wxyz"), "bm25": [2.0, 1.0, 1.5, 0.5]}
     >>> grades = {"a": {"w": 1, "x": 0}, "b": {"y": 1, "z": 0}}
     >>> trained = adjudge.rerank.train(pl.DataFrame(features), grades=grades)
-    >>> trained.measures["MAP"]
-    1.0
+    >>> trained
+    Trained(RankSVM: 2 topics; MRR 1.000, MAP 1.000, P@1 1.000)
 
     """
     sources = {"fit": fit, "weights": weights, "grades": grades}
@@ -304,9 +318,7 @@ def example(seed: int = 0) -> dict[str, bytes]:
 
 def _features(features: Any) -> Features:
     """Return features from a file, a frame, or what ``adjudge.features`` returns."""
-    return read_features(
-        features.frame if hasattr(features, "frame") and not isinstance(features, Features) else features
-    )
+    return read_features(features.table if isinstance(features, RunFeatures) else features)
 
 
 def _scores(ranker: Any, table: Features, place: str) -> Floats:
