@@ -115,6 +115,8 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
         "adjudge.metrics.score",
         "adjudge.evaluation.evaluate",
         "adjudge.metrics.checks",
+        "adjudge.studio.gates.designer",
+        "adjudge.studio.gates.gates",
         "adjudge.diagnostics.judges",
         "adjudge.diagnostics.cards",
         "adjudge.diagnostics.collusion",

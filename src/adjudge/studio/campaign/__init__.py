@@ -1,1 +1,1 @@
-"""A campaign's folder: its files read, checked, made and shipped."""
+"""The folder of a campaign: reading and checking its files, and creating a new one."""

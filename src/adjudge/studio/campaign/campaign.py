@@ -41,7 +41,23 @@ class Campaign:
 
 
 def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
-    """Read a campaign's folder; raises ``CampaignProblems``, which lists all problems with file and line."""
+    """Read and check a campaign's folder.
+
+    Parameters
+    ----------
+    folder
+        The folder with campaign.toml, topics.jsonl, documents.jsonl, pool.csv, gold.csv and sets.csv.
+
+    Returns
+    -------
+    Campaign
+        The campaign; documents stay on the disk and are read when they are needed.
+
+    Raises
+    ------
+    CampaignProblems
+        All problems of all files at once, each with its file and line.
+    """
     path = Path(folder)
     if not path.is_dir():
         raise InputError("there is no such folder: make a campaign with `adjudge campaign new`", str(folder))

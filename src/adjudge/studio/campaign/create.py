@@ -71,7 +71,28 @@ def new_campaign(
     force: bool = False,
     settings: Settings | None = None,
 ) -> Created:
-    """Write a campaign's folder, completely or not at all, and load it."""
+    """Write a campaign's folder, completely or not at all, and load it.
+
+    Parameters
+    ----------
+    folder
+        Where the campaign is written.
+    sources
+        The files of topics, documents, pool or runs, and gold.
+    name
+        The name of the campaign; without one, the name of the folder.
+    seed
+        The seed with which gold and qualification sets are composed.
+    force
+        Whether files of an earlier campaign in the folder are replaced. Judgments stay.
+    settings
+        The settings; without them, the defaults.
+
+    Returns
+    -------
+    Created
+        The campaign, and notes on what was left out or changed.
+    """
     if sources.pool is not None and sources.runs:
         raise UsageError("give a pool or runs, not both: a pool is made of the runs")
     if sources.depth < 1:

@@ -1,1 +1,1 @@
-"""What the judgments so far say, worked out beside the server."""
+"""The live consensus: fitting a model to the judgments so far, beside the server, and reading its files."""

@@ -1,1 +1,1 @@
-"""Quality gates: what work must reach, whom a gate refuses, what one more judgment tells."""
+"""Quality gates: the verdict on work, error rates of gates, gold sets that work, and expected information."""

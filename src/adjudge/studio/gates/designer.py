@@ -64,7 +64,26 @@ class Design(NamedTuple):
 
 
 def design(grades: Sequence[int], gate: Gate) -> Design:
-    """Return what a gate does on a gold set of these grades: whether anybody can pass, and its error rates."""
+    """Return what a gate does on a gold set of these grades: whether anybody can pass, and its error rates.
+
+    Parameters
+    ----------
+    grades
+        The gold grades (0, 1, 2) of the documents of the set, in any order.
+    gate
+        The thresholds, such as ``settings.gate`` of a campaign.
+
+    Returns
+    -------
+    Design
+        Feasibility with the reason, the range of NDCG, and how often spammers pass and honest judges fail.
+
+    Examples
+    --------
+    >>> from adjudge.studio.settings import Gate
+    >>> design([1, 1, 1, 1, 1], Gate()).reason
+    '5 documents of grade 1: the best strict ranking reaches 0.590 of the printed ideal, below 0.62'
+    """
     worst, best = _extremes(grades, gate.ndcg_of)
     reason = _infeasible_reason(grades, gate, best)
     return Design(

@@ -162,6 +162,22 @@ def solve(grades: Sequence[int], max_false_refuse: float, accuracy: float, gate:
     The binary threshold of the gate stays if it alone refuses at most at that rate; otherwise it is lowered to the
     highest score that does. NDCG is then as high as the rate allows. Thresholds are truncated to four digits, never
     rounded up.
+
+    Parameters
+    ----------
+    grades
+        The gold grades of the set.
+    max_false_refuse
+        How often such a judge may be refused at most, from 0 to below 1.
+    accuracy
+        How often the judge is right about a document.
+    gate
+        The present gate: its binary threshold is the highest that is tried, its ``ndcg_of`` stays.
+
+    Returns
+    -------
+    Thresholds
+        The thresholds and their error rates.
     """
     return solve_sets([grades], max_false_refuse, accuracy, gate)
 

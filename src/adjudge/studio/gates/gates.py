@@ -179,9 +179,30 @@ def active_seconds(claimed: Sequence[float], elapsed: float) -> list[float]:
 
 
 def work_verdict(gold: Sequence[GradedSet], seconds: Sequence[float], gate: Gate) -> Verdict:
-    """Return the verdict on an assignment: its gold sets' answers and grades, and the seconds of every document.
+    """Return the verdict on an assignment.
 
     The mean scores of several gold sets count. A set whose grades are all 0 has no NDCG and is left out of that mean.
+
+    Parameters
+    ----------
+    gold
+        The answers and the gold grades of every gold set.
+    seconds
+        The active seconds of every document of the assignment, not only of gold.
+    gate
+        The thresholds.
+
+    Returns
+    -------
+    Verdict
+        Whether all criteria pass, and the criteria that apply: binary, ndcg, time.
+
+    Examples
+    --------
+    >>> from adjudge.studio.settings import Gate
+    >>> answers = [Answer(1, True, 1, 9.0), Answer(0, True, 2, 9.0)]
+    >>> work_verdict([(answers, [2, 0])], [9.0, 9.0], Gate()).passed
+    True
     """
     criteria = [_binary(gold, gate.binary), _ndcg(gold, gate), _time(seconds, gate.seconds)]
     return _verdict([criterion for criterion in criteria if criterion is not None])

@@ -1,1 +1,1 @@
-"""What happened and what is so now: tables to which rows are added, the one who writes, the ledger."""
+"""The record of a campaign: tables (schema), writer (store), present state (ledger, items), audit log, backup."""

@@ -173,7 +173,11 @@ class Ledger:
         return self._last_id.get(table.name, 0) + ahead
 
     def fold(self, table: Table, row: Mapping[str, Any]) -> None:
-        """Change the state by one row of a table."""
+        """Change the state by one row of a table.
+
+        Rows must come in an order in which they could have been written: a person before their assignments, an
+        assignment before its sets.
+        """
         if "id" in row:
             self.note_id(table, row["id"])
         self.latest = max(self.latest, row.get("at", 0.0))
@@ -196,9 +200,11 @@ class Ledger:
     # one method per table, in the order in which tables are read
 
     def _item(self, row: Mapping[str, Any]) -> None:
+        """Add an item."""
         self.items.add(row["id"], (row["topic"], row["document"]))
 
     def _person(self, row: Mapping[str, Any]) -> None:
+        """Add a person."""
         met = ItemSet(len(self.items.pairs))
         person = Person(row["id"], row["name"], row["role"], row["outside"], row["language"], met)
         self.people[person.id] = person
@@ -207,13 +213,16 @@ class Ledger:
             self.outsiders[person.outside] = person.id
 
     def _password(self, row: Mapping[str, Any]) -> None:
+        """Set a person's password; sessions of earlier passwords end."""
         person = self.people[row["person"]]
         person.password, person.epoch = row["hash"], person.epoch + 1
 
     def _language(self, row: Mapping[str, Any]) -> None:
+        """Set a person's language."""
         self.people[row["person"]].language = row["language"]
 
     def _standing(self, row: Mapping[str, Any]) -> None:
+        """Set a person's standing; exclusion takes their judgments out of the counts, and the reverse."""
         person = self.people[row["person"]]
         before = person.excluded
         person.standing, person.reason = row["standing"], row["reason"]
@@ -221,6 +230,7 @@ class Ledger:
             self.items.count(person.counted, 1 if before else -1)
 
     def _assignment(self, row: Mapping[str, Any]) -> None:
+        """Add an assignment, the new last one of its judge."""
         assignment = Assignment(
             row["id"], row["at"], row["person"], row["kind"], row["token"], row["outside"], row["at"]
         )
@@ -240,6 +250,7 @@ class Ledger:
                 self.sets.pop(part.id, None)
 
     def _set(self, row: Mapping[str, Any]) -> None:
+        """Add a set to its assignment, in the order of positions."""
         new = Set(row["id"], row["assignment"], row["position"], row["use"], row["name"], row["token"])
         assignment = self.assignments[new.assignment]
         assignment.sets.append(new)
@@ -249,6 +260,7 @@ class Ledger:
             self.people[assignment.person].sets.add(new.name)
 
     def _slot(self, row: Mapping[str, Any]) -> None:
+        """Add an item to a set; an item of a work set is then out with a judge."""
         part = self.sets[row["set"]]
         part.items.append(row["item"])
         part.answers.append(UNDECIDED)
@@ -256,6 +268,7 @@ class Ledger:
             self.items.leased[row["item"]] += 1
 
     def _answer(self, row: Mapping[str, Any]) -> None:
+        """Set the answer of a slot."""
         part = self.sets[row["set"]]
         part.keys.add(row["key"])
         part.answers[row["slot"]] = Answer(
@@ -264,6 +277,7 @@ class Ledger:
         self._note_activity(part, row["at"])
 
     def _finish(self, row: Mapping[str, Any]) -> None:
+        """Note that a set is finished."""
         part = self.sets[row["set"]]
         part.finished = row["at"]
         self._note_activity(part, row["at"])
@@ -274,6 +288,7 @@ class Ledger:
         assignment.active = max(assignment.active, at)
 
     def _outcome(self, row: Mapping[str, Any]) -> None:
+        """Set the outcome of an assignment, and count it for its judge."""
         person = self.people[self.person_of[row["assignment"]]]
         assignment = self.assignments.get(row["assignment"])
         if row["outcome"] == "approved":
@@ -302,6 +317,7 @@ class Ledger:
                     person.met.add(item)
 
     def _judgment(self, row: Mapping[str, Any]) -> None:
+        """Count a judgment, and update the belief about its item."""
         person, item, relevance = self.people[row["person"]], row["item"], row["relevance"]
         person.met.add(item)
         if row["use"] not in COUNTED:
@@ -340,31 +356,39 @@ class Ledger:
             self.belief[row["item"]] = update_belief(before, row["relevance"], self.confusion(row["person"]))
 
     def _contest(self, row: Mapping[str, Any]) -> None:
+        """Add a contest."""
         self.contests[row["id"]] = row
         if row["set"] in self.sets:
             self.assignments[self.sets[row["set"]].assignment].contested.add((row["set"], row["slot"]))
 
     def _ruling(self, row: Mapping[str, Any]) -> None:
+        """Note a ruling; gold whose contest is upheld no longer grades anybody."""
         self.ruled.add(row["contest"])
         if row["upheld"]:
             self.overruled.add(self.contests[row["contest"]]["item"])
 
     def _invitation(self, row: Mapping[str, Any]) -> None:
+        """Add an invitation."""
         self.invitations[row["id"]] = row
 
     def _acceptance(self, row: Mapping[str, Any]) -> None:
+        """Note that an invitation was accepted."""
         self.accepted.add(row["invitation"])
 
     def _token(self, row: Mapping[str, Any]) -> None:
+        """Add an API token."""
         self.tokens[row["hash"]] = row
 
     def _revocation(self, row: Mapping[str, Any]) -> None:
+        """Note that an API token was revoked."""
         self.revoked.add(row["token"])
 
     def _switch(self, row: Mapping[str, Any]) -> None:
+        """Set a switch of the running campaign."""
         self.switches[row["name"]] = row["value"]
 
     def _audit(self, row: Mapping[str, Any]) -> None:
+        """Note the end of the audit log."""
         self.link = Link(row["id"], row["hash"])
 
     _FOLDS: Mapping[str, Callable[[Ledger, Mapping[str, Any]], None]] = {

@@ -145,7 +145,11 @@ def _read_only_engine(url: URL) -> Engine:
 
 
 class Store:
-    """The tables of one campaign, and their only writer."""
+    """The tables of one campaign, and their only writer.
+
+    ``fold`` loads the ledger from a connection; ``clock`` replaces the studio's clock in simulations. Opening a store
+    takes the lock of the database, so that a second studio is refused.
+    """
 
     def __init__(
         self, url: URL, fold: Callable[[Connection], Ledger], clock: Callable[[], float] | None = None

@@ -1,1 +1,1 @@
-"""What judges do: assignment, commands, what they are shown; and judges who do not exist."""
+"""What judges do: assignment of items, commands, grading, the views of their pages, and how people come in."""
