@@ -34,6 +34,17 @@ def test_gold_and_topics_survive(tmp_path):
     assert again.gold.tolist() == fit.gold.tolist()
 
 
+def test_judgments_to_save_may_be_a_table(tmp_path):
+    """A path or a frame gives the same files as the judgments themselves."""
+    judgments = adjudge.dataset("anesthesia")
+    fit = adjudge.fit(judgments)
+    judgments.table.write_csv(tmp_path / "labels.csv")
+    for name, data in (("read", judgments), ("path", tmp_path / "labels.csv"), ("frame", judgments.table)):
+        adjudge.save(fit, tmp_path / name, data)
+        for file in (tmp_path / "read").iterdir():
+            assert (tmp_path / name / file.name).read_bytes() == file.read_bytes(), file.name
+
+
 def test_saving_over_a_fit_replaces_it(folder):
     """A second save wins, whole."""
     adjudge.save(adjudge.fit(adjudge.dataset("anesthesia"), "majority"), folder)

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
+from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.data.write import columns_of, frame, stacked, table_text, write_whole
 from adjudge.errors import InputError
@@ -99,8 +100,10 @@ SOME = (DRAWS, JUDGED)  # fits have
 FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
 
 
-def save(fit: Fit, folder: str | Path, judgments: Judgments | None = None) -> None:
+def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
     """Write a fit into a folder, whole or not at all, and the judgments it was made from, where they are known."""
+    if judgments is not None and not isinstance(judgments, Judgments):
+        judgments = read(judgments, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
     write_whole(saved_files(fit, judgments), folder)
 
 
