@@ -18,7 +18,7 @@ import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.inference.calibrate import SURE
 from adjudge.inference.calibration import Calibration, smoothed_votes
-from adjudge.inference.select import counted_chances, dealt, even_weights
+from adjudge.inference.select import counted_chances, even_weights, random_folds
 from adjudge.kernels.centre import label_counts
 from studies.benchmarks.choosing import judged
 
@@ -146,7 +146,7 @@ def unseen(seen: Calibration, doubt: float, strong: float, share: float) -> floa
 
 def sources(judgments: adjudge.Judgments) -> dict[str, Source]:
     """Return the vote and all models, each as tempered as foretells judgments best."""
-    fold, weight, whole = dealt(judgments, FOLDS, 0), even_weights(judgments), candidates(judgments)
+    fold, weight, whole = random_folds(judgments, FOLDS, 0), even_weights(judgments), candidates(judgments)
     logs = {key: np.empty(len(judgments)) for key in whole}
     for f in range(FOLDS):
         shown, held = (judgments.take(np.flatnonzero(kept)) for kept in (fold != f, fold == f))

@@ -47,4 +47,4 @@ def test_other_judgments_are_refused(run, sampled, tmp_path):
     (tmp_path / "new.csv").write_text("item,judge,label\ni1,stranger,0\n")
     answer = run("check", "fit", "new.csv")
     assert answer.code == 2
-    assert "the fit was not made from these judgments: it has never met judge 'stranger'" in answer.err
+    assert "the fit was not made from these judgments: it has no judge 'stranger'" in answer.err

@@ -49,17 +49,17 @@ def test_models_that_refuse_are_named_with_the_reason(run, labels):
     """Together where the reason is the same."""
     answer = run("compare", "labels.csv", "--folds", "2")
     assert answer.code == 0
-    (line,) = [line for line in answer.out.splitlines() if "needs labels in an order" in line]
+    (line,) = [line for line in answer.out.splitlines() if "needs ordered labels" in line]
     names, reason = line.removeprefix("left out: ").split(": ", 1)
     assert "ordinal" in names.split(", ")
-    assert reason.startswith("needs labels in an order, and 'no', 'yes' have none")
+    assert reason.startswith("needs ordered labels, and 'no', 'yes' have no order")
 
 
 def test_a_named_model_that_refuses_is_an_error(run, labels):
     """Exit code 2 and its sentence."""
     answer = run("compare", "labels.csv", "--models", "ordinal")
     assert answer.code == 2
-    assert answer.err.startswith("adjudge: model 'ordinal' needs labels in an order")
+    assert answer.err.startswith("adjudge: model 'ordinal' needs ordered labels")
     assert run("compare", "labels.csv", "--models", "ordinal", "--labels", "no,yes", "--ordinal").code == 0
 
 

@@ -98,7 +98,7 @@ def test_judgments_that_were_not_fitted_are_refused(run, fitted, tmp_path):
     (tmp_path / "new.csv").write_text("item,judge,label\ni1,stranger,0\n")
     answer = run("monitor", "fit", "--judgments", "new.csv")
     assert answer.code == 2
-    assert "the fit was not made from these judgments: it has never met judge 'stranger'" in answer.err
+    assert "the fit was not made from these judgments: it has no judge 'stranger'" in answer.err
 
 
 def test_one_label_only_leaves_the_rest_to_be_told(run, tmp_path):

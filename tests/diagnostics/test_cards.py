@@ -266,7 +266,7 @@ def test_a_judge_is_found_by_name():
 def test_other_judgments_are_refused():
     """Cards are about what the fit was made from."""
     judgments = table([("a", "ann", "0"), ("a", "rob", "0"), ("b", "rob", "1")])
-    with pytest.raises(UsageError, match="it has never met judge 'eve'"):
+    with pytest.raises(UsageError, match="it has no judge 'eve'"):
         cards(adjudge.fit(judgments), table([("a", "eve", "0"), ("b", "eve", "1")]))
 
 

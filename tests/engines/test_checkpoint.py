@@ -3,14 +3,14 @@
 import numpy as np
 
 from adjudge.engines.checkpoint import Checkpoint, question
-from adjudge.inference.em import Here
+from adjudge.inference.em import EmState
 from adjudge.inference.options import Options
 from adjudge.inference.params import accurate
 
 
 def test_a_climb_is_found_where_it_was(tmp_path):
     """To the bit, endless evidence included."""
-    here = Here(accurate(4, 3), -np.inf, 4.0, (-3.5, -3.25), 7, ("a", "b"))
+    here = EmState(accurate(4, 3), -np.inf, 4.0, (-3.5, -3.25), 7, ("a", "b"))
     Checkpoint(tmp_path, "q", 0.0).keep_climb(here)
     found = Checkpoint(tmp_path, "q").climb()
     assert found[1:] == here[1:]
@@ -33,8 +33,8 @@ def test_a_chain_goes_on_with_its_random_stream(tmp_path):
 def test_it_is_kept_now_and_then_and_forgotten_in_the_end(tmp_path):
     """The first at once, the next when it is time."""
     kept = Checkpoint(tmp_path / "c", "q", every=1_000.0)
-    kept.keep_climb(Here(accurate(2, 2), passes=1))
-    kept.keep_climb(Here(accurate(2, 2), passes=2))
+    kept.keep_climb(EmState(accurate(2, 2), passes=1))
+    kept.keep_climb(EmState(accurate(2, 2), passes=2))
     assert kept.climb().passes == 1
     kept.clear()
     assert kept.climb() is None
@@ -46,5 +46,5 @@ def test_another_question_is_not_answered(shelf, tmp_path):
     assert asked == question(shelf.blocks, "dawid-skene", Options())
     assert asked != question(shelf.blocks, "dawid-skene", Options(seed=1))
     assert asked != question(shelf.blocks, "one-coin", Options())
-    Checkpoint(tmp_path, asked, 0.0).keep_climb(Here(accurate(2, 2)))
+    Checkpoint(tmp_path, asked, 0.0).keep_climb(EmState(accurate(2, 2)))
     assert Checkpoint(tmp_path, "another").climb() is None

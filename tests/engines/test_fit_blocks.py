@@ -171,7 +171,7 @@ def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, mon
 PROGRAM = """
 import sys, time
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.models import watch
+from adjudge.inference import sampling as watch
 from adjudge.inference.chains import Run
 from adjudge.inference.options import Options
 folder, out, model, log, most = sys.argv[1:]

@@ -133,7 +133,7 @@ def test_what_cannot_be_done_is_refused():
     crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
     with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'judgments', 'gold'"):
         adjudge.fit(crowd.judgments, calibrate="perhaps")
-    with pytest.raises(UsageError, match="needs the truths of 20 judged items at least, and there are 0"):
+    with pytest.raises(UsageError, match="needs the truths of at least 20 judged items, and there are 0"):
         adjudge.fit(crowd.judgments, calibrate="gold")
 
 
@@ -168,7 +168,7 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     plain = adjudge.predict(adjudge.fit(judgments, calibrate="none"), new)
     told = adjudge.predict(saved, new)
     assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, new.block()))
-    assert "share of" in saved.calibration.words
+    assert "vote share" in saved.calibration.words
 
 
 def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
@@ -195,13 +195,21 @@ def test_shares_are_never_above_one():
 def test_words_say_what_was_done():
     """For people."""
     assert "the model's own" in Calibration("judgments", 0.3).words
-    assert "err together more than the model knows (z 12.0): the vote has a" in Calibration("judgments", 12, 0.5).words
-    assert "surer than crowds like this one bear out" in Calibration("judgments", 0.2, 0.3, simulated=0.3).words
+    assert Calibration("judgments", 12, 0.5).words == (
+        "probabilities were softened: errors of judges are more correlated than the model assumes (z 12.0). "
+        "Each one is now 50% model, 50% vote share"
+    )
+    assert Calibration("judgments", 0.2, 0.3, simulated=0.3).words == (
+        "probabilities were softened: on simulated crowds like this one the model is over-confident. "
+        "Each one is now 70% model, 30% vote share"
+    )
     both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
-    assert "(z 12.0) and the model is surer than" in both
+    assert "(z 12.0), and on simulated crowds like this one the model is" in both
     assert "60%" in both
     assert "hardly any item has two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
-    assert "few judgments each, so that it cannot be seen" in Calibration("judgments", -9.0, 0.5).words
+    assert (
+        "few judgments each, so that correlated errors cannot be detected" in Calibration("judgments", -9.0, 0.5).words
+    )
     assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
 
 
@@ -270,7 +278,7 @@ def test_where_nothing_can_be_seen_half_is_the_votes():
     for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
         found = adjudge.fit(judgments)
         assert found.calibration.hedge >= 0.5
-        assert "cannot be seen" in found.calibration.words
+        assert "cannot be detected" in found.calibration.words
         assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
 
 
@@ -318,7 +326,7 @@ def test_gold_that_nobody_judged_teaches_nothing():
     gold = {str(n): str(truth[n]) for n in range(10)} | {f"unjudged {n}": "1" for n in range(30)}
     with (
         pytest.warns(AdjudgeWarning, match="nobody judged"),
-        pytest.raises(UsageError, match="20 judged items at least, and there are 10"),
+        pytest.raises(UsageError, match="at least 20 judged items, and there are 10"),
     ):
         adjudge.fit(judgments, "dawid-skene", gold, calibrate="gold")
 

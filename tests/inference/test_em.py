@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjudge
-from adjudge.inference.em import FAR, Rules, approach, climb, go_round, settle
+from adjudge.inference.em import FAR, Rules, approach, maximise, repeat, settle
 from adjudge.inference.params import Params, accurate
 from adjudge.inference.registry import MODELS
 
@@ -28,14 +28,14 @@ def towards(goal, rate):
 
 def test_it_converges_and_says_so():
     """A step that contracts is followed to its fixed point."""
-    end = climb(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500))
+    end = maximise(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500))
     assert end.stopped == "converged"
     assert end.params.prevalence[0, 0] == pytest.approx(0.7, abs=1e-5)
 
 
 def test_leaps_save_steps_on_a_slow_slope():
     """Where a step goes one percent of the way, leaping needs far fewer."""
-    slow = [climb(towards(0.7, 0.99), params(0.2), Rules(1, 1e-6, 5000, accelerate=fast)) for fast in (False, True)]
+    slow = [maximise(towards(0.7, 0.99), params(0.2), Rules(1, 1e-6, 5000, accelerate=fast)) for fast in (False, True)]
     assert slow[1].passes < slow[0].passes / 4
     assert slow[1].evidence[-1] >= slow[0].evidence[-1]
 
@@ -43,7 +43,7 @@ def test_leaps_save_steps_on_a_slow_slope():
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_history_never_falls(accelerate):
     """Whatever leaps do, what is kept rises."""
-    history = climb(towards(0.7, 0.97), params(0.01), Rules(1, 1e-9, 900, accelerate)).evidence
+    history = maximise(towards(0.7, 0.97), params(0.01), Rules(1, 1e-9, 900, accelerate)).evidence
     assert (np.diff(history) >= 0).all()
 
 
@@ -57,7 +57,7 @@ def test_a_leap_that_loses_is_taken_back():
         lost.append(p > 0.8)
         return params(min(0.8, p + 0.004)), evidence
 
-    end = climb(step, params(0.3), Rules(1, 1e-9, 400))
+    end = maximise(step, params(0.3), Rules(1, 1e-9, 400))
     assert any(lost)
     assert (np.diff(end.evidence) >= 0).all()
     assert end.params.prevalence[0, 0] == pytest.approx(0.8)
@@ -65,7 +65,7 @@ def test_a_leap_that_loses_is_taken_back():
 
 def test_a_cap_in_the_middle_of_a_cycle_loses_no_history():
     """What was measured is told, whenever the climb ends."""
-    assert len(climb(towards(0.7, 0.9), params(0.2), Rules(1, 0, 1)).evidence) == 1
+    assert len(maximise(towards(0.7, 0.9), params(0.2), Rules(1, 0, 1)).evidence) == 1
 
 
 def test_the_cap_is_kept_and_named():
@@ -76,7 +76,7 @@ def test_the_cap_is_kept_and_named():
         calls.append(1)
         return towards(0.7, 0.999)(at)
 
-    end = climb(step, params(0.2), Rules(1, 0, 25))
+    end = maximise(step, params(0.2), Rules(1, 0, 25))
     assert end.stopped == "stopped at the cap of 25 passes"
     assert end.passes == len(calls) == 25
 
@@ -91,7 +91,7 @@ def test_an_interrupt_keeps_what_was_found():
             raise KeyboardInterrupt
         return towards(0.7, 0.9)(at)
 
-    end = climb(step, params(0.2), Rules(1, 0, 100, accelerate=False))
+    end = maximise(step, params(0.2), Rules(1, 0, 100, accelerate=False))
     assert end.stopped == "interrupted"
     assert end.params.prevalence[0, 0] == pytest.approx(0.7 - 0.5 * 0.9**6)
 
@@ -99,7 +99,7 @@ def test_an_interrupt_keeps_what_was_found():
 def test_progress_is_told_every_pass():
     """A watcher hears of every pass, with its evidence."""
     heard = []
-    end = climb(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500), lambda n, evidence: heard.append((n, evidence)))
+    end = maximise(towards(0.7, 0.5), params(0.2), Rules(1, 1e-8, 500), lambda n, evidence: heard.append((n, evidence)))
     assert [n for n, _ in heard] == list(range(1, end.passes + 1))
 
 
@@ -161,10 +161,10 @@ def test_rounds_are_counted_and_told():
     """As many steps as are asked for; none means that counting once was all."""
     step = lambda params: (params._replace(prevalence=params.prevalence + 1), 0.0)  # noqa: E731
     start, told = accurate(1, 2), []
-    after = go_round(step, start, 3, lambda passes, _: told.append(passes))
+    after = repeat(step, start, 3, lambda passes, _: told.append(passes))
     np.testing.assert_allclose(after.params.prevalence, start.prevalence + 3)
     assert (after.passes, after.stopped, told) == (3, "went 3 rounds", [1, 2, 3])
-    assert go_round(step, start, 0).stopped == "counted once"
+    assert repeat(step, start, 0).stopped == "counted once"
 
 
 def test_rounds_can_be_interrupted():
@@ -175,7 +175,7 @@ def test_rounds_can_be_interrupted():
             raise KeyboardInterrupt
         return params._replace(prevalence=params.prevalence + 1), 0.0
 
-    after = go_round(step, accurate(1, 2), 9)
+    after = repeat(step, accurate(1, 2), 9)
     assert after.stopped == "interrupted"
     assert after.params.prevalence[0, 0] == 2.5
 

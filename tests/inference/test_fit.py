@@ -84,11 +84,13 @@ def test_gold_codes_are_taken_as_they_are():
 
 def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
     """Nothing that is asked for is left out in silence."""
-    with pytest.raises(adjudge.UsageError, match="chains, draws and the like are for sampling, and 'dawid-skene' is"):
+    with pytest.raises(
+        adjudge.UsageError, match="chains, draws and the like are options of sampling, and 'dawid-skene' is"
+    ):
         adjudge.fit(TABLE, run=adjudge.Run(draws=50))
-    with pytest.raises(adjudge.UsageError, match="start 'vote' is for a climb: chains begin at the vote"):
+    with pytest.raises(adjudge.UsageError, match="start 'vote' is an option of EM: chains start at the vote"):
         adjudge.fit(TABLE, "hierarchical", start="vote")
-    with pytest.raises(adjudge.UsageError, match="'auto' climbs each as it is"):
+    with pytest.raises(adjudge.UsageError, match="'auto' uses EM with each model's defaults"):
         adjudge.fit(TABLE, "auto", run=adjudge.Run(draws=50))
     with pytest.raises(
         adjudge.UsageError, match="prior 'least' is not for model 'hybrid-confusion', which has 'trust'"
@@ -99,7 +101,7 @@ def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
     with pytest.raises(adjudge.UsageError, match=r"run \{\} is not an adjudge.Run"):
         adjudge.fit(TABLE, "hierarchical", run={})
     for option in ({"tolerance": 1e-3}, {"iterations": 9}, {"accelerate": False}):
-        with pytest.raises(adjudge.UsageError, match="are for a climb, and 'hierarchical' is sampled"):
+        with pytest.raises(adjudge.UsageError, match="are options of EM, and 'hierarchical' is sampled"):
             adjudge.fit(TABLE, "hierarchical", **option)
 
 
@@ -182,10 +184,10 @@ def test_the_options_of_a_warm_fit_are_plain(crowd, tmp_path):
 @pytest.mark.parametrize(
     ("model", "options", "what"),
     [
-        ("one-coin", {}, "start is a fit of 'dawid-skene', and 'one-coin' cannot go on from it"),
-        ("majority", {}, "start cannot be an earlier fit: model 'majority' does not climb, it ends where it ends"),
-        ("auto", {}, "start is a fit of 'dawid-skene': name that model, 'auto' may take another"),
-        ("hierarchical", {}, "start is an earlier fit, which is for a climb, and 'hierarchical' is sampled"),
+        ("one-coin", {}, "start is a fit of 'dawid-skene': 'one-coin' cannot start from it"),
+        ("majority", {}, "start cannot be an earlier fit: model 'majority' does not iterate from its start"),
+        ("auto", {}, "start is a fit of 'dawid-skene': name that model, because 'auto' may choose another"),
+        ("hierarchical", {}, "start is an earlier fit, which is an option of EM, and 'hierarchical' is sampled"),
     ],
 )
 def test_what_cannot_go_on_is_refused(crowd, model, options, what):
@@ -198,5 +200,5 @@ def test_what_cannot_go_on_is_refused(crowd, model, options, what):
 def test_other_labels_are_refused(crowd):
     """With both."""
     earlier = adjudge.fit(pl.DataFrame({"item": ["a", "b"], "judge": ["j", "j"], "label": ["no", "yes"]}))
-    with pytest.raises(UsageError, match="start is a fit of the labels 'no', 'yes', and these are '0', '1'"):
+    with pytest.raises(UsageError, match="start is a fit of the labels 'no', 'yes', and the labels are '0', '1'"):
         adjudge.fit(crowd, start=earlier)

@@ -36,7 +36,7 @@ def test_what_the_fit_never_met_is_refused(fit):
     """Other items, or other judges."""
     for column, name in (("judge", "z"), ("item", "q")):
         strange = pl.DataFrame({**{key: values[:2] for key, values in ROWS.items()}, column: [name, name]})
-        with pytest.raises(adjudge.UsageError, match=f"it has never met {column} '{name}'"):
+        with pytest.raises(adjudge.UsageError, match=f"it has no {column} '{name}'"):
             as_fitted(fit, adjudge.read(strange, labels=fit.scale.labels))
 
 
@@ -56,7 +56,7 @@ def test_fits_that_were_told_other_gold_are_not_compared(fit):
         other = adjudge.fit(pl.DataFrame(ROWS), "hierarchical", {"a": "0"}, run=adjudge.Run(2, 10, 20), prior=apart)
     refuse_other_gold(fit, fit)
     for one in (plain, other):
-        with pytest.raises(adjudge.UsageError, match="were told different gold"):
+        with pytest.raises(adjudge.UsageError, match="have different gold"):
             refuse_other_gold(fit, one)
 
 

@@ -34,8 +34,8 @@ def test_the_plainest_within_a_standard_error():
     choice = chosen(held(majority=-0.52, one_coin=-0.505, mace=-0.5, dawid_skene=-0.499))
     assert (choice.model, choice.best) == ("one-coin", "dawid-skene")
     assert choice.reason == (
-        "its held-out log likelihood -0.5050 a judgment over 5 folds is within a standard error (0.0100) of the best "
-        "of 4 models, -0.4990 of 'dawid-skene', and no model that is plainer comes as near"
+        "its held-out log-likelihood of -0.5050 per judgment over 5 folds is within a standard error (0.0100) of the "
+        "best of 4 models, -0.4990 of 'dawid-skene', and no simpler model is"
     )
 
 
@@ -43,7 +43,7 @@ def test_the_best_where_none_is_near():
     """Then the reason is that it is the best."""
     choice = chosen(held(majority=-0.52, mace=-0.4))
     assert choice.model == choice.best == "mace"
-    assert choice.reason == "its held-out log likelihood -0.4000 a judgment over 5 folds is the best of 2 models"
+    assert choice.reason == "its held-out log-likelihood of -0.4000 per judgment over 5 folds is the best of 2 models"
 
 
 def test_candidates_are_ranked_models():
@@ -84,7 +84,7 @@ def test_biased_judges_are_not_voted_on():
     table = adjudge.read(pl.DataFrame({"item": item, "judge": judge, "label": label}), item="item", judge="judge")
     fit = adjudge.fit(table, "auto")
     assert fit.model not in ("majority", "wawa", "zbs")
-    assert fit.reason.startswith("its held-out log likelihood")
+    assert fit.reason.startswith("its held-out log-likelihood")
     assert (fit.label == truth[[int(name) for name in fit.items]]).mean() > 0.98
 
 
@@ -101,7 +101,7 @@ def test_what_is_tried_is_told():
     """Every candidate once, with its number."""
     told = []
     choice = choose(adjudge.dataset("anesthesia"), trying=lambda *what: told.append(what))
-    assert [name for name, _, _ in told] == list(choice.held)
+    assert [name for name, _, _ in told] == list(choice.scores)
     assert told[0] == ("majority", 1, len(told))
 
 
@@ -200,7 +200,9 @@ def test_every_model_foretells(crowd, model):
 def test_too_little_to_hold_back():
     """One judgment, or one fold, cannot be foretold from others."""
     table = pl.DataFrame({"item": ["a"], "judge": ["x"], "label": ["0"]})
-    with pytest.raises(adjudge.UsageError, match="one judgment cannot be foretold from others"):
+    with pytest.raises(
+        adjudge.UsageError, match="a held-out likelihood needs at least two judgments, and there is one"
+    ):
         held_out(table, "majority")
     with pytest.raises(adjudge.UsageError, match="folds 1 is not a whole number of at least 2"):
         held_out(adjudge.dataset("anesthesia"), "majority", folds=1)

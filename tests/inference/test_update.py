@@ -151,7 +151,7 @@ def test_gold_is_added_to_what_was_told():
     assert updated.label[list(updated.items).index("i2")] == 2
     cold = adjudge.fit(updated.judgments, gold={"i1": 0, "i2": 2})
     assert cold.evidence[-1] - updated.evidence[-1] <= 1e-8 * len(judgments)
-    with pytest.raises(adjudge.UsageError, match="gold: item 'i1' has the truth '1', and the fit was told '0'"):
+    with pytest.raises(adjudge.UsageError, match="gold: item 'i1' has the truth '1', and the fit has '0'"):
         adjudge.update(fit, new, old, gold={"i1": 1})
     with pytest.raises(adjudge.UsageError, match=r"gold codes have the shape \(3,\), and there are 400 items"):
         adjudge.update(fit, new, old, gold=np.zeros(3, int))
@@ -204,14 +204,16 @@ def test_what_cannot_be_updated_is_said():
         adjudge.UsageError, match="the fit was not made from these judgments: their labels are '0', '1'"
     ):
         adjudge.update(fit, judgments, crowd(labels=2))
-    with pytest.raises(adjudge.UsageError, match="'glad' is updated only with its judgments"):
+    with pytest.raises(
+        adjudge.UsageError, match="'glad' cannot be updated without the judgments that the fit was made from"
+    ):
         adjudge.update(adjudge.fit(judgments, "glad"), judgments, online=True)
-    with pytest.raises(adjudge.UsageError, match="'majority' is not updated online"):
+    with pytest.raises(adjudge.UsageError, match="'majority' cannot be updated online"):
         adjudge.update(adjudge.fit(judgments, "majority"), judgments, judgments, online=True)
     run = adjudge.Run(chains=2, warmup=5, draws=4)
     with pytest.warns(adjudge.AdjudgeWarning, match="not converged"):
         sampled = adjudge.fit(judgments, "hybrid-confusion", run=run)
-    with pytest.raises(adjudge.UsageError, match=r"that was sampled is not updated.*anew \(inference 'map' climbs"):
+    with pytest.raises(adjudge.UsageError, match=r"cannot be updated.*again; inference 'map' can be updated"):
         adjudge.update(sampled, judgments, judgments)
 
 

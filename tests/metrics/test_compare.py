@@ -180,7 +180,7 @@ def test_by_default_models_that_refuse_are_left_out_with_the_reason() -> None:
     assert set(found.models) | set(found.left_out) == set(MODELS)
     assert set(found.models) & set(found.left_out) == set()
     assert set(found.left_out) == {name for name, model in MODELS.items() if model.labels.ordered}
-    assert found.left_out["ordinal"].startswith("model 'ordinal' needs labels in an order, and 'no', 'yes' have none")
+    assert found.left_out["ordinal"].startswith("model 'ordinal' needs ordered labels, and 'no', 'yes' have no order")
 
 
 def test_a_model_that_refuses_late_is_left_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_a_model_that_refuses_late_is_left_out_too(monkeypatch: pytest.MonkeyPat
 def test_a_named_model_that_refuses_is_an_error_before_any_work() -> None:
     """Though it is named last."""
     said: list[str] = []
-    with pytest.raises(UsageError, match=r"^model 'ordinal' needs labels in an order"):
+    with pytest.raises(UsageError, match=r"^model 'ordinal' needs ordered labels"):
         compare(JUDGMENTS, ["majority", "ordinal"], progress=said.append)
     assert said == ["loading"]
 
@@ -210,7 +210,7 @@ def test_a_named_model_that_refuses_is_an_error_before_any_work() -> None:
 def test_where_all_refuse_that_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every reason."""
     monkeypatch.setattr(room, "MODELS", {"ordinal": MODELS["ordinal"]})
-    with pytest.raises(UsageError, match=r"^no model takes these judgments: model 'ordinal' needs labels in an order"):
+    with pytest.raises(UsageError, match=r"^no model takes these judgments: model 'ordinal' needs ordered labels"):
         compare(JUDGMENTS)
 
 
@@ -375,6 +375,6 @@ def test_what_auto_would_take_is_known_when_all_candidates_are_there(monkeypatch
     table = adjudge.dataset("anesthesia")
     found = adjudge.compare(table)
     assert found.choice.model == adjudge.choose(table).model
-    assert found.choice.held == adjudge.choose(table).held
+    assert found.choice.scores == adjudge.choose(table).scores
     assert adjudge.compare(table, ["majority", "mace"]).choice is None
     assert adjudge.compare(table, folds=3).choice is None

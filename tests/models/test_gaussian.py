@@ -84,7 +84,7 @@ def test_more_than_two_labels_are_refused():
     with pytest.raises(adjudge.UsageError) as caught:
         adjudge.fit(table, "gaussian")
     said = str(caught.value)
-    assert said.startswith("model 'gaussian' is for two labels, and there are 3: 'no', 'so', 'yes'; models for more")
+    assert said.startswith("model 'gaussian' takes two labels, and there are 3: 'no', 'so', 'yes'; models for more")
     assert "'dawid-skene'" in said
     assert "'gaussian-biased'" not in said
 

@@ -117,7 +117,7 @@ def test_weights_of_any_size_change_nothing():
 def test_more_than_two_labels_are_refused():
     """The message says which models take them."""
     with pytest.raises(
-        UsageError, match="model 'kos' is for two labels, and there are 3: '0', '1', '2'; models for more"
+        UsageError, match="model 'kos' takes two labels, and there are 3: '0', '1', '2'; models for more"
     ):
         adjudge.fit(frame([(0, 0, k, 1.0) for k in range(3)]), "kos")
 

@@ -19,7 +19,7 @@ def test_an_order_is_needed():
     with pytest.raises(adjudge.UsageError) as caught:
         adjudge.fit(table, "ordinal")
     assert str(caught.value) == (
-        "model 'ordinal' needs labels in an order, and 'good' have none: give it, lowest first, "
+        "model 'ordinal' needs ordered labels, and 'good' have no order: give it, lowest first, "
         "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
     )
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from adjudge.data.blocks import MANIFEST, Blocks
 from adjudge.data.write import write_file
-from adjudge.inference.em import Here
+from adjudge.inference.em import EmState
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params
 
@@ -36,7 +36,7 @@ class Checkpoint:
         self._last: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def climb(self) -> Here | None:
+    def climb(self) -> EmState | None:
         """Return where a climb was, None where none is kept."""
         found = self._read("climb")
         if found is None:
@@ -45,11 +45,11 @@ class Checkpoint:
         before, reach, passes, history, seen = (
             found[name] for name in ("before", "reach", "passes", "history", "seen")
         )
-        return Here(params, before, reach, tuple(history), passes, tuple(seen))
+        return EmState(params, before, reach, tuple(history), passes, tuple(seen))
 
-    def keep_climb(self, here: Here) -> None:
+    def keep_climb(self, here: EmState) -> None:
         """Keep where a climb is."""
-        self._write("climb", lambda: {**here.params._asdict(), **here._asdict(), "params": None})
+        self._write("climb", lambda: {**here.params._asdict(), **here._asdict(), "params": None, "seen": here.visited})
 
     def load(self, chain: int) -> dict[str, Any] | None:
         """Return where a chain was, None where none is kept."""

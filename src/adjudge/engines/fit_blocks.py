@@ -20,7 +20,7 @@ from adjudge.engines.sampled import sampled
 from adjudge.engines.steps import ModelSpec, assignment_step, topic_count, write_block
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.chains import Draws
-from adjudge.inference.em import Climb, Progress, Rules
+from adjudge.inference.em import EmResult, Progress, Rules
 from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
@@ -137,7 +137,7 @@ def _climbed(
     out: Path,
     kept: Checkpoint,
     progress: Progress | None,
-) -> tuple[Climb, Tally, Draws | None]:
+) -> tuple[EmResult, Tally, Draws | None]:
     """Return where a climb ends, and what each judge said of each truth; labels are written."""
 
     def total(assign: Assign, params: Params) -> Tally:
@@ -156,7 +156,9 @@ def _climbed(
     return outcome._replace(evidence=evidence), tally, None
 
 
-def _record(model: Model, blocks: Blocks, outcome: Climb, tally: Tally, options: Options, draws: Draws | None) -> Fit:
+def _record(
+    model: Model, blocks: Blocks, outcome: EmResult, tally: Tally, options: Options, draws: Draws | None
+) -> Fit:
     """Return all but the items as one record."""
     right, said = np.trace(tally.label, axis1=1, axis2=2), tally.label.sum(axis=(1, 2))
     expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)

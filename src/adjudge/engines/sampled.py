@@ -36,7 +36,7 @@ from adjudge.engines.steps import (
 )
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws, Run, sample
-from adjudge.inference.em import Climb, Progress
+from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.gibbs import diffuse
 from adjudge.inference.model import Model
 from adjudge.inference.prior import Prior
@@ -82,7 +82,7 @@ def sampled(
     out: Path,
     kept: Checkpoint,
     progress: Progress | None,
-) -> tuple[Climb, Tally, Draws | None]:
+) -> tuple[EmResult, Tally, Draws | None]:
     """Return what chains have drawn, and what each judge said of each truth; labels are written."""
     if model.sampler is None:
         raise UsageError(f"model '{model.name}' is not sampled")
@@ -119,7 +119,7 @@ def sampled(
     order = np.tile(np.arange(float(K)), (found.probability.shape[0], 1, 1))
     draws, renamed, told = named(found._replace(probability=order), sizes)
     warn(told, renamed, draws, sizes)
-    outcome = Climb(means(draws, sizes, prior), (), draws.sweeps, ended(draws, told))
+    outcome = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, told))
     names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
     sweeps = min(own.counted for own in hands[: len(names)])  # Ctrl-C may come before the last chains begin
     given = ChainStates(str(folder), names, sweeps, topics, outcome.params)

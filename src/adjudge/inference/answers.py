@@ -1,10 +1,10 @@
-"""What posterior draws say of judges, topics and items, each with its interval.
+"""What posterior draws say about judges, topics and items, with 90 % intervals.
 
-Of a judge with matrix theta, under prevalence pi: the chance that she is right, sum_k pi_k theta_kk; her informedness,
-(sum_k theta_kk - 1) / (K - 1), which with two labels is sensitivity + specificity - 1, one for a judge who is always
-right and zero for one who does not look; and the information of a judgment of hers, the mutual information of truth and
-label in bits. She is no better than chance where her informedness is at most 0, and adversarial where it is below
--1/10: what is closer to chance than that may as well be chance.
+For a judge with matrix theta, under prevalence pi: the probability of being right, sum_k pi_k theta_kk; Youden's J
+(informedness), (sum_k theta_kk - 1) / (K - 1), which with two labels is sensitivity + specificity - 1 and is 1 for a
+perfect judge and 0 at chance; and the information of a judgment, the mutual information of truth and label in bits. A
+judge is no better than chance if Youden's J is at most 0, and adversarial if it is below -1/10: anything closer to
+chance may as well be chance.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from adjudge.inference.chains import Draws
 
 INTERVAL = (0.05, 0.95)
 ADVERSARIAL = -0.1
-TINY = 1e-300  # stands for zero where a logarithm is taken
+TINY = 1e-300  # replaces zero in a logarithm
 
 
 class Judged(NamedTuple):
-    """What each draw says of every judge (S, J)."""
+    """Measures of every judge in each draw (S, J)."""
 
     p_right: Floats
     informedness: Floats
@@ -30,7 +30,7 @@ class Judged(NamedTuple):
 
 
 def judged(draws: Draws, items: Floats) -> Judged:
-    """Return what draws say of judges; ``items`` (T) is how many items each topic has."""
+    """Return the measures of judges; ``items`` (T) is the number of items of each topic."""
     theta = _flat(draws.confusion)  # (S, J, K, K)
     pi = np.einsum("t,stk->sk", items / max(items.sum(), 1), _flat(draws.prevalence))  # (S, K) over all items
     right = np.diagonal(theta, axis1=2, axis2=3)
@@ -40,17 +40,17 @@ def judged(draws: Draws, items: Floats) -> Judged:
 
 
 def judge_answers(draws: Draws, items: Floats, labels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return the columns of judges: means, the ends of 90 % intervals, and chances."""
-    found = judged(draws, items)
+    """Return the columns of judges: means, the ends of 90 % intervals, and probabilities."""
+    measures = judged(draws, items)
     columns: dict[str, Floats] = {}
-    named = found._asdict()
-    if len(labels) == 2:  # of the second label, as one is relevant or not
+    named = measures._asdict()
+    if len(labels) == 2:  # of the second label, such as relevant
         theta = _flat(draws.confusion)
         named = {"sensitivity": theta[:, :, 1, 1], "specificity": theta[:, :, 0, 0], **named}
     for name, drawn in named.items():
         columns |= {name: drawn.mean(axis=0)} | _ends(name, drawn)
-    columns["no_better_than_chance"] = (found.informedness <= 0).mean(axis=0)
-    columns["adversarial"] = (found.informedness < ADVERSARIAL).mean(axis=0)
+    columns["no_better_than_chance"] = (measures.informedness <= 0).mean(axis=0)
+    columns["adversarial"] = (measures.informedness < ADVERSARIAL).mean(axis=0)
     return columns
 
 
@@ -67,7 +67,7 @@ def topic_answers(draws: Draws) -> dict[str, Floats]:
 
 
 class Ranks(NamedTuple):
-    """Where items stand within their topics, the most relevant first: expected, and the ends of 90 % intervals."""
+    """Ranks of items within their topics, the most relevant first: expected, and the ends of 90 % intervals."""
 
     expected: Floats  # (I)
     low: Floats
@@ -75,18 +75,18 @@ class Ranks(NamedTuple):
 
 
 def ranks(posterior: Floats, topic: Codes, seed: int = 0, draws: int = 200) -> Ranks:
-    """Return ranks within topics where truths are drawn from their posteriors (I, K): higher labels first.
+    """Return ranks within topics, with truths drawn from their posteriors (I, K): higher labels first.
 
-    Items that share a truth share their mean rank: what is not known of their order is not made up.
+    Items with the same truth share their mean rank, because their order is unknown.
     """
     rng, K = np.random.default_rng(seed), posterior.shape[1]
     edges, topics = posterior.cumsum(axis=1)[:, :-1], int(topic.max(initial=0)) + 1
     drawn = np.empty((draws, topic.size))
     for s in range(draws):
         truth = (rng.random((topic.size, 1)) >= edges).sum(axis=1)
-        held = np.bincount(topic * K + truth, minlength=topics * K).reshape(topics, K)
-        above = held[:, ::-1].cumsum(axis=1)[:, ::-1] - held  # of higher labels
-        drawn[s] = (above + (held + 1) / 2)[topic, truth]
+        counts = np.bincount(topic * K + truth, minlength=topics * K).reshape(topics, K)
+        above = counts[:, ::-1].cumsum(axis=1)[:, ::-1] - counts  # of higher labels
+        drawn[s] = (above + (counts + 1) / 2)[topic, truth]
     low, high = np.quantile(drawn, INTERVAL, axis=0)
     return Ranks(drawn.mean(axis=0), low, high)
 
@@ -103,10 +103,10 @@ def _ends(name: str, drawn: Floats) -> dict[str, Floats]:
 
 
 def _information(pi: Floats, theta: Floats) -> Floats:
-    """Return the mutual information of truth and label in bits (S, J), label by label: no array of all logs."""
+    """Return the mutual information of truth and label in bits (S, J), label by label to save memory."""
     bits = np.zeros(theta.shape[:2])
-    for said in range(theta.shape[3]):
-        chance = theta[..., said]  # (S, J, K) given each truth
+    for label in range(theta.shape[3]):
+        chance = theta[..., label]  # (S, J, K) given each truth
         all_in_all = np.einsum("sk,sjk->sj", pi, chance)
         gain = np.log2(np.maximum(chance, TINY)) - np.log2(np.maximum(all_in_all, TINY))[..., None]
         bits += np.einsum("sk,sjk,sjk->sj", pi, chance, gain)

@@ -1,9 +1,9 @@
-"""Markov chains: states drawn one from another, side by side, each from a random stream of its own.
+"""Markov chains: a loop of steps per chain, each with its own random stream.
 
-A chain is a loop of steps that release the GIL, so chains run in threads, as many as there are cores, and in turns
-where there are more of them. Every chain has its own generator, spawned from the seed, and they share nothing: the
-draws are the same on one thread and on many. What is kept is bounded: states after warm-up, thinned, and of the truths
-only the mean of p(truth | rest) or, if asked for, bits.
+Steps release the GIL, so chains run in threads, as many as there are cores, and in turns if there are more chains.
+Every chain has its own generator, spawned from the seed, and they share nothing: the draws are the same on one thread
+and on many. What is kept is bounded: states after warm-up, thinned, and of the truths only the mean of p(truth | rest)
+or, on request, one bit string per draw.
 """
 
 from __future__ import annotations
@@ -22,42 +22,47 @@ from adjudge.errors import UsageError
 
 
 class State(NamedTuple):
-    """Where a chain is."""
+    """The state of a chain."""
 
     prevalence: Floats  # (T, K)
     confusion: Floats  # (J, K, K)
-    phi: Floats  # (P, K) means of the populations of rows, one a truth, and of topics; P = 0 where these are fixed
-    kappa: Floats  # (P) how alike rows are
-    truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, where they are kept
+    phi: Floats  # (P, K) means of the populations of rows, one per truth, and of topics; P = 0 if fixed
+    kappa: Floats  # (P) concentrations of these populations
+    truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, if they are kept
 
 
 Step: TypeAlias = Callable[
     [State, np.random.Generator, Floats], State
-]  # adds p(truth | rest) to the last, if it has room
-Told: TypeAlias = Callable[[int, int, State], None]  # a chain, its sweep, and where it is
+]  # adds p(truth | rest) to its last argument, unless that is empty
+Report: TypeAlias = Callable[[int, int, State], None]  # the number of a chain, its sweep, and its state
 
 Enough: TypeAlias = Callable[["Draws"], bool]
 
-DOUBLINGS = 6  # of a run that goes on until it has converged
-TURN = 50  # sweeps of a chain before another has its turn, where chains are more than cores
-HEARD = 0.1  # seconds after which Ctrl-C is heard: without an end to the waiting it may not be
+DOUBLINGS = 6  # of a run until it has converged, at most
+TURN = 50  # sweeps of a chain before the next one has its turn, if there are more chains than cores
+HEARD = 0.1  # seconds between two checks for Ctrl-C: a wait without a timeout may not notice it
 NOWHERE = np.empty((0, 0))  # for probabilities that are not kept
 
 
 @dataclass(frozen=True)
 class Run:
-    """How long chains are.
+    """How many Markov chains there are, and how long they are.
 
-    Until they have converged, they are run on: what they drew becomes warm-up, and they go twice as far, of which as
-    many draws are kept as before.
+    With ``until_converged``, chains that have not converged are continued: their draws become warm-up, and they run
+    twice as long, thinned to the same number of draws.
+
+    Examples
+    --------
+    >>> Run(chains=2, warmup=100, draws=100).thin
+    1
     """
 
     chains: int = 3
-    warmup: int = 1_000  # sweeps of each that are not kept
-    draws: int = 1_000  # kept of each
-    thin: int = 1  # sweeps for each that is kept
+    warmup: int = 1_000  # sweeps of each chain that are not kept
+    draws: int = 1_000  # kept of each chain
+    thin: int = 1  # sweeps per draw that is kept
     until_converged: bool = False
-    truths: bool = False  # whether every truth drawn is kept, as bits
+    truths: bool = False  # whether every drawn truth is kept, as bits
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("warmup", 0), ("draws", 4), ("thin", 1)):
@@ -66,7 +71,7 @@ class Run:
 
 
 class Draws(NamedTuple):
-    """What chains C have drawn, D states of each."""
+    """The draws of C chains, D of each."""
 
     prevalence: Floats  # (C, D, T, K)
     confusion: Floats  # (C, D, J, K, K)
@@ -74,19 +79,19 @@ class Draws(NamedTuple):
     kappa: Floats  # (C, D, P)
     probability: Floats  # (C, I, K) the mean of p(truth | rest)
     complete: bool  # whether no chain was interrupted
-    sweeps: int = 0  # of all chains, those that are not kept included
+    sweeps: int = 0  # of all chains, including those that were not kept
     truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.bits``
 
 
 class Keeper(Protocol):
-    """Who keeps where chains are, so that a run that was killed goes on."""
+    """Saves the state of chains, so that a run that was killed can continue."""
 
     def load(self, chain: int) -> dict[str, Any] | None:
-        """Return what was kept of a chain, None where nothing was."""
+        """Return the saved state of a chain, None if there is none."""
         ...
 
-    def save(self, chain: int, told: Callable[[], dict[str, Any]]) -> None:
-        """Keep what a chain tells of itself, if it is time to."""
+    def save(self, chain: int, report: Callable[[], dict[str, Any]]) -> None:
+        """Save the state of a chain, if the last save is long enough ago."""
         ...
 
 
@@ -97,17 +102,17 @@ def sample(
     run: Run,
     seed: int,
     pool: Executor,
-    told: Told | None = None,
+    report: Report | None = None,
     enough: Enough = lambda draws: True,
     keeper: Keeper | None = None,
 ) -> Draws:
-    """Run a chain from every start, and on until it is enough; Ctrl-C ends all of them with what is drawn so far.
+    """Run a chain from every start until the draws are ``enough``; Ctrl-C ends all with the draws so far.
 
-    Chains may have a step each. A ``keeper`` is for runs that do not go on until they have converged.
+    Every chain may have its own step. A ``keeper`` is for runs of a fixed length.
     """
     steps = [step] * len(starts) if callable(step) else step
     stop = threading.Event()
-    found: Draws | None = None
+    draws: Draws | None = None
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
     streams = [np.random.Generator(np.random.SFC64(child)) for child in seeds]  # the fastest there is
     room = _room(starts, items, run)
@@ -115,53 +120,53 @@ def sample(
     rounds = DOUBLINGS + 1 if run.until_converged else 1
     while True:
         for chain in chains:
-            chain.keep_in([kept[chain.number] for kept in room])
+            chain.keep_in([array[chain.number] for array in room])
             if keeper is not None:
                 chain.keep_at(keeper)
-        interrupted = _run(chains, steps, told, stop, pool)
-        if found is not None and min(chain.kept for chain in chains) < run.draws / 2:
-            return found._replace(complete=False)  # the shorter run has more to say than the beginning of this one
-        found = _gathered(room, chains, interrupted)
+        interrupted = _run(chains, steps, report, stop, pool)
+        if draws is not None and min(chain.kept for chain in chains) < run.draws / 2:
+            return draws._replace(complete=False)  # the shorter run is better than the beginning of this one
+        draws = _gathered(room, chains, interrupted)
         rounds -= 1
-        if interrupted or not rounds or enough(found):
-            return found
+        if interrupted or not rounds or enough(draws):
+            return draws
         room = _room(starts, items, run)
         for chain in chains:
             chain.begin_again()
 
 
 def _room(starts: Sequence[State], items: int, run: Run) -> list[NDArray[Any]]:
-    """Return room for what all chains keep: their states, and the sum of p(truth | rest)."""
+    """Return arrays for what all chains keep: their states, and the sum of p(truth | rest)."""
     C = len(starts)
     states = [np.empty((C, run.draws, *field.shape), field.dtype) for field in starts[0]]
     return [*states, np.zeros((C, items, starts[0].prevalence.shape[1]))]
 
 
 def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupted: bool) -> Draws:
-    """Return what the chains have kept: as much of each as of the one that has least."""
-    begun = [chain for chain in chains if chain.kept]  # Ctrl-C may come before one has anything to give
-    if interrupted and not begun:
+    """Return the draws of all chains, as many of each as the shortest one has."""
+    started = [chain for chain in chains if chain.kept]  # Ctrl-C may come before a chain has any draw
+    if interrupted and not started:
         raise KeyboardInterrupt
-    which, least = [chain.number for chain in begun], min(chain.kept for chain in begun)
-    whole = len(begun) == len(chains)  # then nothing is copied
-    *states, summed = room if whole else [kept[which] for kept in room]
-    prevalence, confusion, phi, kappa, truth = (kept[:, :least] for kept in states)
-    probability = summed / np.array([chain.swept for chain in begun])[:, None, None]
+    which, least = [chain.number for chain in started], min(chain.kept for chain in started)
+    all_started = len(started) == len(chains)  # then nothing is copied
+    *states, summed = room if all_started else [array[which] for array in room]
+    prevalence, confusion, phi, kappa, truth = (array[:, :least] for array in states)
+    probability = summed / np.array([chain.swept for chain in started])[:, None, None]
     swept = sum(chain.sweep for chain in chains)
     return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
 
 
 def _run(
-    chains: Sequence[_Chain], steps: Sequence[Step], told: Told | None, stop: threading.Event, pool: Executor
+    chains: Sequence[_Chain], steps: Sequence[Step], report: Report | None, stop: threading.Event, pool: Executor
 ) -> bool:
     """Run all chains in turns; Ctrl-C, or an error in one of them, stops the others. Return whether it was Ctrl-C."""
-    running = {pool.submit(chain.go, steps[chain.number], stop, told): chain for chain in chains}
+    running = {pool.submit(chain.go, steps[chain.number], stop, report): chain for chain in chains}
     try:
         while running:
             for turn in wait(running, HEARD, FIRST_COMPLETED).done:
                 chain = running.pop(turn)
                 if turn.result():
-                    running[pool.submit(chain.go, steps[chain.number], stop, told)] = chain
+                    running[pool.submit(chain.go, steps[chain.number], stop, report)] = chain
     except KeyboardInterrupt:
         stop.set()
         wait(running)
@@ -174,42 +179,42 @@ def _run(
 
 
 class _Chain:
-    """One chain, and what is kept of it."""
+    """One chain, and its draws."""
 
     def __init__(self, number: int, start: State, rng: np.random.Generator, run: Run) -> None:
         self.number, self.here, self.rng, self.run, self.sweep = number, start, rng, run, 0
         self.keeper: Keeper | None = None
 
     def keep_in(self, room: Sequence[NDArray[Any]]) -> None:
-        """Keep what is drawn from here on in this room."""
+        """Write the next draws to these arrays."""
         *self.states, self.probability = room
         self.kept = self.swept = self.gone = 0
 
     def keep_at(self, keeper: Keeper) -> None:
-        """Tell a keeper from here on where the chain is; go on from where it knows it to have been."""
-        self.keeper, known = keeper, keeper.load(self.number)
-        if known is None:
+        """Save states with a keeper from now on; continue from the state that it has."""
+        self.keeper, saved = keeper, keeper.load(self.number)
+        if saved is None:
             return
-        self.here = State(*(known[name] for name in State._fields))
-        self.rng.bit_generator.state = known["stream"]
-        self.sweep, self.gone, self.swept, self.kept = known["counts"]
-        self.probability[:] = known["probability"]
-        for kept, name in zip(self.states, State._fields, strict=True):
-            kept[: self.kept] = known[f"kept_{name}"]
+        self.here = State(*(saved[name] for name in State._fields))
+        self.rng.bit_generator.state = saved["stream"]
+        self.sweep, self.gone, self.swept, self.kept = saved["counts"]
+        self.probability[:] = saved["probability"]
+        for array, name in zip(self.states, State._fields, strict=True):
+            array[: self.kept] = saved[f"kept_{name}"]
 
     def memory(self) -> dict[str, Any]:
-        """Return all it takes to go on from here."""
-        told: dict[str, Any] = {**self.here._asdict(), "stream": self.rng.bit_generator.state}
-        told |= {"counts": [self.sweep, self.gone, self.swept, self.kept], "probability": self.probability}
+        """Return everything that is needed to continue."""
+        state: dict[str, Any] = {**self.here._asdict(), "stream": self.rng.bit_generator.state}
+        state |= {"counts": [self.sweep, self.gone, self.swept, self.kept], "probability": self.probability}
         named = zip(self.states, State._fields, strict=True)
-        return told | {f"kept_{name}": kept[: self.kept] for kept, name in named}
+        return state | {f"kept_{name}": array[: self.kept] for array, name in named}
 
     def begin_again(self) -> None:
-        """Take all there is for warm-up, and go twice as far from here."""
+        """Use all draws as warm-up, and run twice as long."""
         self.run = replace(self.run, warmup=0, thin=2 * self.run.thin)
 
-    def go(self, step: Step, stop: threading.Event, told: Told | None) -> bool:
-        """Sweep for a turn, until all is drawn, or until told to stop; return whether there is more to draw."""
+    def go(self, step: Step, stop: threading.Event, report: Report | None) -> bool:
+        """Sweep for a turn, until all is drawn, or until ``stop`` is set; return whether there is more to draw."""
         end = self.run.warmup + self.run.draws * self.run.thin
         for _ in range(TURN):
             if stop.is_set() or self.gone == end:
@@ -222,14 +227,14 @@ class _Chain:
                 self.swept += 1
                 if self.swept % self.run.thin == 0:
                     self._keep()
-            if told is not None:
-                told(self.number, self.sweep, self.here)
+            if report is not None:
+                report(self.number, self.sweep, self.here)
             if self.keeper is not None:
                 self.keeper.save(self.number, self.memory)
         return self.gone < end
 
     def _keep(self) -> None:
-        """Keep where the chain is."""
-        for kept, field in zip(self.states, self.here, strict=True):
-            kept[self.kept] = field
+        """Keep the state as a draw."""
+        for array, field in zip(self.states, self.here, strict=True):
+            array[self.kept] = field
         self.kept += 1

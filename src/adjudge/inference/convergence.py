@@ -1,8 +1,8 @@
-"""Whether chains have converged: R-hat, effective sample sizes and Monte Carlo errors (Vehtari et al. 2021).
+"""Convergence of chains: R-hat, effective sample sizes and Monte Carlo errors (Vehtari et al. 2021).
 
-All take draws (C, D, ...) of C chains and return one number for each of what was drawn. R-hat is the larger of
-rhat(z(x)) and rhat(z(fold(x))), with chains split in two and z the normal scores of ranks: it sees chains that differ
-in place or in spread, and needs no moments. Where draws never change there is nothing to tell: R-hat is not a number.
+All functions take draws (C, D, ...) of C chains and return one number per parameter. R-hat is the larger of
+rhat(z(x)) and rhat(z(fold(x))), with chains split in two and z the normal scores of ranks: it detects chains that
+differ in location or in spread, and needs no moments. R-hat of draws that never change is NaN.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def effective(draws: Floats) -> Floats:
     correlation = 1 - (within - covariance) / np.where(moving, total, 1.0)
     time = np.empty(P)
     _times(np.ascontiguousarray(correlation.T), time)
-    shortest = 1 / np.log10(M * D)  # beyond it, chains that swing to and fro would be worth more than is believed
+    shortest = 1 / np.log10(M * D)  # limits the effective size of antithetic chains
     return np.where(moving, M * D / np.maximum(time, shortest), float(M * D))
 
 
 def autocovariance(draws: Floats) -> Floats:
-    """Return the covariance of every chain with itself at each distance (M, D, P), by Fourier's transform."""
+    """Return the covariance of every chain with itself at each distance (M, D, P), by the Fourier transform."""
     D = draws.shape[1]
     waves = np.fft.rfft(draws - draws.mean(axis=1, keepdims=True), 2 * D, axis=1)
     covariance: Floats = np.fft.irfft(np.square(np.abs(waves)), 2 * D, axis=1)[:, :D] / D
@@ -55,19 +55,19 @@ def _times(correlation: Floats, time: Floats) -> None:
                 break
             before = min(before, pair)
             total, last, t = total + before, before, t + 2
-        if t >= D - 2 and t > 2:  # no pair was negative: of the last, which may be cut short, the first half counts
+        if t >= D - 2 and t > 2:  # no pair was negative: the last one may be cut short
             total, t = total - last, t - 2
         time[p] = -1 + 2 * total + max(rho[t], 0.0) if t < D else -1 + 2 * total
 
 
-CLOSE = 1.01  # R-hat that is good
-ENOUGH = 400  # effective draws that are
-FEWEST = 4  # draws of a chain from which anything can be said
+CLOSE = 1.01  # largest good R-hat
+ENOUGH = 400  # smallest good effective sample size
+FEWEST = 4  # draws of a chain below which nothing is computed
 UNCONVERGED = "the chains have not converged"
 
 
 class Convergence(NamedTuple):
-    """Whether chains agree, by what mixes worst."""
+    """Whether chains agree, by the parameters that mix worst."""
 
     worst: str  # the parameter with the largest R-hat
     r_hat: float
@@ -81,23 +81,23 @@ class Convergence(NamedTuple):
 
     @property
     def words(self) -> str:
-        """How far chains agree, for people."""
-        found = f"R-hat of {self.worst} at most {self.r_hat:.3f}, bulk ESS of {self.fewest} at least {self.ess:,.0f}"
-        return found if self.good else f"{UNCONVERGED}: {found}; {CLOSE} and {ENOUGH} are good"
+        """Whether chains agree, in words."""
+        measures = f"R-hat of {self.worst} at most {self.r_hat:.3f}, bulk ESS of {self.fewest} at least {self.ess:,.0f}"
+        return measures if self.good else f"{UNCONVERGED}: {measures}; {CLOSE} and {ENOUGH} are good"
 
 
 def convergence(draws: Mapping[str, Floats]) -> Convergence:
-    """Return how far chains agree on named draws (C, D, ...); what never changes has nothing to say."""
-    found = {name: (r_hat(drawn), bulk_ess(drawn)) for name, drawn in draws.items()}
-    split_r = [(float(np.nanmax(r, initial=1.0)), name) for name, (r, _) in found.items()]
+    """Return the convergence of named draws (C, D, ...); draws that never change are left out."""
+    measures = {name: (r_hat(drawn), bulk_ess(drawn)) for name, drawn in draws.items()}
+    split_r = [(float(np.nanmax(r, initial=1.0)), name) for name, (r, _) in measures.items()]
     drawn_in_all = float(max(drawn.shape[0] * drawn.shape[1] for drawn in draws.values()))
-    ess = [(float(np.nanmin(e, initial=drawn_in_all)), name) for name, (_, e) in found.items()]
-    (worst, where), (least, what) = max(split_r), min(ess)
-    return Convergence(where, worst, what, least)
+    ess = [(float(np.nanmin(e, initial=drawn_in_all)), name) for name, (_, e) in measures.items()]
+    (worst, where), (least, fewest) = max(split_r), min(ess)
+    return Convergence(where, worst, fewest, least)
 
 
 def _of_enough(measure: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    """Return a measure that is not a number where there are too few draws to say anything."""
+    """Return a measure that is NaN if there are too few draws."""
 
     @wraps(measure)
     def measured(draws: Floats) -> Floats:
@@ -133,13 +133,13 @@ def mean_error(draws: Floats) -> Floats:
 
 
 def split(draws: Floats) -> Floats:
-    """Return every chain in two halves (2 C, D // 2, ...); of an odd number of draws the middle one goes."""
+    """Return every chain in two halves (2 C, D // 2, ...); the middle one of an odd number is dropped."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def folded(draws: Floats) -> Floats:
-    """Return how far draws are from their median: chains that differ in spread then differ in place."""
+    """Return how far draws are from their median: chains that differ in spread then differ in location."""
     return np.abs(draws - np.median(draws, axis=(0, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Draws for other tools: ArviZ's DataTree, which is saved as NetCDF."""
+"""Fits for other tools: draws as ArviZ's DataTree or NetCDF, and the consensus as TREC files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ EXTRA = "'adjudge[bayes]'"
 
 
 def to_arviz(fit: Fit) -> Any:
-    """Return the draws of a fit as an ArviZ DataTree: posterior, with judges, topics and labels by name."""
+    """Return the draws of a fit as an ArviZ DataTree, with judges, topics and labels by name.
+
+    Parameters
+    ----------
+    fit
+        A fit that was sampled.
+
+    Returns
+    -------
+    DataTree
+        The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa.
+    """
     try:
         from arviz_base import from_dict
     except ImportError as error:
@@ -43,7 +54,7 @@ def to_arviz(fit: Fit) -> Any:
 
 
 def write_netcdf(fit: Fit, path: str) -> None:
-    """Write the draws of a fit to a NetCDF file, whole or not at all."""
+    """Write the draws of a fit to a NetCDF file, completely or not at all."""
     folder, part = os.path.dirname(path) or ".", f"{path}.part"
     if not os.path.isdir(folder) or os.path.isdir(path):
         raise InputError("is not a file in a folder that is there", path)
@@ -58,35 +69,32 @@ def write_netcdf(fit: Fit, path: str) -> None:
             os.remove(part)
 
 
-# A fit as TREC's files: qrels, and the run of the 2011 crowdsourcing track's task 2.
-
-
 def qrels(fit: Fit) -> str:
     """Return the consensus as relevance judgments: the label is the grade."""
-    place, topic = _with_topics(fit)
-    grades = [fit.scale.labels[k] for k in fit.label[place].tolist()]
-    return qrels_text(fit.items.gather(place), topic, grades)
+    index, topic = _with_topics(fit)
+    grades = [fit.scale.labels[k] for k in fit.label[index].tolist()]
+    return qrels_text(fit.items.gather(index), topic, grades)
 
 
 def task2_run(fit: Fit) -> str:
     """Return the consensus as a run: rank in the topic and probability of the second of two labels."""
     if len(fit.scale) != 2:
         raise UsageError(f"a task 2 run has two labels, relevant or not; this fit has {len(fit.scale)}")
-    place, topic = _with_topics(fit)
-    return task2_run_text(fit.items.gather(place), topic, fit.posterior[place, 1])
+    index, topic = _with_topics(fit)
+    return task2_run_text(fit.items.gather(index), topic, fit.posterior[index, 1])
 
 
 def _with_topics(fit: Fit) -> tuple[Codes, Names]:
     """Return the items whose topic is known, and the topics."""
     if fit.topics is None or fit.topic is None:
         raise UsageError("a TREC file needs the topic of every item: name its column with --topic")
-    place = np.flatnonzero(fit.topic >= 0)
-    if place.size < fit.topic.size:
-        gone = fit.topic.size - place.size
+    index = np.flatnonzero(fit.topic >= 0)
+    if index.size < fit.topic.size:
+        missing = fit.topic.size - index.size
         warnings.warn(
-            f"{gone:,} items that only gold knows have no topic and are left out", AdjudgeWarning, stacklevel=2
+            f"{missing:,} items that only gold knows have no topic and are left out", AdjudgeWarning, stacklevel=2
         )
-    return place, fit.topics.gather(fit.topic[place])
+    return index, fit.topics.gather(fit.topic[index])
 
 
 FILES: Mapping[str, Callable[[Fit], str]] = {"qrels": qrels, "trec-task2-run": task2_run}

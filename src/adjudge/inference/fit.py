@@ -48,27 +48,51 @@ def fit(
 ) -> Fit:
     """Infer the truth of every item, and how every judge errs, from judgments.
 
-    ``data`` is a ``Judgments``, a frame, or a path; ``model`` is a name of ``MODELS``, or ``"auto"`` for the one that
-    ``choose`` takes, and where none is named it is ``"dawid-skene"``, calibrated; ``gold`` (a frame, a path, a mapping
-    from item to truth, or the codes that ``read_gold`` gives) fixes truths that are known. ``ties`` says which of
-    several equally likely labels is given: a random one by ``seed``, the first of the scale, or all of them. It begins
-    where ``start`` says: at the votes (``"vote"``), at accurate judges (``"accurate"``), where else the model may
-    begin, or, given an earlier fit of the same model, at what that has learned of the judges (matched by name), which
-    saves passes when judgments have been added. It ends when a step of EM raises the log likelihood by less than
-    ``tolerance`` a judgment (with ``accelerate``, when a whole cycle of two steps and a leap raises it by less than a
-    tenth of that), or after ``iterations`` passes over the judgments.
+    Parameters
+    ----------
+    data
+        A ``Judgments``, a frame, or a path.
+    model
+        A name of ``MODELS``, or ``"auto"`` for the model that ``choose`` takes. By default Dawid-Skene, calibrated.
+    gold
+        Known truths, which are kept fixed: a frame, a path, or a mapping from item to truth.
+    seed
+        The seed of all random numbers: ties, chains, calibration.
+    ties
+        The label of an item whose most likely labels are tied: ``"random"`` (by seed), ``"first"`` of the scale, or
+        ``"all"`` of them.
+    start
+        Where EM starts: at the votes (``"vote"``), at accurate judges (``"accurate"``), at another start of the model,
+        or at the judges of an earlier fit of the same model, matched by name.
+    tolerance, iterations
+        EM stops when a step improves the log-likelihood per judgment by less than ``tolerance`` (with ``accelerate``,
+        when a cycle improves it by less than a tenth of that), or after ``iterations`` passes over the judgments.
+    accelerate
+        Whether EM is accelerated (SQUAREM).
+    inference
+        For models that are sampled: ``"gibbs"`` for Markov chains, or ``"map"`` for EM if the model has it.
+    run
+        How many chains there are and how long they are.
+    prior
+        The prior of models that have one.
+    calibrate
+        Judges do not err independently, as models assume. ``"judgments"`` softens probabilities where errors are
+        correlated, ``"gold"`` learns it from known truths, and ``"none"`` keeps the model's own probabilities. The
+        default is ``"none"`` for a model that is named, as in its paper, and otherwise ``"judgments"``.
+    prevalence
+        One prevalence of truths for all items (``"global"``), or one per topic (``"topic"``), for models that learn it.
+    workers
+        The number of threads; results do not depend on it.
+    progress
+        Is called with the number of passes and the log evidence, or for chains the worst R-hat.
 
-    Some models are drawn from by Markov chains (``inference="gibbs"``), as long as ``run`` says, and their fits have
-    ``draws``; of these, some can be climbed instead (``"map"``). Such models have a ``prior``.
+    Returns
+    -------
+    Fit
+        The consensus (``labels``), the judges (``judges``, ``confusion``), and what was learned (``params``).
 
-    A posterior takes judges to err independently, which they do not: with ``calibrate="judgments"`` it is hedged where
-    judges are seen to err together, and with ``"gold"`` learned from items whose truth is known; ``"none"`` leaves it
-    as the model has it. A model that is named is left alone unless asked, as its paper has it; ``"auto"``, and the
-    usual model where none is named, are calibrated by judgments.
-
-    ``progress`` is told the passes so far, and the log evidence or, of chains, the worst R-hat. Results do not depend
-    on ``workers``, the number of threads.
-
+    Examples
+    --------
     >>> from adjudge import dataset, fit
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
@@ -80,7 +104,7 @@ def fit(
     )
     if name == AUTO:
         if earlier is not None:
-            raise UsageError(f"start is a fit of '{earlier.model}': name that model, 'auto' may take another")
+            raise UsageError(f"start is a fit of '{earlier.model}': name that model, because 'auto' may choose another")
         return fit_auto(data, gold, options, workers=workers, progress=progress)
     definition = model_named(name)
     options = replace(options, inference=inference or definition.inferences[0])
@@ -88,15 +112,15 @@ def fit(
     judgments, known_truths = _with_gold(read(data), gold)
     refuse_other_scales(definition, judgments.scale)
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
-        raise UsageError("prior decay is for labels in an order: give it with --labels and --ordinal")
+        raise UsageError("prior decay needs ordered labels: give their order with --labels and --ordinal")
     refuse_no_topics(options, judgments.topics is not None)
-    own = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
-    if calibrate == "none" or own.stopped == "interrupted":
-        return own
+    result = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
+    if calibrate == "none" or result.stopped == "interrupted":
+        return result
     try:
-        return calibrated(own, judgments, known_truths, calibrate)
+        return calibrated(result, judgments, known_truths, calibrate)
     except KeyboardInterrupt:
-        return replace(own, stopped="interrupted")  # with the model's own probabilities
+        return replace(result, stopped="interrupted")  # with the model's own probabilities
 
 
 def fit_auto(
@@ -111,10 +135,12 @@ def fit_auto(
     """Return the fit of the model that ``choose`` takes for these judgments, with the reason for the choice."""
     if options.start is not None:
         raise UsageError(
-            f"start {quote(options.start)} is for a model that is named; 'auto' begins where each usually does"
+            f"start {quote(options.start)} is for a model that is named: 'auto' uses the default start of each model"
         )
     if options.inference is not None or options.prior is not None or options.run is not None:
-        raise UsageError("inference, prior and chains are for a model that is named; 'auto' climbs each as it is")
+        raise UsageError(
+            "inference, prior and chains are for a model that is named: 'auto' uses EM with each model's defaults"
+        )
     if options.prevalence != "global":
         raise UsageError("prevalence 'topic' is for a model that is named: 'auto' compares models with a global one")
     judgments = read(data)

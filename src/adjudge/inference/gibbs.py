@@ -27,7 +27,7 @@ from adjudge.kernels.truth import count, vote_shares
 
 
 class Truths(Protocol):
-    """Who draws the truths of all items, given the rest, and counts them: a sweep over a block, or an engine."""
+    """Draws the truths of all items, given the rest, and counts them: a sweep over a block, or an engine."""
 
     items: int
     labels: int
@@ -44,16 +44,16 @@ class Truths(Protocol):
         ...
 
 
-Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains begin with
+Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains start with
 
 
 def with_priors(over: Truths, rows: Floats, topics: Floats) -> Step:
     """Return a sweep under fixed priors: pseudo-counts of a judge's rows (K, K), and of prevalence (K)."""
 
-    def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
-        tally, here = _swept(over, here, rng, probability)
+    def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
+        tally, state = _swept(over, state, rng, probability)
         prevalence, confusion = dirichlet_rows(topics + tally.truth, rng), dirichlet_rows(rows + tally.label, rng)
-        return here._replace(prevalence=prevalence, confusion=confusion)
+        return state._replace(prevalence=prevalence, confusion=confusion)
 
     return step
 
@@ -64,47 +64,47 @@ def with_populations(over: Truths, prior: Pareto, counted: Floats | None = None)
     ``counted`` (T, K) is taken off the tally of topics: gold that is not to inform prevalence.
     """
 
-    def swept(here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
-        tally, here = _swept(over, here, rng, probability)
-        return (tally if counted is None else tally._replace(truth=tally.truth - counted)), here
+    def swept(state: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+        tally, state = _swept(over, state, rng, probability)
+        return (tally if counted is None else tally._replace(truth=tally.truth - counted)), state
 
-    def mirrored(here: State, rng: np.random.Generator) -> State:
-        (tally, _), pseudo = swept(here, rng, NOWHERE), here.kappa[:, None] * here.phi  # (K + 1, K)
-        prevalence = mirrored_rows(pseudo[-1] + tally.truth, here.prevalence, rng)
-        return here._replace(
-            prevalence=prevalence, confusion=mirrored_rows(pseudo[:-1] + tally.label, here.confusion, rng)
+    def mirrored(state: State, rng: np.random.Generator) -> State:
+        (tally, _), pseudo = swept(state, rng, NOWHERE), state.kappa[:, None] * state.phi  # (K + 1, K)
+        prevalence = mirrored_rows(pseudo[-1] + tally.truth, state.prevalence, rng)
+        return state._replace(
+            prevalence=prevalence, confusion=mirrored_rows(pseudo[:-1] + tally.label, state.confusion, rng)
         )
 
-    def step(here: State, rng: np.random.Generator, probability: Floats) -> State:
-        if probability.size:  # what is kept is worth a sweep more; warm-up is long enough without
-            here = mirrored(here, rng)
-        tally, here = swept(here, rng, probability)
-        return State(*redraw(tally, here.phi, here.kappa, prior, rng), here.truth)
+    def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
+        if probability.size:  # only for draws that are kept: warm-up is long enough without
+            state = mirrored(state, rng)
+        tally, state = swept(state, rng, probability)
+        return State(*redraw(tally, state.phi, state.kappa, prior, rng), state.truth)
 
     return step
 
 
-def _swept(over: Truths, here: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
-    """Return the tally of truths drawn and, where truths are kept, the state with these."""
-    drawn = np.empty(over.items if here.truth.size and probability.size else 0, np.int32)
-    tally = over(here.prevalence, here.confusion, rng, probability, drawn)
-    return tally, here._replace(truth=pack(drawn, over.labels)) if drawn.size else here
+def _swept(over: Truths, state: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
+    """Return the tally of drawn truths, and the state, with these truths if they are kept."""
+    drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
+    tally = over(state.prevalence, state.confusion, rng, probability, drawn)
+    return tally, state._replace(truth=pack(drawn, over.labels)) if drawn.size else state
 
 
 def voted_by_chance(block: Block, key: Key, first: int = 0, topics: int = 1) -> Tally:
-    """Return the tally of the labels that items, from place ``first`` on, were given most often; of several, any."""
+    """Return the tally of the majority labels of items from number ``first`` on; ties are broken at random."""
     best = most_likely(vote_shares(block))
-    which = np.floor(random_bits(key, first, block.topic.size) * ULP * best.sum(axis=1))  # of those that tie
+    which = np.floor(random_bits(key, first, block.topic.size) * ULP * best.sum(axis=1))  # of the tied labels
     truth = (best.cumsum(axis=1) > which[:, None]).argmax(axis=1)
     return count(block, np.eye(block.labels)[truth], topics)
 
 
 def diffuse(begin: Begin, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
-    """Return starts that are far apart: truths by the vote, a coin where it ties, and populations that differ much.
+    """Return starts that are far apart: truths by the vote, ties at random, and very different populations.
 
-    ``begin`` gives the tally of such truths by a key (``voted_by_chance``). Judges as such are anywhere between a coin
-    and certainty. Prevalence and confusion are drawn given all this. No kappa is below the ``least`` that its prior
-    knows.
+    ``begin`` gives the tally of such truths by a key (``voted_by_chance``). The average judge is anywhere between
+    chance and certainty. Prevalence and confusion are drawn given all this. No kappa is below the ``least`` of its
+    prior.
     """
     starts = []
     for child in np.random.SeedSequence(seed, spawn_key=(1,)).spawn(chains):

@@ -19,7 +19,7 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments, places
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.chains import Draws, Run
-from adjudge.inference.em import Climb, Here, Keep, Progress, Rules, climb, go_round, settle
+from adjudge.inference.em import EmResult, EmState, Keep, Progress, Rules, maximise, repeat, settle
 from adjudge.inference.model import ACCURATE, Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params, accurate
@@ -56,7 +56,7 @@ def infer(
     chosen = replace(chosen, inference=chosen.inference or model.inferences[0])
     if chosen.inference == "gibbs":
         if earlier is not None:
-            raise UsageError(f"start is an earlier fit, which is for a climb, and '{model.name}' is sampled")
+            raise UsageError(f"start is an earlier fit, which is an option of EM, and '{model.name}' is sampled")
         return _sample(model, judgments, gold, chosen, workers, progress)
     if chosen.prior is not None:
         refuse_no_mode(chosen.prior)
@@ -137,22 +137,22 @@ def run_em(
     start: Params,
     rules: Rules,
     progress: Progress | None,
-    checkpoint: Here | None = None,
+    checkpoint: EmState | None = None,
     keep: Keep | None = None,
-) -> Climb:
+) -> EmResult:
     """Return the params at which a model's EM ends.
 
     It continues from a ``checkpoint``, if there is one; ``keep`` receives such checkpoints.
     """
-    begin = Here(start) if checkpoint is None else checkpoint
+    begin = EmState(start) if checkpoint is None else checkpoint
 
     def step(params: Params) -> tuple[Params, float]:
         tally = total(model.assign, params)
         return model.estimate(tally, start), tally.evidence + model.log_prior(params)
 
     if model.rounds is not None:
-        return go_round(step, begin, model.rounds, progress, keep)
-    return (settle if model.hard else climb)(step, begin, rules, progress, keep)
+        return repeat(step, begin, model.rounds, progress, keep)
+    return (settle if model.hard else maximise)(step, begin, rules, progress, keep)
 
 
 def posterior_over(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:
@@ -171,7 +171,7 @@ def fit_record(
     model: Model,
     judgments: Judgments,
     block: Block,
-    outcome: Climb,
+    outcome: EmResult,
     values: Floats,
     options: Options,
     draws: Draws | None = None,
@@ -269,12 +269,13 @@ def mix_even(probability: Floats, even: Floats) -> Floats:
 def _refuse_other_fit(earlier: Fit, model: Model, judgments: Judgments) -> None:
     """Refuse an earlier fit of another model or of other labels."""
     if model.rounds is not None:
-        raise UsageError(f"start cannot be an earlier fit: model '{model.name}' does not climb, it ends where it ends")
+        raise UsageError(f"start cannot be an earlier fit: model '{model.name}' does not iterate from its start")
     if earlier.model != model.name:
-        raise UsageError(f"start is a fit of '{earlier.model}', and '{model.name}' cannot go on from it")
+        raise UsageError(f"start is a fit of '{earlier.model}': '{model.name}' cannot start from it")
     if earlier.scale.names != judgments.scale.names:
         raise UsageError(
-            f"start is a fit of the labels {quoted(earlier.scale.names)}, and these are {quoted(judgments.scale.names)}"
+            f"start is a fit of the labels {quoted(earlier.scale.names)}, "
+            f"and the labels are {quoted(judgments.scale.names)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What may be chosen about a fit, checked before any work is done."""
+"""``Options``: how a fit is made, checked before any work is done."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PREVALENCES = ("global", "topic")
 
 @dataclass(frozen=True)
 class Options:
-    """How a fit begins, ends, and breaks ties."""
+    """The options of ``fit``, with their defaults."""
 
     seed: int = 0
-    ties: str = "random"  # which of several equally likely labels is given
-    start: str | None = None  # the model's usual one
-    tolerance: float = 1e-8  # rise of the log likelihood a judgment
-    iterations: int = 5_000  # passes over the judgments at most
+    ties: str = "random"  # which of several tied labels an item gets
+    start: str | None = None  # None is the model's default
+    tolerance: float = 1e-8  # gain of the log-likelihood per judgment at which EM stops
+    iterations: int = 5_000  # largest number of passes over the judgments
     accelerate: bool = True
-    inference: str | None = None  # the model's usual one
-    run: Run | None = None  # how long chains are
-    prior: Prior | None = None  # the model's usual one
-    calibrate: str = "none"  # by what probabilities are calibrated
+    inference: str | None = None  # None is the model's default
+    run: Run | None = None  # the chains of a sampled model
+    prior: Prior | None = None  # None is the model's default
+    calibrate: str = "none"  # what probabilities are calibrated by
     prevalence: str = "global"  # one for all items, or one per topic
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Options:
 
 
 def options_of(saved: Mapping[str, Any]) -> Options:
-    """Return options from what ``dataclasses.asdict`` made of them."""
+    """Return options from the plain values of a saved fit."""
     run, prior = saved.get("run"), saved.get("prior")
     records = {"run": Run(**run) if run else None, "prior": Prior(**prior) if prior else None}
     return Options(**{**saved, **records})

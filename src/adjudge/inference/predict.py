@@ -1,4 +1,4 @@
-"""``predict``: new judgments, judged with what an earlier fit learned."""
+"""``predict``: the truths of new items, with the judges of an earlier fit."""
 
 from __future__ import annotations
 
@@ -12,41 +12,59 @@ from adjudge.data.judgments import Judgments, places
 from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
-from adjudge.inference.em import Climb
+from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
 
 
-def predict(known: Fit, data: Any) -> Fit:
-    """Infer the truth of new items from a saved fit ("memory" mode): its judges and prevalence stay as they are.
+def predict(fit: Fit, data: Any) -> Fit:
+    """Infer the truth of new items with the judges and the prevalence of a fit, which stay as they are.
 
-    A judge the fit never met is taken for an average one.
+    Parameters
+    ----------
+    fit
+        The fit that knows the judges.
+    data
+        New judgments: a ``Judgments``, a frame, or a path. A judge that the fit does not have is an average one, and a
+        topic that it does not have has the average prevalence.
+
+    Returns
+    -------
+    Fit
+        The consensus on the new items.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> adjudge.predict(adjudge.fit(judgments), judgments.take(range(20)))
+    Fit(dawid-skene: 45 items, 5 judges; predicted from a fit of 45 items, log evidence ...)
     """
-    scale = known.scale
+    scale = fit.scale
     judgments = data if isinstance(data, Judgments) else read(data, labels=scale.labels, ordinal=scale.ordinal)
     if judgments.scale.names != scale.names:
-        given = quoted(judgments.scale.names)
-        raise UsageError(f"the judgments' labels {given} are not the fit's {quoted(scale.names)}")
-    place = places(judgments.judges, known.judge_names)
-    model, options = known.definition, options_of(known.options)
+        labels = quoted(judgments.scale.names)
+        raise UsageError(f"the judgments' labels {labels} are not the fit's {quoted(scale.names)}")
+    position = places(judgments.judges, fit.judge_names)
+    model, options = fit.definition, options_of(fit.options)
     block, topics = model.block(judgments)
-    params = _of_judges(known.params, place)
+    params = _of_judges(fit.params, position)
     if params.unseen.size:
-        params = params._replace(prevalence=topic_rows(known, judgments, topics))
+        params = params._replace(prevalence=topic_rows(fit, judgments, topics))
     with ThreadPoolExecutor(cores()) as pool:
         posterior, evidence = posterior_over(model, parallel_blocks(block), params, pool)
-    stopped = f"predicted from a fit of {len(known.items):,} items"
-    outcome = Climb(params, () if model.hard else (evidence,), 0, stopped)
-    found = fit_record(model, judgments, block, outcome, posterior, options)
-    return found if known.calibration is None else with_calibration(found, known.calibration, block)
+    stopped = f"predicted from a fit of {len(fit.items):,} items"
+    outcome = EmResult(params, () if model.hard else (evidence,), 0, stopped)
+    result = fit_record(model, judgments, block, outcome, posterior, options)
+    return result if fit.calibration is None else with_calibration(result, fit.calibration, block)
 
 
-def _of_judges(params: Params, place: Codes) -> Params:
-    """Return the params of the judges at these places; a judge at -1 is an average one."""
-    met = place >= 0
-    confusion = np.where(met[:, None, None], params.confusion[place], params.population)
+def _of_judges(params: Params, position: Codes) -> Params:
+    """Return the params of the judges at these positions; -1 is the average judge."""
+    met = position >= 0
+    confusion = np.where(met[:, None, None], params.confusion[position], params.population)
     if not params.typical.size:
         return params._replace(confusion=confusion)
-    return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[place], params.typical))
+    return params._replace(confusion=confusion, skill=np.where(met[:, None], params.skill[position], params.typical))

@@ -1,4 +1,4 @@
-"""What is believed of judges and topics before any judgment is seen."""
+"""``Prior``: what a model assumes about judges and topics before it has any judgments."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.errors import InputError, UsageError, quoted
 
-TRUST = 3.0  # lambda of paper 003: how much more a judge is taken to be right than to give any one wrong label
+TRUST = 3.0  # lambda of paper 003: pseudo-counts of right labels in addition to one per label
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Pseudo-counts of rows and topics (hybrid-confusion), or the range of what they have in common (hierarchical).
+    """Pseudo-counts of rows and topics (hybrid-confusion), or the prior of their populations (hierarchical).
 
     The rows of a judge's matrix are Dirichlet(ones + trust * identity). With ``decay`` d, on labels in an order, a
-    label k steps from the truth has 1 + trust * d**k instead: near errors are likelier. ``rows`` gives all
+    label k steps from the truth has 1 + trust * d**k instead: near errors are more likely. ``rows`` gives all
     pseudo-counts, a row a truth. Truths are Dirichlet(``prevalence``). Of the hierarchical model, kappa is
     Pareto(``shape``, ``least``). ``gold_informs`` says whether gold items count for how common truths are: no, where
     they were not drawn at random.
@@ -42,15 +42,15 @@ class Prior:
             raise UsageError(f"prior decay {self.decay!r} is not a number of at least 0 and below 1")
         if self.rows is not None:
             if self.trust != TRUST or self.decay is not None:
-                raise UsageError("prior rows say all there is to say of judges: leave out trust and decay")
+                raise UsageError("prior rows define the whole prior of judges: leave out trust and decay")
             object.__setattr__(self, "rows", tuple(tuple(map(float, row)) for row in self.rows))
             if any(not 0 < cell < math.inf for row in self.rows for cell in row):
                 raise UsageError("prior rows hold a pseudo-count that is not a number above 0")
 
     def refuse_beyond(self, model: str, named: Collection[str]) -> None:
-        """Refuse what a model has no use for: it knows only what is named."""
-        usual = Prior()
-        other = [name for name, value in vars(self).items() if value != getattr(usual, name) and name not in named]
+        """Refuse fields that a model does not have: it has only those named."""
+        default = Prior()
+        other = [name for name, value in vars(self).items() if value != getattr(default, name) and name not in named]
         if other:
             raise UsageError(f"prior {quoted(other)} is not for model '{model}', which has {quoted(named)}")
 
@@ -58,8 +58,8 @@ class Prior:
         """Return the pseudo-counts of a judge's rows (K, K)."""
         if self.rows is not None:
             if len(self.rows) != labels or any(len(row) != labels for row in self.rows):
-                given = ", ".join(str(len(row)) for row in self.rows) or "none"
-                raise UsageError(f"prior rows are not {labels} rows of {labels} pseudo-counts, but of {given}")
+                sizes = ", ".join(str(len(row)) for row in self.rows) or "none"
+                raise UsageError(f"prior rows are not {labels} rows of {labels} pseudo-counts, but of {sizes}")
             return np.array(self.rows)
         if self.decay is None:
             return np.ones((labels, labels)) + self.trust * np.eye(labels)
@@ -68,7 +68,7 @@ class Prior:
 
 
 def read_rows(path: str) -> tuple[tuple[float, ...], ...]:
-    """Read pseudo-counts from a CSV file without a head, a row a truth."""
+    """Read Dirichlet pseudo-counts from a CSV file without a header, one row per true label."""
     try:
         with open(path, encoding="utf8") as file:
             lines = [line.strip() for line in file]
@@ -84,8 +84,8 @@ def read_rows(path: str) -> tuple[tuple[float, ...], ...]:
 
 
 def refuse_no_mode(prior: Prior) -> None:
-    """Refuse a prior under which matrices have no mode to climb to, or that a climb does not know."""
+    """Refuse a prior without a mode, and options that EM does not have."""
     if prior.prevalence < 1 or any(cell < 1 for row in prior.rows or () for cell in row):
-        raise UsageError("pseudo-counts below 1 have no mode: sample (inference 'gibbs'), or give at least 1")
+        raise UsageError("pseudo-counts below 1 have no mode: use inference 'gibbs', or give at least 1")
     if not prior.gold_informs:
-        raise UsageError("gold that does not inform prevalence is for sampling: give inference 'gibbs'")
+        raise UsageError("gold that does not inform prevalence needs sampling: use inference 'gibbs'")

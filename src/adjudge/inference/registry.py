@@ -70,22 +70,25 @@ def configure(model: Model, options: Options) -> Model:
     prior = options.prior
     if options.inference not in model.inferences:
         able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
-        raise UsageError(f"model '{model.name}' has no inference '{options.inference}'; models that have are {able}")
+        raise UsageError(
+            f"model '{model.name}' has no inference '{options.inference}'; the models that have it are {able}"
+        )
     if options.inference == "gibbs" and any(getattr(options, name) != getattr(DEFAULTS, name) for name in EM_OPTIONS):
         raise UsageError(
-            f"{quoted(EM_OPTIONS)} are for a climb, and '{model.name}' is sampled: chains have a length (chains, draws)"
+            f"{quoted(EM_OPTIONS)} are options of EM, and '{model.name}' is sampled: set chains and draws instead"
         )
     if options.inference == "gibbs" and options.start is not None:
-        other = " (inference 'map' climbs)" if "map" in model.inferences else ""
-        raise UsageError(f"start {options.start!r} is for a climb: chains begin at the vote{other}")
+        other = "; inference 'map' is EM" if "map" in model.inferences else ""
+        raise UsageError(f"start {options.start!r} is an option of EM: chains start at the vote{other}")
     if options.inference != "gibbs" and options.run is not None:
         able = quoted(name for name, other in MODELS.items() if other.sampler is not None)
         raise UsageError(
-            f"chains, draws and the like are for sampling, and '{model.name}' is climbed; sampled models are {able}"
+            f"chains, draws and the like are options of sampling, and '{model.name}' is fitted by EM; "
+            f"sampled models are {able}"
         )
     if prior is not None and model.with_prior is None:
         able = quoted(name for name, other in MODELS.items() if other.with_prior is not None)
-        raise UsageError(f"model '{model.name}' has no prior; models that have are {able}")
+        raise UsageError(f"model '{model.name}' has no prior; the models that have one are {able}")
     if prior is not None and options.inference == "map":
         refuse_no_mode(prior)
     if options.prevalence == "topic" and not model.prevalence.learned:
@@ -99,13 +102,13 @@ def refuse_other_scales(model: Model, scale: Scale) -> None:
     labels = quoted(scale.names)
     if model.labels.ordered and not scale.ordinal:
         raise UsageError(
-            f"model '{model.name}' needs labels in an order, and {labels} have none: give it, lowest first, "
+            f"model '{model.name}' needs ordered labels, and {labels} have no order: give it, lowest first, "
             "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
         )
     if model.labels.binary and len(scale) > 2:
         able = quoted((name for name, other in MODELS.items() if other.labels == ANY), most=99)
         raise UsageError(
-            f"model '{model.name}' is for two labels, and there are {len(scale)}: {labels}; models for more are {able}"
+            f"model '{model.name}' takes two labels, and there are {len(scale)}: {labels}; models for more are {able}"
         )
 
 

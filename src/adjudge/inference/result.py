@@ -1,4 +1,4 @@
-"""Every parameter that was drawn, by name: its mean and interval, and whether the chains agree on it."""
+"""``Fit``: the record of a fit, and the tables of what it holds."""
 
 from __future__ import annotations
 
@@ -66,25 +66,27 @@ def _columns(named: Sequence[tuple[str, Floats]]) -> dict[str, list[object]]:
     """Return the measures of named draws (C, D) as columns."""
     drawn = np.stack([values for _, values in named], axis=2)
     low, high = np.quantile(drawn, INTERVAL, axis=(0, 1))
-    found = (
+    measures = (
         drawn.mean(axis=(0, 1)),
         drawn.std(axis=(0, 1), ddof=1),
         low,
         high,
         *(measure(drawn) for measure in (r_hat, bulk_ess, tail_ess, mean_error)),
     )
-    measured = {name: values.tolist() for name, values in zip(MEASURES, found, strict=True)}
+    measured = {name: values.tolist() for name, values in zip(MEASURES, measures, strict=True)}
     return {"parameter": [name for name, _ in named], **measured}
 
-
-# ``Fit``: what inference leaves behind. Immutable; tables on request, in the kind of frame that came in.
 
 UNSETTLED = ("interrupted", "stopped at the cap", CIRCLE, UNCONVERGED)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The consensus on every item, and what was learned of every judge."""
+    """The consensus on every item, and what was learned about every judge: a frozen record, and tables of it.
+
+    Tables are frames of the kind that the judgments came in. ``predict``, ``update``, ``save`` and the exports are
+    functions that take a fit.
+    """
 
     definition: Model = field(repr=False)
     options: Mapping[str, Any]
@@ -96,19 +98,19 @@ class Fit:
     params: Params
     judged: Codes  # (J) judgments of each judge
     accuracy: Floats  # (J) expected share of right labels
-    more: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (I, E) what else the model says of each item
+    more: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (I, E) columns of item effects
     topics: Names | None = None  # (T)
     topic: Codes | None = None  # (I)
     gold: Codes | None = None  # (I), -1 where unknown
-    evidence: tuple[float, ...] = ()  # log p(labels, gold | params) along the climb, never falling
+    evidence: tuple[float, ...] = ()  # log p(labels, gold | params) before each EM step, never falling
     passes: int = 0
     stopped: str = ""
-    draws: Draws | None = field(default=None, repr=False)  # from the posterior, where the model was sampled
-    calibration: Calibration | None = None  # what was done to the posterior, where it was calibrated
-    reason: str = ""  # why this model, where it was chosen by itself
+    draws: Draws | None = field(default=None, repr=False)  # if the model was sampled
+    calibration: Calibration | None = None  # if the posterior was calibrated
+    reason: str = ""  # why ``auto`` chose this model
     kind: str = field(default="polars", repr=False)
-    judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, where they were kept
-    tally: Tally | None = field(default=None, repr=False)  # what was counted last, where that was kept
+    judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, if kept
+    tally: Tally | None = field(default=None, repr=False)  # the last tally, if kept
 
     def __repr__(self) -> str:
         end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
@@ -121,19 +123,19 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether the fit came to rest: not interrupted, not stopped at the cap, not going round in a circle."""
+        """Whether the fit converged: not interrupted, not stopped at the cap, not in a cycle."""
         return not self.stopped.startswith(UNSETTLED)
 
     @property
     def entropy(self) -> Floats:
-        """How uncertain each item's truth is, in bits (I): 0 is certain, log2 K is no idea."""
+        """The entropy of each item's posterior in bits (I): 0 is certain, log2 K is unknown."""
         logs = np.log2(self.posterior, out=np.zeros_like(self.posterior), where=self.posterior > 0)
         bits: Floats = np.abs((self.posterior * logs).sum(axis=1))
         return bits
 
     @property
     def prevalence(self) -> Any:
-        """A table of how common each truth is taken to be: in every topic where each has its own, with intervals."""
+        """A table of the prevalence of truths, per topic if each has its own; with intervals if it was sampled."""
         labels = list(self.scale.labels)
         if not self.params.unseen.size and self.draws is None:
             return frame({"label": labels, "prevalence": self.params.label_prevalence}, self.kind)
@@ -149,12 +151,12 @@ class Fit:
 
     @property
     def judges(self) -> Any:
-        """A table of the judges: judgments, accuracy, and what the model says of each."""
+        """A table of the judges: judgments, accuracy, and the columns of the model."""
         return frame(self.judge_columns(), self.kind)
 
     @property
     def confusion(self) -> Any:
-        """A long table of every judge's matrix: judge, truth, label, probability and, of draws, its interval."""
+        """A long table of all matrices: judge, truth, label, probability; with intervals if it was sampled."""
         J, Z, K = self.params.confusion.shape
         labels = list(self.scale.labels)
         return frame(
@@ -170,18 +172,18 @@ class Fit:
 
     @property
     def diagnostics(self) -> Any:
-        """A table of all that was drawn: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
+        """A table of all sampled parameters: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
         judges = self.judge_names.cast(str).to_list()
         return frame(everything(draws_of(self), self.scale.names, judges, self.prevalence_names()), self.kind)
 
     @property
     def ranks(self) -> Any:
-        """A table of where items stand in their topics, the highest label first, and how sure that is."""
-        known = self.topic if self.topic is not None else np.zeros(len(self.items), np.int32)
-        topic = np.where(known < 0, known.max(initial=0) + 1, known)
-        found = ranks(self.posterior, topic, self.options.get("seed", 0))
+        """A table of the ranks of items in their topics, the highest label first, with intervals."""
+        topic = self.topic if self.topic is not None else np.zeros(len(self.items), np.int32)
+        topic = np.where(topic < 0, topic.max(initial=0) + 1, topic)
+        ranked = ranks(self.posterior, topic, self.options.get("seed", 0))
         degree = self.posterior @ np.arange(len(self.scale))
-        columns: dict[str, Any] = {"item": self.items, "degree": degree, **found._asdict()}
+        columns: dict[str, Any] = {"item": self.items, "degree": degree, **ranked._asdict()}
         if self.topics is not None:
             names = [*self.topics.to_list(), None]
             columns = {"topic": [names[t] for t in topic.tolist()], **columns}
@@ -189,7 +191,7 @@ class Fit:
         return frame({name: list(np.asarray(column)[order]) for name, column in columns.items()}, self.kind)
 
     def prevalence_names(self) -> list[str]:
-        """Return what each row of prevalence is of: all items or, where each has its own, the topics and no topic."""
+        """Return the names of the rows of the prevalence: "all", or the topics and "(none)"."""
         if self.topics is None or self.params.prevalence.shape[0] == 1:
             return ["all"]
         return [*self.topics.cast(str).to_list(), "(none)"][: self.params.prevalence.shape[0]]
@@ -198,7 +200,7 @@ class Fit:
         """Return the consensus as named columns."""
         columns: dict[str, Any] = {
             "item": self.items,
-            "label": self._given(),
+            "label": self._label_names(),
             "probability": self.posterior[np.arange(self.label.size), self.label],
         }
         columns |= {f"p_{name}": self.posterior[:, k] for k, name in enumerate(self.scale.names)}
@@ -206,8 +208,8 @@ class Fit:
         columns |= {name: self.more[:, e] for e, name in enumerate(self.definition.items.columns)}
         columns |= self.definition.labels.columns(self.posterior, self.scale)
         if self.topics is not None and self.topic is not None:
-            known = self.topics.to_list()
-            columns["topic"] = [known[t] if t >= 0 else None for t in self.topic.tolist()]
+            topics = self.topics.to_list()
+            columns["topic"] = [topics[t] if t >= 0 else None for t in self.topic.tolist()]
         return columns
 
     def judge_columns(self) -> dict[str, Any]:
@@ -218,7 +220,7 @@ class Fit:
 
     @cached_property
     def _judge_answers(self) -> dict[str, Floats]:
-        """What draws say of judges: computed once, for it takes long."""
+        """The columns of judges from draws, computed once because it is slow."""
         if self.draws is None:
             return {}
         T = self.draws.prevalence.shape[2]
@@ -226,7 +228,7 @@ class Fit:
         items = np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
         return judge_answers(self.draws, items, self.scale.names)
 
-    def _given(self) -> list[Any]:
+    def _label_names(self) -> list[Any]:
         """Return the label of every item; with ties="all" as text, tied labels together."""
         labels = self.scale.labels
         if self.options.get("ties") != "all":

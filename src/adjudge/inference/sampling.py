@@ -1,8 +1,8 @@
-"""Label switching: a chain that found the crowd's answer under other names is given back the crowd's own.
+"""A fit by sampling: chains run, their truths are aligned, and the draws are summarised.
 
-The likelihood of a confusion model is the same when truths are renamed. Priors and a start at the vote nearly always
-keep the names; where a chain has lost them all the same, its truths are renamed such that most of what judges say is
-right (the assignment problem, on the matrix of all judges together).
+Label switching: the likelihood of a confusion model is the same when truths are renamed. Priors and a start at the vote
+nearly always keep the names; if a chain has switched nevertheless, its truths are renamed such that judges are right
+most often (the assignment problem, on the average matrix of all judges).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adjudge.data.judgments import Judgments
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_hat
-from adjudge.inference.em import Climb, Progress
+from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.gibbs import diffuse, voted_by_chance
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
@@ -32,13 +32,13 @@ from adjudge.kernels.bits import pack, unpack
 from adjudge.kernels.block import Block
 from adjudge.kernels.sweep import Sweep
 
-TOLD = 1e-9  # names stay where others are no better
+GAIN = 1e-9  # least gain for which truths are renamed
 
 
 def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
     """Return the draws with truths named as judges name them, and the chains whose truths had to be renamed.
 
-    ``judged`` (J) is how much each judge said: the matrix of all judges together is the mean of theirs by it.
+    ``judged`` (J) is the number of judgments of each judge, by which their matrices are averaged.
     """
     names = [_names(np.einsum("j,djkl->kl", judged, chain)) for chain in draws.confusion]
     renamed = [c for c, order in enumerate(names) if (order != np.arange(order.size)).any()]
@@ -65,12 +65,12 @@ def aligned_to(draws: Draws, matrices: Floats) -> Draws:
     from scipy.optimize import linear_sum_assignment
 
     C, D, _, K, _ = draws.confusion.shape
-    likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # how like truth m is to the one called k
-    own = np.trace(likeness, axis1=2, axis2=3)
+    likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # similarity of truth m and the one named k
+    current = np.trace(likeness, axis1=2, axis2=3)
     order = np.tile(np.arange(K), (C, D, 1))
     for c, d in np.ndindex(C, D):
         called, truth = linear_sum_assignment(-likeness[c, d])
-        if likeness[c, d, called, truth].sum() > own[c, d] + TOLD:
+        if likeness[c, d, called, truth].sum() > current[c, d] + GAIN:
             order[c, d, called] = truth
     if (order == np.arange(K)).all():
         return draws
@@ -80,7 +80,7 @@ def aligned_to(draws: Draws, matrices: Floats) -> Draws:
 
 
 def _names(pooled: Floats) -> Codes:
-    """Return which truth (K) is to bear each label's name, from the matrix of all judges together."""
+    """Return which truth (K) gets the name of each label, from the average matrix of all judges."""
     from scipy.optimize import linear_sum_assignment
 
     K = pooled.shape[0]
@@ -88,12 +88,12 @@ def _names(pooled: Floats) -> Codes:
     truth, label = linear_sum_assignment(-rows)
     order = np.empty(K, np.int64)
     order[label] = truth
-    kept = np.trace(rows) >= rows[truth, label].sum() - TOLD
-    return np.arange(K) if kept else order
+    unchanged = np.trace(rows) >= rows[truth, label].sum() - GAIN
+    return np.arange(K) if unchanged else order
 
 
 def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
-    """Return the truths that are kept as bits under other names."""
+    """Return the bits of kept truths with the truths renamed."""
     items, K = draws.probability.shape[1:]
     called = [np.argsort(order)[unpack(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
     return np.stack([[pack(draw, K) for draw in chain] for chain in called])
@@ -101,19 +101,19 @@ def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
 
 # How far chains are while they run: their sweeps, the mean of all, and the worst R-hat of what mixes worst.
 
-EVERY = 0.25  # seconds between two words
+EVERY = 0.25  # seconds between two reports
 FEWEST, MOST = 20, 500  # draws of each chain that an R-hat is computed from
 
 
 class Watch:
-    """What chains tell as they go; ``progress`` hears of it now and then."""
+    """Collects the states of chains, and reports the worst R-hat to ``progress`` from time to time."""
 
     def __init__(self, chains: int, progress: Progress) -> None:
         self.seen: list[list[Floats]] = [[] for _ in range(chains)]
         self.progress, self.said, self.speaking = progress, time.monotonic(), threading.Lock()
 
     def __call__(self, chain: int, sweep: int, state: State) -> None:
-        """Take note of a state; whoever comes when it is time says how far all are."""
+        """Collect a state; if it is time, report on all chains."""
         self.seen[chain].append(_worst_of(state))
         if time.monotonic() - self.said > EVERY and self.speaking.acquire(blocking=False):
             try:
@@ -123,37 +123,35 @@ class Watch:
                 self.speaking.release()
 
     def worst(self) -> float:
-        """Return the worst R-hat of the second half of what was seen, not a number while that is too little."""
+        """Return the worst R-hat of the second half of the states, NaN if there are too few."""
         sweeps = min(map(len, self.seen))
         if sweeps < 2 * FEWEST:
             return float("nan")
         rows = np.linspace(sweeps // 2, sweeps - 1, min(MOST, sweeps // 2)).astype(int)
-        found = r_hat(np.stack([[chain[row] for row in rows] for chain in self.seen]))
-        return float(np.nanmax(found)) if np.isfinite(found).any() else float("nan")
+        measured = r_hat(np.stack([[chain[row] for row in rows] for chain in self.seen]))
+        return float(np.nanmax(measured)) if np.isfinite(measured).any() else float("nan")
 
 
 def _worst_of(state: State) -> Floats:
-    """Return what mixes worst of a state: the populations or, where these are fixed, the first topic's prevalence."""
+    """Return the parameters that mix worst: the populations or, without any, the first topic's prevalence."""
     return np.r_[state.phi.ravel(), state.kappa] if state.kappa.size else np.array(state.prevalence[0])
 
 
-# A fit by sampling: chains run, their truths named alike, and what they drew summed up as a fit.
-
-MOST_BYTES = 4e9  # that draws may take
-FEW = 10  # judges, or fewer, hardly make a population
+MOST_BYTES = 4e9  # of all draws
+FEW = 10  # fewer judges are hardly a population
 
 
 class Drawn(NamedTuple):
-    """What sampling leaves behind."""
+    """The result of sampling."""
 
     block: Block
-    outcome: Climb
+    outcome: EmResult
     posterior: Floats  # (I, K)
     draws: Draws
 
 
 class Sizes(NamedTuple):
-    """What there is to be drawn."""
+    """The sizes of what is drawn."""
 
     items: int
     judges: int
@@ -166,13 +164,13 @@ class Sizes(NamedTuple):
 def draw(
     model: Model,
     judgments: Judgments,
-    known: Codes | None,
+    gold: Codes | None,
     options: Options,
     pool: Executor,
     progress: Progress | None = None,
 ) -> Drawn:
-    """Sample a model, and say whether the chains have converged."""
-    block, topics = model.block(judgments, known)
+    """Sample a model, and warn if the chains have not converged."""
+    block, topics = model.block(judgments, gold)
     prior, run = options.prior or Prior(), options.run or Run()
     judged = np.bincount(judgments.judge, minlength=block.judges)
     sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
@@ -187,7 +185,7 @@ def draw(
     if run.truths:
         nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
-    found = sample(
+    draws = sample(
         step,
         starts,
         block.topic.size,
@@ -197,23 +195,23 @@ def draw(
         None if progress is None else Watch(run.chains, progress),
         lambda draws: named(draws, sizes)[2].good,
     )
-    found, renamed, told = named(found, sizes)
-    warn(told, renamed, found, sizes)
-    outcome = Climb(means(found, sizes, prior), (), found.sweeps, ended(found, told))
-    return Drawn(block, outcome, found.probability.mean(axis=0), found)
+    draws, renamed, diagnosis = named(draws, sizes)
+    warn(diagnosis, renamed, draws, sizes)
+    outcome = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
+    return Drawn(block, outcome, draws.probability.mean(axis=0), draws)
 
 
 def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
-    """Return draws with truths under the crowd's names, which gold keeps where there is some.
+    """Return aligned draws, the chains whose truths had to be renamed, and the convergence of all.
 
-    With them come the chains whose truths had to be renamed, and whether all have converged.
+    Gold keeps the names of truths, so that nothing is renamed if there is some.
     """
     called, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
     return called, renamed, convergence(_watched(called))
 
 
 def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
-    """Return the posterior means of prevalence and matrices; a judge never seen is one of her population."""
+    """Return the posterior means of prevalence and matrices; an unknown judge is the mean of the population."""
     prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
     if not draws.kappa.size:
         pseudo = prior.pseudo_counts(sizes.labels)
@@ -231,10 +229,11 @@ def of_gold(block: Block, topics: int) -> Floats:
 
 
 def refuse_run(sizes: Sizes, run: Run) -> None:
-    """Refuse, before it begins, a run whose draws would not fit in memory, or never be enough."""
+    """Refuse a run whose draws would not fit in memory, or could never be enough."""
     if run.until_converged and run.chains * run.draws < ENOUGH:
         raise UsageError(
-            f"{run.chains} x {run.draws} draws are never worth {ENOUGH}, which convergence takes: keep more draws"
+            f"{run.chains} x {run.draws} draws cannot have the effective sample size of {ENOUGH} that convergence "
+            "needs: keep more draws"
         )
     each = 8 * (sizes.judges * sizes.labels**2 + sizes.topics * sizes.labels) + (sizes.items // 4 if run.truths else 0)
     size = run.chains * run.draws * each
@@ -248,26 +247,26 @@ def refuse_run(sizes: Sizes, run: Run) -> None:
 
 
 def _watched(draws: Draws) -> dict[str, Floats]:
-    """Return the draws of what mixes worst (C, D, ...): the populations or, where these are fixed, prevalence."""
+    """Return the draws of the parameters that mix worst (C, D, ...): populations or, without any, prevalence."""
     return {"phi": draws.phi, "kappa": draws.kappa} if draws.kappa.size else {"prevalence": draws.prevalence}
 
 
-def ended(draws: Draws, told: Convergence) -> str:
-    """Return how the run ended, for people."""
+def ended(draws: Draws, diagnosis: Convergence) -> str:
+    """Return how the run ended, in words."""
     C, D = draws.prevalence.shape[:2]
     if not draws.complete:
         return "interrupted"
-    return told.words if not told.good else f"drew {C} x {D:,}, {told.words}"
+    return diagnosis.words if not diagnosis.good else f"drew {C} x {D:,}, {diagnosis.words}"
 
 
-def warn(told: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
-    """Say loudly what is wrong with the draws, and what to do."""
+def warn(diagnosis: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
+    """Warn of what is wrong with the draws, and say what to do."""
     if renamed:
         chains = ", ".join(str(c + 1) for c in renamed)
         warnings.warn(
-            f"label switching: the truths of chain {chains} were renamed to what judges call them", AdjudgeWarning, 4
+            f"label switching: the truths of chain {chains} were renamed to match the judges' labels", AdjudgeWarning, 4
         )
-    if draws.complete and not told.good:
+    if draws.complete and not diagnosis.good:
         few = draws.kappa.size and sizes.judges < FEW
         other = f"; {sizes.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
-        warnings.warn(f"{told.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)
+        warnings.warn(f"{diagnosis.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)

@@ -1,4 +1,10 @@
-"""What a fit of blocks said of its items, a Parquet file a block, read back into a fit where memory holds it."""
+"""Saved fits: folders with ``fit.json``, ``items.parquet``, ``judges.parquet`` and ``params.npz``, and no pickle.
+
+``draws.npz`` holds draws, and ``judgments.npz`` the judgments that the fit was made from, in its codes, from which it
+can be updated. A fit of blocks has its items in ``labels``, one Parquet file per block.
+
+Files carry the number of their format. This version reads all earlier formats, and refuses newer ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,7 @@ from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.data.write import columns_of, frame, stacked, table_text, write_whole
 from adjudge.errors import InputError
-from adjudge.inference.calibration import calibration_of, told
+from adjudge.inference.calibration import as_dict, calibration_of
 from adjudge.inference.chains import Draws
 from adjudge.inference.fitted import in_codes_of
 from adjudge.inference.model import Model
@@ -29,8 +35,8 @@ from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Tally
 
-LABELS = "labels"  # the folder of these files
-ABOUT = "fit.json"  # what a saved fit says of itself
+LABELS = "labels"  # the folder of the items of a fit of blocks
+ABOUT = "fit.json"  # the description of a saved fit, written last
 OF_MEMORY = (
     "labels.csv",
     "matrices.csv",
@@ -43,27 +49,27 @@ OF_MEMORY = (
 
 
 def about_to_write(folder: str | Path) -> None:
-    """Take away what makes a fit of a folder: were the writing of its items stopped, they would be of two fits.
+    """Remove the files of an earlier fit from a folder before items are written: they would mix with the new ones.
 
-    What only a fit in memory leaves there goes as well, or it would be taken for what this one says.
+    Files that only a fit in memory writes are removed as well.
     """
-    place = Path(folder)
-    if (place / ABOUT).exists():  # or they are not files of a fit
+    path = Path(folder)
+    if (path / ABOUT).exists():  # otherwise the files are not those of a fit
         for name in (ABOUT, *OF_MEMORY):
-            (place / name).unlink(missing_ok=True)
-    for part in (place / LABELS).glob("part-*.parquet"):  # an earlier fit may have had more blocks
+            (path / name).unlink(missing_ok=True)
+    for part in (path / LABELS).glob("part-*.parquet"):  # an earlier fit may have had more blocks
         part.unlink()
 
 
 def with_parts(fit: Fit, folder: Path) -> Fit:
-    """Return the fit with the items that its folder tells of."""
+    """Return the fit with the items in the Parquet files of its folder."""
     tables = [columns_of(file.read_bytes()) for file in sorted((folder / LABELS).glob("part-*.parquet"))]
     table = stacked(tables)
     names = fit.scale.names
     posterior = np.column_stack([table[f"p_{name}"].to_numpy() for name in names])
-    place = {name: k for k, name in enumerate(names)}
-    told = [place.get(name, -1) for name in table["label"].cast(str).to_list()]
-    label = np.where(np.array(told) >= 0, told, posterior.argmax(axis=1))  # labels that tie may be told together
+    position = {name: k for k, name in enumerate(names)}
+    codes = [position.get(name, -1) for name in table["label"].cast(str).to_list()]
+    label = np.where(np.array(codes) >= 0, codes, posterior.argmax(axis=1))  # tied labels may be written as one
     more = [table[name].to_numpy() for name in fit.definition.items.columns]
     return replace(
         fit,
@@ -77,31 +83,39 @@ def with_parts(fit: Fit, folder: Path) -> Fit:
 
 
 def _places(column: Any, names: Any) -> Codes:
-    """Return where each value of a column stands among names, -1 where it has none."""
-    place = {str(name): n for n, name in enumerate(names)}
-    found: Codes = np.array([-1 if value is None else place[str(value)] for value in column.to_list()], np.int32)
-    return found
+    """Return the position of each value of a column among names, -1 for a missing value."""
+    codes = {str(name): n for n, name in enumerate(names)}
+    arrays: Codes = np.array([-1 if value is None else codes[str(value)] for value in column.to_list()], np.int32)
+    return arrays
 
 
-# A fit on disk: ``fit.json``, ``items.parquet``, ``judges.parquet``, ``params.npz``. Open formats, no pickle.
-#
-# Draws lie in ``draws.npz``, and the judgments that it was made from, in its codes, in ``judgments.npz``: from these it
-# is updated.
-#
-# Files carry the number of their format. A later version reads all earlier ones; what it does not know of a
-# newer one it refuses, and says so.
-
-FORMAT = (
-    5  # 1 had no skills of judges and no columns of item effects; 2 no draws; 3 no judgments; 4 no prevalence per topic
-)
-DRAWS = "draws.npz"  # of a model that was sampled
-JUDGED = "judgments.npz"  # where they were kept
-SOME = (DRAWS, JUDGED)  # fits have
+FORMAT = 5  # 1 had no skills of judges and no item effects; 2 no draws; 3 no judgments; 4 no topics
+DRAWS = "draws.npz"
+JUDGED = "judgments.npz"
+SOME = (DRAWS, JUDGED)  # files that not every fit has
 FILES = ("fit.json", "items.parquet", "judges.parquet", "params.npz")
 
 
 def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
-    """Write a fit into a folder, whole or not at all, and the judgments it was made from, where they are known."""
+    """Write a fit to a folder, completely or not at all.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    folder
+        A folder, which is made if needed; an earlier fit in it is replaced.
+    judgments
+        The judgments that the fit was made from; with them, the saved fit can be updated.
+
+    Examples
+    --------
+    >>> import adjudge, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     adjudge.save(adjudge.fit(adjudge.dataset("anesthesia"), "majority"), folder)
+    ...     adjudge.load(folder)
+    Fit(majority: 45 items, 5 judges; counted once)
+    """
     if judgments is not None and not isinstance(judgments, Judgments):
         judgments = read(judgments, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
     write_whole(saved_files(fit, judgments), folder)
@@ -109,7 +123,7 @@ def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
 
 def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes]:
     """Return the files of a saved fit by name."""
-    kept = fit.judgments if judgments is None else in_codes_of(fit, judgments)
+    judged = fit.judgments if judgments is None else in_codes_of(fit, judgments)
     items: dict[str, Any] = {"item": fit.items, "label": fit.label}
     items |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
     items |= {f"more{e}": fit.more[:, e] for e in range(fit.more.shape[1])}
@@ -129,7 +143,7 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
         "passes": fit.passes,
         "stopped": fit.stopped,
         "reason": fit.reason,
-        "calibration": None if fit.calibration is None else told(fit.calibration),
+        "calibration": None if fit.calibration is None else as_dict(fit.calibration),
     }
     counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
     files = {
@@ -138,21 +152,35 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
         "params.npz": _packed(fit.params._asdict() | counted, np.savez_compressed),
     }
     if fit.draws is not None:
-        files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # draws hardly shrink, and take long to be packed
-    if kept is not None:
-        files[JUDGED] = _packed(_codes(kept), np.savez)
+        files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # compression hardly shrinks draws, and takes long
+    if judged is not None:
+        files[JUDGED] = _packed(_codes(judged), np.savez)
     about["checksums"] = {name: zlib.crc32(content) for name, content in files.items()}
-    return {**files, "fit.json": json.dumps(about, indent=1).encode()}  # the one that vouches for the others, last
+    return {
+        **files,
+        "fit.json": json.dumps(about, indent=1).encode(),
+    }  # last, because it has the checksums of the others
 
 
 def load(folder: str | Path) -> Fit:
-    """Read a saved fit."""
-    place = Path(folder)
-    missing = [name for name in FILES if not (place / name).is_file()]
+    """Read a saved fit.
+
+    Parameters
+    ----------
+    folder
+        A folder that ``save`` or ``adjudge fit --out`` wrote.
+
+    Returns
+    -------
+    Fit
+        The fit; ``save`` has an example.
+    """
+    path = Path(folder)
+    missing = [name for name in FILES if not (path / name).is_file()]
     if missing:
         raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
-    some = [name for name in SOME if (place / name).is_file()]
-    files = {name: (place / name).read_bytes() for name in (*FILES, *some)}
+    some = [name for name in SOME if (path / name).is_file()]
+    files = {name: (path / name).read_bytes() for name in (*FILES, *some)}
     try:
         about = json.loads(files["fit.json"])
         if about["format"] > FORMAT:
@@ -166,8 +194,8 @@ def load(folder: str | Path) -> Fit:
             )
         params = Params(**_unpacked(files["params.npz"], Params._fields))
         fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
-        if not len(fit.items) and (place / LABELS).is_dir():
-            fit = with_parts(fit, place)
+        if not len(fit.items) and (path / LABELS).is_dir():
+            fit = with_parts(fit, path)
         return replace(
             fit,
             draws=_draws(files[DRAWS]) if DRAWS in sums else None,
@@ -226,36 +254,36 @@ def _unpacked(content: bytes, names: Sequence[str]) -> dict[str, Any]:
 
 def _draws(content: bytes) -> Draws:
     """Return saved draws."""
-    found = _unpacked(content, Draws._fields)
-    return Draws(**{**found, "complete": bool(found["complete"].item()), "sweeps": int(found["sweeps"].item())})
+    arrays = _unpacked(content, Draws._fields)
+    return Draws(**{**arrays, "complete": bool(arrays["complete"].item()), "sweeps": int(arrays["sweeps"].item())})
 
 
 def _codes(judgments: Judgments) -> dict[str, Any]:
-    """Return what is to be kept of judgments beside the names that a fit has: codes, as small as they can be."""
+    """Return the codes of judgments in the smallest types; their names are those of the fit."""
     small = np.min_scalar_type(max(len(judgments.judges) - 1, 0))
     codes = {"start": judgments.start, "judge": judgments.judge.astype(small), "label": judgments.label}
     return codes if judgments.weight is None else {**codes, "weight": judgments.weight}
 
 
 def _judgments(content: bytes, fit: Fit) -> Judgments:
-    """Return kept judgments, with the names of their fit."""
-    found = _unpacked(content, ("start", "judge", "label", "weight"))
+    """Return saved judgments, with the names of their fit."""
+    arrays = _unpacked(content, ("start", "judge", "label", "weight"))
     return Judgments(
         items=fit.items,
         judges=fit.judge_names,
         scale=fit.scale,
         topics=fit.topics,
         topic=fit.topic,
-        **{**found, "judge": frozen(found["judge"].astype(np.int32))},
+        **{**arrays, "judge": frozen(arrays["judge"].astype(np.int32))},
     )
 
 
 def _tally(content: bytes) -> Tally | None:
-    """Return what was counted last, where that was kept."""
-    found = _unpacked(content, [f"tally_{name}" for name in Tally._fields])
-    if not found:
+    """Return the saved tally, if there is one."""
+    arrays = _unpacked(content, [f"tally_{name}" for name in Tally._fields])
+    if not arrays:
         return None
-    return Tally(found["tally_truth"], found["tally_label"], float(found["tally_evidence"].item()))
+    return Tally(arrays["tally_truth"], arrays["tally_label"], float(arrays["tally_evidence"].item()))
 
 
 def _stacked(items: dict[str, Any], prefix: str) -> Floats:

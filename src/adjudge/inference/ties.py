@@ -1,7 +1,7 @@
-"""Which of several equally likely labels an item is given.
+"""Which of several tied labels an item gets.
 
-A random one is drawn by the seed and the item's own name: neither the order of rows, nor what else is in the table, nor
-who computes it has a say.
+A random one is drawn by the seed and the item's name: it does not depend on the order of rows, on other items, or on
+the engine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adjudge.inference.options import Options
 
 
 def settled(posterior: Floats, items: Names, options: Options) -> Codes:
-    """Return each item's most likely truth (I); of several, a random one or the first."""
+    """Return each item's most likely truth (I); if several tie, a random one or the first."""
     best = most_likely(posterior)
     label: Codes = best.argmax(axis=1).astype(np.int32)
     tied = np.flatnonzero(best.sum(axis=1) > 1)

@@ -1,9 +1,9 @@
 """``update``: a fit, and judgments that came after it.
 
-What EM needs to know of judgments is their tally, and tallies of disjoint items add up (Neal & Hinton 1998). So new
-judgments concern few items at first: what these counted for is taken out of the tally, what they count for now is put
-in, a few times over. That is all of an update online. An exact one then passes over all judgments, from there, until
-no more is left to climb than where a fit from the beginning ends.
+What EM needs of judgments is their tally, and tallies of disjoint items add up (Neal & Hinton 1998). New judgments
+concern few items at first: the counts of these items are subtracted from the tally, and their new counts added, a few
+times. That is all of an online update. An exact one then passes over all judgments from there, until no more is left to
+gain than where a fit from the start ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adjudge.data.read import read
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.inference.calibrate import calibrated
 from adjudge.inference.calibration import mixed
-from adjudge.inference.em import Climb, Progress, approach, climb
+from adjudge.inference.em import EmResult, Progress, approach, maximise
 from adjudge.inference.fitted import in_codes_of
 from adjudge.inference.infer import (
     cores,
@@ -43,12 +43,12 @@ from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import FLOOR, count, truth_posterior
 
-ROUNDS = 10  # over the items concerned: they settle in fewer
-SMALL = 250_000  # judgments below which a climb from the beginning takes no time: the higher summit is taken
-MUCH = 0.005  # share of new judgments above which the old summit says too little: the same
-DENSE = 60  # judgments for each cell of a judge's matrix below which there are many summits: the same
-TINY, GROWING = 0.5, 1.1  # a cell of fewer judgments that grows by more than this is on its way from nothing
-ADVICE = " (a fit keeps its scale: fit all judgments anew with --labels to extend it)"
+ROUNDS = 10  # EM steps over the items concerned, which converge in fewer
+# A fit from the start is made as well, and the one with the higher evidence taken, below SMALL judgments (it is fast),
+# above a share MUCH of new judgments, and below DENSE judgments per cell of a judge's matrix (EM has many optima).
+SMALL, MUCH, DENSE = 250_000, 0.005, 60
+TINY, GROWING = 0.5, 1.1  # a cell with fewer judgments that grows by this factor is growing from zero
+ADVICE = " (a fit keeps its scale: fit all judgments again with --labels to extend it)"
 UNKEPT = (
     "the judgments that the fit was made from are not saved with it: give them (--data old.csv, judgments= in "
     "Python), or update online, which does without (--online, online=True)"
@@ -65,19 +65,33 @@ def update(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Return a fit of the judgments that a fit was made from and of new ones.
+    """Return the fit of the judgments that a fit was made from together with new ones.
 
-    ``new`` (a ``Judgments``, a frame, or a path) may bring new judges, items and topics, and more on old ones, which
-    are matched by name. ``judgments`` are those that the fit was made from, where they are not saved with it. A fit
-    that was calibrated is calibrated anew; ``online``, as it was.
-    ``gold`` tells truths in addition to those the fit was told.
+    Parameters
+    ----------
+    fit
+        A fit by EM.
+    new
+        New judgments: a ``Judgments``, a frame, or a path. They may be by new judges, and on new items and topics;
+        names are matched with those of the fit.
+    judgments
+        The judgments that the fit was made from, if they are not saved with it.
+    gold
+        More known truths, in addition to those of the fit.
+    online
+        Whether only the items of new judgments are inferred again: all others keep their posterior, calibration stays
+        as it was, and the evidence is not computed. Otherwise EM runs over all judgments until less than the fit's
+        tolerance is left to gain, and a calibrated fit is calibrated again.
+    workers, progress
+        As those of ``fit``.
 
-    It ends where less than the fit's tolerance is left to climb. On tables so small that it takes no time, where much
-    is new, and where judges have few judgments, a climb from the beginning is made as well, for EM has many summits,
-    and the higher one taken. With ``online``, only the
-    items that new judgments are on are looked at again: all others keep their posterior, and nothing is known of the
-    evidence.
+    Returns
+    -------
+    Fit
+        The new fit; the given one is not changed.
 
+    Examples
+    --------
     >>> import adjudge
     >>> judgments = adjudge.dataset("anesthesia")
     >>> first, rest = judgments.take(range(200)), judgments.take(range(200, len(judgments)))
@@ -88,19 +102,19 @@ def update(
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
     more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
-    old = _own(fit, judgments)
+    old = _fitted_judgments(fit, judgments)
     if old is None and not online:
         raise UsageError(UNKEPT)
-    known, told = _gold(fit, more.names, gold)
-    more = more._replace(names=known)
-    if not more.item.size and (told[: len(fit.items)] == _told(fit, len(fit.items))).all():
+    names, truths = _gold(fit, more.names, gold)
+    more = more._replace(names=names)
+    if not more.item.size and (truths[: len(fit.items)] == _known_truths(fit, len(fit.items))).all():
         return fit
-    task = _Task(fit, fit.definition, options, more, old, told, workers, progress)
+    task = _Task(fit, fit.definition, options, more, old, truths, workers, progress)
     return _online(task) if online else _exact(task)
 
 
 class _Task(NamedTuple):
-    """What is to be updated, and how."""
+    """What is updated, and how."""
 
     fit: Fit
     model: Model
@@ -113,46 +127,46 @@ class _Task(NamedTuple):
 
     @property
     def concerned(self) -> Codes:
-        """The items that have something new (C), ascending."""
+        """The items with new judgments or gold (C), ascending."""
         news = np.zeros(len(self.new.names.items), bool)
         news[self.new.item] = True
         news[len(self.fit.items) :] = True
-        news |= self.gold != _told(self.fit, news.size)
+        news |= self.gold != _known_truths(self.fit, news.size)
         return np.flatnonzero(news)
 
 
 def _exact(task: _Task) -> Fit:
-    """Return the fit where a climb over all judgments ends that begins at what is known."""
+    """Return the fit of EM over all judgments, started at the earlier fit."""
     fit, model, options, new, old, gold, workers, progress = task
     assert old is not None  # refused before
     judgments, tally = append(old, new), None
     plain = replace(options, calibrate="none")
-    if model.hard:  # it ends at labels that hang on where it began: from there, or it would not be the same fit
-        found = infer(model, judgments, gold, plain, workers=workers, progress=progress)
+    if model.hard:  # its result depends on the start, which must be the same as that of a fit
+        result = infer(model, judgments, gold, plain, workers=workers, progress=progress)
     else:
-        found, tally = _climbed(task, judgments)
-        if _doubtful(judgments, new) and found.stopped != "interrupted":
+        result, tally = _maximised(task, judgments)
+        if _doubtful(judgments, new) and result.stopped != "interrupted":
             other = infer(model, judgments, gold, plain, workers=workers, progress=progress)
-            if other.evidence[-1] > found.evidence[-1]:
-                found, tally = replace(other, passes=found.passes + other.passes), None
-            elif other.stopped == "interrupted":  # it might have ended higher
-                found = replace(found, stopped=other.stopped)
-    if options.calibrate != "none" and found.stopped != "interrupted":
+            if other.evidence[-1] > result.evidence[-1]:
+                result, tally = replace(other, passes=result.passes + other.passes), None
+            elif other.stopped == "interrupted":  # it might have ended at a higher evidence
+                result = replace(result, stopped=other.stopped)
+    if options.calibrate != "none" and result.stopped != "interrupted":
         try:
-            found = calibrated(found, judgments, gold, options.calibrate)
+            result = calibrated(result, judgments, gold, options.calibrate)
         except KeyboardInterrupt:
-            found = replace(found, stopped="interrupted")  # as the model has it, and not calibrated
-    return replace(found, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
+            result = replace(result, stopped="interrupted")  # with the model's own probabilities
+    return replace(result, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
 
 
 def _doubtful(judgments: Judgments, new: NewJudgments) -> bool:
-    """Whether a climb from the beginning may well end higher than one from an earlier fit."""
+    """Whether EM from the start may well end at a higher evidence than from an earlier fit."""
     size, cells = len(judgments), len(judgments.judges) * len(judgments.scale) ** 2
     return size < max(SMALL, DENSE * cells) or new.item.size > MUCH * size
 
 
-def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
-    """Return the fit that a climb from an earlier one ends with, and what it counted last, where that is known."""
+def _maximised(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
+    """Return the fit of EM from an earlier one, and its last tally if there is one."""
     fit, model, options, _, _, gold, workers, progress = task
     block, topics = model.block(judgments, gold)
     blocks = parallel_blocks(block)
@@ -177,9 +191,9 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
         few = select_items(judgments, gold, task.concerned)._replace(topic=block.topic[task.concerned])
         first = _settled(model, few, begin, counted)
         near = approach(look, estimate, first, rules, progress)
-        outcome = Climb(estimate(near.tally), near.evidence, near.passes + 1, near.stopped)
+        outcome = EmResult(estimate(near.tally), near.evidence, near.passes + 1, near.stopped)
         if not near.stopped:
-            outcome = climb(step, outcome.params, rules, progress)
+            outcome = maximise(step, outcome.params, rules, progress)
             outcome = outcome._replace(passes=outcome.passes + near.passes + 1)
         posterior, evidence = posterior_over(model, blocks, outcome.params, pool)
     outcome = outcome._replace(evidence=(*outcome.evidence, evidence))
@@ -187,9 +201,9 @@ def _climbed(task: _Task, judgments: Judgments) -> tuple[Fit, Tally | None]:
 
 
 def _settled(model: Model, few: Block, begin: Params, tally: Tally) -> Tally:
-    """Return the tally of all items when those concerned have settled and the others have stayed as they were.
+    """Return the tally of all items after EM over the items concerned alone.
 
-    ``tally`` is of all items, those concerned with all that is new, under the params to begin with.
+    ``tally`` is that of all items under the params to begin with, new judgments included.
     """
     rest = _without(tally, model.assign(few, begin))
     params = _doubting(begin, np.unique(few.cell // few.labels))
@@ -200,9 +214,9 @@ def _settled(model: Model, few: Block, begin: Params, tally: Tally) -> Tally:
 
 
 def _lifted(model: Model, tally: Tally, params: Params, growing: float = GROWING) -> Tally:
-    """Return the tally with cells of next to nothing that grow set to half a judgment.
+    """Return the tally with growing cells that are close to zero set to half a judgment.
 
-    EM multiplies: a cell that was nothing before, and no longer is, would take many passes to grow.
+    EM multiplies: a cell that was zero before, and no longer is, would take many passes to grow.
     """
     if not model.uses_matrices:
         return tally
@@ -213,24 +227,24 @@ def _lifted(model: Model, tally: Tally, params: Params, growing: float = GROWING
 
 
 def _doubting(params: Params, judges: Codes) -> Params:
-    """Return params that take nothing for impossible of these judges."""
+    """Return params with no zeros in the matrices of these judges."""
     confusion = params.confusion.copy()
     confusion[judges] = mix_even(confusion[judges], accurate(1, confusion.shape[2]).population)
     return params._replace(confusion=confusion)
 
 
-def _with(one: Tally, other: Tally) -> Tally:
+def _with(first: Tally, other: Tally) -> Tally:
     """Return the sum of two tallies."""
-    return Tally(one.truth + other.truth, one.label + other.label, one.evidence + other.evidence)
+    return Tally(first.truth + other.truth, first.label + other.label, first.evidence + other.evidence)
 
 
-def _without(one: Tally, other: Tally) -> Tally:
-    """Return the difference of two tallies; where there was something, rounding leaves no less than nothing."""
-    truth, label = one.truth - other.truth, one.label - other.label
+def _without(first: Tally, other: Tally) -> Tally:
+    """Return the difference of two tallies, without counts that rounding made negative."""
+    truth, label = first.truth - other.truth, first.label - other.label
     return Tally(
-        np.where(one.truth >= 0, np.maximum(truth, 0), truth),
-        np.where(one.label >= 0, np.maximum(label, 0), label),
-        one.evidence - other.evidence,
+        np.where(first.truth >= 0, np.maximum(truth, 0), truth),
+        np.where(first.label >= 0, np.maximum(label, 0), label),
+        first.evidence - other.evidence,
     )
 
 
@@ -254,43 +268,43 @@ def _topic_rows(rows: Floats, other: Floats, old: Names | None, new: Names | Non
     """Return rows of old topics (T, Z) with rows for new ones after them; items without a topic stay the last."""
     if old is None or new is None:
         return rows
-    known, total = len(old), len(new)
+    before, total = len(old), len(new)
     extended = np.repeat(other[None], size, axis=0)
-    extended[:known] = rows[:known]
-    if size > total and len(rows) > known:
-        extended[total] = rows[known]
+    extended[:before] = rows[:before]
+    if size > total and len(rows) > before:
+        extended[total] = rows[before]
     return extended
 
 
-class _Seen(NamedTuple):
-    """What an update online has found."""
+class _OnlineResult(NamedTuple):
+    """What an online update computes."""
 
     params: Params
     tally: Tally
-    told: Floats  # (C, K + E) of the items concerned
+    values: Floats  # (C, K + E) of the items concerned
     right: Floats  # (J) by how much more each judge is right
 
 
 def _online(task: _Task) -> Fit:
-    """Return the fit with the items concerned looked at again, and no others."""
+    """Return the fit with the items concerned inferred again, and no others."""
     fit, options, new = task.fit, task.options, task.new
     judgments = None if task.old is None else append(task.old, new)
     items, judges = len(new.names.items), len(new.names.judges)
     concerned = task.concerned
-    seen = _remembered(task) if judgments is None else _looked_at(task, judgments)
+    result = _online_from_memory(task) if judgments is None else _online_exact(task, judgments)
     K = len(fit.scale)
     posterior, more = (
-        _filled(before, items, concerned, found)
-        for before, found in ((fit.posterior, seen.told[:, :K]), (fit.more, seen.told[:, K:]))
+        _filled(before, items, concerned, updated)
+        for before, updated in ((fit.posterior, result.values[:, :K]), (fit.more, result.values[:, K:]))
     )
     label = np.r_[fit.label, np.zeros(items - fit.label.size, np.int32)]
     label[concerned] = settled(posterior[concerned], new.names.items.gather(concerned), options)
     weight = np.ones(new.item.size) if new.weight is None else new.weight
     before = np.r_[fit.judged, np.zeros(judges - fit.judged.size, np.int64)]
-    was = before.astype(float) if task.old is None or task.old.weight is None else _said(task.old, judges)
-    said = was + np.bincount(new.judge, weight, judges)
-    right = np.r_[fit.accuracy, np.zeros(judges - fit.accuracy.size)] * was + seen.right
-    expected = np.einsum("k,jkk->j", seen.params.label_prevalence, seen.params.confusion)
+    was = before.astype(float) if task.old is None or task.old.weight is None else _judgment_weights(task.old, judges)
+    total = was + np.bincount(new.judge, weight, judges)
+    right = np.r_[fit.accuracy, np.zeros(judges - fit.accuracy.size)] * was + result.right
+    expected = np.einsum("k,jkk->j", result.params.label_prevalence, result.params.confusion)
     return replace(
         fit,
         items=new.names.items,
@@ -301,27 +315,27 @@ def _online(task: _Task) -> Fit:
         more=frozen(more),
         label=frozen(label),
         gold=frozen(task.gold) if (task.gold >= 0).any() else None,
-        params=Params(*map(frozen, seen.params)),
+        params=Params(*map(frozen, result.params)),
         judged=frozen(before + np.bincount(new.judge, minlength=judges)),
-        accuracy=frozen(np.clip(np.divide(right, said, out=expected, where=said > 0), 0, 1)),
+        accuracy=frozen(np.clip(np.divide(right, total, out=expected, where=total > 0), 0, 1)),
         evidence=(),
         passes=0,
         stopped=f"updated online with {new.item.size:,} judgments",
         judgments=judgments,
-        tally=seen.tally,
+        tally=result.tally,
     )
 
 
-def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
-    """Return what the items concerned say, with all judgments on them."""
+def _online_exact(task: _Task, judgments: Judgments) -> _OnlineResult:
+    """Return the result of EM over the items concerned, with all judgments on them."""
     fit, model, concerned = task.fit, task.model, task.concerned
     assert task.old is not None  # or there would be no judgments
     if model.hard:
-        raise UsageError(f"model '{model.name}' is not updated online: it has no tally to go on from")
+        raise UsageError(f"model '{model.name}' cannot be updated online: its hard assignments leave no tally")
     was = concerned[concerned < len(fit.items)]
-    (whole, topics), (old, _) = model.block(judgments, task.gold), model.block(task.old, fit.gold)
+    (all_items, topics), (old, _) = model.block(judgments, task.gold), model.block(task.old, fit.gold)
     before = select_items(task.old, fit.gold, was)._replace(topic=old.topic[was])
-    few = select_items(judgments, task.gold, concerned)._replace(topic=whole.topic[concerned])
+    few = select_items(judgments, task.gold, concerned)._replace(topic=all_items.topic[concerned])
     begin = _extended(fit, few.judges, task.new.names.topics, topics)
     tally = fit.tally
     if tally is None:
@@ -331,23 +345,28 @@ def _looked_at(task: _Task, judgments: Judgments) -> _Seen:
     rest = _with_topics(rest, task, topics)
     now = _settled(model, few, begin, _lifted(model, _with(rest, model.assign(few, begin)), begin))
     params = model.estimate(now, begin)
-    told = model.posterior(few, params)[0]
-    right = _right(model, few, told[:, : few.labels])
-    own = fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
-    right[: before.judges] -= _right(model, before, own)
+    values = model.posterior(few, params)[0]
+    right = _right(model, few, values[:, : few.labels])
+    values_before = (
+        fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
+    )
+    right[: before.judges] -= _right(model, before, values_before)
     if fit.calibration is not None:
-        told[:, : few.labels] = mixed(fit.calibration, told[:, : few.labels], few)
-    return _Seen(params, now, told, right)
+        values[:, : few.labels] = mixed(fit.calibration, values[:, : few.labels], few)
+    return _OnlineResult(params, now, values, right)
 
 
-def _remembered(task: _Task) -> _Seen:
-    """Return what the new judgments say of the items concerned, with what was believed of these before.
+def _online_from_memory(task: _Task) -> _OnlineResult:
+    """Return the result of EM over new judgments alone, with the earlier posterior as the prior of old items.
 
-    What was counted for old judgments on them is left as it was: who gave them is not known any more.
+    The counts of old judgments stay as they were, because their judges are not known without the judgments.
     """
     fit, model, new, concerned = task.fit, task.model, task.new, task.concerned
     if not model.uses_matrices or (model.assignment is not None and model.assignment.assign is not None):
-        raise UsageError(f"model '{model.name}' is updated only with its judgments: {UNKEPT.split(': ')[1]}")
+        raise UsageError(
+            f"model '{model.name}' cannot be updated without the judgments that the fit was made from: give them "
+            "(--data old.csv, judgments= in Python)"
+        )
     J, K = len(new.names.judges), len(fit.scale)
     size = np.bincount(np.searchsorted(concerned, new.item), minlength=concerned.size)
     few = Block(
@@ -372,18 +391,18 @@ def _remembered(task: _Task) -> _Seen:
     for _ in range(ROUNDS):
         prior = params.prevalence[topic[concerned]]
         prior[was] = fit.posterior[concerned[was]]
-        told = truth_posterior(few, prior, params.confusion)[0]
-        now = _with(rest, count(few._replace(topic=topic[concerned]), told, topics))
+        values = truth_posterior(few, prior, params.confusion)[0]
+        now = _with(rest, count(few._replace(topic=topic[concerned]), values, topics))
         params = model.estimate(now, begin)
-    right = _right(model, few, told)
-    if fit.calibration is not None:  # what was believed of old items is calibrated already, and their votes are gone
+    right = _right(model, few, values)
+    if fit.calibration is not None:  # old items are calibrated already, and their votes are not known
         new_items = concerned >= len(fit.items)
-        told = np.where(new_items[:, None], mixed(fit.calibration, told, few), told)
-    return _Seen(params, now, told, right)
+        values = np.where(new_items[:, None], mixed(fit.calibration, values, few), values)
+    return _OnlineResult(params, now, values, right)
 
 
 def _believed(fit: Fit) -> Tally:
-    """Return what was counted, as far as a fit still tells: judges are taken to have seen truths as common as all."""
+    """Return an approximate tally from a fit alone: each judge's items are taken to have the prevalence of all."""
     truths = fit.judged[:, None] * fit.params.label_prevalence  # (J, K)
     T = len(fit.params.prevalence)
     topic = np.zeros(len(fit.items), np.int32) if T == 1 or fit.topic is None else fit.topic
@@ -391,12 +410,12 @@ def _believed(fit: Fit) -> Tally:
     return Tally(truth, truths[:, :, None] * fit.params.confusion, 0.0)
 
 
-def _topic_codes(model: Model, known: NameIndex) -> tuple[Codes, int]:
+def _topic_codes(model: Model, names: NameIndex) -> tuple[Codes, int]:
     """Return the row of the prevalence that each item has (I), and how many rows there are."""
-    if not model.prevalence.by_topic or known.topics is None or known.topic is None:
-        return np.zeros(len(known.items), np.int32), 1
-    T, missing = len(known.topics), known.topic < 0
-    return np.where(missing, T, known.topic).astype(np.int32), T + bool(missing.any())
+    if not model.prevalence.by_topic or names.topics is None or names.topic is None:
+        return np.zeros(len(names.items), np.int32), 1
+    T, missing = len(names.topics), names.topic < 0
+    return np.where(missing, T, names.topic).astype(np.int32), T + bool(missing.any())
 
 
 def _by_topic(posterior: Floats, topic: Codes, topics: int) -> Floats:
@@ -418,16 +437,16 @@ def _with_topics(tally: Tally, task: _Task, topics: int) -> Tally:
 
 
 def _widened(tally: Tally, judges: int) -> Tally:
-    """Return a tally with room for new judges."""
+    """Return a tally with rows for new judges."""
     *before, J, Z, K = tally.label.shape  # a model may count several such tables
     return tally._replace(label=np.concatenate([tally.label, np.zeros((*before, judges - J, Z, K))], axis=-3))
 
 
-def _filled(before: Floats, items: int, concerned: Codes, found: Floats) -> Floats:
-    """Return rows of all items: those concerned as they were found, the others as before."""
-    rows = np.zeros((items, found.shape[1]))
+def _filled(before: Floats, items: int, concerned: Codes, updated: Floats) -> Floats:
+    """Return rows of all items: the updated ones of the items concerned, the others as before."""
+    rows = np.zeros((items, updated.shape[1]))
     rows[: len(before)] = before if before.size else 0.0
-    rows[concerned] = found
+    rows[concerned] = updated
     return rows
 
 
@@ -438,7 +457,7 @@ def _right(model: Model, block: Block, posterior: Floats) -> Floats:
     return right
 
 
-def _said(judgments: Judgments, judges: int) -> Floats:
+def _judgment_weights(judgments: Judgments, judges: int) -> Floats:
     """Return how many judgments each judge gave, each as often as it counts (J)."""
     weight = np.ones(len(judgments)) if judgments.weight is None else judgments.weight
     counted: Floats = np.bincount(judgments.judge, weight, judges).astype(float)
@@ -456,70 +475,68 @@ def _read(fit: Fit, new: Any) -> Judgments:
         except InputError as error:
             raise other_advice(error) from error
     if judgments.scale.names != scale.names:
-        given = quoted(judgments.scale.names)
-        raise UsageError(f"the new judgments' labels {given} are not the fit's {quoted(scale.names)}{ADVICE}")
+        labels = quoted(judgments.scale.names)
+        raise UsageError(f"the new judgments' labels {labels} are not the fit's {quoted(scale.names)}{ADVICE}")
     return judgments
 
 
 def other_advice(error: InputError) -> InputError:
-    """Return the error about a label that is not on the scale with what can be done about it here."""
+    """Return the error about a label that is not on the scale, with advice that fits an update."""
     return InputError(str(error).replace(EXTEND, ADVICE)) if EXTEND in str(error) else error
 
 
-def _own(fit: Fit, judgments: Judgments | None) -> Judgments | None:
-    """Return the judgments that a fit was made from in its codes: those given or, without any, those kept with it."""
-    given = fit.judgments if judgments is None else judgments
-    if given is None:
+def _fitted_judgments(fit: Fit, judgments: Judgments | None) -> Judgments | None:
+    """Return the judgments that a fit was made from, in its codes: the argument, or those saved with the fit."""
+    source = fit.judgments if judgments is None else judgments
+    if source is None:
         return None
-    return given if given is fit.judgments else in_codes_of(fit, given)
+    return source if source is fit.judgments else in_codes_of(fit, source)
 
 
-def _gold(fit: Fit, known: NameIndex, gold: Any) -> tuple[NameIndex, Codes]:
-    """Return the names, with items that only gold knows, and what is known of all truths; refuse another truth."""
-    told = _told(fit, len(known.items))
+def _gold(fit: Fit, names: NameIndex, gold: Any) -> tuple[NameIndex, Codes]:
+    """Return the names, with items that only gold has, and all known truths; refuse a contradiction."""
+    truths = _known_truths(fit, len(names.items))
     if gold is None or (isinstance(gold, Mapping) and not gold):
-        return known, told
+        return names, truths
     empty = np.zeros(0, np.int32)
     bare = Judgments(
-        known.items,
-        known.judges,
+        names.items,
+        names.judges,
         fit.scale,
-        np.zeros(len(known.items) + 1, np.int64),
+        np.zeros(len(names.items) + 1, np.int64),
         empty,
         empty.astype(np.uint8),
-        known.topics,
-        known.topic,
+        names.topics,
+        names.topic,
     )
     if isinstance(gold, np.ndarray):
-        if gold.shape != told.shape:
-            raise UsageError(f"gold codes have the shape {gold.shape}, and there are {told.size:,} items")
+        if gold.shape != truths.shape:
+            raise UsageError(f"gold codes have the shape {gold.shape}, and there are {truths.size:,} items")
         table, more = bare, gold
     else:
         table, more = read_gold(gold, bare)
-        told = _told(fit, len(table.items))
-    other = np.flatnonzero((told >= 0) & (more >= 0) & (told != more))
+        truths = _known_truths(fit, len(table.items))
+    other = np.flatnonzero((truths >= 0) & (more >= 0) & (truths != more))
     if other.size:
         i = int(other[0])
-        was, now = (fit.scale.names[int(codes[i])] for codes in (told, more))
-        raise UsageError(
-            f"gold: item {quote(table.items[i])} has the truth {quote(now)}, and the fit was told {quote(was)}"
-        )
-    return known._replace(items=table.items, topic=table.topic), np.where(more >= 0, more, told)
+        was, now = (fit.scale.names[int(codes[i])] for codes in (truths, more))
+        raise UsageError(f"gold: item {quote(table.items[i])} has the truth {quote(now)}, and the fit has {quote(was)}")
+    return names._replace(items=table.items, topic=table.topic), np.where(more >= 0, more, truths)
 
 
-def _told(fit: Fit, items: int) -> Codes:
-    """Return the truths that a fit was told, of so many items."""
-    known = np.full(items, -1, np.int32)
+def _known_truths(fit: Fit, items: int) -> Codes:
+    """Return the known truths of a fit, for a number of items."""
+    truths = np.full(items, -1, np.int32)
     if fit.gold is not None:
-        known[: fit.gold.size] = fit.gold
-    return known
+        truths[: fit.gold.size] = fit.gold
+    return truths
 
 
 def _refuse_sampled(fit: Fit, options: Options) -> None:
-    """Refuse a fit of draws: those of an old posterior are none of a new one."""
+    """Refuse a sampled fit: its draws are from the posterior of other judgments."""
     if fit.draws is not None or options.inference == "gibbs":
-        climbed = " (inference 'map' climbs, and can be updated)" if "map" in fit.definition.inferences else ""
+        advice = "; inference 'map' can be updated" if "map" in fit.definition.inferences else ""
         raise UsageError(
-            f"a fit of '{fit.model}' that was sampled is not updated, its draws are of another posterior: "
-            f"fit all judgments anew{climbed}"
+            f"a sampled fit of '{fit.model}' cannot be updated, because its draws are from the posterior of other "
+            f"judgments: fit all judgments again{advice}"
         )

@@ -21,7 +21,7 @@ from adjudge.errors import AdjudgeWarning, UsageError, quoted
 from adjudge.inference.fit import fit
 from adjudge.inference.registry import MODELS, model_named
 from adjudge.inference.result import Fit
-from adjudge.inference.select import FOLDS, Choice, HeldOut, candidates, chosen, dealt, held_out
+from adjudge.inference.select import FOLDS, Choice, HeldOut, candidates, chosen, held_out, random_folds
 from adjudge.metrics.bootstrap import DRAWS, Interval, intervals
 from adjudge.metrics.labels import Scored, Scores, scores
 from adjudge.metrics.paired import Paired, against
@@ -170,7 +170,7 @@ def compare(
     Comparison(2 models, best by held-out likelihood: majority, dawid-skene)
     """
     job = _Job(read(judgments), seed, folds, progress or _silent)
-    dealt(job.table, folds, seed)  # refuses early what cannot be held out
+    random_folds(job.table, folds, seed)  # refuses early what cannot be held out
     truth = gold if gold is None or isinstance(gold, np.ndarray) else truths(gold, job.table)
     done, left_out, interrupted = _finished_models(job, _chosen(models), named=models is not None)
     if truth is not None:

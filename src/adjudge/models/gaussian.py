@@ -134,8 +134,8 @@ def noise_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
 
 def _nearest(grid: Floats, value: Floats) -> Floats:
     """Return the points of an even grid next to values."""
-    place = np.rint((value - grid[0]) / (grid[1] - grid[0]))
-    nearest: Floats = grid[np.clip(place, 0, grid.size - 1).astype(np.int64)]
+    step = np.rint((value - grid[0]) / (grid[1] - grid[0]))
+    nearest: Floats = grid[np.clip(step, 0, grid.size - 1).astype(np.int64)]
     return nearest
 
 

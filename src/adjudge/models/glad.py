@@ -48,23 +48,23 @@ def _abilities(right: Floats, wrong: Floats, ease: Floats, mean: float, precisio
     The log posterior is concave with a curvature of at least ``precision``, so a root lies within slope / precision.
     """
     for j in range(ability.size):
-        here = mean
-        slope, _ = _slope(right[j], wrong[j], ease, mean, precision, here)
-        low, high = min(here, here + slope / precision), max(here, here + slope / precision)
+        value = mean
+        slope, _ = _slope(right[j], wrong[j], ease, mean, precision, value)
+        low, high = min(value, value + slope / precision), max(value, value + slope / precision)
         moved = high - low
         for _ in range(STEPS):
-            slope, bend = _slope(right[j], wrong[j], ease, mean, precision, here)
+            slope, bend = _slope(right[j], wrong[j], ease, mean, precision, value)
             if slope > 0:
-                low = here
+                low = value
             else:
-                high = here
-            after = here + slope / bend
-            if not low <= after <= high or abs(after - here) > moved / 2:
+                high = value
+            after = value + slope / bend
+            if not low <= after <= high or abs(after - value) > moved / 2:
                 after = (low + high) / 2
-            moved, here = abs(after - here), after
+            moved, value = abs(after - value), after
             if moved < CLOSE:
                 break
-        ability[j] = here
+        ability[j] = value
 
 
 @compiled
@@ -135,8 +135,8 @@ def _matrices(skill: Floats, K: int) -> Floats:
     """Return p(label | truth and ease) of judges (J, K * G, K)."""
     odds = skill[:, None] * EASE  # (J, G) in logs
     right, wrong = np.exp(-np.logaddexp(0, -odds)), np.exp(-np.logaddexp(0, odds)) / max(1, K - 1)
-    said = np.repeat(np.eye(K, dtype=bool), EASE.size, axis=0)  # (K * G, K)
-    return np.where(said, np.tile(right, K)[:, :, None] if K > 1 else 1.0, np.tile(wrong, K)[:, :, None])
+    is_right = np.repeat(np.eye(K, dtype=bool), EASE.size, axis=0)  # (K * G, K)
+    return np.where(is_right, np.tile(right, K)[:, :, None] if K > 1 else 1.0, np.tile(wrong, K)[:, :, None])
 
 
 MODELS = (

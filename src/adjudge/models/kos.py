@@ -74,10 +74,10 @@ def pass_messages(block: Block, history: Floats, rounds: int) -> tuple[Floats, F
 
 def in_units(sums: Floats) -> Floats:
     """Return a history (J, R, 2) from sums: every round's Y_j in units of the largest, and that unit."""
-    kept = np.where(np.abs(sums[..., 0]) > LOST * sums[..., 1], sums[..., 0], 0.0)  # (J, R)
-    unit = np.abs(kept).max(axis=0)
+    exact = np.where(np.abs(sums[..., 0]) > LOST * sums[..., 1], sums[..., 0], 0.0)  # (J, R)
+    unit = np.abs(exact).max(axis=0)
     unit[unit == 0] = 1.0
-    return np.stack([kept / unit, np.broadcast_to(unit, kept.shape)], axis=2)
+    return np.stack([exact / unit, np.broadcast_to(unit, exact.shape)], axis=2)
 
 
 @compiled
@@ -95,10 +95,10 @@ def _pass(
 ) -> None:
     """Replay every item's messages, adding to the judges' sums what it tells them in each round."""
     J, R, _ = history.shape
-    place, judge = np.full(J, -1), np.empty(most, np.int64)  # where a judge stands among the item's, and back
+    position, judge = np.full(J, -1), np.empty(most, np.int64)  # where a judge stands among the item's, and back
     vote, message = np.empty(most), np.empty(most)  # A_ij and y_{j->i}
     for i in range(gold.size):
-        heard = _votes(start[i], start[i + 1], cell, label, weight, labels, place, judge, vote)
+        heard = _votes(start[i], start[i + 1], cell, label, weight, labels, position, judge, vote)
         message[:heard] = 1.0
         for t in range(R + 1):
             total, volume = _score(heard, vote, message)
@@ -108,13 +108,13 @@ def _pass(
                 j, x = judge[e], total
                 if gold[i] < 0:
                     x = _less(total, vote[e] * message[e], volume)
-                told = vote[e] * x
+                sent = vote[e] * x
                 if t < sums.shape[1]:
-                    sums[j, t, 0] += told
-                    sums[j, t, 1] += abs(told)
+                    sums[j, t, 0] += sent
+                    sums[j, t, 1] += abs(sent)
                 if t < R:
-                    Y, own = history[j, t, 0], 0.0 if gold[i] >= 0 else told / history[j, t, 1]
-                    message[e] = _less(Y, own, abs(Y) + abs(own))
+                    Y, term = history[j, t, 0], 0.0 if gold[i] >= 0 else sent / history[j, t, 1]
+                    message[e] = _less(Y, term, abs(Y) + abs(term))
         score[i, 0], score[i, 1] = total, volume
 
 
@@ -126,7 +126,7 @@ def _votes(
     label: Codes,
     weight: Floats,
     labels: int,
-    place: Codes,
+    position: Codes,
     judge: Codes,
     vote: Floats,
 ) -> int:
@@ -134,13 +134,13 @@ def _votes(
     heard = 0
     for n in range(first, last):
         j = cell[n] // labels
-        if place[j] < 0:
-            place[j], judge[heard], vote[heard] = heard, j, 0.0
+        if position[j] < 0:
+            position[j], judge[heard], vote[heard] = heard, j, 0.0
             heard += 1
         times = weight[n] if weight.size else 1.0
-        vote[place[j]] += times if label[n] == 1 else -times
+        vote[position[j]] += times if label[n] == 1 else -times
     for e in range(heard):
-        place[judge[e]] = -1
+        position[judge[e]] = -1
     return heard
 
 
@@ -155,9 +155,9 @@ def _score(heard: int, vote: Floats, message: Floats) -> tuple[float, float]:
 
 
 @compiled
-def _less(total: float, own: float, volume: float) -> float:
+def _less(total: float, term: float, volume: float) -> float:
     """Return a sum without one of its terms; what is lost beside the size of the terms is zero."""
-    rest = total - own
+    rest = total - term
     return rest if abs(rest) > LOST * volume else 0.0
 
 
@@ -172,17 +172,17 @@ def messages(block: Block, params: Params) -> Tally:
     """
     history = _history(block, params)
     sums, score = pass_messages(block, history, min(history.shape[1] + 1, ROUNDS))
-    said = count(block, winners(_shares(block, score)))
-    told = [sums.reshape(block.judges, -1), said.label.reshape(block.judges, -1)]
-    return Tally(said.truth, np.concatenate(told, axis=1), 0.0)
+    labels_counted = count(block, winners(_shares(block, score)))
+    sent = [sums.reshape(block.judges, -1), labels_counted.label.reshape(block.judges, -1)]
+    return Tally(labels_counted.truth, np.concatenate(sent, axis=1), 0.0)
 
 
 def listen(tally: Tally, start: Params) -> JudgeParams:
     """Return the judges' sums of every round, in units; confusion and prevalence follow by counting, as in a vote."""
     J, K = tally.label.shape[0], tally.truth.shape[1]
-    sums, said = np.split(tally.label, [-K * K], axis=1)
+    sums, labels_counted = np.split(tally.label, [-K * K], axis=1)
     skill = in_units(sums.reshape(J, -1, 2)).reshape(J, -1)
-    counted = tied(own_matrix).estimate(tally._replace(label=said.reshape(J, K, K)), start)
+    counted = tied(own_matrix).estimate(tally._replace(label=labels_counted.reshape(J, K, K)), start)
     return counted._replace(skill=skill, typical=skill.mean(axis=0))
 
 
@@ -208,8 +208,8 @@ def _shares(block: Block, score: Floats) -> Floats:
     if block.labels == 1:
         return np.ones((block.gold.size, 1))
     size = np.divide(score[:, 0], score[:, 1], out=np.zeros(len(score)), where=score[:, 1] > 0)
-    known = block.gold >= 0
-    size[known] = np.where(block.gold[known] == SECOND, 1.0, -1.0)  # an item nobody weighed is known all the same
+    is_gold = block.gold >= 0
+    size[is_gold] = np.where(block.gold[is_gold] == SECOND, 1.0, -1.0)  # an item nobody weighed is known all the same
     return np.column_stack([(1 - size) / 2, (1 + size) / 2])
 
 

@@ -40,14 +40,14 @@ def knowing(counts: Floats) -> Floats:
     """
     counted = counts + SMOOTHING / counts.shape[2]
     total = counted.sum(axis=(1, 2))[:, None]  # (J, 1)
-    said = counted.sum(axis=1) / total  # (J, K) m / n
-    off = np.maximum(said - np.diagonal(counted, axis1=1, axis2=2) / total, 0)
+    share = counted.sum(axis=1) / total  # (J, K) m / n
+    off = np.maximum(share - np.diagonal(counted, axis1=1, axis2=2) / total, 0)
     know = np.ones_like(total)
     for _ in range(STEPS):
-        spam, slope = _spam(know, said, off)
+        spam, slope = _spam(know, share, off)
         over = know + spam.sum(axis=1, keepdims=True) - 1
         know = np.clip(know - np.divide(over, slope, out=np.zeros_like(over), where=slope > 0), 0, 1)
-    chances = np.column_stack([know, _spam(know, said, off)[0]])
+    chances = np.column_stack([know, _spam(know, share, off)[0]])
     shares: Floats = chances / chances.sum(axis=1, keepdims=True)
     return shares
 
@@ -73,12 +73,12 @@ def spam_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
     return {"p_spam": spam, **{f"spam_{label}": chance[:, k + 1] / spam for k, label in enumerate(labels)}}
 
 
-def _spam(know: Floats, said: Floats, off: Floats) -> tuple[Floats, Floats]:
+def _spam(know: Floats, share: Floats, off: Floats) -> tuple[Floats, Floats]:
     """Return u_l given D (J, K), and the slope of D + sum_l u_l in D (J, 1)."""
-    gap = know - said
+    gap = know - share
     root = np.sqrt(np.square(gap) + 4 * off * know)
     slope = 1 + np.divide(gap + 2 * off, root, out=np.zeros_like(root), where=root > 0).sum(axis=1, keepdims=True) / 2
-    return (root - gap) / 2, slope - said.shape[1] / 2
+    return (root - gap) / 2, slope - share.shape[1] / 2
 
 
 def spam_rows(params: Params) -> Floats:

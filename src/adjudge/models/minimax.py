@@ -66,8 +66,8 @@ def tilted_posterior(
     block: Block, prevalence: Floats, confusion: Floats, average: Floats, beta: float
 ) -> tuple[Floats, float]:
     """Return p(truth | labels) and how often the average judge (K, K) errs on the item (I, K + 1), and the evidence."""
-    told, uncounted = np.empty((block.topic.size, block.labels + 1)), np.empty((2, 0))
-    return told, _run(block, prevalence, confusion, average, beta, told, uncounted, uncounted)
+    values, uncounted = np.empty((block.topic.size, block.labels + 1)), np.empty((2, 0))
+    return values, _run(block, prevalence, confusion, average, beta, values, uncounted, uncounted)
 
 
 def tilted_tally(block: Block, prevalence: Floats, confusion: Floats, beta: float) -> Tally:
@@ -83,15 +83,15 @@ def _run(
     confusion: Floats,
     average: Floats,
     beta: float,
-    told: Floats,
+    values: Floats,
     truth: Floats,
     label: Floats,
 ) -> float:
-    """Run over the items once, filling the tally or, when it has no room, ``told``."""
+    """Run over the items once, filling the tally or, when it has no room, ``values``."""
     judgments = (block.start, block.cell, block.label, block.topic, block.gold, block.weight)
     matrix = np.ascontiguousarray(np.maximum(confusion, FLOOR)).reshape(-1)  # (J K K), to find a row by one number
     params = (np.maximum(prevalence, FLOOR), matrix, average, float(beta))
-    return float(_pass(*judgments, *params, told, truth, label[0].reshape(-1), label[1].reshape(-1)))
+    return float(_pass(*judgments, *params, values, truth, label[0].reshape(-1), label[1].reshape(-1)))
 
 
 @compiled
@@ -106,9 +106,9 @@ def _pass(
     matrix: Floats,
     average: Floats,
     beta: float,
-    told: Floats,
+    values: Floats,
     truth: Floats,
-    said: Floats,
+    observed: Floats,
     expected: Floats,
 ) -> float:
     """Return the evidence: each item's truths, each at its best tilt, and what follows from them."""
@@ -127,19 +127,19 @@ def _pass(
             for k in range(K):
                 truth[t, k] += p[k]
                 if p[k] > 0:
-                    _count(first, last, cell, label, weight, matrix, k, odds[k], p[k], said, expected)
+                    _count(first, last, cell, label, weight, matrix, k, odds[k], p[k], observed, expected)
         else:
-            told[i, :K] = p
-            told[i, K] = _errors(average, odds, p)
+            values[i, :K] = p
+            values[i, K] = _errors(average, odds, p)
     return evidence
 
 
-def tilted_chances(block: Block, prevalence: Floats, confusion: Floats, beta: float, held: Block) -> Floats:
+def tilted_chances(block: Block, prevalence: Floats, confusion: Floats, beta: float, test: Block) -> Floats:
     """Return p(label | item, judge) of held judgments (N), items tilted as the block's judgments say."""
     matrix = np.ascontiguousarray(np.maximum(confusion, FLOOR)).reshape(-1)
-    chance, prior = np.empty(held.cell.size), np.maximum(prevalence, FLOOR)
-    shown = (block.start, block.cell, block.label, block.topic, block.weight)
-    _chances(*shown, prior, matrix, float(beta), held.start, held.cell, held.label, chance)
+    chance, prior = np.empty(test.cell.size), np.maximum(prevalence, FLOOR)
+    training = (block.start, block.cell, block.label, block.topic, block.weight)
+    _chances(*training, prior, matrix, float(beta), test.start, test.cell, test.label, chance)
     return chance
 
 
@@ -285,7 +285,7 @@ def _count(
     k: int,
     odds: Floats,
     share: float,
-    said: Floats,
+    observed: Floats,
     expected: Floats,
 ) -> None:
     """Add an item's labels, said and expected, to its judges, as far as its truth is k."""
@@ -294,7 +294,7 @@ def _count(
         row, times, total = _row(cell[n], label[n], k, K), share * (weight[n] if weight.size else 1.0), 0.0
         for y in range(K):
             total += matrix[row + y] * odds[y]
-        said[row + label[n]] += times
+        observed[row + label[n]] += times
         for y in range(K):
             expected[row + y] += matrix[row + y] * odds[y] * (times / total)
 
@@ -339,9 +339,9 @@ def tilting(beta: float) -> Assign:
 
     def assign(block: Block, params: Params) -> Tally:
         tally = tilted_tally(block, params.prevalence, params.confusion, _scaled(beta, block.labels))
-        said, expected = tally.label
+        observed, expected = tally.label
         stood = expected.sum(axis=-1, keepdims=True) * judge_terms(params.confusion)  # n sigma: what adds up
-        return tally._replace(label=np.stack([said, expected, stood]))  # (3, J, K, K)
+        return tally._replace(label=np.stack([observed, expected, stood]))  # (3, J, K, K)
 
     return assign
 
@@ -359,10 +359,10 @@ def truths_and_difficulty(beta: float) -> Posterior:
 def tilted(beta: float) -> Predictive:
     """Return how held judgments are foretold; a judge of whom nothing was shown is an average one."""
 
-    def predictive(block: Block, params: Params, held: Block) -> Floats:
+    def predictive(block: Block, params: Params, test: Block) -> Floats:
         met = np.bincount(block.cell // block.labels, minlength=block.judges) > 0
         confusion = np.where(met[:, None, None], params.confusion, params.population)
-        return tilted_chances(block, params.prevalence, confusion, _scaled(beta, block.labels), held)
+        return tilted_chances(block, params.prevalence, confusion, _scaled(beta, block.labels), test)
 
     return predictive
 
@@ -377,26 +377,26 @@ def matching(alpha: float) -> Callable[[Tally, Params], JudgeParams]:
     def estimate(tally: Tally, start: Params) -> JudgeParams:
         penalty = _scaled(alpha, tally.truth.shape[1])
         if tally.label.ndim == 3:
-            held, sigma = tally.label.sum(axis=-1, keepdims=True), judge_terms(tally.label + penalty)
+            total, sigma = tally.label.sum(axis=-1, keepdims=True), judge_terms(tally.label + penalty)
         else:
-            said, expected, stood = tally.label
-            held, sigma = _stepped(said, expected, stood, penalty)
-        average = (held * sigma).sum(axis=0) / np.maximum(held.sum(axis=0), FLOOR)
+            observed, expected, stood = tally.label
+            total, sigma = _stepped(observed, expected, stood, penalty)
+        average = (total * sigma).sum(axis=0) / np.maximum(total.sum(axis=0), FLOOR)
         return JudgeParams(softmax(sigma), softmax(average))
 
     return estimate
 
 
-def _stepped(said: Floats, expected: Floats, stood: Floats, penalty: float) -> tuple[Floats, Floats]:
+def _stepped(observed: Floats, expected: Floats, stood: Floats, penalty: float) -> tuple[Floats, Floats]:
     """Return how many labels each judge gave each truth (J, K, 1), and sigma (J, K, K) after one step."""
-    held = expected.sum(axis=-1, keepdims=True)
-    sigma = stood / np.maximum(held, FLOOR)  # a judge who never met a truth is at zero, her best
-    g, curve = said - expected - penalty * sigma, expected + penalty
+    total = expected.sum(axis=-1, keepdims=True)
+    sigma = stood / np.maximum(total, FLOOR)  # a judge who never met a truth is at zero, her best
+    g, curve = observed - expected - penalty * sigma, expected + penalty
     left = (expected * penalty / curve).sum(axis=-1, keepdims=True)
     share = (expected * g / curve).sum(axis=-1, keepdims=True) / np.maximum(left, FLOOR)
     step = (g + expected * share) / curve  # (diag S - S S' / n + alpha)^-1 g
     r = np.ptp(step, axis=-1, keepdims=True)
-    return held, sigma + step * np.divide(np.log1p(r), r, out=np.ones_like(r), where=r > 0)
+    return total, sigma + step * np.divide(np.log1p(r), r, out=np.ones_like(r), where=r > 0)
 
 
 def small_terms(alpha: float) -> LogPrior:

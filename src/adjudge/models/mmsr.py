@@ -112,7 +112,7 @@ def _agreements(
     start: Codes, cell: Codes, gold: Codes, weight: Floats, judges: int, labels: int, most: int, pairs: Floats
 ) -> None:
     """Add up every item's pairs; repeats of a judge's label are merged first, so only distinct ones are paired."""
-    place, met = (
+    position, met = (
         np.full((judges + 1) * labels, -1),
         np.empty(most, np.int64),
     )  # a cell's place among the item's, and back
@@ -121,15 +121,15 @@ def _agreements(
         heard = 0
         for n in range(start[i], start[i + 1]):
             c = cell[n]
-            if place[c] < 0:
-                place[c], met[heard], times[heard] = heard, c, 0.0
+            if position[c] < 0:
+                position[c], met[heard], times[heard] = heard, c, 0.0
                 heard += 1
-            times[place[c]] += weight[n] if weight.size else 1.0
+            times[position[c]] += weight[n] if weight.size else 1.0
         if gold[i] >= 0:
             met[heard], times[heard] = judges * labels + gold[i], 1.0
             heard += 1
         for a in range(heard):
-            place[met[a]] = -1
+            position[met[a]] = -1
             j, k = met[a] // labels, met[a] % labels
             for b in range(a):
                 other, label = met[b] // labels, met[b] % labels
@@ -167,11 +167,11 @@ def _fill(counted: Floats, K: int, free: Codes, others: Codes, agreement: Floats
         for other in range(j + 1, J):
             n = counted[pair, 1]
             if n > 0:
-                for one, two in ((j, other), (other, j)):
-                    at = free[one]
+                for first, two in ((j, other), (other, j)):
+                    at = free[first]
                     others[at], common[at] = two, n
                     agreement[at] = (K * (counted[pair, 0] / n) - 1) / (K - 1)
-                    free[one] += 1
+                    free[first] += 1
             pair += 1
 
 
@@ -197,7 +197,7 @@ def _complete(
 
 @compiled
 def _fit_side(
-    start: Codes, other: Codes, size: Floats, least: float, known: Floats, side: Floats, room: Floats
+    start: Codes, other: Codes, size: Floats, least: float, fixed: Floats, side: Floats, room: Floats
 ) -> float:
     """Move every skill to the trimmed mean of |C_jl| / known_l, and return the largest change beside its size."""
     change = 0.0
@@ -205,7 +205,7 @@ def _fit_side(
         before, first = side[j], start[j]
         values = room[: start[j + 1] - first]
         for at in range(values.size):
-            values[at] = size[first + at] / known[other[first + at]]
+            values[at] = size[first + at] / fixed[other[first + at]]
         side[j] = max(least, _trimmed_mean(values, before))
         change = max(change, abs(side[j] - before) / before)
     return change
@@ -233,8 +233,8 @@ def _trimmed_mean(values: Floats, now: float) -> float:
 
 
 @compiled
-def _part(values: Floats, low: int, place: int) -> None:
-    """Put from ``low`` on smaller values before ``place`` and larger ones after it: Hoare's find, in linear time."""
+def _part(values: Floats, low: int, position: int) -> None:
+    """Put from ``low`` on smaller values before ``position`` and larger ones after it: Hoare's find, in linear time."""
     high = values.size - 1
     while low < high:
         pivot, a, b = values[(low + high) // 2], low, high
@@ -247,9 +247,9 @@ def _part(values: Floats, low: int, place: int) -> None:
                 values[a], values[b] = values[b], values[a]
                 a += 1
                 b -= 1
-        if place <= b:
+        if position <= b:
             high = b
-        elif place >= a:
+        elif position >= a:
             low = a
         else:
             break
@@ -259,11 +259,11 @@ def _part(values: Floats, low: int, place: int) -> None:
 def _walk(start: Codes, other: Codes, net: Floats, side: Floats, after: Floats) -> None:
     """Take one step: half of a judge's side is what she had, half the mean over her co-judges."""
     for j in range(side.size):
-        told, size = 0.0, 0.0
+        total, size = 0.0, 0.0
         for at in range(start[j], start[j + 1]):
-            told += net[at] * side[other[at]]
+            total += net[at] * side[other[at]]
             size += abs(net[at])
-        after[j] = (side[j] + told / size) / 2 if size > 0 else side[j]
+        after[j] = (side[j] + total / size) / 2 if size > 0 else side[j]
 
 
 MOST_JUDGES = 8_000  # 32 million pairs: half a gigabyte a block

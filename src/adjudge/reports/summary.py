@@ -20,7 +20,7 @@ LITTLE = 0.2  # informedness that a judge is worth little below, at the high end
 FEWEST = 100  # draws for the agreement, whose intervals are not told
 FEW = 10  # judgments below which a judge is not spoken of
 NAMED = 5  # judges or items, at most, that are named in a line
-TOGETHER = 3.0  # deviations beyond which judges are said to err together
+CORRELATED = 3.0  # z score above which the report warns of correlated errors
 COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is told, and how many are
 
 
@@ -61,11 +61,11 @@ def _surety(case: Case) -> list[str]:
         return []
     known = case.block.gold if fit.gold is not None else None
     z = dependence(case.judgments, known, yardstick(case.judgments, known, fit)).z
-    if z < TOGETHER:
+    if z < CORRELATED:
         return []
     return [
-        f"Beware: judges err together more than the model knows (z {z:.1f}), so that its probabilities are surer than "
-        "they should be: fit with --calibrate judgments, or, given gold, --calibrate gold."
+        f"Beware: errors of judges are more correlated than the model assumes (z {z:.1f}), so that its probabilities "
+        "are over-confident: fit with --calibrate judgments or, with gold, --calibrate gold."
     ]
 
 
