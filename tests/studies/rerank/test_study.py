@@ -223,7 +223,7 @@ def test_both_targets_have_means_over_questions(small, tmp_path):
     cell = made(Job(str(small), str(tmp_path), "trecqa_letor", "noisy", 0, 0))
     score = study_cells.scored(*_task_of(small, cell.job), study_cells._fold(cell.job, _rows_of(small))).score
     task, rows = _task_of(small, cell.job)[0], _rows_of(small)
-    own = study_cells.ranked(score, task.majority, rows.question, rows.document).means()
+    own = study_cells.score_groups(score, task.majority, rows.question, rows.document).means()
     assert cell.voted["CA"] == pytest.approx(own, abs=1e-5)
     assert np.nanmean(cell.folds["CA"]["vote"]["MRR"]) != pytest.approx(own["MRR"], abs=1e-9)
 
