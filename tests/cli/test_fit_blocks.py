@@ -58,7 +58,10 @@ def test_a_fit_of_blocks_judges_new_items(run, labels, tmp_path):
             "--scheduler needs --engine dask, but the engine is threads",
         ),
         (("labels.csv", "--blocks", "b", "--out", "f", "--memory", "much"), "memory 'much' is not a size"),
-        (("labels.csv", "--blocks", "b", "--out", "f", "--calibrate", "judgments"), "are calibrated in memory"),
+        (
+            ("labels.csv", "--blocks", "b", "--out", "f", "--calibrate", "judgments"),
+            "calibration needs all judgments in memory",
+        ),
         (("nothing.csv", "--blocks", "b", "--out", "f"), "nothing.csv: there is no such file"),
         (
             ("labels.csv", "--blocks", "b", "--out", "f", "--time", "when"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adjudge.engines.checkpoint import Checkpoint, question
+from adjudge.engines.checkpoint import Checkpoint, run_id
 from adjudge.inference.em import EmState
 from adjudge.inference.options import Options
 from adjudge.inference.params import accurate
@@ -11,8 +11,8 @@ from adjudge.inference.params import accurate
 def test_a_climb_is_found_where_it_was(tmp_path):
     """To the bit, endless evidence included."""
     here = EmState(accurate(4, 3), -np.inf, 4.0, (-3.5, -3.25), 7, ("a", "b"))
-    Checkpoint(tmp_path, "q", 0.0).keep_climb(here)
-    found = Checkpoint(tmp_path, "q").climb()
+    Checkpoint(tmp_path, "q", 0.0).save_em(here)
+    found = Checkpoint(tmp_path, "q").load_em()
     assert found[1:] == here[1:]
     assert all((one == other).all() for one, other in zip(found.params, here.params, strict=True))
 
@@ -33,18 +33,18 @@ def test_a_chain_goes_on_with_its_random_stream(tmp_path):
 def test_it_is_kept_now_and_then_and_forgotten_in_the_end(tmp_path):
     """The first at once, the next when it is time."""
     kept = Checkpoint(tmp_path / "c", "q", every=1_000.0)
-    kept.keep_climb(EmState(accurate(2, 2), passes=1))
-    kept.keep_climb(EmState(accurate(2, 2), passes=2))
-    assert kept.climb().passes == 1
+    kept.save_em(EmState(accurate(2, 2), passes=1))
+    kept.save_em(EmState(accurate(2, 2), passes=2))
+    assert kept.load_em().passes == 1
     kept.clear()
-    assert kept.climb() is None
+    assert kept.load_em() is None
 
 
 def test_another_question_is_not_answered(shelf, tmp_path):
     """Other options, another model, other blocks."""
-    asked = question(shelf.blocks, "dawid-skene", Options())
-    assert asked == question(shelf.blocks, "dawid-skene", Options())
-    assert asked != question(shelf.blocks, "dawid-skene", Options(seed=1))
-    assert asked != question(shelf.blocks, "one-coin", Options())
-    Checkpoint(tmp_path, asked, 0.0).keep_climb(EmState(accurate(2, 2)))
-    assert Checkpoint(tmp_path, "another").climb() is None
+    asked = run_id(shelf.blocks, "dawid-skene", Options())
+    assert asked == run_id(shelf.blocks, "dawid-skene", Options())
+    assert asked != run_id(shelf.blocks, "dawid-skene", Options(seed=1))
+    assert asked != run_id(shelf.blocks, "one-coin", Options())
+    Checkpoint(tmp_path, asked, 0.0).save_em(EmState(accurate(2, 2)))
+    assert Checkpoint(tmp_path, "another").load_em() is None

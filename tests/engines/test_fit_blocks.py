@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import adjudge
 from adjudge.data.make_blocks import Table, make_blocks
-from adjudge.engines import sampled
+from adjudge.engines import sample_blocks
 from adjudge.engines.engine import Threads, sum_blocks
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.engines.steps import write_block, write_mean_block
@@ -129,7 +129,7 @@ def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
         fit_blocks(
             shelf.blocks, "hierarchical", out=tmp_path, options=Options(run=Run(2, 10, 300, until_converged=True))
         )
-    with pytest.raises(UsageError, match="is for two labels"):
+    with pytest.raises(UsageError, match="model 'kos' takes two labels, and there are 3"):
         fit_blocks(shelf.blocks, "kos", out=tmp_path)
     with pytest.raises(InputError, match="none of the 1 gold items was judged"):
         fit_blocks(shelf.blocks, gold={"strange": 1}, out=tmp_path)
@@ -151,7 +151,7 @@ def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path, model):
 
 def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, monkeypatch):
     """Of three chains, the first alone has drawn anything."""
-    usual, drawn = sampled.Drawing.__call__, []
+    usual, drawn = sample_blocks.BlockSweep.__call__, []
 
     def impatient(self, prevalence, confusion, rng, probability, *rest):
         drawn.append(self.chain)
@@ -159,7 +159,7 @@ def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, mon
             raise KeyboardInterrupt
         return usual(self, prevalence, confusion, rng, probability, *rest)
 
-    monkeypatch.setattr(sampled.Drawing, "__call__", impatient)
+    monkeypatch.setattr(sample_blocks.BlockSweep, "__call__", impatient)
     options = Options(run=Run(3, 10, 100))
     found = quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, options=options)
     assert found.fit.draws.prevalence.shape[0] == 1
@@ -361,7 +361,10 @@ def test_gold_is_read_as_the_command_says(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "what"),
-    [(("--calibrate", "judgments"), "calibrated in memory"), (("--out", "b"), "is the folder of the blocks")],
+    [
+        (("--calibrate", "judgments"), "calibration needs all judgments in memory"),
+        (("--out", "b"), "is the folder of the blocks"),
+    ],
 )
 def test_what_cannot_be_is_refused_before_rows_are_read(tmp_path, monkeypatch, words, what):
     """That may take hours."""

@@ -1,7 +1,7 @@
-"""Where a run is, kept beside what it writes, so that one that was killed goes on from there.
+"""Checkpoints: the state of a run, saved beside its output, so that a run that was killed continues from there.
 
-A checkpoint belongs to one question: the blocks, the gold, the model and its options. One of another question is left
-alone, and overwritten.
+A checkpoint belongs to one combination of blocks, gold, model and options (``run_id``). A checkpoint of another run is
+ignored and overwritten.
 """
 
 from __future__ import annotations
@@ -25,82 +25,87 @@ from adjudge.inference.em import EmState
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params
 
-EVERY = 20.0  # seconds between two, at least: what is lost when a run is killed
+EVERY = 20.0  # seconds between two checkpoints at least: the work that is lost if a run is killed
+EM = "climb"  # name of the file with the state of EM
 
 
 class Checkpoint:
-    """Where one run is kept."""
+    """The checkpoint of one run, in a folder."""
 
-    def __init__(self, folder: Path, question: str, every: float = EVERY) -> None:
-        self.folder, self.question, self.every = folder, question, every
+    def __init__(self, folder: Path, run_id: str, every: float = EVERY) -> None:
+        self.folder, self.run_id, self.every = folder, run_id, every
         self._last: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def climb(self) -> EmState | None:
-        """Return where a climb was, None where none is kept."""
-        found = self._read("climb")
-        if found is None:
+    def load_em(self) -> EmState | None:
+        """Return the saved state of EM, None if there is none."""
+        values = self._read(EM)
+        if values is None:
             return None
-        params = Params(*(found[name] for name in Params._fields))
-        before, reach, passes, history, seen = (
-            found[name] for name in ("before", "reach", "passes", "history", "seen")
-        )
-        return EmState(params, before, reach, tuple(history), passes, tuple(seen))
+        params = Params(*(values[name] for name in Params._fields))
+        history, visited = tuple(values["history"]), tuple(values["seen"])
+        return EmState(params, values["before"], values["reach"], history, values["passes"], visited)
 
-    def keep_climb(self, here: EmState) -> None:
-        """Keep where a climb is."""
-        self._write("climb", lambda: {**here.params._asdict(), **here._asdict(), "params": None, "seen": here.visited})
+    def save_em(self, state: EmState) -> None:
+        """Save the state of EM, if the last save is long enough ago."""
+
+        def values() -> dict[str, Any]:
+            fields = {**state._asdict(), "params": None, "seen": state.visited}
+            del fields["visited"]
+            return {**state.params._asdict(), **fields}
+
+        self._write(EM, values)
 
     def load(self, chain: int) -> dict[str, Any] | None:
-        """Return where a chain was, None where none is kept."""
+        """Return the saved state of a chain, None if there is none."""
         return self._read(f"chain-{chain}")
 
-    def save(self, chain: int, told: Callable[[], dict[str, Any]]) -> None:
-        """Keep where a chain is."""
-        self._write(f"chain-{chain}", told)
+    def save(self, chain: int, report: Callable[[], dict[str, Any]]) -> None:
+        """Save the state of a chain, if the last save is long enough ago."""
+        self._write(f"chain-{chain}", report)
 
     def clear(self) -> None:
-        """Forget it: the run has ended."""
+        """Remove the checkpoint of a run that has ended."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _write(self, name: str, told: Callable[[], dict[str, Any]]) -> None:
-        """Keep arrays and plain values, if it is time to: the first time at once."""
+    def _write(self, name: str, report: Callable[[], dict[str, Any]]) -> None:
+        """Write arrays and plain values to a file, if the last write is long enough ago."""
         with self._lock:
             now = time.monotonic()
             if now - self._last.get(name, -np.inf) < self.every:
                 return
             self._last[name] = now
-        values = told()
+        values = report()
         arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
         plain = {key: value for key, value in values.items() if key not in arrays}
-        about = json.dumps({"question": self.question, **plain}, default=_plain)
+        about = json.dumps({"question": self.run_id, **plain}, default=_array_to_json)
         file = io.BytesIO()
         np.savez(file, allow_pickle=False, about=np.array(about), **arrays)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(file.getvalue(), self.folder / f"{name}.npz")
 
     def _read(self, name: str) -> dict[str, Any] | None:
-        """Return what was kept under a name, None where nothing was, or of another question."""
+        """Return the values of a file, None if there is no file or it is of another run."""
         try:
-            with np.load(self.folder / f"{name}.npz", allow_pickle=False) as kept:
-                found = {key: kept[key] for key in kept.files}
-            about = json.loads(str(found.pop("about")), object_hook=_arrays)
+            with np.load(self.folder / f"{name}.npz", allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+            about = json.loads(str(arrays.pop("about")), object_hook=_json_to_array)
         except FileNotFoundError:
             return None
-        return {**about, **found} if about.pop("question") == self.question else None
+        return {**about, **arrays} if about.pop("question") == self.run_id else None
 
 
-def question(blocks: Blocks, model: str, options: Options) -> str:
-    """Return what tells one run from all others."""
-    told = [zlib.crc32((blocks.folder / MANIFEST).read_bytes()), str(blocks.gold), model, asdict(options)]
-    return f"{zlib.crc32(json.dumps(told, default=str).encode()):08x}"
+def run_id(blocks: Blocks, model: str, options: Options) -> str:
+    """Return what identifies a run: a checksum of blocks, gold, model and options."""
+    parts = [zlib.crc32((blocks.folder / MANIFEST).read_bytes()), str(blocks.gold), model, asdict(options)]
+    return f"{zlib.crc32(json.dumps(parts, default=str).encode()):08x}"
 
 
-def _plain(value: Any) -> Any:
-    """Return an array within plain values, such as the state of a random stream, as JSON holds it."""
+def _array_to_json(value: Any) -> Any:
+    """Return an array inside plain values, such as the state of a random generator, as JSON."""
     return {"array": value.tolist(), "dtype": str(value.dtype)} if isinstance(value, np.ndarray) else value.item()
 
 
-def _arrays(value: dict[str, Any]) -> Any:
-    """Return arrays from what ``_plain`` made of them."""
+def _json_to_array(value: dict[str, Any]) -> Any:
+    """Return the array that ``_array_to_json`` converted; other values are returned as they are."""
     return np.array(value["array"], value["dtype"]) if value.keys() == {"array", "dtype"} else value

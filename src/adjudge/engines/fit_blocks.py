@@ -1,4 +1,4 @@
-"""``fit_blocks``: judgments on disk in, consensus on disk out, by any engine: ``models.fit``, block by block."""
+"""``fit_blocks``: fit a model to judgments in blocks on disk, and write the labels to disk, by any engine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import polars as pl
 from adjudge.arrays import Floats, frozen
 from adjudge.data.blocks import Blocks, open_blocks, with_gold
 from adjudge.data.write import frame, table_text, write_file
-from adjudge.engines.checkpoint import EVERY, Checkpoint, question
+from adjudge.engines.checkpoint import EVERY, Checkpoint, run_id
 from adjudge.engines.engine import Engine, Threads
-from adjudge.engines.sampled import sampled
+from adjudge.engines.sample_blocks import sample_blocks
 from adjudge.engines.steps import ModelSpec, assignment_step, topic_count, write_block
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.chains import Draws
@@ -35,12 +35,12 @@ CHECKPOINT = "checkpoint"
 
 @dataclass(frozen=True, eq=False)
 class FitOnDisk:
-    """What a fit of blocks leaves behind: judges here, items in ``folder`` / labels, as Parquet files."""
+    """A fit of blocks: the judges in memory, the items in ``folder`` / labels, as Parquet files."""
 
     folder: Path
     fit: Fit  # without items
     items: int
-    label_counts: Floats  # (K) items of each label, those that tie shared
+    label_counts: Floats  # (K) items per label; an item with tied labels counts for each by its share
 
     def __repr__(self) -> str:
         end = f", log evidence {self.fit.evidence[-1]:,.2f}" if self.fit.evidence else ""
@@ -49,7 +49,7 @@ class FitOnDisk:
 
     @property
     def labels(self) -> pl.LazyFrame:
-        """The consensus on all items, to be read as far as it is needed."""
+        """The consensus labels of all items, as a lazy frame."""
         return pl.scan_parquet(self.folder / LABELS / "*.parquet")
 
     @property
@@ -69,99 +69,119 @@ def fit_blocks(
     every: float = EVERY,
     progress: Progress | None = None,
 ) -> FitOnDisk:
-    """Infer the truth of every item in blocks, and how every judge errs; what is said of items is written to ``out``.
+    """Fit a model to judgments in blocks on disk.
 
-    The answer is that of ``adjudge.fit`` on the same judgments, whoever the ``engine`` is: threads unless one is given.
-    Where the run is, is kept in ``out`` every so many seconds; asked the same again after it was killed or interrupted,
-    it goes on from there.
+    The result is that of ``adjudge.fit`` on the same judgments, with any engine. The state of the run is saved in
+    ``out`` at intervals. After the run was killed or interrupted, the same call continues from there.
+
+    Parameters
+    ----------
+    blocks
+        The blocks, or their folder.
+    model
+        The name of a model.
+    gold
+        Known truths, as in ``adjudge.fit``.
+    out
+        The folder for the fit; labels are written to ``out`` / labels.
+    engine
+        What runs the steps on the blocks; by default ``Threads``.
+    options
+        The options of the model, as in ``adjudge.fit``.
+    every
+        Seconds between two checkpoints.
+    progress
+        A function that is called with the number of passes and the log evidence.
+
+    Returns
+    -------
+    FitOnDisk
+        The judges and params in memory, and the labels as a lazy frame.
     """
-    usual = model_named(model)
-    chosen_options = options or Options()
-    chosen_options = replace(chosen_options, inference=chosen_options.inference or usual.inferences[0])
-    refuse_in_memory(chosen_options)
-    chosen = configure(usual, chosen_options)
-    shelf = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
-    refuse_other_scales(chosen, shelf.scale)
-    refuse_no_topics(chosen_options, shelf.topics is not None)
-    place = _ready(out, shelf.folder)
+    definition = model_named(model)
+    settings = options or Options()
+    settings = replace(settings, inference=settings.inference or definition.inferences[0])
+    refuse_in_memory(settings)
+    configured = configure(definition, settings)
+    opened = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
+    refuse_other_scales(configured, opened.scale)
+    refuse_no_topics(settings, opened.topics is not None)
+    folder = _make_out(out, opened.folder)
     if gold is not None:
-        shelf = with_gold(shelf, gold)
-    kept = Checkpoint(place / CHECKPOINT, question(shelf, model, chosen_options), every)
-    own = engine is None
-    hands: Engine = Threads() if engine is None else engine
+        opened = with_gold(opened, gold)
+    checkpoint = Checkpoint(folder / CHECKPOINT, run_id(opened, model, settings), every)
+    run = sample_blocks if settings.inference == "gibbs" else _maximise
+    runner: Engine = Threads() if engine is None else engine
     try:
-        asked = ModelSpec(model, chosen_options)
-        way = sampled if chosen_options.inference == "gibbs" else _climbed
-        outcome, tally, draws = way(chosen, asked, shelf, hands, place, kept, progress)
+        result, tally, draws = run(configured, ModelSpec(model, settings), opened, runner, folder, checkpoint, progress)
     finally:
-        if own:
-            hands.close()
-    fit = _record(chosen, shelf, outcome, tally, chosen_options, draws)
-    save(fit, place)
-    write_file(table_text(frame(fit.judge_columns()), "csv"), place / "judges.csv")
+        if engine is None:
+            runner.close()
+    fit = _fit_record(configured, opened, result, tally, settings, draws)
+    save(fit, folder)
+    write_file(table_text(frame(fit.judge_columns()), "csv"), folder / "judges.csv")
     if fit.stopped != "interrupted":
-        kept.clear()
-    return FitOnDisk(place, fit, shelf.items, tally.truth[0])
+        checkpoint.clear()
+    return FitOnDisk(folder, fit, opened.items, tally.truth[0])
 
 
 def refuse_in_memory(options: Options) -> None:
-    """Refuse what is done in memory alone."""
+    """Refuse options that need all judgments in memory."""
     if options.calibrate != "none":
-        raise UsageError("probabilities are calibrated in memory: fit blocks with calibrate 'none'")
+        raise UsageError("calibration needs all judgments in memory: fit blocks with calibrate 'none'")
 
 
 def refuse_same_folder(out: str | Path, blocks: str | Path) -> None:
-    """Refuse to write a fit over the blocks that it is made from: both have a file of judges."""
+    """Refuse to write a fit into the folder of its blocks: both have a file of judges."""
     if Path(out).resolve() == Path(blocks).resolve():
         raise UsageError(f"--out {out} is the folder of the blocks: name another, such as {Path(out) / 'fit'}")
 
 
-def _ready(out: str | Path, blocks: Path) -> Path:
-    """Return the folder to write to, made if it is not there."""
+def _make_out(out: str | Path, blocks: Path) -> Path:
+    """Return the absolute path of the folder for the fit, which is created if it does not exist."""
     refuse_same_folder(out, blocks)
-    place = Path(out).absolute()  # workers may have been started elsewhere
-    if place.exists() and not place.is_dir():
+    folder = Path(out).absolute()  # workers may have another working directory
+    if folder.exists() and not folder.is_dir():
         raise InputError("is a file; --out needs a folder", str(out))
     try:
-        (place / LABELS).mkdir(parents=True, exist_ok=True)
+        (folder / LABELS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", str(out)) from error
-    return place
+    return folder
 
 
-def _climbed(
+def _maximise(
     model: Model,
-    asked: ModelSpec,
+    spec: ModelSpec,
     blocks: Blocks,
     engine: Engine,
     out: Path,
-    kept: Checkpoint,
+    checkpoint: Checkpoint,
     progress: Progress | None,
 ) -> tuple[EmResult, Tally, Draws | None]:
-    """Return where a climb ends, and what each judge said of each truth; labels are written."""
+    """Run EM, write the labels, and return the result of EM and the counts of labels."""
 
     def total(assign: Assign, params: Params) -> Tally:
-        return engine.map_sum(blocks, assignment_step(asked, model, assign), params)
+        return engine.map_sum(blocks, assignment_step(spec, model, assign), params)
 
-    here = kept.climb()
+    state, options = checkpoint.load_em(), spec.options
     default = accurate(len(blocks.judges), len(blocks.scale), topic_count(model, blocks))
-    begin = initial_params(model, total, default, asked.options.start)
-    options = asked.options
+    start = initial_params(model, total, default, options.start)
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
-    outcome = run_em(model, total, begin, rules, progress, here, kept.keep_climb)
+    result = run_em(model, total, start, rules, progress, state, checkpoint.save_em)
     about_to_write(out)
-    tally = engine.map_sum(blocks, partial(write_block, asked, str(out)), outcome.params)
-    evidence = () if model.hard else (*outcome.evidence, tally.evidence + model.log_prior(outcome.params))
-    return outcome._replace(evidence=evidence), tally, None
+    tally = engine.map_sum(blocks, partial(write_block, spec, str(out)), result.params)
+    evidence = () if model.hard else (*result.evidence, tally.evidence + model.log_prior(result.params))
+    return result._replace(evidence=evidence), tally, None
 
 
-def _record(
-    model: Model, blocks: Blocks, outcome: EmResult, tally: Tally, options: Options, draws: Draws | None
+def _fit_record(
+    model: Model, blocks: Blocks, result: EmResult, tally: Tally, options: Options, draws: Draws | None
 ) -> Fit:
-    """Return all but the items as one record."""
-    right, said = np.trace(tally.label, axis1=1, axis2=2), tally.label.sum(axis=(1, 2))
-    expected = np.einsum("k,jkk->j", outcome.params.label_prevalence, outcome.params.confusion)
+    """Return the fit without its items."""
+    correct, judgments = np.trace(tally.label, axis1=1, axis2=2), tally.label.sum(axis=(1, 2))
+    expected = np.einsum("k,jkk->j", result.params.label_prevalence, result.params.confusion)
     return Fit(
         definition=model,
         options=MappingProxyType(asdict(options)),
@@ -173,11 +193,11 @@ def _record(
         posterior=np.empty((0, len(blocks.scale))),
         label=np.empty(0, np.int32),
         more=np.empty((0, len(model.items.columns))),
-        params=Params(*map(frozen, outcome.params)),
+        params=Params(*map(frozen, result.params)),
         judged=blocks.judged,
-        accuracy=frozen(np.divide(right, said, out=expected, where=said > 0)),
-        evidence=outcome.evidence,
-        passes=outcome.passes,
-        stopped=outcome.stopped,
+        accuracy=frozen(np.divide(correct, judgments, out=expected, where=judgments > 0)),
+        evidence=result.evidence,
+        passes=result.passes,
+        stopped=result.stopped,
         draws=draws,
     )
