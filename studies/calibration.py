@@ -24,7 +24,7 @@ from adjudge.errors import AdjudgeError, InputError, UsageError
 from adjudge.inference.fit import AUTO
 from adjudge.inference.result import UNSETTLED
 from adjudge.inference.select import takes
-from adjudge.reports.drawing import COLOURS, INK, drawing, plotted, rendered
+from adjudge.reports.drawing import COLOURS, INK, data_chart, load_altair, render_svg
 from studies.calibration_cells import (
     BY_GOLD,
     JUDGMENTS,
@@ -306,11 +306,11 @@ NOTE = "Items of {sets} sets together, each set with equal weight. Areas of dots
 
 def svg(found: Found) -> str:
     """Return the figure, as an SVG."""
-    alt, convert = drawing()
+    alt, convert = load_altair()
     shown = [model for model in SHOWN if model in found.models]
     panels = [_panel(alt, found, model, way) for model in shown for way in WAYS]
     rows = [alt.hconcat(*panels[n : n + ACROSS], spacing=18) for n in range(0, len(panels), ACROSS)]
-    return rendered(alt.vconcat(*rows, spacing=18, title=NOTE.format(sets=len(found.sets))), convert)
+    return render_svg(alt.vconcat(*rows, spacing=18, title=NOTE.format(sets=len(found.sets))), convert)
 
 
 def pooled(found: Found, model: str, way: str) -> Floats:
@@ -335,9 +335,9 @@ def _panel(alt: Any, found: Found, model: str, way: str) -> Any:
     y = alt.Y("right:Q", scale=unit, axis=axis, title="share of these that are right")
     area = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[6, 500]), legend=None)
     colour = COLOURS[list(WAYS).index(way)]
-    line = plotted(alt, points).mark_line(color=colour, strokeWidth=1.2).encode(x=x, y=y)
-    dots = plotted(alt, points).mark_circle(color=colour, opacity=0.8).encode(x=x, y=y, size=area)
-    ends = plotted(alt, [{"says": 0, "right": 0}, {"says": 1, "right": 1}])
+    line = data_chart(alt, points).mark_line(color=colour, strokeWidth=1.2).encode(x=x, y=y)
+    dots = data_chart(alt, points).mark_circle(color=colour, opacity=0.8).encode(x=x, y=y, size=area)
+    ends = data_chart(alt, [{"says": 0, "right": 0}, {"says": 1, "right": 1}])
     even = ends.mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
     mean, hit = share @ says, share @ right
     title = [f"{model}, {WAYS[way]}", f"says {mean:.0%}, right in {hit:.0%}"]

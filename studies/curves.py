@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.reports.drawing import COLOURS, SHAPES, drawing, rendered
+from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
 from studies.outcome import RUNS, Asked, Shown
 from studies.side_by_side import side_by_side
 
@@ -180,12 +180,12 @@ NOTE = "Points: means over {runs} runs. Lines through them: 95 % intervals of th
 
 def svg(curves: Curves) -> str:
     """Return the figure, as an SVG."""
-    altair, convert = drawing()
+    altair, convert = load_altair()
     rows = [
         altair.hconcat(*(_panel(altair, curves, panel, measure) for measure in curves.axes.measures), spacing=30)
         for panel in curves.panels
     ]
-    return rendered(altair.vconcat(*rows, title=NOTE.format(runs=curves.runs)), convert)
+    return render_svg(altair.vconcat(*rows, title=NOTE.format(runs=curves.runs)), convert)
 
 
 def marks(curves: Curves, panel: str, measure: str) -> list[dict[str, Any]]:

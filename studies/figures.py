@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adjudge.reports.drawing import COLOURS, SHAPES, drawing, rendered
+from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
 from studies.studies import SURE, Found, Panel, Result
 
 ALIKE, APART, MEANS = (
@@ -31,10 +31,10 @@ class Mark(NamedTuple):
 
 def svg(found: Found) -> str:
     """Return the figure of a study, as an SVG."""
-    altair, convert = drawing()
+    altair, convert = load_altair()
     panels = [_panel(altair, found, panel) for panel in found.study.panels]
     chart = altair.hconcat(*panels, spacing=30, title=NOTE).resolve_legend(color="shared", shape="shared")
-    return rendered(chart, convert)
+    return render_svg(chart, convert)
 
 
 def marks(found: Found, panel: Panel) -> list[Mark]:

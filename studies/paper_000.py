@@ -10,12 +10,12 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
-from adjudge.reports.figure_relevance import ITEMS, OF_EACH, figures, populations, trend
+from adjudge.reports.figure_paper import ITEMS, OF_EACH, populations, trend
 from studies.figures import svg
 from studies.page import Held, Page, against_the_paper, section, table, verdict, where
 from studies.set_tables import TINY
 from studies.studies import Result
-from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance
+from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance, paper_figures
 
 SURE = 0.95  # of the draws
 BUSY, TOP = 10, 5  # judges
@@ -51,7 +51,7 @@ PLACES = (
     ("draws of populations", "kernels/population.py", "tests/kernels/test_population.py"),
     ("the run of task 2", "data/trec.py", "tests/data/test_trec.py"),
     ("the study", "studies/trec2011.py", "tests/studies/test_trec2011.py"),
-    ("figures 1 to 4", "reports/figure_relevance.py", "tests/reports/test_figure_relevance.py"),
+    ("figures 1 to 4", "reports/figure_paper.py", "tests/reports/test_figure_paper.py"),
     ("probabilistic scoring (section 9)", "metrics/probabilities.py", "tests/papers/test_000_scoring.py"),
 )
 CAPTIONS: Mapping[int, str] = {
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
 
 def page(found: Relevance) -> Page:
     """Return the page and its figures."""
-    drawn = {f"paper-000-figure{n}.svg": make() for n, make in figures(found).items()}
+    drawn = {f"paper-000-figure{n}.svg": make() for n, make in paper_figures(found).items()}
     pictures = [f"![{caption}](paper-000-figure{n}.svg)\n\n{caption}.\n" for n, caption in CAPTIONS.items()]
     parts = [OPENING, where(PLACES), *_study(found), "## Figures\n", *pictures]
     return {"paper-000.md": "\n".join(parts), "paper-000-scores.svg": svg(found.found), **drawn}

@@ -100,11 +100,24 @@ class Relevance:
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
         """Return task 2's run of every reading, the paper's figures, and the figure of scores."""
-        from adjudge.reports import figure_relevance
-
         runs = {f"_{name.replace(' ', '_')}.run": _as_run(known) for name, known in self.fits.items()}
-        drawn = figure_relevance.figures(self) if set(self.fits) == set(READINGS) else {}
+        drawn = paper_figures(self) if set(self.fits) == set(READINGS) else {}
         return {**runs, **self.found.files(), **{f"_figure{n}.svg": _bytes(make) for n, make in drawn.items()}}
+
+
+def paper_figures(relevance: Relevance) -> Mapping[int, Callable[[], str]]:
+    """Return the functions that draw the paper's figures, by number; votes are from the run with gold."""
+    from adjudge.inference.fit import fit
+    from adjudge.reports.drawing import svg
+    from adjudge.reports.figure_paper import judge_draws, population_draws, rates, votes
+
+    fits, judgments = relevance.fits, relevance.crowd.judgments
+    return {
+        1: lambda: svg(votes(fit(judgments, "majority").posterior[:, 1], fits["gold apart"].posterior[:, 1])),
+        2: lambda: svg(rates(fits["unsupervised"])),
+        3: lambda: svg(judge_draws(fits["unsupervised"])),
+        4: lambda: svg(population_draws(fits["unsupervised"])),
+    }
 
 
 def _methods() -> tuple[Method, ...]:

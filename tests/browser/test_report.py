@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.reports.case import case_of
+from adjudge.reports.case import build_case
 from adjudge.reports.gallery import FIGURES
 from adjudge.reports.report import document
 
@@ -21,7 +21,7 @@ def file(tmp_path_factory):
     fit = adjudge.fit(crowd.judgments, "hierarchical", crowd.gold, run=adjudge.Run(3, 500, 500), seed=1)
     path = tmp_path_factory.mktemp("report") / "report.html"
     timed = replace(crowd.judgments, time=pl.Series(range(len(crowd.judgments))))
-    path.write_text(document(case_of(fit, timed, crowd.truths)), encoding="utf-8")
+    path.write_text(document(build_case(fit, timed, crowd.truths)), encoding="utf-8")
     return path
 
 
@@ -72,9 +72,9 @@ def test_judges_are_searched(page):
     page.fill("#search", name.upper())
     shown = page.locator("#gallery tbody tr:visible")
     assert 1 <= shown.count() < 30
-    assert page.locator("#found").inner_text() == f"{shown.count()} of 30"
+    assert page.locator("#matches").inner_text() == f"{shown.count()} of 30"
     page.fill("#search", "no such judge")
-    assert page.locator("#found").inner_text() == "0 of 30"
+    assert page.locator("#matches").inner_text() == "0 of 30"
 
 
 def test_a_name_opens_the_card(page):

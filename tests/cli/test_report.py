@@ -19,7 +19,7 @@ def test_a_page_lies_in_the_folder_of_the_fit(fitted, tmp_path):
     answer = fitted("report", "fit")
     assert answer.code == 0
     assert answer.out.startswith("wrote fit/report.html (0.")
-    assert "<title>fit: what the judges say</title>" in (tmp_path / "fit" / "report.html").read_text()
+    assert "<title>fit: report on judgments</title>" in (tmp_path / "fit" / "report.html").read_text()
 
 
 def test_page_title_truth_and_figures_go_where_they_are_asked_to(fitted, tmp_path):

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.reports.case import case_of
+from adjudge.reports.case import build_case
 
 ROWS = {
     "item": ["a", "a", "a", "b", "b", "c"],
@@ -18,7 +18,7 @@ ROWS = {
 def case():
     """Return the case of a vote on three items."""
     judgments = adjudge.read(pl.DataFrame(ROWS))
-    return case_of(adjudge.fit(judgments, "majority"), judgments)
+    return build_case(adjudge.fit(judgments, "majority"), judgments)
 
 
 def test_votes_are_in_the_order_of_the_fit(case):
@@ -27,7 +27,7 @@ def test_votes_are_in_the_order_of_the_fit(case):
     gold = pl.DataFrame({"item": ["d", "a"], "label": ["no", "yes"]})
     with pytest.warns(adjudge.AdjudgeWarning, match="nobody judged gold item"):
         fit = adjudge.fit(case.judgments, "dawid-skene", gold)
-    votes = case_of(fit, case.judgments).votes
+    votes = build_case(fit, case.judgments).votes
     assert np.isnan(votes[fit.items.to_list().index("d")]).all()
     np.testing.assert_allclose(votes[fit.items.to_list().index("a")], [2 / 3, 1 / 3])
 
@@ -36,9 +36,9 @@ def test_a_vote_overrules_no_vote(case):
     """And a tie is none; a fit that was told otherwise does."""
     assert case.overruled.tolist() == [False, False, False]
     told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
-    assert not case_of(told, case.judgments).overruled[0]  # that was gold
+    assert not build_case(told, case.judgments).overruled[0]  # that was gold
     crowd = adjudge.simulate("carpenter", seed=7, topics=5, items=100, judges=20, judgments=800, gold=5).judgments
-    known = case_of(adjudge.fit(crowd, "dawid-skene"), crowd)
+    known = build_case(adjudge.fit(crowd, "dawid-skene"), crowd)
     assert known.overruled.any()
     winner = known.votes[known.overruled].argmax(axis=1)
     assert (winner != known.fit.label[known.overruled]).all()
@@ -46,23 +46,23 @@ def test_a_vote_overrules_no_vote(case):
 
 def test_a_fit_is_held_against_truths_that_it_was_not_told(case):
     """What it was told it knows, and is no test of it."""
-    assert case.checked is None
+    assert case.unused_truths is None
     truth = pl.DataFrame({"item": ["c", "a"], "label": ["yes", "yes"]})
-    codes, shares = case_of(case.fit, case.judgments, truth).checked
+    codes, shares = build_case(case.fit, case.judgments, truth).unused_truths
     assert codes.tolist() == [1, 1]
     np.testing.assert_allclose(shares, case.fit.posterior[[0, 2]])
     told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
-    codes, shares = case_of(told, case.judgments, truth).checked
+    codes, shares = build_case(told, case.judgments, truth).unused_truths
     assert codes.size == 1
     np.testing.assert_allclose(shares, told.posterior[[2]])
 
 
 def test_reliability_is_by_judgments_alone(case):
     """Of a truth that was told the fit is certain, of what judges say of it not; other truths count too."""
-    assert case.known[0].size == 0
+    assert case.known_truths[0].size == 0
     told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
     truth = pl.DataFrame({"item": ["c"], "label": ["yes"]})
-    codes, shares = case_of(told, case.judgments, truth).known
+    codes, shares = build_case(told, case.judgments, truth).known_truths
     assert codes.tolist() == [1, 1]
     assert (told.posterior[0] == [0, 1]).all()
     assert 0 < shares[0, 1] < 1

@@ -1,12 +1,12 @@
 """How charts become files."""
 
-from adjudge.reports.drawing import CLEAR, FAINT, INK, drawing, pixels, plotted, rendered, svg
+from adjudge.reports.drawing import CLEAR, FAINT, INK, data_chart, load_altair, render_png, render_svg, svg
 
 
 def chart():
     """Return a chart of two points."""
-    alt, _ = drawing()
-    return plotted(alt, [{"x": 1 / 3, "y": "a"}, {"x": 2, "y": "b"}]).mark_circle().encode(x="x:Q", y="y:N")
+    alt, _ = load_altair()
+    return data_chart(alt, [{"x": 1 / 3, "y": "a"}, {"x": 2, "y": "b"}]).mark_circle().encode(x="x:Q", y="y:N")
 
 
 def test_numbers_are_rounded_and_texts_left():
@@ -16,13 +16,13 @@ def test_numbers_are_rounded_and_texts_left():
 
 def test_files_are_of_their_kind():
     """An SVG of known ink, on white or on nothing; a PNG."""
-    _, convert = drawing()
+    _, convert = load_altair()
     text = svg(chart())
     assert text.startswith("<svg")
     assert INK in text
     assert FAINT in text
-    assert CLEAR in rendered(chart(), convert, CLEAR)
-    assert pixels(chart(), convert)[:8] == b"\x89PNG\r\n\x1a\n"
+    assert CLEAR in render_svg(chart(), convert, CLEAR)
+    assert render_png(chart(), convert)[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def test_a_title_that_is_wider_than_its_chart_goes_over_several_lines():

@@ -10,9 +10,9 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.reports.case import case_of
+from adjudge.reports.case import build_case
 from adjudge.reports.drawing import svg
-from adjudge.reports.gallery import FIGURES, chart, figure_files, figure_named
+from adjudge.reports.gallery import FIGURES, chart, figure_files, find_figure
 
 NAMES = [figure.name for figure in FIGURES]
 
@@ -23,14 +23,14 @@ def sampled(relevance):
     judgments = relevance.crowd.judgments
     timed = replace(judgments, time=pl.Series(range(len(judgments))))
     truth = pl.DataFrame({"item": judgments.items, "label": np.arange(len(judgments.items)) % 2})
-    return case_of(relevance.fits["gold apart"], timed, truth)
+    return build_case(relevance.fits["gold apart"], timed, truth)
 
 
 @pytest.fixture(scope="module")
 def climbed():
     """Return the case of a climbed fit of five labels, without topics or gold."""
     judgments = adjudge.simulate("ordinal", seed=1, items=40, judges=6, labels=5, per_item=4).judgments
-    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+    return build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +48,7 @@ def test_figures_of_a_sampled_fit_are_drawn(sampled, name):
         ("sixteen", "the fit has no draws"),
         ("populations", "the fit has no draws"),
         ("calibration", "no truth is known"),
-        ("prevalence", "the judgments name no topics"),
+        ("prevalence", "the judgments have no topics"),
         ("control", "the judgments have no times"),
     ],
 )
@@ -75,12 +75,15 @@ def test_reasons_of_other_fits(climbed, sampled):
         two = adjudge.fit(sampled.judgments, "hybrid-confusion", run=run)
     vote = adjudge.fit(climbed.judgments, "majority")
     reasons = {
-        "it shows sensitivity and specificity, which are of two labels": ("sixteen", case_of(five, climbed.judgments)),
-        "the model has no population of judges": ("populations", case_of(two, sampled.judgments)),
-        "'majority' takes no steps that could converge": ("convergence", case_of(vote, climbed.judgments)),
+        "sensitivity and specificity need two labels": (
+            "sixteen",
+            build_case(five, climbed.judgments),
+        ),
+        "the model has no population of judges": ("populations", build_case(two, sampled.judgments)),
+        "'majority' has no steps that could converge": ("convergence", build_case(vote, climbed.judgments)),
     }
     for reason, (name, case) in reasons.items():
-        assert reason in figure_named(name).lacks(case)
+        assert reason in find_figure(name).problem(case)
 
 
 def test_an_unknown_figure_is_refused_with_those_there_are(climbed):
@@ -101,4 +104,4 @@ def test_topics_by_prevalence_without_draws():
     """The share among a topic's items, whose truths are uncertain; one topic is enough."""
     rows = {"item": ["a", "b", "b"], "judge": ["x", "y", "x"], "label": ["u", "v", "v"], "topic": [1, 1, 1]}
     judgments = adjudge.read(pl.DataFrame(rows))
-    assert svg(chart("prevalence", case_of(adjudge.fit(judgments, "majority"), judgments))).startswith("<svg")
+    assert svg(chart("prevalence", build_case(adjudge.fit(judgments, "majority"), judgments))).startswith("<svg")

@@ -6,15 +6,15 @@ import pytest
 
 import adjudge
 from adjudge.reports import judge_section as section
-from adjudge.reports.case import case_of
-from adjudge.reports.judge_section import Markup, element, joined, sortable_head
+from adjudge.reports.case import build_case
+from adjudge.reports.judge_section import Markup, element, join, sortable_head
 
 
 @pytest.fixture(scope="module")
 def case():
     """Return the case of a crowd of three labels."""
     judgments = adjudge.simulate("dawid-skene", seed=2, items=100, judges=8, labels=3, per_item=5).judgments
-    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+    return build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
 
 
 def test_every_judge_has_a_row_and_a_card(case):
@@ -40,7 +40,7 @@ def test_what_is_not_defined_says_why(case):
     """Sensitivity of three labels, and times that were not given."""
     told = dict(section.lines(case.cards[0], case.fit.scale.names))
     assert told["sensitivity"] == "not defined because it needs two labels, and there are 3"
-    assert told["time for a judgment"].startswith("not defined because")
+    assert told["time per judgment"].startswith("not defined because")
     assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", told["chance of being right"])
 
 
@@ -49,7 +49,7 @@ def test_texts_are_escaped_and_markup_is_not():
     inner = element("b", "<i>&")
     assert inner == "<b>&lt;i&gt;&amp;</b>"
     assert element("p", inner, "<", 3, None) == "<p><b>&lt;i&gt;&amp;</b>&lt;3</p>"
-    assert isinstance(joined("a", inner), Markup)
+    assert isinstance(join("a", inner), Markup)
 
 
 def test_attributes_are_escaped_and_named_as_in_html():

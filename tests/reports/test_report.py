@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.reports.case import case_of
+from adjudge.reports.case import build_case
 from adjudge.reports.gallery import FIGURES
 from adjudge.reports.report import SECTIONS, document, report
 
@@ -38,7 +38,7 @@ class Nested(HTMLParser):
 @pytest.fixture(scope="module")
 def page(relevance):
     """Return the page of a sampled fit."""
-    return document(case_of(relevance.fits["gold apart"], relevance.crowd.judgments), "A <title>")
+    return document(build_case(relevance.fits["gold apart"], relevance.crowd.judgments), "A <title>")
 
 
 def test_it_is_well_formed_and_every_name_is_unique(page):
@@ -77,7 +77,7 @@ def test_names_of_judges_items_and_labels_are_texts():
         "label": ['"u"', "v", "v"],
     }
     judgments = adjudge.read(pl.DataFrame(rows))
-    text = document(case_of(adjudge.fit(judgments, "dawid-skene"), judgments))
+    text = document(build_case(adjudge.fit(judgments, "dawid-skene"), judgments))
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "<b>a</b>" not in text
@@ -95,14 +95,14 @@ def test_poor_crowds_have_a_page_too(rows):
     """One label, one judgment, one topic: no nan, no crash."""
     judgments = adjudge.read(pl.DataFrame(rows))
     for model in ("majority", "dawid-skene"):
-        text = document(case_of(adjudge.fit(judgments, model), judgments))
+        text = document(build_case(adjudge.fit(judgments, model), judgments))
         assert "nan" not in re.findall(r"[a-z]+", re.sub(r"<script>.*</script>", "", text.lower(), flags=re.DOTALL))
 
 
 def test_what_takes_long_is_told(relevance):
     """Each figure by name."""
     told = []
-    document(case_of(relevance.fits["unsupervised"], relevance.crowd.judgments), told=told.append)
+    document(build_case(relevance.fits["unsupervised"], relevance.crowd.judgments), progress=told.append)
     assert "drawing votes" in told
 
 
@@ -110,11 +110,11 @@ def test_times_and_an_earlier_fit_fill_what_is_to_be_watched():
     """Changes and new work are told where they can be, and why not where they cannot."""
     judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
     fit = adjudge.fit(judgments, "dawid-skene")
-    told = document(case_of(fit, judgments, earlier=fit))
+    told = document(build_case(fit, judgments, earlier=fit))
     watched = told[told.index('id="watch"') : told.index('id="guidelines"')]
     assert "Not defined" not in watched
     assert "earlier fit expects" in watched
-    bare = document(case_of(fit, replace(judgments, time=None)))
+    bare = document(build_case(fit, replace(judgments, time=None)))
     watched = bare[bare.index('id="watch"') : bare.index('id="guidelines"')]
     assert "Not defined because the judgments have no times." in watched
     assert "Not defined because there is no earlier fit (give --earlier)." in watched
@@ -126,7 +126,7 @@ def test_hostile_labels_and_topics_stay_texts_in_figures_too():
     rows = {"item": [f"{bad}i", "b", "b", "c"], "judge": [f"{bad}j", "y", "x", "y"], "label": [bad, "v", "v", bad]}
     judgments = adjudge.read(pl.DataFrame(rows | {"topic": [f"{bad}t", "t", "t", "t"]}))
     timed = replace(judgments, time=pl.Series(range(4)))
-    text = document(case_of(adjudge.fit(judgments, "dawid-skene"), timed), bad)
+    text = document(build_case(adjudge.fit(judgments, "dawid-skene"), timed), bad)
     assert text.count("<script>") == 1
     assert "<img" not in text
 
@@ -141,7 +141,7 @@ def test_a_report_is_a_page_figures_and_charts(tmp_path):
     assert "Five &lt;judges&gt;" in made._repr_html_()
     made.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == made.html
-    assert steps[0] == "looking at judges"
+    assert steps[0] == "computing the judges"
     assert made.plot("certainty").to_dict()["title"]
     adjudge.save(fit, tmp_path / "folder", judgments)
     assert repr(report(tmp_path / "folder")).startswith("Report('folder': ")

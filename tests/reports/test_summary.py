@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.reports.case import case_of
+from adjudge.reports.case import build_case
 from adjudge.reports.summary import actions, opening
 
 
@@ -23,7 +23,7 @@ def case_with(spoil, gold=None):
     last = drawn.judgments.judges[-1]
     said = pl.when(pl.col("judge") == last).then(spoil).otherwise(pl.col("label"))
     judgments = adjudge.read(table.with_columns(label=said).drop("truth"))
-    return case_of(adjudge.fit(judgments, "dawid-skene", gold), judgments), str(last)
+    return build_case(adjudge.fit(judgments, "dawid-skene", gold), judgments), str(last)
 
 
 def test_what_there_is_is_counted():
@@ -31,8 +31,8 @@ def test_what_there_is_is_counted():
     case, _ = case_with(pl.col("label"))
     first, sure, vote, agree = opening(case)
     assert first == "2,100 judgments of 300 items by 7 judges; labels '0', '1'."
-    assert "at least 95% sure" in sure
-    assert vote.startswith("On ")
+    assert "have a probability of at least 95%" in sure
+    assert vote.startswith("The consensus differs from the vote on ")
     assert agree.startswith("Two judges agree on ")
 
 
@@ -45,10 +45,10 @@ def test_probabilities_that_are_too_sure_are_warned_of():
     rows = {"item": np.repeat(np.arange(600), 9), "judge": judge.ravel(), "label": label.ravel()}
     judgments = adjudge.read(pl.DataFrame(rows))
     plain, hedged, glad = (
-        "\n".join(opening(case_of(adjudge.fit(judgments, model, calibrate=how), judgments)))
+        "\n".join(opening(build_case(adjudge.fit(judgments, model, calibrate=how), judgments)))
         for model, how in (("dawid-skene", None), ("dawid-skene", "judgments"), ("glad", None))
     )
-    assert "Beware: errors of judges are more correlated than the model assumes" in plain
+    assert "Warning: the errors of judges are correlated more than the model assumes" in plain
     assert "vote share" in hedged
     assert "correlated" not in glad
 
@@ -58,30 +58,30 @@ def test_truths_that_were_not_told_are_held_against_it():
     drawn = adjudge.simulate("dawid-skene", seed=3, items=50, judges=7, labels=2, per_item=7)
     fit = adjudge.fit(drawn.judgments, "dawid-skene")
     right = (fit.label == drawn.truth).mean()
-    lines = opening(case_of(fit, drawn.judgments, drawn.truths))
-    assert f"Held against 50 truths that the fit was not told, {right:.1%} are right." in lines
+    lines = opening(build_case(fit, drawn.judgments, drawn.truths))
+    assert f"Of 50 labels whose truth the fit did not use, {right:.1%} are right." in lines
 
 
 def test_nobody_is_accused_where_nothing_tells():
     """Of judges who share no item nothing is known; a tie overrules no vote."""
     rows = {"item": range(40), "judge": [n % 2 for n in range(40)], "label": [n % 3 > 0 for n in range(40)]}
     judgments = adjudge.read(pl.DataFrame(rows).with_columns(pl.col("label").cast(pl.Int64)))
-    case = case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+    case = build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
     assert not any("chance" in line or "opposite" in line for line in actions(case))
 
 
 def test_a_judge_who_says_the_opposite_is_named():
     """With what to ask."""
     case, last = case_with(1 - pl.col("truth"))
-    (line,) = (line for line in actions(case) if "opposite" in line)
+    (line,) = (line for line in actions(case) if "Wrong more often than chance" in line)
     assert f"'{last}'" in line
-    assert "of the work) say the opposite of the truth" in line
+    assert line.endswith("of the work). Ask whether they mix up the labels.")
 
 
 def test_a_judge_at_chance_is_named():
     """Who says the same of everything tells nothing."""
     case, last = case_with(pl.lit(1))
-    (line,) = (line for line in actions(case) if "hardly better than chance" in line)
+    (line,) = (line for line in actions(case) if "Hardly better than chance" in line)
     assert f"'{last}'" in line
 
 
@@ -92,8 +92,8 @@ def test_gold_that_the_crowd_contradicts_is_told():
     wrong = {"item": [case.fit.items[sure]], "label": [1 - int(case.fit.label[sure])]}
     case, _ = case_with(pl.col("label"), pl.DataFrame(wrong))
     told = " ".join(actions(case))
-    assert f"gold of 1 item ('{case.fit.items[sure]}')" in told
-    assert "If there is money for more judgments" in told
+    assert f"gold for 1 item ('{case.fit.items[sure]}')" in told
+    assert "If you can collect more judgments" in told
 
 
 def test_a_fit_that_did_not_come_to_rest_says_beware():
@@ -101,4 +101,4 @@ def test_a_fit_that_did_not_come_to_rest_says_beware():
     judgments = adjudge.simulate("dawid-skene", items=50, judges=5, labels=2, per_item=5).judgments
     with pytest.warns(adjudge.AdjudgeWarning):
         fit = adjudge.fit(judgments, "hybrid-confusion", run=adjudge.Run(2, 2, 6))
-    assert opening(case_of(fit, judgments))[-1].startswith("Beware: the inference has not come to rest")
+    assert opening(build_case(fit, judgments))[-1].startswith("Warning: the fit has not converged")

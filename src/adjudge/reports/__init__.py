@@ -1,1 +1,1 @@
-"""Studies and pictures: many models on many sets of judgments, as tables and figures."""
+"""Reports on a fit: one HTML page, its figures, and what to do."""

@@ -1,7 +1,7 @@
-"""How every figure is drawn: the library, the dress, and files out of charts.
+"""How every figure is drawn: Altair, the theme, and files from charts.
 
-Colours are Okabe and Ito's, which colour-blind people tell apart, and no meaning is told by colour alone. Altair is
-loaded when a figure is drawn, and not before.
+Colours are those of Okabe and Ito, which colour-blind people can distinguish, and no meaning depends on colour alone.
+Altair is loaded when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from adjudge.errors import MissingExtra
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000")  # blue, vermilion, green, black
 SHAPES = ("circle", "square", "triangle-up", "diamond")
-INK, FAINT = "#1c1c1d", "#cfcfd1"  # of words, and of lines: a page may put its own in their places
-CLEAR = "#ffffff00"  # the background of a figure that lies on a page
-WIDE, LETTER = 560, 6.0  # pixels of a chart that does not say, and of a letter of a title
+INK, FAINT = "#1c1c1d", "#cfcfd1"  # of text and of lines; a page may replace them
+CLEAR = "#ffffff00"  # the background of a figure on a page
+SIDE, WIDE = 300, 560  # pixels of a square figure and of a wide one
+LETTER = 6.0  # pixels of a letter of a title
 LETTERS = 48  # of a line of a title, at least
-SHARP = 2.0  # pixels of a PNG to one of a figure
+SHARP = 2.0  # pixels of a PNG per pixel of a figure
 
 
-def drawing() -> tuple[Any, Any]:
-    """Return the library that draws, and the one that turns its drawings into files."""
+def load_altair() -> tuple[Any, Any]:
+    """Return Altair, and the library that converts its charts into files."""
     try:
         import altair
         import vl_convert
@@ -31,47 +32,47 @@ def drawing() -> tuple[Any, Any]:
     return altair, vl_convert
 
 
-def dressed(chart: Any, background: str = "white") -> Any:
-    """Return a chart in the dress of all figures; a title that is wider than its chart goes over several lines."""
+def apply_theme(chart: Any, background: str = "white") -> Any:
+    """Return a chart in the theme of all figures; a title wider than its chart is wrapped."""
     if isinstance(chart.title, str):
-        said = getattr(chart, "width", None)  # several charts side by side have none
-        wide = said if isinstance(said, int | float) else WIDE
+        width = getattr(chart, "width", None)  # charts side by side have none
+        wide = width if isinstance(width, int | float) else WIDE
         chart = chart.properties(title=wrap(chart.title, max(LETTERS, int(wide / LETTER))))
-    chart = chart.configure(aria=False, background=background)  # aria would say every dot in words
+    chart = chart.configure(aria=False, background=background)  # aria would describe every dot in words
     chart = chart.configure_view(stroke=FAINT)
     lines = {"domainColor": FAINT, "tickColor": FAINT, "gridColor": FAINT, "gridOpacity": 0.6}
-    chart = chart.configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200, **_inked(), **lines)
+    chart = chart.configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200, **_text_colours(), **lines)
     chart = chart.configure_title(fontSize=12, fontWeight="normal", anchor="start", color=INK)
     chart = chart.configure_header(labelColor=INK, titleColor=INK)
-    return chart.configure_legend(orient="top", labelLimit=400, title=None, symbolOpacity=1, **_inked())
+    return chart.configure_legend(orient="top", labelLimit=400, title=None, symbolOpacity=1, **_text_colours())
 
 
-def rendered(chart: Any, convert: Any, background: str = "white") -> str:
+def render_svg(chart: Any, convert: Any, background: str = "white") -> str:
     """Return a chart as an SVG."""
-    text: str = convert.vegalite_to_svg(dressed(chart, background).to_dict())
+    text: str = convert.vegalite_to_svg(apply_theme(chart, background).to_dict())
     return text
 
 
 def svg(chart: Any) -> str:
     """Return a chart as the text of an SVG file."""
-    return rendered(chart, drawing()[1])
+    return render_svg(chart, load_altair()[1])
 
 
-def pixels(chart: Any, convert: Any) -> bytes:
+def render_png(chart: Any, convert: Any) -> bytes:
     """Return a chart as a PNG."""
-    content: bytes = convert.vegalite_to_png(dressed(chart).to_dict(), scale=SHARP)
+    content: bytes = convert.vegalite_to_png(apply_theme(chart).to_dict(), scale=SHARP)
     return content
 
 
-FILES: Mapping[str, Callable[[Any, Any], str | bytes]] = {"svg": rendered, "png": pixels}
+FILES: Mapping[str, Callable[[Any, Any], str | bytes]] = {"svg": render_svg, "png": render_png}
 
 
-def plotted(alt: Any, values: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a chart of some points, numbers rounded to what a picture can show."""
+def data_chart(alt: Any, values: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a chart of points, with numbers rounded to what a picture can show."""
     rounded = [{name: round(v, 4) if isinstance(v, float) else v for name, v in point.items()} for point in values]
     return alt.Chart(alt.Data(values=rounded))
 
 
-def _inked() -> dict[str, str]:
-    """Return the colours of words."""
+def _text_colours() -> dict[str, str]:
+    """Return the colours of text."""
     return {"labelColor": INK, "titleColor": INK}

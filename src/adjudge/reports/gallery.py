@@ -1,4 +1,4 @@
-"""Every figure of a report: what draws it, and when there is nothing to draw."""
+"""All figures of a report: their headings and captions, how they are drawn, and what they need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.reports import figure_crowd, figure_relevance, figure_trust
-from adjudge.reports import figure_crowd as figure_control
-from adjudge.reports.drawing import FILES, drawing
+from adjudge.reports import figure_fit, figure_judges, figure_paper
+from adjudge.reports.drawing import FILES, load_altair
 
 if TYPE_CHECKING:
     from adjudge.reports.case import Case
@@ -26,55 +25,55 @@ class Figure(NamedTuple):
     heading: str
     caption: str  # how to read it
     draw: Callable[[Case], Any]  # an Altair chart
-    lacks: Callable[[Case], str]  # why it cannot be drawn, nothing where it can
+    problem: Callable[[Case], str]  # why it cannot be drawn, an empty text if it can
 
 
-def nothing(case: Case) -> str:
-    """Return that nothing is lacking."""
+def no_problem(case: Case) -> str:
+    """Return an empty text: the figure can always be drawn."""
     return ""
 
 
-def two_labels_drawn(case: Case) -> str:
-    """Return why judges' draws cannot be shown in a plane."""
+def sampling_problem(case: Case) -> str:
+    """Return why draws of sensitivity and specificity cannot be shown."""
     if case.fit.draws is None:
         return SAMPLED
-    return "" if len(case.fit.scale) == 2 else "it shows sensitivity and specificity, which are of two labels"
+    return "" if len(case.fit.scale) == 2 else "sensitivity and specificity need two labels"
 
 
-def populations_drawn(case: Case) -> str:
-    """Return why there are no populations to show."""
-    lacking = two_labels_drawn(case)
-    if lacking:
-        return lacking
+def population_problem(case: Case) -> str:
+    """Return why populations cannot be shown."""
+    problem = sampling_problem(case)
+    if problem:
+        return problem
     draws = case.fit.draws
     learned = draws is not None and draws.kappa.shape[2]
     return "" if learned else "the model has no population of judges (fit 'hierarchical')"
 
 
-def truths_known(case: Case) -> str:
-    """Return why calibration cannot be told."""
-    return "" if case.known[0].size else "no truth is known (give gold to the fit, or --truth)"
+def truth_problem(case: Case) -> str:
+    """Return why calibration cannot be shown."""
+    return "" if case.known_truths[0].size else "no truth is known (give gold to the fit, or --truth)"
 
 
-def climbed_or_drawn(case: Case) -> str:
-    """Return why there is no way to show: a vote takes no steps."""
+def step_problem(case: Case) -> str:
+    """Return why convergence cannot be shown: a vote has no steps."""
     if case.fit.draws is not None or len(case.fit.evidence) > 1:
         return ""
-    return f"'{case.fit.model}' takes no steps that could converge"
+    return f"'{case.fit.model}' has no steps that could converge"
 
 
-def times_known(case: Case) -> str:
-    """Return why nothing can be said of changes."""
-    return case.untimed
+def time_problem(case: Case) -> str:
+    """Return why changes over time cannot be shown."""
+    return case.time_problem
 
 
-def topics_known(case: Case) -> str:
-    """Return why there are no topics to show."""
-    return "" if case.fit.topics is not None and len(case.fit.topics) else "the judgments name no topics"
+def topic_problem(case: Case) -> str:
+    """Return why topics cannot be shown."""
+    return "" if case.fit.topics is not None and len(case.fit.topics) else "the judgments have no topics"
 
 
-def judged_at_all(case: Case) -> str:
-    """Return why there are no votes."""
+def vote_problem(case: Case) -> str:
+    """Return why votes cannot be shown."""
     return "" if len(case.judgments) and not np.isnan(case.votes).all() else "there are no judgments"
 
 
@@ -84,94 +83,94 @@ FIGURES = tuple(
         (
             "votes",
             "Votes and estimates",
-            "Each dot an item; the line is the mean estimate. Below the diagonal the crowd says yes too easily.",
-            figure_crowd.voted,
-            judged_at_all,
+            "Each dot is an item; the line is the mean estimate. Below the diagonal, judges give the label too often.",
+            figure_judges.vote_chart,
+            vote_problem,
         ),
         (
             "certainty",
-            "How sure the answers are",
-            "Items by the probability of their answer: those at the left are worth another judgment.",
-            figure_trust.certainty,
-            nothing,
+            "How certain the labels are",
+            "Items by the probability of their label; those on the left are worth another judgment.",
+            figure_fit.certainty_chart,
+            no_problem,
         ),
         (
             "judges",
             "Judges",
-            "Each dot a judge. With two labels: up and to the right is better, and on the line a label says nothing.",
-            figure_crowd.skilled,
-            nothing,
+            "Each dot is a judge. With two labels, up and right is better; on the line labels carry no information.",
+            figure_judges.quality_chart,
+            no_problem,
         ),
         (
             "informedness",
-            "Judges by what they are worth",
-            "A line is the interval that holds the truth in nine of ten cases; long lines are judges of few judgments.",
-            figure_crowd.ranked,
-            nothing,
+            "Judges by Youden's J",
+            "Each line is a 90 % interval; long lines belong to judges with few judgments.",
+            figure_judges.rank_chart,
+            no_problem,
         ),
         (
             "sixteen",
-            "What is known of sixteen judges",
-            "Draws from the posterior of judges from the least to the most busy: clouds shrink with judgments.",
-            lambda case: figure_relevance.drawn_judges(case.fit),
-            two_labels_drawn,
+            "The uncertainty of sixteen judges",
+            "Posterior draws of judges from the fewest to the most judgments: more judgments, less spread.",
+            lambda case: figure_paper.judge_draws(case.fit),
+            sampling_problem,
         ),
         (
             "populations",
-            "What judges and topics have in common",
-            "Draws of the mean of each population and of how alike its members are.",
-            lambda case: figure_relevance.drawn_populations(case.fit),
-            populations_drawn,
+            "Populations of judges and topics",
+            "Posterior draws of the mean and the precision of each population.",
+            lambda case: figure_paper.population_draws(case.fit),
+            population_problem,
         ),
         (
             "confusion",
-            "The crowd's average confusion",
-            "Rows are truths, columns the labels given: off the diagonal are the errors, with 90 % intervals.",
-            figure_crowd.average_confusion,
-            nothing,
+            "Average confusion matrix",
+            "Rows are truths, columns given labels; errors are off the diagonal. With 90 % intervals.",
+            figure_judges.confusion_chart,
+            no_problem,
         ),
         (
             "ratings",
-            "Who said what",
-            "Columns are judges, rows items: a good judge's column changes colour where the truth does.",
-            figure_crowd.ratings,
-            judged_at_all,
+            "Labels of judges",
+            "Columns are judges, rows items: the column of a good judge changes colour where the truth does.",
+            figure_judges.label_chart,
+            vote_problem,
         ),
         (
             "calibration",
-            "Are the probabilities honest?",
-            "On the dashed line, of items said to be 80 % sure 80 % are right. Gold that the fit was told has no part "
-            "in what is said of its own items, but matrices have learned from it: --truth is the better test.",
-            figure_trust.calibrated,
-            truths_known,
+            "Calibration",
+            "On the dashed line, 80 % of the labels with a probability of 80 % are right. Gold is left out of the "
+            "probabilities of its own items, but the matrices were learned with it, so --truth is the better test.",
+            figure_fit.calibration_chart,
+            truth_problem,
         ),
         (
             "control",
             "Control charts",
-            "Batches of a judge's work in order of time: outside the band, more than chance is at work.",
-            figure_control.controlled,
-            times_known,
+            "Batches of a judge's work in order of time: outside the band the deviation is more than chance.",
+            figure_judges.control_panels,
+            time_problem,
         ),
         (
             "prevalence",
             "Prevalence by topic",
-            "How common the label is in each topic.",
-            figure_trust.prevalence,
-            topics_known,
+            "The prevalence of the label in each topic, with 90 % intervals.",
+            figure_fit.prevalence_chart,
+            topic_problem,
         ),
         (
             "convergence",
-            "Did the inference come to rest?",
-            "Chains that lie on each other have forgotten where they began; a climb ends in a plateau.",
-            figure_trust.convergence,
-            climbed_or_drawn,
+            "Convergence",
+            "Chains that overlap have converged; the log evidence of EM ends in a plateau.",
+            figure_fit.convergence_chart,
+            step_problem,
         ),
     )
 )
 
 
-def figure_named(name: str) -> Figure:
-    """Return a figure; refuse a name that is none."""
+def find_figure(name: str) -> Figure:
+    """Return a figure by name."""
     for figure in FIGURES:
         if figure.name == name:
             return figure
@@ -179,22 +178,22 @@ def figure_named(name: str) -> Figure:
 
 
 def chart(name: str, case: Case) -> Any:
-    """Return a figure as an Altair chart, for a notebook; refuse one that cannot be drawn, with the reason."""
-    figure = figure_named(name)
-    lacking = figure.lacks(case)
-    if lacking:
-        raise UsageError(f"figure {quote(name)} is not defined because {lacking}")
+    """Return a figure as an Altair chart; if it cannot be drawn, raise an error with the reason."""
+    figure = find_figure(name)
+    problem = figure.problem(case)
+    if problem:
+        raise UsageError(f"figure {quote(name)} is not defined because {problem}")
     return figure.draw(case)
 
 
-def figure_files(case: Case, told: Callable[[str], None] = lambda what: None) -> dict[str, bytes]:
-    """Return all figures that can be drawn as the contents of files, SVG and PNG."""
-    written = {}
+def figure_files(case: Case, progress: Callable[[str], None] = lambda step: None) -> dict[str, bytes]:
+    """Return the files of all figures that can be drawn, SVG and PNG, by name."""
+    contents = {}
     for figure in FIGURES:
-        if not figure.lacks(case):
-            told(f"drawing {figure.name} for files")
-            drawn, (_, convert) = figure.draw(case), drawing()
-            for kind, made in FILES.items():
-                content = made(drawn, convert)
-                written[f"{figure.name}.{kind}"] = content.encode() if isinstance(content, str) else content
-    return written
+        if not figure.problem(case):
+            progress(f"drawing {figure.name} for files")
+            drawn, (_, convert) = figure.draw(case), load_altair()
+            for kind, render in FILES.items():
+                content = render(drawn, convert)
+                contents[f"{figure.name}.{kind}"] = content.encode() if isinstance(content, str) else content
+    return contents

@@ -1,4 +1,7 @@
-"""The judges on the page: a table to sort and to search, and a card for each."""
+"""The section about judges: a table to sort and search, and a card for each judge; and HTML elements.
+
+Text is always escaped, because names come from anybody; only what ``element`` builds is markup.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,22 @@ if TYPE_CHECKING:
     from adjudge.reports.case import Case
 
 
-# HTML out of nested elements: what is text is escaped, whoever wrote it, and only what was built here is markup.
-
+MOST_CARDS = 1_000  # busiest judges with a card on the page, so that it stays small enough for a mail
+MEASURES = {
+    "right": "chance of being right",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "informedness": "Youden's J",
+    "bits": "bits per judgment",
+    "agreement": "agreement with the others",
+    "shift": "shift on the scale",
+    "verification": "right where the truth is known",
+}
 EMPTY = ("meta", "input", "br", "hr", "col")
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -31,81 +43,68 @@ Content: TypeAlias = "str | int | float | Markup | None"
 
 
 def element(tag: str, /, *content: Content, **attributes: str | int | float | bool | None) -> Markup:
-    """Return an element; ``class_`` is the attribute class, and data_value is data-value."""
-    given = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
+    """Return an element; ``class_`` is the attribute class, and ``data_value`` is data-value."""
+    text = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
     if tag in EMPTY:
-        return Markup(f"<{tag}{given}>")
-    return Markup(f"<{tag}{given}>{joined(*content)}</{tag}>")
+        return Markup(f"<{tag}{text}>")
+    return Markup(f"<{tag}{text}>{join(*content)}</{tag}>")
 
 
-def joined(*content: Content) -> Markup:
-    """Return pieces one after another, texts escaped."""
+def join(*content: Content) -> Markup:
+    """Return pieces one after another, with text escaped."""
     return Markup("".join(piece if isinstance(piece, Markup) else escape(_text(piece)) for piece in content))
 
 
 def _text(piece: Content) -> str:
-    """Return what is shown of a piece; of none, nothing."""
+    """Return the text of a piece, empty for None."""
     return "" if piece is None else str(piece)
 
 
 def _attribute(name: str, value: str | int | float | bool | None) -> str:
-    """Return an attribute with a blank before it; one that is false is not there."""
+    """Return an attribute with a leading blank, nothing if it is false."""
     if value is None or value is False:
         return ""
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 
 def sortable_head(name: str, number: bool = False) -> Markup:
-    """Return the head of a column, a button that sorts."""
+    """Return the heading of a column, a button that sorts."""
     return element("th", element("button", name, type="button"), class_="number" if number else None, scope="col")
 
 
-MOST_CARDS = 1_000  # busiest judges who have a card on the page: it is to stay small enough for a mail
-MEASURES = {
-    "right": "chance of being right",
-    "sensitivity": "sensitivity",
-    "specificity": "specificity",
-    "informedness": "informedness",
-    "bits": "bits a judgment",
-    "agreement": "agreement with the others",
-    "shift": "shift on the scale",
-    "verification": "right where the truth is known",
-}
-
-
 def judge_section(case: Case) -> Markup:
-    """Return the table of all judges and, below, the cards of the busiest."""
-    return joined(_gallery(case), *(_card(case, place) for place in _carded(case)))
+    """Return the table of all judges and the cards of the busiest."""
+    return join(_judge_table(case), *(_card(case, index) for index in _card_indices(case)))
 
 
 def lines(card: Card, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what a card says beside its matrix and its sentence: a name and a text each."""
+    """Return the lines of a card other than its matrix and its sentence: a name and a text each."""
     topics = "" if card.topics is None else f" on {card.topics:,} topics"
-    told = [("judgments", f"{card.judgments:,} of {card.items:,} items{topics}")]
+    texts = [("judgments", f"{card.judgments:,} of {card.items:,} items{topics}")]
     for name, words in MEASURES.items():
         estimate = getattr(card, name)
         if estimate is not None:
-            told.append((words, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"))
+            texts.append((words, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"))
         else:
-            told.append((words, card.reasons[name]))
+            texts.append((words, card.reasons[name]))
     if card.verification is not None:
         check = card.verification
-        told.append(("as the fit expects there", f"{check.expected:.2f} of {check.judgments:,} judgments"))
+        texts.append(("expected by the fit there", f"{check.expected:.2f} of {check.judgments:,} judgments"))
     bias = (f"{quote(name)} {part.value:+.2f}" for name, part in zip(names, card.bias, strict=True))
-    told += [("gives more often than true", ", ".join(bias))]
+    texts += [("given more often than true", ", ".join(bias))]
     pace = card.reasons["seconds"] if card.seconds is None else f"{card.seconds:.0f} s"
     chances = f"no better than chance {card.p_chance:.0%}, adversarial {card.p_adversarial:.0%}"
-    return [*told, ("time for a judgment", pace), ("probably", chances)]
+    return [*texts, ("time per judgment", pace), ("probability", chances)]
 
 
-def _gallery(case: Case) -> Markup:
+def _judge_table(case: Case) -> Markup:
     """Return the table of all judges, to be sorted and searched."""
-    shown = set(_carded(case))
+    with_card = set(_card_indices(case))
     two = len(case.fit.scale) == 2
-    heads = ["judge", "judgments", "right", *(["sensitivity", "specificity"] if two else []), "informedness", "bits"]
+    heads = ["judge", "judgments", "right", *(["sensitivity", "specificity"] if two else []), "Youden's J", "bits"]
     rows = []
-    for place, card in enumerate(case.cards):
-        name: Content = element("a", card.judge, href=f"#judge-{place}") if place in shown else card.judge
+    for index, card in enumerate(case.cards):
+        name: Content = element("a", card.judge, href=f"#judge-{index}") if index in with_card else card.judge
         measures = [card.right, *([card.sensitivity, card.specificity] if two else []), card.informedness, card.bits]
         cells = [
             element("td", name, class_="name"),
@@ -116,29 +115,27 @@ def _gallery(case: Case) -> Markup:
         ]
         rows.append(element("tr", *cells))
     head = [sortable_head(name, number=name != "judge") for name in [*heads, "P(chance)"]]
-    body = [element("thead", element("tr", *head, sortable_head("in words"))), element("tbody", *rows)]
-    search = element("input", type="search", data_table="gallery", data_told="found", id="search")
+    body = [element("thead", element("tr", *head, sortable_head("sentence"))), element("tbody", *rows)]
+    search = element("input", type="search", data_table="gallery", data_count="matches", id="search")
     label = element("label", "Search judges ", for_="search")
-    find = element("div", label, search, element("span", id="found", class_="soft", role="status"), class_="find")
-    note = "Numbers in grey are 90 % intervals. A click on a heading sorts; a judge's name opens the card below."
-    if len(shown) < len(case.cards):
-        note += f" The {len(shown):,} busiest of {len(case.cards):,} judges have a card."
+    find = element("div", label, search, element("span", id="matches", class_="soft", role="status"), class_="find")
+    note = "Numbers in grey are 90 % intervals. Click a heading to sort, and the name of a judge to open their card."
+    if len(with_card) < len(case.cards):
+        note += f" The {len(with_card):,} busiest of {len(case.cards):,} judges have a card."
     note += f" {case.cards.reliability[:1].upper()}{case.cards.reliability[1:]}."
     table = element("table", *body, class_="sortable", id="gallery")
-    return joined(element("p", note, class_="soft"), find, element("div", table, class_="scroll tall", tabindex=0))
+    return join(element("p", note, class_="soft"), find, element("div", table, class_="scroll tall", tabindex=0))
 
 
-def _carded(case: Case) -> list[int]:
-    """Return the places of judges who have a card on the page, in the order of the fit."""
+def _card_indices(case: Case) -> list[int]:
+    """Return the judges who have a card on the page, in the order of the fit."""
     return sorted(int(j) for j in np.argsort(-np.asarray(case.fit.judged), kind="stable")[:MOST_CARDS])
 
 
-def _card(case: Case, place: int) -> Markup:
-    """Return the card of one judge; it shows when it is asked for."""
-    card = case.cards[place]
-    listed = joined(
-        *(joined(element("dt", name), element("dd", text)) for name, text in lines(card, case.fit.scale.names))
-    )
+def _card(case: Case, index: int) -> Markup:
+    """Return the card of one judge, which is hidden until its link is clicked."""
+    card = case.cards[index]
+    listed = join(*(join(element("dt", name), element("dd", text)) for name, text in lines(card, case.fit.scale.names)))
     content = [
         element("h3", f"Judge {card.judge}"),
         element("p", card.sentence),
@@ -146,7 +143,7 @@ def _card(case: Case, place: int) -> Markup:
         _matrix(card, case.fit.scale.names),
         element("p", element("a", "back to all judges", href="#judges")),
     ]
-    return element("article", *content, class_="card", id=f"judge-{place}")
+    return element("article", *content, class_="card", id=f"judge-{index}")
 
 
 def _matrix(card: Card, names: Sequence[str]) -> Markup:
@@ -170,5 +167,5 @@ def _measured(estimate: Estimate | None) -> Markup:
 
 
 def _span(low: float, high: float) -> Markup:
-    """Return an interval in small."""
+    """Return an interval in small type."""
     return element("span", f"{low:.2f} to {high:.2f}", class_="span")

@@ -17,18 +17,18 @@ for (const table of document.querySelectorAll("table.sortable")) {
 }
 for (const input of document.querySelectorAll("input[data-table]")) {
   const body = document.getElementById(input.dataset.table).tBodies[0];
-  const told = document.getElementById(input.dataset.told);
-  const tell = (shown) => { told.textContent = shown + " of " + body.rows.length; };
+  const counter = document.getElementById(input.dataset.count);
+  const report = (shown) => { counter.textContent = shown + " of " + body.rows.length; };
   input.addEventListener("input", () => {
-    const wanted = input.value.trim().toLowerCase();
+    const query = input.value.trim().toLowerCase();
     let shown = 0;
     for (const row of body.rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      row.hidden = !row.textContent.toLowerCase().includes(query);
       shown += row.hidden ? 0 : 1;
     }
-    tell(shown);
+    report(shown);
   });
-  tell(body.rows.length);
+  report(body.rows.length);
 }
 function value(cell) {
   return "value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent;

@@ -1,7 +1,7 @@
 """``report``: one HTML page on a fit that needs nothing else, and its figures.
 
-It works from a mail attachment: no script or picture is fetched, and without scripts it can still be read. Names of
-judges, items and labels come from anybody, so all text is escaped, and only the one script that ships here may run.
+The page works as a mail attachment: it loads no script and no picture, and can be read without scripts. Names of
+judges, items and labels come from anybody, so all text is escaped, and only the script of this package may run.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import polars as pl
 from adjudge.data.write import write_file, write_whole
 from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit
-from adjudge.reports.case import MOST_ITEMS, Case, case_of
-from adjudge.reports.drawing import CLEAR, FAINT, INK, drawing, rendered
+from adjudge.reports.case import MOST_ITEMS, Case, build_case
+from adjudge.reports.drawing import CLEAR, FAINT, INK, load_altair, render_svg
 from adjudge.reports.gallery import FIGURES, Figure, chart, figure_files
-from adjudge.reports.judge_section import Markup, element, joined, judge_section, sortable_head
+from adjudge.reports.judge_section import Markup, element, join, judge_section, sortable_head
 from adjudge.reports.summary import actions, opening
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ SPANS = ("before", "before_low", "before_high", "after", "after_low", "after_hig
 CONFUSION_COLUMNS = ("truth", "said", "labels", "share", "items", "sentence")
 WORK_COLUMNS = ("judge", "judgments", "believed", "quality", "low", "high", "z", "p")
 CHANGE_COLUMNS = ("judge", "judgments", "p_changed", "time", *SPANS)
-LONG = 24  # letters of a text that is a sentence rather than a name
-NARROW = 480  # pixels of a figure that a phone can show
+LONG = 24  # letters from which a text is a sentence rather than a name
+NARROW = 480  # pixels of a figure that fits on a phone
 SECTIONS = {
     "summary": "Summary",
     "figures": "Figures",
@@ -51,7 +51,7 @@ SECTIONS = {
     "guidelines": "Guidelines",
     "items": "Items",
 }
-Told: TypeAlias = Callable[[str], None]
+Progress: TypeAlias = Callable[[str], None]
 
 
 def _silent(step: str) -> None:
@@ -64,7 +64,7 @@ class Report:
 
     title: str
     case: Case = field(repr=False)
-    progress: Told = field(default=_silent, repr=False)
+    progress: Progress = field(default=_silent, repr=False)
 
     def __repr__(self) -> str:
         fit = self.case.fit
@@ -103,7 +103,7 @@ def report(
     earlier: Fit | str | PathLike[str] | None = None,
     title: str | None = None,
     seed: int = 0,
-    progress: Told = _silent,
+    progress: Progress = _silent,
 ) -> Report:
     """Report on a fit: a summary in words, figures, judges, confusions, and the items to look at.
 
@@ -139,21 +139,21 @@ def report(
     """
     record, table = read_fitted(fit, judgments)
     name = "Judgments" if isinstance(fit, Fit) else Path(fit).resolve().name
-    case = case_of(record, table, truth, seed=seed, earlier=None if earlier is None else read_fit(earlier))
+    case = build_case(record, table, truth, seed=seed, earlier=None if earlier is None else read_fit(earlier))
     return Report(name if title is None else title, case, progress)
 
 
-def document(case: Case, title: str = "Judgments", told: Told = lambda what: None) -> str:
-    """Return the whole page; ``told`` hears what is being done, where that takes long."""
+def document(case: Case, title: str = "Judgments", progress: Progress = _silent) -> str:
+    """Return the page; ``progress`` is called with a text when a step of the work begins."""
     parts = [
         _header(case, title),
-        element("main", *(_section(name, part) for name, part in _parts(case, told))),
+        element("main", *(_section(name, part) for name, part in _parts(case, progress))),
     ]
-    head = joined(
+    head = join(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy()),
-        element("title", f"{title}: what the judges say"),
+        element("title", f"{title}: report on judgments"),
         Markup(f"<style>{_shipped('page.css')}</style>"),
     )
     script = Markup(f"<script>{_shipped('page.js')}</script>")
@@ -161,30 +161,30 @@ def document(case: Case, title: str = "Judgments", told: Told = lambda what: Non
     return f"<!doctype html>\n{page}\n"
 
 
-def _parts(case: Case, told: Told) -> Iterator[tuple[str, Markup]]:
-    """Return what each section holds."""
-    told("looking at judges")
-    yield "summary", joined(*(element("p", line) for line in opening(case)), _todo(actions(case)))
+def _parts(case: Case, progress: Progress) -> Iterator[tuple[str, Markup]]:
+    """Yield the name and the content of each section."""
+    progress("computing the judges")
+    yield "summary", join(*(element("p", line) for line in opening(case)), _todo(actions(case)))
     drawn = []
     for figure in FIGURES:
-        told(f"drawing {figure.name}")
+        progress(f"drawing {figure.name}")
         drawn.append(_figure(case, figure))
-    yield "figures", joined(*drawn)
-    told("writing the page")
+    yield "figures", join(*drawn)
+    progress("writing the page")
     yield "judges", judge_section(case)
-    told("looking for pairs and changes")
+    progress("looking for pairs and changes")
     yield "watch", _watch(case)
     yield "guidelines", _guidelines(case)
-    looks = case.looks.by_reason().items()
-    yield "items", joined(*(_table(each.title, each.table, f"looks-{why}") for why, each in looks))
+    looks = case.second_looks.by_reason().items()
+    yield "items", join(*(_table(each.title, each.table, f"looks-{why}") for why, each in looks))
 
 
 def _header(case: Case, title: str) -> Markup:
-    """Return title, what was fitted, and links to the sections."""
-    links = (element("li", element("a", name, href=f"#{place}")) for place, name in SECTIONS.items())
-    said = f"Model {case.fit.model}; {case.fit.stopped}."
-    settled = element("p", said, class_="soft" if case.fit.converged else "warn")
-    return joined(
+    """Return the title, the model, and links to the sections."""
+    links = (element("li", element("a", name, href=f"#{section}")) for section, name in SECTIONS.items())
+    text = f"Model {case.fit.model}; {case.fit.stopped}."
+    settled = element("p", text, class_="soft" if case.fit.converged else "warn")
+    return join(
         element("header", element("h1", title), settled),
         element("nav", element("ul", *links), aria_label="Sections"),
     )
@@ -196,86 +196,86 @@ def _section(name: str, content: Markup) -> Markup:
 
 
 def _todo(lines: Sequence[str]) -> Markup:
-    """Return what is to be done."""
+    """Return the list of recommended actions."""
     if not lines:
-        return element("p", "Nothing calls for action.")
-    return joined(element("h3", "What to do"), element("ul", *(element("li", line) for line in lines), class_="todo"))
+        return element("p", "No action is needed.")
+    return join(element("h3", "What to do"), element("ul", *(element("li", line) for line in lines), class_="todo"))
 
 
 def _figure(case: Case, figure: Figure) -> Markup:
-    """Return a figure, or why there is none."""
-    lacking = figure.lacks(case)
-    if lacking:
-        return joined(element("h3", figure.heading), element("p", f"Not defined because {lacking}.", class_="soft"))
-    picture = _inline(figure, rendered(figure.draw(case), drawing()[1], CLEAR))
+    """Return a figure, or why it cannot be drawn."""
+    problem = figure.problem(case)
+    if problem:
+        return join(element("h3", figure.heading), element("p", f"Not defined because {problem}.", class_="soft"))
+    picture = _inline(figure, render_svg(figure.draw(case), load_altair()[1], CLEAR))
     scroll = element("div", picture, class_="scroll", tabindex=0)
-    wide = "wide" if _width(picture) > NARROW else None  # on a phone it is moved, not shrunk
+    wide = "wide" if _width(picture) > NARROW else None  # on a phone it scrolls instead of shrinking
     caption = element("figcaption", figure.caption)
-    whole = element("figure", scroll, caption, id=f"figure-{figure.name}", class_=wide)
-    return joined(element("h3", figure.heading), whole)
+    content = element("figure", scroll, caption, id=f"figure-{figure.name}", class_=wide)
+    return join(element("h3", figure.heading), content)
 
 
 def _width(svg: str) -> int:
-    """Return how many pixels wide an SVG is."""
-    found = re.search(r'width="(\d+)', svg)
-    return int(found[1]) if found else 0
+    """Return the width of an SVG in pixels."""
+    match = re.search(r'width="(\d+)', svg)
+    return int(match[1]) if match else 0
 
 
 def _inline(figure: Figure, svg: str) -> Markup:
-    """Return an SVG fit to stand in a page: its names its own, its ink that of the page, and a name to be read out."""
-    own = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{figure.name}-\2", svg)
+    """Return an SVG for a page: with unique ids, the colours of the page, and a label for screen readers."""
+    text = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{figure.name}-\2", svg)
     for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
-        own = own.replace(colour, variable)
-    return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{figure.heading}" ', 1))
+        text = text.replace(colour, variable)
+    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{figure.heading}" ', 1))
 
 
 def _watch(case: Case) -> Markup:
-    """Return judges who agree too much, who changed, and who are worse than they were."""
-    asked: dict[str, tuple[str, Watched | None, Sequence[str], str]] = {
-        "pairs": ("Judges who agree too much", case.pairs, PAIR_COLUMNS, case.untold),
-        "changes": ("Judges who changed", case.changes, CHANGE_COLUMNS, case.untimed),
+    """Return judges who agree too much, who changed, and who are worse than before."""
+    parts_of: dict[str, tuple[str, Watched | None, Sequence[str], str]] = {
+        "pairs": ("Judges who agree too much", case.collusion, PAIR_COLUMNS, case.label_problem),
+        "changes": ("Judges who changed", case.drift, CHANGE_COLUMNS, case.time_problem),
         "work": (
-            "Beside what was believed",
+            "New work",
             case.new_work,
             WORK_COLUMNS,
-            case.untold or "there is no earlier fit (give --earlier)",
+            case.label_problem or "there is no earlier fit (give --earlier)",
         ),
     }
     parts = []
-    for name, (title, found, columns, lacking) in asked.items():
-        said = f"Not defined because {lacking}." if found is None else found.sentence
-        parts.append(joined(element("h3", title), element("p", said, class_="soft" if found is None else None)))
-        if found is not None and found.flagged.any():
-            parts.append(_table("", _flagged(found, columns), name))
-    return joined(*parts)
+    for name, (title, result, columns, problem) in parts_of.items():
+        text = f"Not defined because {problem}." if result is None else result.sentence
+        parts.append(join(element("h3", title), element("p", text, class_="soft" if result is None else None)))
+        if result is not None and result.flagged.any():
+            parts.append(_table("", _flagged(result, columns), name))
+    return join(*parts)
 
 
-def _flagged(found: Watched, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows that stand out, as many as can be looked at, and what is to be seen of them."""
-    table: pl.DataFrame = found.table
+def _flagged(result: Watched, columns: Sequence[str]) -> pl.DataFrame:
+    """Return these columns of the first flagged rows."""
+    table: pl.DataFrame = result.table
     return table.filter(pl.col("flagged")).select(columns).head(MOST_ITEMS)
 
 
 def _guidelines(case: Case) -> Markup:
     """Return the confusions of all judges together."""
     wrong = f"About {case.confusions.errors:,.0f} of {len(case.judgments):,} labels are wrong."
-    return joined(
+    return join(
         element("p", wrong),
-        _table("What is taken for what", case.confusions.table.select(CONFUSION_COLUMNS), "confusions"),
+        _table("Confusions", case.confusions.table.select(CONFUSION_COLUMNS), "confusions"),
     )
 
 
 def _table(title: str, table: pl.DataFrame, name: str) -> Markup:
-    """Return a table under its title; of no rows, a word."""
+    """Return a table under its title, or a note if it is empty."""
     if not table.height:
-        return joined(element("h3", title), element("p", "None.", class_="soft", id=name))
+        return join(element("h3", title), element("p", "None.", class_="soft", id=name))
     head = element(
         "tr", *(sortable_head(name.replace("_", " "), number=table[name].dtype.is_numeric()) for name in table.columns)
     )
     rows = (element("tr", *(_cell(value) for value in row)) for row in table.iter_rows())
-    whole = element("table", element("thead", head), element("tbody", *rows), class_="sortable", id=name)
+    content = element("table", element("thead", head), element("tbody", *rows), class_="sortable", id=name)
     heading = element("h3", title) if title else ""
-    return joined(heading, element("div", whole, class_="scroll tall", tabindex=0))
+    return join(heading, element("div", content, class_="scroll tall", tabindex=0))
 
 
 def _cell(value: Any) -> Markup:
@@ -288,7 +288,7 @@ def _cell(value: Any) -> Markup:
 
 
 def _policy() -> str:
-    """Return what the page allows a browser: the script that ships with it, and nothing from elsewhere."""
+    """Return the Content-Security-Policy: the script of the page, and nothing from elsewhere."""
     digest = b64encode(sha256(_shipped("page.js").encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
 

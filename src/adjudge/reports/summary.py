@@ -1,7 +1,8 @@
-"""A fit in words: what was found, and what is to be done about it."""
+"""A fit in words: what it found, and what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,126 +13,128 @@ from adjudge.metrics.agreement import agreement
 from adjudge.reports.case import MOST_ITEMS
 
 if TYPE_CHECKING:
+    from adjudge.diagnostics.cards import Card
     from adjudge.reports.case import Case
 
 
-SURE = 0.95  # the chance from which an answer is sure
-LITTLE = 0.2  # informedness that a judge is worth little below, at the high end of the interval
-FEWEST = 100  # draws for the agreement, whose intervals are not told
-FEW = 10  # judgments below which a judge is not spoken of
-NAMED = 5  # judges or items, at most, that are named in a line
-CORRELATED = 3.0  # z score above which the report warns of correlated errors
-COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is told, and how many are
+SURE = 0.95  # probability from which a label is certain
+WEAK = 0.2  # Youden's J, at the high end of the interval, below which a judge is weak
+DRAWS = 100  # for the agreement, whose intervals are not used
+FEW = 10  # judgments below which a judge is not mentioned
+NAMED = 5  # judges or items that are named in a line, at most
+DEPENDENT = 3.0  # standard deviations from which errors of judges are called correlated
+COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is mentioned, and how many are
 
 
 def opening(case: Case) -> list[str]:
-    """Return what there is, and how sure the answers are."""
+    """Return what was judged, and how certain the labels are."""
     fit, judgments = case.fit, case.judgments
     topics = "" if fit.topics is None else f" on {_many(len(fit.topics), 'topic')}"
-    whole = f"{_many(len(judgments), 'judgment')} of {_many(len(judgments.items), 'item')}{topics}"
-    lines = [f"{whole} by {_many(len(fit.judge_names), 'judge')}; labels {quoted(fit.scale.names)}."]
+    size = f"{_many(len(judgments), 'judgment')} of {_many(len(judgments.items), 'item')}{topics}"
+    lines = [f"{size} by {_many(len(fit.judge_names), 'judge')}; labels {quoted(fit.scale.names)}."]
     chance = fit.posterior[np.arange(fit.label.size), fit.label]
     if chance.size:
         sure = int((chance >= SURE).sum())
         lines.append(
-            f"{sure:,} of {chance.size:,} answers ({sure / chance.size:.0%}) are at least {SURE:.0%} sure; "
-            f"expected share of right answers: {chance.mean():.1%}."
+            f"{sure:,} of {chance.size:,} labels ({sure / chance.size:.0%}) have a probability of at least {SURE:.0%}; "
+            f"the expected share of right labels is {chance.mean():.1%}."
         )
         against = int(case.overruled.sum())
-        lines.append(f"On {_many(against, 'item')} ({against / chance.size:.1%}) the consensus overrules the vote.")
-    if case.checked is not None and case.checked[0].size:
-        truth, posterior = case.checked
+        lines.append(f"The consensus differs from the vote on {_many(against, 'item')} ({against / chance.size:.1%}).")
+    if case.unused_truths is not None and case.unused_truths[0].size:
+        truth, posterior = case.unused_truths
         right = float((posterior.argmax(axis=1) == truth).mean())
-        lines.append(f"Held against {_many(truth.size, 'truth')} that the fit was not told, {right:.1%} are right.")
+        lines.append(f"Of {_many(truth.size, 'label')} whose truth the fit did not use, {right:.1%} are right.")
     if len(fit.scale) > 1:
-        told = agreement(judgments, draws=FEWEST).sentence
-        lines.append(f"{told[:1].upper()}{told[1:]}.")
-    lines += _surety(case)
+        text = agreement(judgments, draws=DRAWS).sentence
+        lines.append(f"{text[:1].upper()}{text[1:]}.")
+    lines += _calibration_lines(case)
     if not fit.converged:
-        lines.append(f"Beware: the inference has not come to rest ({fit.stopped}); what follows is provisional.")
+        lines.append(f"Warning: the fit has not converged ({fit.stopped}); all results are provisional.")
     return lines
 
 
-def _surety(case: Case) -> list[str]:
-    """Return whether probabilities mean what they say, as far as judgments can tell."""
+def _calibration_lines(case: Case) -> list[str]:
+    """Return whether probabilities are calibrated, as far as judgments can show."""
     fit = case.fit
     if fit.calibration is not None:
         return [f"{fit.calibration.words[:1].upper()}{fit.calibration.words[1:]}."]
     if len(fit.scale) < 2 or not len(case.judgments) or knows_items(fit.definition):
         return []
-    known = case.block.gold if fit.gold is not None else None
-    z = dependence(case.judgments, known, yardstick(case.judgments, known, fit)).z
-    if z < CORRELATED:
+    gold = case.block.gold if fit.gold is not None else None
+    z = dependence(case.judgments, gold, yardstick(case.judgments, gold, fit)).z
+    if z < DEPENDENT:
         return []
     return [
-        f"Beware: errors of judges are more correlated than the model assumes (z {z:.1f}), so that its probabilities "
-        "are over-confident: fit with --calibrate judgments or, with gold, --calibrate gold."
+        f"Warning: the errors of judges are correlated more than the model assumes (z {z:.1f}), so its probabilities "
+        "are over-confident: fit with --calibrate judgments or, if there is gold, --calibrate gold."
     ]
 
 
 def actions(case: Case) -> list[str]:
-    """Return what is to be done, what is most worth doing first."""
-    return [*_judges(case), *_watch(case), *_guidelines(case), *_items(case)]
+    """Return what to do, the most important first."""
+    return [*_judge_lines(case), *_watch_lines(case), *_guideline_lines(case), *_item_lines(case)]
 
 
-def _judges(case: Case) -> list[str]:
-    """Return what is to be done about judges."""
-    known = [card for card in case.cards if card.judgments >= FEW]
-    total = max(len(case.judgments), 1)
-    opposed = [card for card in known if card.informedness.high < 0 and card.p_adversarial > 0.5]
-    lost = [card for card in known if card.informedness.high < LITTLE and card not in opposed]
+def _judge_lines(case: Case) -> list[str]:
+    """Return what to do about weak and adversarial judges."""
+    cards = [card for card in case.cards if card.judgments >= FEW]
+    opposed = [card for card in cards if card.informedness.high < 0 and card.p_adversarial > 0.5]
+    weak = [card for card in cards if card.informedness.high < WEAK and card not in opposed]
+    lines = [
+        _judge_line(case, opposed, "Wrong more often than chance", "Ask whether they mix up the labels."),
+        _judge_line(case, weak, "Hardly better than chance at best", "Train them, or end their work."),
+    ]
+    return [line for line in lines if line]
+
+
+def _judge_line(case: Case, cards: Sequence[Card], claim: str, advice: str) -> str:
+    """Return a line about some judges, an empty text if there are none."""
+    if not cards:
+        return ""
+    busiest = sorted(cards, key=lambda card: -card.judgments)
+    names = quoted(card.judge for card in busiest[:NAMED])
+    more = f" and {len(cards) - NAMED:,} more" if len(cards) > NAMED else ""
+    share = sum(card.judgments for card in cards) / max(len(case.judgments), 1)
+    judges = f"{_many(len(cards), 'judge')} with at least {FEW} judgments"
+    return f"{claim}: {judges} ({names}{more}; {share:.0%} of the work). {advice}"
+
+
+def _watch_lines(case: Case) -> list[str]:
+    """Return what to ask judges who copy or changed."""
     lines = []
-    for cards, what in (
-        (opposed, "say the opposite of the truth more often than chance would: ask whether they mix up the labels"),
-        (lost, "are hardly better than chance at best: train them, or let them go"),
-    ):
-        if cards:
-            busiest = sorted(cards, key=lambda card: -card.judgments)
-            names = quoted(card.judge for card in busiest[:NAMED])
-            more = f" and {len(cards) - NAMED:,} more" if len(cards) > NAMED else ""
-            work = sum(card.judgments for card in cards)
-            lines.append(
-                f"{_many(len(cards), 'judge')} of {FEW} judgments or more ({names}{more}; {work / total:.0%} of the "
-                f"work) {what}."
-            )
-    return lines
-
-
-def _watch(case: Case) -> list[str]:
-    """Return what is to be asked of judges who copy or changed."""
-    lines = []
-    if case.pairs is not None and case.pairs.flagged.any():
-        lines.append(f"{case.pairs.sentence} Look whether one copies from the other.")
-    if case.changes is not None and case.changes.flagged.any():
-        lines.append(f"{case.changes.sentence} Ask what happened then.")
+    if case.collusion is not None and case.collusion.flagged.any():
+        lines.append(f"{case.collusion.sentence} Check whether one copies from the other.")
+    if case.drift is not None and case.drift.flagged.any():
+        lines.append(f"{case.drift.sentence} Ask what happened then.")
     if case.new_work is not None and case.new_work.flagged.any():
         lines.append(case.new_work.sentence)
     return lines
 
 
-def _guidelines(case: Case) -> list[str]:
-    """Return the confusions that cost most, where they cost much."""
+def _guideline_lines(case: Case) -> list[str]:
+    """Return the most costly confusions, if they cost enough."""
     return [each.sentence for each in case.confusions if each.share >= COSTLY][:MOST_CONFUSIONS]
 
 
-def _items(case: Case) -> list[str]:
-    """Return what is to be done about items."""
+def _item_lines(case: Case) -> list[str]:
+    """Return what to do about items."""
     lines = []
-    if case.looks.gold:
-        names, more = quoted(look.item for look in case.looks.gold[:NAMED]), ""
-        if len(case.looks.gold) == MOST_ITEMS:
-            more = " or more"
-        also = " and more" if len(case.looks.gold) > NAMED else ""
+    doubtful, helpful = case.second_looks.gold, case.second_looks.helpful
+    if doubtful:
+        names = quoted(look.item for look in doubtful[:NAMED])
+        at_least = "at least " if len(doubtful) == MOST_ITEMS else ""
+        also = " and more" if len(doubtful) > NAMED else ""
         lines.append(
-            f"The crowd alone is sure of another label than the gold of {_many(len(case.looks.gold), 'item')}{more} "
-            f"({names}{also}): look whether the gold is right."
+            f"The judges are sure of another label than gold for {at_least}{_many(len(doubtful), 'item')} "
+            f"({names}{also}): check whether gold is right."
         )
-    if case.looks.helpful:
-        names = quoted(look.item for look in case.looks.helpful[:NAMED])
-        lines.append(f"If there is money for more judgments, they tell most of {names} and the others listed below.")
+    if helpful:
+        names = quoted(look.item for look in helpful[:NAMED])
+        lines.append(f"If you can collect more judgments, start with {names} and the other items listed below.")
     return lines
 
 
-def _many(count: int, what: str) -> str:
-    """Return a number of things."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -5,16 +5,16 @@ import pytest
 
 import adjudge
 from adjudge.diagnostics.control_chart import control_chart
-from adjudge.reports.case import case_of
-from adjudge.reports.figure_crowd import (
-    FIGURE_CONTROL_MOST_JUDGES,
+from adjudge.reports.case import build_case
+from adjudge.reports.figure_judges import (
     MOST_ITEMS,
     MOST_JUDGES,
-    average,
-    average_confusion,
-    controlled,
-    ratings,
-    voted,
+    PANELS,
+    confusion_chart,
+    control_panels,
+    label_chart,
+    mean_confusion,
+    vote_chart,
 )
 
 
@@ -22,12 +22,12 @@ from adjudge.reports.figure_crowd import (
 def case():
     """Return the case of a crowd whose matrices are known well."""
     judgments = adjudge.simulate("dawid-skene", seed=2, items=2_000, judges=8, labels=3, per_item=5).judgments
-    return case_of(adjudge.fit(judgments, "dawid-skene"), judgments)
+    return build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
 
 
 def test_the_average_counts_judges_by_their_judgments(case):
     """It is close to that of the matrices, weighed so, and within its interval; rows sum to one."""
-    mean, low, high = average(case)
+    mean, low, high = mean_confusion(case)
     weight = case.fit.judged / case.fit.judged.sum()
     np.testing.assert_allclose(mean, np.einsum("j,jkl->kl", weight, case.fit.params.confusion), atol=0.01)
     np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-6)
@@ -37,7 +37,7 @@ def test_the_average_counts_judges_by_their_judgments(case):
 def test_draws_give_the_average_its_interval(relevance):
     """Means of draws, and nine tenths of them inside."""
     fit = relevance.fits["unsupervised"]
-    mean, low, high = average(case_of(fit, relevance.crowd.judgments))
+    mean, low, high = mean_confusion(build_case(fit, relevance.crowd.judgments))
     assert ((low <= mean) & (mean <= high)).all()
     theta = np.einsum("j,cdjkl->cdkl", fit.judged / fit.judged.sum(), fit.draws.confusion)
     np.testing.assert_allclose(mean, theta.mean(axis=(0, 1)))
@@ -45,14 +45,14 @@ def test_draws_give_the_average_its_interval(relevance):
 
 def test_the_commonest_confusion_is_told(case):
     """In the title of the matrix."""
-    mean, _, _ = average(case)
+    mean, _, _ = mean_confusion(case)
     wrong = mean * (1 - np.eye(3))
-    assert f"{wrong.max():.0%}" in average_confusion(case).to_dict()["title"]
+    assert f"{wrong.max():.0%}" in confusion_chart(case).to_dict()["title"]
 
 
 def test_ratings_show_the_busy_and_what_they_share(case):
     """As many as can be seen, judges and items in places of their own."""
-    cells = ratings(case).to_dict()["data"]["values"]
+    cells = label_chart(case).to_dict()["data"]["values"]
     assert {cell["judge"] for cell in cells} == set(range(min(8, MOST_JUDGES)))
     assert {cell["item"] for cell in cells} == set(range(MOST_ITEMS))
     assert {cell["label"] for cell in cells} <= set(case.fit.scale.names)
@@ -60,7 +60,7 @@ def test_ratings_show_the_busy_and_what_they_share(case):
 
 def test_votes_of_more_labels_are_those_for_the_answer(case):
     """Not of one label, which would mean little."""
-    shown = voted(case).to_dict()
+    shown = vote_chart(case).to_dict()
     title = shown["layer"][0]["encoding"]["x"]["title"]
     assert title == "share of votes for the answer"
 
@@ -69,10 +69,10 @@ def test_judges_who_break_most_rules_come_first():
     """A panel each, with every batch in it; the title says what was found."""
     judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
     fit = adjudge.fit(judgments, "dawid-skene")
-    shown = controlled(case_of(fit, judgments)).to_dict()
+    shown = control_panels(build_case(fit, judgments)).to_dict()
     chart = control_chart(fit, judgments)
     assert shown["title"] == chart.sentence
-    assert len(shown["concat"]) == FIGURE_CONTROL_MOST_JUDGES
+    assert len(shown["concat"]) == PANELS
     first = fit.judge_names.to_list().index(shown["concat"][0]["title"])
     broken = np.bincount(chart.judge, weights=[bool(flag) for flag in chart.flags])
     assert broken[first] == broken.max()

@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from adjudge.reports.figure_relevance import SIXTEEN, figures, populations, sixteen, trend
+from adjudge.reports.figure_paper import SIXTEEN, populations, sixteen, trend
+from studies.trec2011 import paper_figures
 
 
 @pytest.mark.parametrize(
@@ -13,13 +14,13 @@ from adjudge.reports.figure_relevance import SIXTEEN, figures, populations, sixt
     [
         (1, {"share of votes for relevant", "estimated relevance, E[z]"}),
         (2, {"specificity", "sensitivity", "judgments"}),
-        (3, {"Across: specificity. Up: sensitivity. Line: chance. N: judgments of the judge."}),
+        (3, {"Horizontal: specificity. Vertical: sensitivity. Line: chance. N: judgments."}),
         (4, {"specificity", "sensitivity", "prevalence", "phi (mean)"}),
     ],
 )
 def test_figures_say_what_they_show(relevance, number, said):
     """And are small enough for a page."""
-    text = figures(relevance)[number]()
+    text = paper_figures(relevance)[number]()
     assert said <= {element.text for element in ElementTree.fromstring(text).iter() if element.text}
     assert len(text) < 300_000
 

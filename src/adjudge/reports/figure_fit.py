@@ -1,4 +1,4 @@
-"""Figures that say how far a fit is to be trusted: how sure it is, whether rightly, and whether it came to rest."""
+"""Figures about how far a fit can be trusted: its certainty, calibration, prevalence and convergence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from adjudge.arrays import Floats
 from adjudge.errors import quote
 from adjudge.inference.convergence import r_hat
 from adjudge.metrics.probabilities import calibration
-from adjudge.reports.drawing import COLOURS, INK, SHAPES, drawing, plotted
-from adjudge.reports.figure_crowd import WIDE
-from adjudge.reports.figure_relevance import SIDE
+from adjudge.reports.drawing import COLOURS, INK, SHAPES, SIDE, WIDE, data_chart, load_altair
 
 if TYPE_CHECKING:
     from adjudge.inference.chains import Draws
@@ -21,13 +19,13 @@ if TYPE_CHECKING:
 
 
 BINS, SURE = 20, 0.95
-LONGEST = 250  # draws of a chain that are drawn
+LONGEST = 250  # draws of a chain in the figure
 MOST_TOPICS = 60
 
 
-def certainty(case: Case) -> Any:
-    """Return how many items there are by the probability of their answer."""
-    alt, _ = drawing()
+def certainty_chart(case: Case) -> Any:
+    """Return the number of items by the probability of their label."""
+    alt, _ = load_altair()
     fit = case.fit
     chance = fit.posterior[np.arange(fit.label.size), fit.label]
     count, edges = np.histogram(chance, BINS, (min(1 / max(len(fit.scale), 1), 0.999), 1))
@@ -37,50 +35,50 @@ def certainty(case: Case) -> Any:
     ]
     sure = float((chance >= SURE).mean()) if chance.size else 0.0
     chart = (
-        plotted(alt, bars)
+        data_chart(alt, bars)
         .mark_bar(color=COLOURS[0])
         .encode(
-            x=alt.X("from:Q", title="probability of the answer", bin="binned"),
+            x=alt.X("from:Q", title="probability of the label", bin="binned"),
             x2="to:Q",
             y=alt.Y("items:Q", title="items"),
         )
     )
-    title = f"{sure:.0%} of items are at least {SURE:.0%} sure"
+    title = f"{sure:.0%} of items have a label with a probability of at least {SURE:.0%}"
     return chart.properties(width=SIDE, height=SIDE * 0.7, title=title)
 
 
-def calibrated(case: Case) -> Any:
-    """Return predicted against observed shares, on items whose truth is known."""
-    alt, _ = drawing()
-    found, names = calibration(*case.known), case.fit.scale.names
-    parts = (found.predicted, found.observed, found.low, found.high, found.count)
+def calibration_chart(case: Case) -> Any:
+    """Return predicted against observed shares on items whose truth is known."""
+    alt, _ = load_altair()
+    curve, names = calibration(*case.known_truths), case.fit.scale.names
+    parts = (curve.predicted, curve.observed, curve.low, curve.high, curve.count)
     points = [
         {"predicted": float(p), "observed": float(o), "low": float(a), "high": float(b), "items": int(n)}
         for p, o, a, b, n in zip(*parts, strict=True)
     ]
     of = quote(names[1]) if len(names) == 2 else "the answer"
     unit = alt.Scale(domain=[0, 1])
-    base = plotted(alt, points).encode(x=alt.X("predicted:Q", scale=unit, title=f"predicted probability of {of}"))
-    y = alt.Y("low:Q", scale=unit, title="share of them that are, 90 % interval")
+    base = data_chart(alt, points).encode(x=alt.X("predicted:Q", scale=unit, title=f"predicted probability of {of}"))
+    y = alt.Y("low:Q", scale=unit, title="observed share, 90 % interval")
     lines = base.mark_rule(color=COLOURS[0]).encode(y=y, y2="high:Q")
     dots = base.mark_circle(color=COLOURS[0], opacity=1).encode(y="observed:Q", size=alt.Size("items:Q"))
-    ends = plotted(alt, [{"predicted": 0, "observed": 0}, {"predicted": 1, "observed": 1}])
+    ends = data_chart(alt, [{"predicted": 0, "observed": 0}, {"predicted": 1, "observed": 1}])
     line = ends.mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(x="predicted:Q", y="observed:Q")
-    return alt.layer(line, lines, dots).properties(width=SIDE, height=SIDE, title=found.sentence)
+    return alt.layer(line, lines, dots).properties(width=SIDE, height=SIDE, title=curve.sentence)
 
 
-def convergence(case: Case) -> Any:
-    """Return the chains of the parameter that mixes worst or, of a climb, the evidence along it."""
-    return _chains(case.fit, case.fit.draws) if case.fit.draws is not None else _climb(case.fit)
+def convergence_chart(case: Case) -> Any:
+    """Return the chains of the parameter with the largest R-hat or, for EM, the log evidence of each step."""
+    return _chains(case.fit, case.fit.draws) if case.fit.draws is not None else _evidence(case.fit)
 
 
-def prevalence(case: Case) -> Any:
-    """Return how common each label is in every topic, with intervals where there are draws."""
-    alt, _ = drawing()
+def prevalence_chart(case: Case) -> Any:
+    """Return the prevalence of each label in every topic, with intervals."""
+    alt, _ = load_altair()
     points, title = _by_topic(case.fit)
     names = list(case.fit.scale.names)
     order = list(dict.fromkeys(point["topic"] for point in points))
-    base = plotted(alt, points).encode(
+    base = data_chart(alt, points).encode(
         y=alt.Y("topic:N", sort=order, title=None, axis=alt.Axis(labelFontSize=9, grid=True)),
         color=alt.Color("label:N", scale=alt.Scale(domain=names), legend=None if len(names) == 2 else alt.Legend()),
     )
@@ -90,12 +88,12 @@ def prevalence(case: Case) -> Any:
 
 
 def _by_topic(fit: Fit) -> tuple[list[dict[str, Any]], str]:
-    """Return points and their title; of many topics those with the most and the least."""
+    """Return points and their title; with many topics, those with the highest and the lowest prevalence."""
     names, topics = fit.scale.names, [] if fit.topics is None else fit.topics.cast(str).to_list()
     mean, low, high = _topic_shares(fit, len(topics))
     last = mean[:, -1]
     order = np.argsort(-last, kind="stable")
-    shown = order if order.size <= MOST_TOPICS else np.r_[order[: MOST_TOPICS // 2], order[-MOST_TOPICS // 2 :]]
+    chosen = order if order.size <= MOST_TOPICS else np.r_[order[: MOST_TOPICS // 2], order[-MOST_TOPICS // 2 :]]
     which = range(1, 2) if len(names) == 2 else range(len(names))
     points = [
         {
@@ -105,37 +103,35 @@ def _by_topic(fit: Fit) -> tuple[list[dict[str, Any]], str]:
             "low": float(low[t, k]),
             "high": float(high[t, k]),
         }
-        for t in shown
+        for t in chosen
         for k in which
     ]
-    cut = (
-        f"; the {MOST_TOPICS // 2} topics with most and with least of {order.size:,}" if shown.size < order.size else ""
-    )
-    title = f"{quote(names[-1])} makes up {last.min():.0%} of a topic at least and {last.max():.0%} at most{cut}"
+    cut = f"; the {MOST_TOPICS // 2} highest and lowest of {order.size:,} topics" if chosen.size < order.size else ""
+    title = f"The prevalence of {quote(names[-1])} is between {last.min():.0%} and {last.max():.0%}{cut}"
     return points, title
 
 
 def _topic_shares(fit: Fit, topics: int) -> tuple[Floats, Floats, Floats]:
     """Return the mean of prevalence by topic and label (T, K) and the ends of its interval.
 
-    Where the model has one prevalence for all, it is the share among a topic's items, uncertain as their truths are.
+    If the model has a single prevalence, it is the share among a topic's items, with the uncertainty of their truths.
     """
     if fit.draws is not None and fit.draws.prevalence.shape[2] > 1:
-        drawn = fit.draws.prevalence.reshape(-1, *fit.draws.prevalence.shape[2:])[:, :topics]
-        low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
-        return drawn.mean(axis=0), low, high
-    known = np.full(len(fit.items), -1) if fit.topic is None else fit.topic
-    inside = np.eye(topics)[known[known >= 0]]  # (I', T)
+        draws = fit.draws.prevalence.reshape(-1, *fit.draws.prevalence.shape[2:])[:, :topics]
+        low, high = np.quantile(draws, (0.05, 0.95), axis=0)
+        return draws.mean(axis=0), low, high
+    topic = np.full(len(fit.items), -1) if fit.topic is None else fit.topic
+    inside = np.eye(topics)[topic[topic >= 0]]  # (I', T)
     count = np.maximum(inside.sum(axis=0), 1)[:, None]
-    p = fit.posterior[known >= 0]
+    p = fit.posterior[topic >= 0]
     mean = inside.T @ p / count
     error = 1.645 * np.sqrt(inside.T @ (p * (1 - p))) / count
     return mean, np.maximum(mean - error, 0), np.minimum(mean + error, 1)
 
 
 def _chains(fit: Fit, draws: Draws) -> Any:
-    """Return the draws of the parameter with the largest R-hat, a line for every chain."""
-    alt, _ = drawing()
+    """Return the draws of the parameter with the largest R-hat, one line per chain."""
+    alt, _ = load_altair()
     series = _parameters(fit, draws)
     worst = max(series, key=lambda name: float(np.nan_to_num(r_hat(series[name]))))
     chains = series[worst]  # (C, D)
@@ -146,7 +142,7 @@ def _chains(fit: Fit, draws: Draws) -> Any:
         for d in range(0, chains.shape[1], step)
     ]
     chart = (
-        plotted(alt, points)
+        data_chart(alt, points)
         .mark_line(strokeWidth=1, opacity=0.8)
         .encode(
             x=alt.X("draw:Q", title="draw"),
@@ -156,13 +152,13 @@ def _chains(fit: Fit, draws: Draws) -> Any:
         )
     )
     value = float(r_hat(chains))
-    known = "not defined because nothing moves" if np.isnan(value) else f"{value:.3f} (1.01 at most is good)"
-    told = f"Chains of what mixes worst, {worst}: R-hat {known}"
-    return chart.properties(width=WIDE, height=SIDE * 0.6, title=told)
+    text = "not defined because nothing moves" if np.isnan(value) else f"{value:.3f} (at most 1.01 is good)"
+    title = f"Chains of the parameter that mixes worst, {worst}: R-hat {text}"
+    return chart.properties(width=WIDE, height=SIDE * 0.6, title=title)
 
 
 def _parameters(fit: Fit, draws: Draws) -> dict[str, Floats]:
-    """Return the chains (C, D) of what all judges and topics have in common."""
+    """Return the chains (C, D) of the parameters of populations, or of prevalence."""
     names = fit.scale.names
     if draws.kappa.shape[2]:
         of = [*(f"judges of {quote(name)}" for name in names), "topics"]
@@ -172,15 +168,15 @@ def _parameters(fit: Fit, draws: Draws) -> dict[str, Floats]:
     return {f"prevalence of {quote(name)}": draws.prevalence[:, :, 0, k] for k, name in enumerate(names)}
 
 
-def _climb(fit: Fit) -> Any:
-    """Return the log evidence along the climb."""
-    alt, _ = drawing()
-    points = [{"pass": n, "evidence": float(value)} for n, value in enumerate(fit.evidence, start=1)]
+def _evidence(fit: Fit) -> Any:
+    """Return the log evidence of each EM step."""
+    alt, _ = load_altair()
+    points = [{"step": n, "evidence": float(value)} for n, value in enumerate(fit.evidence, start=1)]
     chart = (
-        plotted(alt, points)
+        data_chart(alt, points)
         .mark_line(color=COLOURS[0], point={"shape": SHAPES[0], "size": 12})
         .encode(
-            x=alt.X("pass:Q", title="pass"), y=alt.Y("evidence:Q", scale=alt.Scale(zero=False), title="log evidence")
+            x=alt.X("step:Q", title="EM step"), y=alt.Y("evidence:Q", scale=alt.Scale(zero=False), title="log evidence")
         )
     )
-    return chart.properties(width=WIDE, height=SIDE * 0.6, title=f"The climb: {fit.stopped}")
+    return chart.properties(width=WIDE, height=SIDE * 0.6, title=f"EM: {fit.stopped}")

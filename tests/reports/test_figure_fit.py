@@ -5,8 +5,14 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.reports.case import case_of
-from adjudge.reports.figure_trust import MOST_TOPICS, calibrated, certainty, convergence, prevalence
+from adjudge.reports.case import build_case
+from adjudge.reports.figure_fit import (
+    MOST_TOPICS,
+    calibration_chart,
+    certainty_chart,
+    convergence_chart,
+    prevalence_chart,
+)
 
 
 def crowd(topics):
@@ -27,12 +33,12 @@ def case():
     """Return the case of a climbed fit, held against the truth."""
     drawn = crowd(8)
     known = pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
-    return case_of(adjudge.fit(drawn.judgments, "dawid-skene"), drawn.judgments, known)
+    return build_case(adjudge.fit(drawn.judgments, "dawid-skene"), drawn.judgments, known)
 
 
 def test_bars_hold_all_items_once(case):
     """Whatever their probability; the title says how many are sure."""
-    shown = certainty(case).to_dict()
+    shown = certainty_chart(case).to_dict()
     assert sum(bar["items"] for bar in shown["data"]["values"]) == len(case.fit.items)
     chance = case.fit.posterior.max(axis=1)
     assert f"{(chance >= 0.95).mean():.0%} of items" in shown["title"]
@@ -40,21 +46,21 @@ def test_bars_hold_all_items_once(case):
 
 def test_calibration_is_of_items_whose_truth_is_known(case):
     """All of them in some bin."""
-    points = points_of(calibrated(case), "observed", "items")
+    points = points_of(calibration_chart(case), "observed", "items")
     assert sum(point["items"] for point in points) == 8
     assert all(point["low"] <= point["observed"] <= point["high"] for point in points)
 
 
 def test_a_climb_shows_its_evidence(case):
     """A point a pass."""
-    shown = convergence(case).to_dict()
+    shown = convergence_chart(case).to_dict()
     assert [point["evidence"] for point in shown["data"]["values"]] == pytest.approx(case.fit.evidence, abs=1e-3)
 
 
 def test_chains_show_what_mixes_worst(relevance):
     """A line a chain; chains that do not move have no R-hat, and say so."""
     fit = relevance.fits["unsupervised"]
-    shown = convergence(case_of(fit, relevance.crowd.judgments)).to_dict()
+    shown = convergence_chart(build_case(fit, relevance.crowd.judgments)).to_dict()
     assert {point["chain"] for point in shown["data"]["values"]} == {"chain 1", "chain 2"}
     assert "R-hat" in shown["title"]
 
@@ -62,7 +68,7 @@ def test_chains_show_what_mixes_worst(relevance):
 def test_of_many_topics_the_ends_are_shown():
     """Those with most and with least, and how many there are."""
     judgments = crowd(70).judgments
-    drawn = prevalence(case_of(adjudge.fit(judgments, "dawid-skene"), judgments))
+    drawn = prevalence_chart(build_case(adjudge.fit(judgments, "dawid-skene"), judgments))
     shown = drawn.to_dict()
     points = points_of(drawn, "topic")
     assert len({point["topic"] for point in points}) == MOST_TOPICS
