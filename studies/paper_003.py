@@ -48,7 +48,11 @@ ratings, in which the matrices learned from earlier items are either used for ne
 - The second experiment has shorter chains, 3 of 200 + 300 sweeps, because it has 1,600 runs.
 """
 PLACES = (
-    ("Dawid-Skene, SingleConfusion, HybridConfusion", "models/confusion.py", "tests/models/test_confusion.py"),
+    (
+        "Dawid-Skene, SingleConfusion, HybridConfusion",
+        "models/dawid_skene.py`, `models/single_confusion.py`, `models/hybrid_confusion.py",
+        "tests/models/test_dawid_skene.py",
+    ),
     ("Gibbs sampling", "inference/gibbs.py", "tests/inference/test_gibbs.py"),
     ("the crowds of section 3", "data/designs.py", "tests/data/test_designs.py"),
     ("section 3", "studies/spectrum.py", "tests/studies/test_spectrum.py"),

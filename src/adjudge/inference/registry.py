@@ -7,7 +7,7 @@ them. The command line, ``auto``, ``compare``, the documentation and the conform
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 
 from adjudge.data.scale import Scale
@@ -66,50 +66,62 @@ def model_named(name: str) -> Model:
 
 
 def configure(model: Model, options: Options) -> Model:
-    """Return the model with the prior of the options; refuse options that the model has no use for."""
-    prior = options.prior
+    """Return the model with the prior and the prevalence of the options; refuse options that it does not have."""
+    _refuse_inference(model, options)
+    if options.prior is not None and model.with_prior is None:
+        raise UsageError(
+            f"model '{model.name}' has no prior; the models that have one are {_able(lambda other: other.with_prior)}"
+        )
+    if options.prior is not None and options.inference == "map":
+        refuse_no_mode(options.prior)
+    if options.prevalence == "topic" and not model.prevalence.learned:
+        able = _able(lambda other: other.prevalence.learned)
+        raise UsageError(f"model '{model.name}' learns no prevalence; models with one per topic are {able}")
+    return model.variant(options.prior, options.prevalence)
+
+
+def _refuse_inference(model: Model, options: Options) -> None:
+    """Refuse an inference that a model does not have, options of EM for sampling, and the reverse."""
     if options.inference not in model.inferences:
-        able = quoted((name for name, other in MODELS.items() if options.inference in other.inferences), most=99)
+        able = _able(lambda other: options.inference in other.inferences)
         raise UsageError(
             f"model '{model.name}' has no inference '{options.inference}'; the models that have it are {able}"
         )
-    if options.inference == "gibbs" and any(getattr(options, name) != getattr(DEFAULTS, name) for name in EM_OPTIONS):
+    if options.inference != "gibbs":
+        if options.run is not None:
+            raise UsageError(
+                f"chains, draws and the like are options of sampling, and '{model.name}' is fitted by EM; "
+                f"sampled models are {_able(lambda other: other.sampler)}"
+            )
+        return
+    if any(getattr(options, name) != getattr(DEFAULTS, name) for name in EM_OPTIONS):
         raise UsageError(
             f"{quoted(EM_OPTIONS)} are options of EM, and '{model.name}' is sampled: set chains and draws instead"
         )
-    if options.inference == "gibbs" and options.start is not None:
+    if options.start is not None:
         other = "; inference 'map' is EM" if "map" in model.inferences else ""
         raise UsageError(f"start {options.start!r} is an option of EM: chains start at the vote{other}")
-    if options.inference != "gibbs" and options.run is not None:
-        able = quoted(name for name, other in MODELS.items() if other.sampler is not None)
-        raise UsageError(
-            f"chains, draws and the like are options of sampling, and '{model.name}' is fitted by EM; "
-            f"sampled models are {able}"
-        )
-    if prior is not None and model.with_prior is None:
-        able = quoted(name for name, other in MODELS.items() if other.with_prior is not None)
-        raise UsageError(f"model '{model.name}' has no prior; the models that have one are {able}")
-    if prior is not None and options.inference == "map":
-        refuse_no_mode(prior)
-    if options.prevalence == "topic" and not model.prevalence.learned:
-        able = quoted((name for name, other in MODELS.items() if other.prevalence.learned), most=99)
-        raise UsageError(f"model '{model.name}' learns no prevalence; models with one per topic are {able}")
-    return model.variant(prior, options.prevalence)
 
 
 def refuse_other_scales(model: Model, scale: Scale) -> None:
     """Refuse labels that a model cannot take, and say what to do."""
+    if model.labels.accept(scale):
+        return
     labels = quoted(scale.names)
-    if model.labels.ordered and not scale.ordinal:
+    if model.labels.ordered:
         raise UsageError(
             f"model '{model.name}' needs ordered labels, and {labels} have no order: give it, lowest first, "
             "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
         )
-    if model.labels.binary and len(scale) > 2:
-        able = quoted((name for name, other in MODELS.items() if other.labels == ANY), most=99)
-        raise UsageError(
-            f"model '{model.name}' takes two labels, and there are {len(scale)}: {labels}; models for more are {able}"
-        )
+    raise UsageError(
+        f"model '{model.name}' takes two labels, and there are {len(scale)}: {labels}; "
+        f"models for more are {_able(lambda other: other.labels == ANY)}"
+    )
+
+
+def _able(condition: Callable[[Model], object]) -> str:
+    """Return the names of the models that meet a condition, for a message."""
+    return quoted((name for name, model in MODELS.items() if condition(model)), most=99)
 
 
 def refuse_no_topics(options: Options, has_topics: bool) -> None:

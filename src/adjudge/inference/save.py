@@ -122,18 +122,36 @@ def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
 
 
 def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes]:
-    """Return the files of a saved fit by name."""
+    """Return the files of a saved fit by name; the description is last, because it has the checksums of the others."""
     judged = fit.judgments if judgments is None else in_codes_of(fit, judgments)
-    items: dict[str, Any] = {"item": fit.items, "label": fit.label}
-    items |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
-    items |= {f"more{e}": fit.more[:, e] for e in range(fit.more.shape[1])}
-    if fit.topic is not None:
-        items["topic"] = fit.topic
-    if fit.gold is not None:
-        items["gold"] = fit.gold
-    per_topic = fit.options.get("prevalence", "global") != "global"
     judges = {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy}
-    about = {
+    counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
+    files = {
+        "items.parquet": table_text(frame(_item_columns(fit)), "parquet"),
+        "judges.parquet": table_text(frame(judges), "parquet"),
+        "params.npz": _packed(fit.params._asdict() | counted, np.savez_compressed),
+    }
+    if fit.draws is not None:
+        files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # compression hardly shrinks draws, and takes long
+    if judged is not None:
+        files[JUDGED] = _packed(_codes(judged), np.savez)
+    about = _description(fit) | {"checksums": {name: zlib.crc32(content) for name, content in files.items()}}
+    return {**files, ABOUT: json.dumps(about, indent=1).encode()}
+
+
+def _item_columns(fit: Fit) -> dict[str, Any]:
+    """Return the columns of the saved table of items."""
+    columns: dict[str, Any] = {"item": fit.items, "label": fit.label}
+    columns |= {f"p{k}": fit.posterior[:, k] for k in range(fit.posterior.shape[1])}
+    columns |= {f"more{e}": fit.more[:, e] for e in range(fit.more.shape[1])}
+    optional = {"topic": fit.topic, "gold": fit.gold}
+    return columns | {name: codes for name, codes in optional.items() if codes is not None}
+
+
+def _description(fit: Fit) -> dict[str, Any]:
+    """Return everything about a fit that is not an array."""
+    per_topic = fit.options.get("prevalence", "global") != "global"
+    return {
         "format": FORMAT if per_topic else FORMAT - 1,  # so that earlier versions read what they can
         "model": fit.model,
         "options": {name: value for name, value in fit.options.items() if per_topic or name != "prevalence"},
@@ -145,21 +163,6 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
         "reason": fit.reason,
         "calibration": None if fit.calibration is None else as_dict(fit.calibration),
     }
-    counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
-    files = {
-        "items.parquet": table_text(frame(items), "parquet"),
-        "judges.parquet": table_text(frame(judges), "parquet"),
-        "params.npz": _packed(fit.params._asdict() | counted, np.savez_compressed),
-    }
-    if fit.draws is not None:
-        files[DRAWS] = _packed(fit.draws._asdict(), np.savez)  # compression hardly shrinks draws, and takes long
-    if judged is not None:
-        files[JUDGED] = _packed(_codes(judged), np.savez)
-    about["checksums"] = {name: zlib.crc32(content) for name, content in files.items()}
-    return {
-        **files,
-        "fit.json": json.dumps(about, indent=1).encode(),
-    }  # last, because it has the checksums of the others
 
 
 def load(folder: str | Path) -> Fit:
@@ -176,22 +179,11 @@ def load(folder: str | Path) -> Fit:
         The fit; ``save`` has an example.
     """
     path = Path(folder)
-    missing = [name for name in FILES if not (path / name).is_file()]
-    if missing:
-        raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(folder))
-    some = [name for name in SOME if (path / name).is_file()]
-    files = {name: (path / name).read_bytes() for name in (*FILES, *some)}
+    files = _read_files(path)
     try:
-        about = json.loads(files["fit.json"])
-        if about["format"] > FORMAT:
-            newer = f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
-            raise InputError(newer, str(folder))
+        about = json.loads(files[ABOUT])
         sums = about["checksums"]
-        changed = [name for name in sums if zlib.crc32(files.get(name, b"")) != sums[name]]
-        if changed:
-            raise InputError(
-                f"is a damaged saved fit: {changed[0]} is not the file that was saved with it", str(folder)
-            )
+        _refuse_files(about, files, str(folder))
         params = Params(**_unpacked(files["params.npz"], Params._fields))
         fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
         if not len(fit.items) and (path / LABELS).is_dir():
@@ -204,6 +196,25 @@ def load(folder: str | Path) -> Fit:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"is a damaged saved fit: fit.json ({error})", str(folder)) from error
+
+
+def _read_files(path: Path) -> dict[str, bytes]:
+    """Return the contents of the files of a saved fit; refuse a folder without them."""
+    missing = [name for name in FILES if not (path / name).is_file()]
+    if missing:
+        raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(path))
+    return {name: (path / name).read_bytes() for name in (*FILES, *SOME) if (path / name).is_file()}
+
+
+def _refuse_files(about: dict[str, Any], files: dict[str, bytes], folder: str) -> None:
+    """Refuse a newer format, and files that do not belong together."""
+    if about["format"] > FORMAT:
+        newer = f"was saved in format {about['format']} by a newer adjudge; this one reads up to {FORMAT}"
+        raise InputError(newer, folder)
+    sums = about["checksums"]
+    changed = [name for name in sums if zlib.crc32(files.get(name, b"")) != sums[name]]
+    if changed:
+        raise InputError(f"is a damaged saved fit: {changed[0]} is not the file that was saved with it", folder)
 
 
 def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], params: Params) -> Fit:

@@ -29,10 +29,8 @@ from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.truth import FLOOR
 
-# A judge who sees an item's degree through normal noise: how likely she is to say yes.
-#
-# She sees x ~ N(B, A) on [0, 1] and says 1 when x > T. The printed integrals of paper 002 stop at 0 and 1, so both are
-# divided by the mass between: they sum to one.
+# A judge observes x ~ N(B, A) on [0, 1] and says 1 if x > T. The printed integrals of paper 002 stop at 0 and 1, so
+# both are divided by the mass between: they sum to one.
 
 ROOT2 = math.sqrt(2.0)
 

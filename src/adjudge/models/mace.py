@@ -27,7 +27,7 @@ from adjudge.kernels.truth import FLOOR
 
 SMOOTHING = 0.01  # of a label, spread over all labels of each truth
 STEPS = 60
-LEAST = 1e-9  # chance that is told from none: below it is rounding, which leaps in its logarithm would make much of
+LEAST = 1e-9  # smallest probability: below it is rounding, which extrapolating its logarithm would amplify
 
 
 def knowing(counts: Floats) -> Floats:
@@ -67,7 +67,7 @@ def log_smoothing(params: Params) -> float:
 
 
 def spam_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return how often each judge spams, and her chance of each label when she does."""
+    """Return how often each judge spams, and the probability of each label if they do."""
     chance = np.exp(params.skill)
     spam = chance[:, 1:].sum(axis=1)
     return {"p_spam": spam, **{f"spam_{label}": chance[:, k + 1] / spam for k, label in enumerate(labels)}}
@@ -87,7 +87,7 @@ def spam_rows(params: Params) -> Floats:
 
 
 def _mixed(skill: Floats) -> Floats:
-    """Return (1 - s) 1(k = l) + s xi_l from the logs of the chances (J, 1 + K), which a leap may have moved off one."""
+    """Return (1 - s) 1(k = l) + s xi_l from the logs of the chances (J, 1 + K), normalised: acceleration moves them."""
     chance = np.exp(skill - skill.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)
     mixed: Floats = chance[:, :1, None] * np.eye(skill.shape[1] - 1) + chance[:, None, 1:]
@@ -97,7 +97,7 @@ def _mixed(skill: Floats) -> Floats:
 MODELS = (
     Model(
         "mace",
-        "a judge knows the truth or spams, with labels of her own",
+        "a judge knows the truth or spams, with a distribution of labels of their own",
         "Hovy et al. 2013",
         prevalence=LEARNED,
         confusion=Confusion(know_or_spam, spam_rows, log_smoothing, spam_columns),

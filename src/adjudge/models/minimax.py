@@ -45,12 +45,12 @@ from adjudge.kernels.truth import FLOOR
 
 # Labels tilted by their item: the passes of minimax entropy.
 #
-# Judge j labels item i of truth k with y with probability p(y) proportional to confusion[j, k, y] exp(tau_i[k, y]), her
-# matrix on an item that tilts nothing. tau maximises the item's penalised log likelihood under each truth on its own,
+# Judge j labels item i of truth k with y with probability p(y) proportional to confusion[j, k, y] exp(tau_i[k, y]), the
+# judge's matrix on an item without a tilt. tau maximises the item's penalised log-likelihood under each truth alone,
 #
 #     phi_ik = max over tau of  sum_n log p(y_n | k, tau)  -  beta / 2 |tau|^2,
 #
-# which is strictly concave: one summit, and no state of an item to keep. It is climbed by Newton's method with a
+# which is strictly concave: one optimum, and no state of an item to keep. It is found by Newton's method with a
 # curvature that is never too small, S and n being the expected labels and their number,
 #
 #     sum_n (diag p_n - p_n p_n')  <=  diag S - S S' / n        (Jensen; equal where all judges are alike),
@@ -71,10 +71,10 @@ def tilted_posterior(
 
 
 def tilted_tally(block: Block, prevalence: Floats, confusion: Floats, beta: float) -> Tally:
-    """Return truths, and per judge and truth the labels said, and those expected of her on these items (2, J, K, K)."""
+    """Return truths, and per judge and truth the observed and the expected labels on these items (2, J, K, K)."""
     truth, label = np.zeros(prevalence.shape), np.zeros((2, block.judges, block.labels, block.labels))
-    untold = np.empty((0, 0))
-    return Tally(truth, label, _run(block, prevalence, confusion, untold, beta, untold, truth, label))
+    nothing = np.empty((0, 0))
+    return Tally(truth, label, _run(block, prevalence, confusion, nothing, beta, nothing, truth, label))
 
 
 def _run(
@@ -357,7 +357,7 @@ def truths_and_difficulty(beta: float) -> Posterior:
 
 
 def tilted(beta: float) -> Predictive:
-    """Return how held judgments are foretold; a judge of whom nothing was shown is an average one."""
+    """Return how held-out judgments are predicted; a judge without other judgments is an average one."""
 
     def predictive(block: Block, params: Params, test: Block) -> Floats:
         met = np.bincount(block.cell // block.labels, minlength=block.judges) > 0
@@ -390,7 +390,7 @@ def matching(alpha: float) -> Callable[[Tally, Params], JudgeParams]:
 def _stepped(observed: Floats, expected: Floats, stood: Floats, penalty: float) -> tuple[Floats, Floats]:
     """Return how many labels each judge gave each truth (J, K, 1), and sigma (J, K, K) after one step."""
     total = expected.sum(axis=-1, keepdims=True)
-    sigma = stood / np.maximum(total, FLOOR)  # a judge who never met a truth is at zero, her best
+    sigma = stood / np.maximum(total, FLOOR)  # zero for a judge without items of a truth, which is the optimum
     g, curve = observed - expected - penalty * sigma, expected + penalty
     left = (expected * penalty / curve).sum(axis=-1, keepdims=True)
     share = (expected * g / curve).sum(axis=-1, keepdims=True) / np.maximum(left, FLOOR)

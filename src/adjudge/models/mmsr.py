@@ -33,7 +33,7 @@ from adjudge.kernels.compiled import compiled
 # If judge j is right with probability p_j and errs evenly, the agreement of two judges, C_jl = (K share - 1)/(K - 1),
 # has the expectation s_j s_l, with s_j = (K p_j - 1)/(K - 1): 1 for a judge who is always right, 0 for one who
 # guesses. Only pairs with common items are seen, and some judges do not follow the model; so every |s_j| is a mean of
-# |C_jl| / |s_l| over her co-judges l without the extremes (Ma & Olshevsky 2020, "matrix mean-subsequence-reduced").
+# |C_jl| / |s_l| over their co-judges l without the extremes (Ma & Olshevsky 2020, "matrix mean-subsequence-reduced").
 #
 # Pairs j < l lie one after another in a triangle: (0, 1), (0, 2), ..., (1, 2), ...
 
@@ -76,7 +76,7 @@ def pairs_seen(counted: Floats, J: int, K: int) -> Pairs:
 
 
 def completed(pairs: Pairs, least: float) -> Floats:
-    """Return the size of every judge's skill (J), at least ``least``; what is below it cannot be told from zero.
+    """Return the size of every judge's skill (J), at least ``least``; smaller ones cannot be distinguished from zero.
 
     It begins at s_j = sum_l |C_jl| / sqrt(sum_jl |C_jl|), which is the answer where all pairs are seen and agree.
     """
@@ -93,7 +93,7 @@ def completed(pairs: Pairs, least: float) -> Floats:
 def signs(pairs: Pairs, size: Floats) -> Floats:
     """Return +1 for judges on the crowd's side, -1 for those who answer the reverse, 0 where there is no telling (J).
 
-    A judge's side is what her co-judges make of her: their own sides, weighed by skill and net agreement, n C_jl |s_l|.
+    A judge's side is the mean of their co-judges' sides, weighed by skill and net agreement, n C_jl |s_l|.
     All begin at +1 and keep half of what they had in every step. Steps only shrink sides, so that rounding never grows
     into a sign; and among judges who are connected, sides weighed by |s_j| and net agreements never sum below zero.
     """
@@ -257,7 +257,7 @@ def _part(values: Floats, low: int, position: int) -> None:
 
 @compiled
 def _walk(start: Codes, other: Codes, net: Floats, side: Floats, after: Floats) -> None:
-    """Take one step: half of a judge's side is what she had, half the mean over her co-judges."""
+    """Take one step: half of a judge's side is the previous one, half the mean over their co-judges."""
     for j in range(side.size):
         total, size = 0.0, 0.0
         for at in range(start[j], start[j + 1]):
@@ -297,7 +297,7 @@ def complete(tally: Tally, start: Params) -> JudgeParams:
 
 
 def skill_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return each judge's skill s_j: 1 if always right, 0 if guessing, below if she answers the reverse."""
+    """Return each judge's skill s_j: 1 if always right, 0 if guessing, negative if they answer the reverse."""
     return {"skill": _skill(params.confusion)}
 
 
