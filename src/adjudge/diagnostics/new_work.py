@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.05  # expected share of false alarms
+QUALITY = {"quality": "mean", "low": "low", "high": "high"}  # columns of the table, and fields of an estimate
 SHIFTED = 1.0  # standard errors by which the crowd is worse than expected from which this is reported
 
 
@@ -80,22 +81,23 @@ class NewWork(NotebookView):
     def table(self) -> Any:
         """A table with one row per judge, the worst compared with the expectation first."""
         order = np.lexsort((self.p, self.new))
-        new = self.new.tolist()
         columns: dict[str, list[Any]] = {
             "judge": self.judges.to_list(),
             "judgments": self.judged.tolist(),
-            "new": new,
+            "new": self.new.tolist(),
             "believed": self.believed.tolist(),
-            "quality": [quality and quality.mean for quality in self.quality],
-            "low": [quality and quality.low for quality in self.quality],
-            "high": [quality and quality.high for quality in self.quality],
+            **{name: [q and getattr(q, part) for q in self.quality] for name, part in QUALITY.items()},
             "agreement": self.agreement.tolist(),
             "expected": self.expected.tolist(),
-            "z": [None if stranger else z for z, stranger in zip(self.z.tolist(), new, strict=True)],
-            "p": [None if stranger else p for p, stranger in zip(self.p.tolist(), new, strict=True)],
+            "z": self._known_judges(self.z),
+            "p": self._known_judges(self.p),
             "flagged": self.flagged.tolist(),
         }
         return frame({name: [column[j] for j in order] for name, column in columns.items()}, self.kind)
+
+    def _known_judges(self, value: Floats) -> list[float | None]:
+        """Return values of judges (J), None for new judges."""
+        return [None if new else each for each, new in zip(value.tolist(), self.new.tolist(), strict=True)]
 
 
 def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = LEVEL) -> NewWork:

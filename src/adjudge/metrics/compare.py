@@ -328,10 +328,14 @@ def _block(measure: str, models: Sequence[Compared]) -> dict[str, list[Any]]:
     if models[0].scores is not None and measure in models[0].scores.values:
         spans = [model.intervals.get(measure) for model in models]
         block[measure] = [model.scores and model.scores.values[measure] for model in models]
-        block[f"{measure}_low"] = [span and span.low for span in spans]
-        block[f"{measure}_high"] = [span and span.high for span in spans]
+        block |= {f"{measure}_low": _fields(spans, "low"), f"{measure}_high": _fields(spans, "high")}
     if measure in models[-1].tests:
         pairs = [model.tests.get(measure) for model in models]
-        block[f"{measure}_difference"] = [pair and pair.difference for pair in pairs]
-        block["p_value" if measure == "accuracy" else f"{measure}_p_value"] = [pair and pair.adjusted for pair in pairs]
+        block[f"{measure}_difference"] = _fields(pairs, "difference")
+        block["p_value" if measure == "accuracy" else f"{measure}_p_value"] = _fields(pairs, "adjusted")
     return block
+
+
+def _fields(records: Sequence[Any], name: str) -> list[Any]:
+    """Return a field of each record, None for None."""
+    return [None if record is None else getattr(record, name) for record in records]

@@ -196,18 +196,7 @@ def score_runs(
     systems, graded = read_runs(runs), read_grades(grades)
     _refuse_strangers(systems, graded)
     topics = [topic for topic in graded if complete or any(topic in system.ranked for system in systems)]
-    worth = _grades(graded)
-    pools = [_pool(topic, graded, systems) for topic in topics]
-    codes = [_codes(pool, graded[pool.topic], worth) for pool in pools]
-    ends = [_tie_ends(pool, systems) if ties == "expected" else None for pool in pools]
-    value = np.concatenate(
-        [
-            values(pool.orders, code, worth, named, check_level(level), end)
-            for pool, code, end in zip(pools, codes, ends, strict=True)
-        ],
-        axis=2,
-    )
-    barren = [pool.topic for pool, code in zip(pools, codes, strict=True) if without_relevant(code, worth, level)[0]]
+    value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties)
     counts = np.array([[complete or topic in system.ranked for topic in topics] for system in systems])
     return RunScores(
         tuple(system.name for system in systems),
@@ -222,6 +211,27 @@ def score_runs(
         tuple(_notes(systems, topics, barren, complete, len(graded))),
         frozenset(each.name for each in named if each.kind.needs_relevant),
     )
+
+
+def _topic_values(
+    systems: Sequence[System],
+    graded: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str],
+    measures: Sequence[Measure],
+    level: float,
+    ties: str,
+) -> tuple[Floats, list[str], list[Pool]]:
+    """Return the values of runs by measure and topic (R, M, T), topics without a relevant document, and all pools."""
+    worth, parts, barren, pools = _grades(graded), [], [], []
+    for topic in topics:
+        pool = _pool(topic, graded, systems)
+        code = _codes(pool, graded[topic], worth)
+        ends = _tie_ends(pool, systems) if ties == "expected" else None
+        parts.append(values(pool.orders, code, worth, measures, level, ends))
+        pools.append(pool)
+        if without_relevant(code, worth, level)[0]:
+            barren.append(topic)
+    return np.concatenate(parts, axis=2), barren, pools
 
 
 def _pool(topic: str, graded: Mapping[str, Mapping[str, float]], systems: Sequence[System]) -> Pool:

@@ -74,10 +74,21 @@ def find_runs(answers: Any, named: bool = False) -> Mapping[str, Any] | Sequence
         return answers if named or any(find_runs(each) is not None for each in answers) else None
     if isinstance(answers, Mapping):
         parts = list(answers.values())
-        if parts and all(isinstance(part, Mapping) and not _nested(part) for part in parts):
-            return [answers]  # {topic: {document: score}}
-        return answers if named or (parts and all(find_runs(part) is not None for part in parts)) else None
+        if _is_scored_topics(parts):
+            return [answers]
+        return answers if named or _all_runs(parts) else None
     return [answers] if named or _is_run(answers) else None
+
+
+def _is_scored_topics(parts: Sequence[Any]) -> bool:
+    """Whether the values of a mapping are those of ``{topic: {document: score}}``."""
+    mappings = [part for part in parts if isinstance(part, Mapping)]
+    return 0 < len(parts) == len(mappings) and not any(map(_nested, mappings))
+
+
+def _all_runs(parts: Sequence[Any]) -> bool:
+    """Whether the values of a mapping are all runs."""
+    return len(parts) > 0 and all(find_runs(part) is not None for part in parts)
 
 
 def _is_run(data: Any) -> bool:
