@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.data.make_blocks import Table, shelve
+from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.inference.options import Options
 from adjudge.inference.registry import MODELS
@@ -181,7 +181,7 @@ def test_blocks_on_disk_give_the_answer_of_memory(model, tmp_path):
     """An engine counts truths by topic as memory does."""
     table, _ = crowd(items=150)
     table.write_csv(tmp_path / "crowd.csv")
-    blocks = shelve(Table([tmp_path / "crowd.csv"], {}), tmp_path / "blocks", block=100)
+    blocks = make_blocks(Table([tmp_path / "crowd.csv"], {}), tmp_path / "blocks", block=100)
     inference = "map" if MODELS[model].sampler is not None else None
     options = Options(prevalence="topic", inference=inference, tolerance=1e-12)
     disk = fit_blocks(blocks, model, out=tmp_path / "out", options=options)
