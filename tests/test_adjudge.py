@@ -56,11 +56,11 @@ def test_every_command_has_a_function_and_a_page_of_the_same_name():
 
 def test_functions_take_the_fit_first_and_then_the_judgments():
     """In the order of the command line."""
-    for name in ("evaluate", "judges", "monitor", "check", "report"):
+    second = {"update": "new", "evaluate": "runs"}
+    for name in ("predict", "update", "evaluate", "judges", "monitor", "check", "report"):
         parameters = list(inspect.signature(getattr(adjudge, name)).parameters)
-        assert parameters[0] == "fit"
-        assert name == "evaluate" or parameters[1] == "judgments"
-    for name in ("compare", "agreement"):
+        assert parameters[:2] == ["fit", second.get(name, "judgments")]
+    for name in ("fit", "compare", "agreement", "weights"):
         assert next(iter(inspect.signature(getattr(adjudge, name)).parameters)) == "judgments"
     assert callable(adjudge.score)
 

@@ -28,7 +28,7 @@ DEFAULT = "dawid-skene"  # if no model is named
 
 
 def fit(
-    data: Any,
+    judgments: Any,
     model: str | None = None,
     gold: Any = None,
     *,
@@ -50,7 +50,7 @@ def fit(
 
     Parameters
     ----------
-    data
+    judgments
         A ``Judgments``, a frame, or a path.
     model
         A name of ``MODELS``, or ``"auto"`` for the model that ``choose`` takes. By default Dawid-Skene, calibrated.
@@ -105,11 +105,11 @@ def fit(
     if name == AUTO:
         if earlier is not None:
             raise UsageError(f"start is a fit of '{earlier.model}': name that model, because 'auto' may choose another")
-        return fit_auto(data, gold, options, workers=workers, progress=progress)
+        return fit_auto(judgments, gold, options, workers=workers, progress=progress)
     definition = model_named(name)
     options = replace(options, inference=inference or definition.inferences[0])
     definition = configure(definition, options)
-    judgments, known_truths = _with_gold(read(data), gold)
+    judgments, known_truths = _with_gold(read(judgments), gold)
     refuse_other_scales(definition, judgments.scale)
     if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
         raise UsageError("prior decay needs ordered labels: give their order with --labels and --ordinal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,20 @@ from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
 from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
+from adjudge.inference.inputs import read_fit
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
 
 
-def predict(fit: Fit, data: Any) -> Fit:
+def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     """Infer the truth of new items with the judges and the prevalence of a fit, which stay as they are.
 
     Parameters
     ----------
     fit
-        The fit that knows the judges.
-    data
+        The fit that knows the judges, or the folder of a saved one.
+    judgments
         New judgments: a ``Judgments``, a frame, or a path. A judge that the fit does not have is an average one, and a
         topic that it does not have has the average prevalence.
 
@@ -42,8 +44,10 @@ def predict(fit: Fit, data: Any) -> Fit:
     >>> adjudge.predict(adjudge.fit(judgments), judgments.take(range(20)))
     Fit(dawid-skene: 45 items, 5 judges; predicted from a fit of 45 items, log evidence ...)
     """
+    fit = read_fit(fit)
     scale = fit.scale
-    judgments = data if isinstance(data, Judgments) else read(data, labels=scale.labels, ordinal=scale.ordinal)
+    if not isinstance(judgments, Judgments):
+        judgments = read(judgments, labels=scale.labels, ordinal=scale.ordinal)
     if judgments.scale.names != scale.names:
         labels = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {labels} are not the fit's {quoted(scale.names)}")

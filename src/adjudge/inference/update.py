@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from adjudge.inference.infer import (
     posterior_over,
     total_over,
 )
+from adjudge.inference.inputs import read_fit
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params, accurate
@@ -56,9 +58,9 @@ UNKEPT = (
 
 
 def update(
-    fit: Fit,
+    fit: Fit | str | PathLike[str],
     new: Any,
-    judgments: Judgments | None = None,
+    judgments: Any = None,
     gold: Any = None,
     *,
     online: bool = False,
@@ -70,12 +72,12 @@ def update(
     Parameters
     ----------
     fit
-        A fit by EM.
+        A fit by EM, or the folder of a saved one.
     new
         New judgments: a ``Judgments``, a frame, or a path. They may be by new judges, and on new items and topics;
         names are matched with those of the fit.
     judgments
-        The judgments that the fit was made from, if they are not saved with it.
+        The judgments that the fit was made from, if they are not saved with it: a ``Judgments``, a frame, or a path.
     gold
         More known truths, in addition to those of the fit.
     online
@@ -99,9 +101,12 @@ def update(
     >>> adjudge.update(fit, rest, first)
     Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -189.41)
     """
+    fit = read_fit(fit)
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
     more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
+    if judgments is not None and not isinstance(judgments, Judgments):
+        judgments = _read(fit, judgments)
     old = _fitted_judgments(fit, judgments)
     if old is None and not online:
         raise UsageError(UNKEPT)
