@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from adjudge.metrics.answers import matched
 from hypothesis import strategies as st
 
 from adjudge.data.read import read
@@ -16,6 +15,7 @@ from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.fit import fit
 from adjudge.inference.save import save
 from adjudge.metrics.labels import Scores, scores
+from adjudge.metrics.match_gold import match_gold
 
 GOLD = {"d1": "yes", "d2": "no", "d3": "yes", "d4": "no"}
 ANSWERS = {"d1": "yes", "d2": "yes", "d3": "no", "d4": "no", "d9": "yes"}
@@ -280,7 +280,7 @@ def test_grades_beside_binary_answers_are_a_warning():
     answers = pl.DataFrame({"item": ["a", "b"], "label": [0, 1]})
     gold = pl.DataFrame({"item": ["a", "b"], "grade": [0, 2]})
     with pytest.warns(AdjudgeWarning) as caught:
-        matched(answers, gold, {"item": None, "label": None})
+        match_gold(answers, gold, {"item": None, "label": None})
     assert [str(warning.message) for warning in caught] == [
         "gold: grade 2 is not among the labels of the answers, '0' and '1'; if these are irrelevant and relevant, "
         "write gold with the labels 0 and 1"
