@@ -1,10 +1,10 @@
-"""The study of calibration: how far the probabilities of every model can be believed, on every set with gold.
+"""The study of calibration: whether the probabilities of models can be believed, on every set with gold.
 
-Each model is measured three ways: by its own probabilities, by those that are hedged where judges are seen to err
-together (``calibrate="judgments"``; no gold is used), and, of three models, by those that are learned from gold
-(``calibrate="gold"``) in five folds: no item is scored by a fit or a map that was told its truth. Every set counts as
-much as another. ``auto`` is whatever model it takes for a set. Models that take two labels or an order alone are
-measured on fewer sets, and their means are not to be held against those of the others.
+Every model is scored with its own probabilities and with those calibrated by judgments (``calibrate="judgments"``,
+which uses no gold). Three models are also calibrated by gold (``calibrate="gold"``) in five folds, so that no item is
+scored with a fit or a calibration that knew its truth. All sets have the same weight. ``auto`` is the model that is
+selected for a set. Models for two labels or for ordered labels have fewer sets; their means are not comparable with
+those of other models.
 """
 
 from __future__ import annotations
@@ -33,49 +33,49 @@ from studies.calibration_cells import (
     OWN,
     Cell,
     Job,
-    Way,
+    Scores,
     code_mark,
-    kept,
-    made,
+    make_cell,
     mark_of,
+    read_cell,
     read_set,
 )
-from studies.crowds import Crowd, data_folder, sets_in
-from studies.outcome import Asked, Shown
+from studies.crowds import Crowd, data_folder, list_sets
+from studies.outcome import StudyOptions, Table
 from studies.side_by_side import side_by_side
 
 TITLE = "calibration: whether probabilities mean what they say"
 PAPER = "Naeini et al. 2015, Guo et al. 2017 (its measures)"
 ON = "every set with gold, every model"
 VOTE = "majority"
-WORSE = 0.05  # log loss above that of the vote's shares which is counted
+WORSE = 0.05  # a log loss that exceeds that of the vote shares by this is reported
 MEASURES = ("accuracy", "log_loss", "brier", "ece")
 CELLS = "cells"
-DRAWS = 10_000  # of sets, for intervals of means
+DRAWS = 10_000  # bootstrap draws of sets, for intervals of means
 
 
 class ByModel(NamedTuple):
-    """One model over all its sets."""
+    """The means of one model over its sets."""
 
     model: str
     sets: int
-    own: dict[str, float]  # means by measure
-    judgments: dict[str, float]
-    gain: tuple[float, float, float]  # of log loss by calibration, with the 90 % interval of sets drawn anew
-    vote: float | None  # mean log loss of the vote's shares on the same sets
-    worse: list[str]  # sets where calibrated log loss is above the vote's by more than WORSE
+    before: dict[str, float]  # means by measure, of the probabilities of the model
+    after: dict[str, float]  # the same after calibration by judgments
+    gain: tuple[float, float, float]  # of log loss by calibration, with its 90 % bootstrap interval over sets
+    vote: float | None  # mean log loss of the vote shares on the same sets
+    worse: list[str]  # sets on which the calibrated log loss exceeds that of the vote by more than WORSE
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What the study found."""
+class CalibrationStudy:
+    """The outcome of the study."""
 
     cells: tuple[Cell, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)  # sets and models, with the reason
     interrupted: bool = False
 
     def __repr__(self) -> str:
-        return f"Found(calibration: {len(self.models)} models on {len(self.sets)} sets)"
+        return f"CalibrationStudy({len(self.models)} models on {len(self.sets)} sets)"
 
     @property
     def sets(self) -> list[str]:
@@ -84,35 +84,37 @@ class Found:
 
     @property
     def models(self) -> list[str]:
-        """The models, as the registry orders them, and ``auto``."""
-        there = {cell.job.model for cell in self.cells if cell.ways}
-        return [name for name in METHODS if name in there]
+        """The models in the order of the registry, and ``auto``."""
+        names = {cell.job.model for cell in self.cells if cell.ways}
+        return [name for name in METHODS if name in names]
 
     def of(self, model: str) -> list[Cell]:
-        """Return a model's cells, by set."""
-        found = [cell for cell in self.cells if cell.job.model == model and cell.ways]
-        return sorted(found, key=lambda cell: cell.job.set)
+        """Return the cells of a model, sorted by set."""
+        cells = [cell for cell in self.cells if cell.job.model == model and cell.ways]
+        return sorted(cells, key=lambda cell: cell.job.set)
 
     def vote(self, name: str) -> float | None:
-        """Return the log loss of the vote's shares on a set, None where it is not there yet."""
+        """Return the log loss of the vote shares on a set, None if that cell is not finished."""
         return next((cell.ways[OWN].log_loss for cell in self.of(VOTE) if cell.job.set == name), None)
 
     def by_model(self) -> list[ByModel]:
-        """Return every model over its sets."""
-        found = []
+        """Return the means of every model over its sets."""
+        rows = []
         for model in self.models:
             cells = self.of(model)
-            own, judgments = ([cell.ways[way] for cell in cells] for way in (OWN, JUDGMENTS))
+            before, after = ([cell.ways[kind] for cell in cells] for kind in (OWN, JUDGMENTS))
             votes = {cell.job.set: vote for cell in cells if (vote := self.vote(cell.job.set)) is not None}
             loss = {cell.job.set: cell.ways[JUDGMENTS].log_loss for cell in cells}
             worse = [name for name, vote in votes.items() if loss[name] > vote + WORSE]
             vote = fmean(votes.values()) if len(votes) == len(cells) else None
-            gain = _mean_interval([one.log_loss - two.log_loss for one, two in zip(own, judgments, strict=True)])
-            found.append(ByModel(model, len(cells), _means(own), _means(judgments), gain, vote, worse))
-        return found
+            gain = _mean_interval(
+                [first.log_loss - second.log_loss for first, second in zip(before, after, strict=True)]
+            )
+            rows.append(ByModel(model, len(cells), _means(before), _means(after), gain, vote, worse))
+        return rows
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the study as named columns, a row for each set, model and way."""
+        """Return the study as named columns, one row per set, model and calibration."""
         rows = [
             {
                 "set": cell.job.set,
@@ -120,8 +122,8 @@ class Found:
                 "calibrate": "none" if name == OWN else name,
                 "items": cell.items,
                 "labels": cell.labels,
-                **{measure: getattr(way, measure) for measure in MEASURES},
-                "says": float(way.bins[1].sum() / way.bins[0].sum()),
+                **{measure: getattr(scores, measure) for measure in MEASURES},
+                "says": float(scores.bins[1].sum() / scores.bins[0].sum()),
                 "vote_log_loss": self.vote(cell.job.set),
                 "dependence": cell.dependence if name == JUDGMENTS else None,
                 "hedge": cell.hedge if name == JUDGMENTS else None,
@@ -129,31 +131,31 @@ class Found:
                 "seconds": round(cell.seconds, 3),
             }
             for cell in sorted(self.cells, key=lambda cell: (cell.job.set, METHODS.index(cell.job.model)))
-            for name, way in cell.ways.items()
+            for name, scores in cell.ways.items()
         ]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def tables(self) -> list[Shown]:
-        """Return all models over all sets, and a table by set of those that gold calibrates, too."""
+    def tables(self) -> list[Table]:
+        """Return a table of all models, and a table by set for each model that is also calibrated by gold."""
         return [self._models(), *(self._sets(model) for model in LEARNED if self.of(model))]
 
     def warnings(self) -> list[str]:
-        """Return what the reader must know."""
-        said = [f"left out: {what}: {reason}" for what, reason in self.left_out.items()]
+        """Return warnings for the reader of the tables."""
+        messages = [f"left out: {subject}: {reason}" for subject, reason in self.left_out.items()]
         for cell in self.cells:
-            what = f"{cell.job.model} on {cell.job.set}"
+            subject = f"{cell.job.model} on {cell.job.set}"
             if cell.left_out:
-                said.append(f"left out: {what}{', by gold' * bool(cell.ways)}: {cell.left_out}")
+                messages.append(f"left out: {subject}{', by gold' * bool(cell.ways)}: {cell.left_out}")
             if cell.stopped.startswith(UNSETTLED):
-                said.append(f"{what} has not converged: {cell.stopped}")
-        return [*said, f"interrupted; cells finished: {len(self.cells):,}"] if self.interrupted else said
+                messages.append(f"{subject} has not converged: {cell.stopped}")
+        return [*messages, f"interrupted; cells finished: {len(self.cells):,}"] if self.interrupted else messages
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
         """Return the figure."""
         return {".svg": lambda: svg(self).encode()}
 
-    def _models(self) -> Shown:
-        """Return a row for each model."""
+    def _models(self) -> Table:
+        """Return a table with one row per model."""
         head = [
             "model",
             "sets",
@@ -167,97 +169,99 @@ class Found:
         ]
         rows = [
             [
-                one.model,
-                one.sets,
-                *(_pair(one, measure) for measure in MEASURES[:2]),
-                "{:.3f} ({:.3f} to {:.3f})".format(*one.gain),
-                one.vote,
-                *(_pair(one, measure) for measure in MEASURES[2:]),
-                ", ".join([str(len(one.worse)), *one.worse]),
+                row.model,
+                row.sets,
+                *(_pair(row, measure) for measure in MEASURES[:2]),
+                "{:.3f} ({:.3f} to {:.3f})".format(*row.gain),
+                row.vote,
+                *(_pair(row, measure) for measure in MEASURES[2:]),
+                ", ".join([str(len(row.worse)), *row.worse]),
             ]
-            for one in self.by_model()
+            for row in self.by_model()
         ]
         title = f"Means over sets ({len(self.sets)} in all): the model's own probabilities, and calibrated by judgments"
-        return Shown(title, head, rows)
+        return Table(title, head, rows)
 
-    def _sets(self, model: str) -> Shown:
-        """Return a row for each set, and the means."""
+    def _sets(self, model: str) -> Table:
+        """Return a table with one row per set, and the means."""
         cells, ways = self.of(model), (OWN, JUDGMENTS, BY_GOLD)
-        losses = [[self.vote(cell.job.set), *(_loss(cell, way) for way in ways)] for cell in cells]
+        losses = [[self.vote(cell.job.set), *(_loss(cell, kind) for kind in ways)] for cell in cells]
         rows = [
             [cell.job.set, cell.items, *loss, f"{cell.dependence:.1f}", f"{cell.hedge:.2f}"]
             for cell, loss in zip(cells, losses, strict=True)
         ]
         means = [_mean(each) for each in zip(*losses, strict=True)]
         head = ["set", "items", "vote", "own", "by judgments", "by gold", "z", "hedge"]
-        title = f"{model}: log loss, clipped at .001; z: how far judges are seen to err together"
-        return Shown(title, head, [*rows, ["mean", None, *means, None, None]])
+        title = f"{model}: log loss, clipped at .001; z: evidence of correlated errors"
+        return Table(title, head, [*rows, ["mean", None, *means, None, None]])
 
 
-def calibrating(asked: Asked) -> Found:
-    """Run the study; finished cells are kept where asked, and are not made again. Ctrl-C ends it with those."""
-    folder = data_folder(asked.data)
-    if asked.keep is None:
+def calibrating(options: StudyOptions) -> CalibrationStudy:
+    """Run the study. Finished cells are stored in ``options.keep`` and reused; Ctrl-C ends with the finished ones."""
+    folder = data_folder(options.data)
+    if options.keep is None:
         with TemporaryDirectory() as keep:
-            return _run(folder, Path(keep), asked)
-    place = Path(asked.keep) / CELLS
+            return _run(folder, Path(keep), options)
+    cells = Path(options.keep) / CELLS
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        cells.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}; name another folder with --out", str(place)) from error
-    return _run(folder, place, asked)
+        raise InputError(f"cannot be created: {error.strerror}; name another folder with --out", str(cells)) from error
+    return _run(folder, cells, options)
 
 
 def progress(done: int, all_: int, seconds: float, job: Job) -> str:
-    """Return a bar, and how long the rest may take."""
+    """Return a progress bar with the estimated remaining time."""
     full = round(20 * done / all_)
     left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
     return f"[{'#' * full}{'-' * (20 - full)}] {done:,} of {all_:,}, {left} left: {job.set}, {job.model}"
 
 
-def _run(folder: Path, keep: Path, asked: Asked) -> Found:
-    """Make what is not there, and gather all."""
+def _run(folder: Path, keep: Path, options: StudyOptions) -> CalibrationStudy:
+    """Compute the cells that are missing, and return all."""
     left_out: dict[str, str] = {}
     code = code_mark()
-    every = [job for crowd in _crowds(folder, asked, left_out) for job in _jobs(folder, keep, crowd, asked.seed, code)]
-    have = {job: cell for job in every if (cell := kept(job)) is not None}
+    every = [
+        job for crowd in _crowds(folder, options, left_out) for job in _jobs(folder, keep, crowd, options.seed, code)
+    ]
+    have = {job: cell for job in every if (cell := read_cell(job)) is not None}
     missing = [job for job in every if job not in have]
     interrupted = False
     try:
-        for cell in _told(missing, len(every), asked):
+        for cell in _make_cells(missing, len(every), options):
             have[cell.job] = cell
     except KeyboardInterrupt:
         if not have:
             raise
         interrupted = True
-    return Found(tuple(have[job] for job in every if job in have), left_out, interrupted)
+    return CalibrationStudy(tuple(have[job] for job in every if job in have), left_out, interrupted)
 
 
-def _told(missing: Sequence[Job], all_: int, asked: Asked) -> Iterator[Cell]:
-    """Make cells side by side, and tell of each how far that is."""
-    begun, done, whole = time.monotonic(), 0, sum(job.size for job in missing)
-    with side_by_side(asked.workers) as each:
-        for n, cell in enumerate(each(made, missing), 1):  # type: ignore[arg-type]
+def _make_cells(missing: Sequence[Job], all_: int, options: StudyOptions) -> Iterator[Cell]:
+    """Compute cells in parallel, and report the progress after each."""
+    start, done, total = time.monotonic(), 0, sum(job.size for job in missing)
+    with side_by_side(options.workers) as each:
+        for n, cell in enumerate(each(make_cell, missing), 1):  # type: ignore[arg-type]
             done += cell.job.size
-            left = (time.monotonic() - begun) * (whole / done - 1)  # cells take as long as they have judgments
-            asked.say(progress(all_ - len(missing) + n, all_, left, cell.job))
+            left = (time.monotonic() - start) * (total / done - 1)  # proportional to judgments
+            options.say(progress(all_ - len(missing) + n, all_, left, cell.job))
             yield cell
 
 
-def _crowds(folder: Path, asked: Asked, left_out: dict[str, str]) -> list[Crowd]:
-    """Return the sets that were named or, of all, those that can be taken; the largest first, so that no core waits."""
-    found = []
-    for name in dict.fromkeys(sets_in(folder) if asked.sets is None else asked.sets):
-        asked.say(f"reading {name}")
+def _crowds(folder: Path, options: StudyOptions, left_out: dict[str, str]) -> list[Crowd]:
+    """Return the named sets, or all that can be used; the largest first, so that no core is idle at the end."""
+    crowds = []
+    for name in dict.fromkeys(list_sets(folder) if options.sets is None else options.sets):
+        options.say(f"reading {name}")
         try:
-            found.append(read_set(folder, name))
+            crowds.append(read_set(folder, name))
         except AdjudgeError as reason:
-            if asked.sets is not None:
+            if options.sets is not None:
                 raise
             left_out[name] = str(reason)
-    if not found:
+    if not crowds:
         raise UsageError("there is no set to study: name some with --sets")
-    return sorted(found, key=lambda crowd: -len(crowd.judgments))
+    return sorted(crowds, key=lambda crowd: -len(crowd.judgments))
 
 
 def _jobs(folder: Path, keep: Path, crowd: Crowd, seed: int, code: str) -> list[Job]:
@@ -267,63 +271,63 @@ def _jobs(folder: Path, keep: Path, crowd: Crowd, seed: int, code: str) -> list[
     return [Job(str(folder), str(keep), crowd.name, model, seed, mark, size) for model in able]
 
 
-def _means(ways: Sequence[Way]) -> dict[str, float]:
+def _means(ways: Sequence[Scores]) -> dict[str, float]:
     """Return the mean of every measure over sets."""
-    return {measure: fmean(getattr(way, measure) for way in ways) for measure in MEASURES}
+    return {measure: fmean(getattr(each, measure) for each in ways) for measure in MEASURES}
 
 
 def _mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return a mean over sets, and the 90 % interval of the means of sets drawn anew."""
+    """Return a mean over sets, and its 90 % bootstrap interval."""
     drawn = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
     low, high = np.quantile(drawn, (0.05, 0.95))
     return fmean(values), float(low), float(high)
 
 
-def _pair(one: ByModel, measure: str) -> str:
+def _pair(row: ByModel, measure: str) -> str:
     """Return a mean before and after calibration."""
-    return f"{one.own[measure]:.3f} {one.judgments[measure]:.3f}"
+    return f"{row.before[measure]:.3f} {row.after[measure]:.3f}"
 
 
-def _loss(cell: Cell, way: str) -> float | None:
-    """Return the log loss of a way, None where it was left out."""
-    return cell.ways[way].log_loss if way in cell.ways else None
+def _loss(cell: Cell, kind: str) -> float | None:
+    """Return the log loss of a kind of calibration, None if it was left out."""
+    return cell.ways[kind].log_loss if kind in cell.ways else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Return a mean over sets, None where one has no value."""
-    there = [value for value in values if value is not None]
-    return fmean(there) if len(there) == len(values) else None
+    """Return a mean over sets, None if one has no value."""
+    present = [value for value in values if value is not None]
+    return fmean(present) if len(present) == len(values) else None
 
 
-# The figure of calibration: what models say of their likeliest labels beside how often these are right.
+# The figure: reliability diagrams of the most likely label.
 
 SHOWN = ("majority", "dawid-skene", "hybrid-confusion", "minimax-entropy")
 WAYS = {OWN: "own", JUDGMENTS: "by judgments"}
 SIDE, ACROSS = 165, 4  # pixels of a panel, and panels in a row
-LEAST = 0.003  # share of items below which a dot is chance
+LEAST = 0.003  # bins with a smaller share of items are not drawn
 NOTE = "Items of {sets} sets together, each set with equal weight. Areas of dots: shares of items."
 
 
-def svg(found: Found) -> str:
+def svg(study: CalibrationStudy) -> str:
     """Return the figure, as an SVG."""
     alt, convert = load_altair()
-    shown = [model for model in SHOWN if model in found.models]
-    panels = [_panel(alt, found, model, way) for model in shown for way in WAYS]
+    models = [model for model in SHOWN if model in study.models]
+    panels = [_panel(alt, study, model, kind) for model in models for kind in WAYS]
     rows = [alt.hconcat(*panels[n : n + ACROSS], spacing=18) for n in range(0, len(panels), ACROSS)]
-    return render_svg(alt.vconcat(*rows, spacing=18, title=NOTE.format(sets=len(found.sets))), convert)
+    return render_svg(alt.vconcat(*rows, spacing=18, title=NOTE.format(sets=len(study.sets))), convert)
 
 
-def pooled(found: Found, model: str, way: str) -> Floats:
-    """Return shares of items, and of these the mean probability and the share right (3, B); every set weighs 1."""
-    cells = found.of(model)
-    sums = np.mean([cell.ways[way].bins / cell.items for cell in cells], axis=0)  # (3, B)
+def pooled(study: CalibrationStudy, model: str, kind: str) -> Floats:
+    """Return, by bin, the share of items, their mean probability and accuracy (3, B); sets have equal weight."""
+    cells = study.of(model)
+    sums = np.mean([cell.ways[kind].bins / cell.items for cell in cells], axis=0)  # (3, B)
     share = sums[0]
     return np.vstack([share, np.divide(sums[1:], share, out=np.zeros_like(sums[1:]), where=share > 0)])
 
 
-def _panel(alt: Any, found: Found, model: str, way: str) -> Any:
+def _panel(alt: Any, study: CalibrationStudy, model: str, kind: str) -> Any:
     """Return one reliability diagram."""
-    share, says, right = pooled(found, model, way)
+    share, says, right = pooled(study, model, kind)
     points = [
         {"says": float(p), "right": float(r), "share": float(s)}
         for s, p, r in zip(share, says, right, strict=True)
@@ -334,11 +338,11 @@ def _panel(alt: Any, found: Found, model: str, way: str) -> Any:
     x = alt.X("says:Q", scale=unit, axis=axis, title="probability of the likeliest label")
     y = alt.Y("right:Q", scale=unit, axis=axis, title="share of these that are right")
     area = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[6, 500]), legend=None)
-    colour = COLOURS[list(WAYS).index(way)]
+    colour = COLOURS[list(WAYS).index(kind)]
     line = data_chart(alt, points).mark_line(color=colour, strokeWidth=1.2).encode(x=x, y=y)
     dots = data_chart(alt, points).mark_circle(color=colour, opacity=0.8).encode(x=x, y=y, size=area)
     ends = data_chart(alt, [{"says": 0, "right": 0}, {"says": 1, "right": 1}])
     even = ends.mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y)
     mean, hit = share @ says, share @ right
-    title = [f"{model}, {WAYS[way]}", f"says {mean:.0%}, right in {hit:.0%}"]
+    title = [f"{model}, {WAYS[kind]}", f"says {mean:.0%}, right in {hit:.0%}"]
     return alt.layer(even, line, dots).properties(width=SIDE, height=SIDE, title=title)

@@ -1,4 +1,4 @@
-"""``python -m studies``: a paper's comparison, on all its sets, as a table and a figure."""
+"""``python -m studies``: run a study of a paper, and print and write its tables and figures."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-WHOLE = 200  # characters of a cell: sentences are not cut
+LONGEST = 200  # characters of a cell, so that sentences are not cut
 
 
 @app.command()
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which study; without it, all are listed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a study. Without it, all studies are listed.")
     ] = None,
     data: Annotated[
         str | None,
         typer.Option(
             "--data",
             metavar="FOLDER",
-            help="Where the sets are, a folder with labels.csv and gold.csv each; by default data/ of the folder "
-            "that ADJUDGE_SHARED names, or ../shared/data.",
+            help="Folder of the sets, which are folders with labels.csv and gold.csv. Default: data/ in the "
+            "folder that ADJUDGE_SHARED names, or ../shared/data.",
         ),
     ] = None,
     sets: Annotated[
-        str | None, typer.Option("--sets", metavar="A,B,C", help="Which sets; by default the study's own.")
+        str | None, typer.Option("--sets", metavar="A,B,C", help="Names of sets. Default: those of the study.")
     ] = None,
     out: Annotated[
         str | None,
@@ -46,49 +46,50 @@ def study(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="Write study_NAME.csv and the figure study_NAME.svg here; trec2011 adds its four figures and the "
-            "run files of the track's task 2, calibration and rerank keep what is finished in cells/, and go on from "
-            "there.",
+            help="Write study_NAME.csv and the figure study_NAME.svg to this folder. trec2011 also writes its four "
+            "figures and the run files of task 2. calibration and rerank store finished parts in cells/ and continue "
+            "from there.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002
         str | None,
-        typer.Option("--format", metavar="FORMAT", help="Print the whole table for machines: csv, jsonl or parquet."),
+        typer.Option("--format", metavar="FORMAT", help="Print all results in this format: csv, jsonl or parquet."),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Draws of items, for the intervals and tests.")
+        int, typer.Option(min=1, metavar="NUMBER", help="Bootstrap draws of items, for intervals and tests.")
     ] = 1_000,
     runs: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="How often spectrum draws its crowds, and memory its splits; 100 if not said. Of rerank, 10.",
+            help="Simulated crowds of spectrum, splits of memory (default 100), or runs of rerank (default 10).",
         ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option("--sizes", metavar="5,50", help="Numbers of items (spectrum), or of labels an item (memory)."),
+        typer.Option("--sizes", metavar="5,50", help="Numbers of items (spectrum), or of labels per item (memory)."),
     ] = None,
     seed: o.Seed = 0,
 ) -> None:
-    r"""Repeat a paper's comparison: many methods held against truths that are known.
+    r"""Run a study of a paper: compare many methods on data with known truth.
 
-    ordinal and vote compare models on sets: any folders with labels.csv and gold.csv, such as adjudge
-    simulate writes. trec2011 does so for what gold may tell, in five folds. No method is told the truth of an
-    item that it is scored on. Intervals are of 95 % of bootstrap draws of the items; p is of a method against
-    the best of its set (exact McNemar test for accuracy, random signs for losses, with Holm's correction).
+    ordinal and vote compare models on sets: folders with labels.csv and gold.csv, such as adjudge simulate
+    writes. trec2011 compares uses of gold, in five folds. No method knows the truth of an item that it is scored
+    on. Intervals are 95 % bootstrap intervals over items; p compares a method with the best of its set (exact
+    McNemar test for accuracy, sign flips for losses, with Holm's correction).
 
-    spectrum draws crowds of three judges anew in each run, and shows how many items a model needs; memory
-    splits the items of a set anew, and shows whether it helps to remember judges. Intervals are then of the
-    means over runs. Both use all cores, and take minutes: begin with --runs 5. Ctrl-C keeps what is finished.
+    spectrum simulates crowds of three judges in each run, and shows how many items a model needs. memory splits
+    the items of a set at random in each run, and shows whether it helps to remember judges. Their intervals are
+    those of means over runs. Both use all cores and take minutes: try --runs 5 first. Ctrl-C keeps what is
+    finished.
 
-    rerank trains rankers on crowds' labels by the weights of paper 004, by posteriors and by soft labels, in five
+    rerank trains rankers on labels of crowds, with the weights of paper 004, posteriors and soft labels, in five
     folds by question.
 
-    calibration measures the probabilities of every model on every set that has gold: its own, those that are
-    calibrated by judgments and, of three models, by gold in five folds. It uses all cores and takes a while. With
-    --out, a study of rerank or calibration that was ended goes on where it was.
+    calibration scores the probabilities of every model on every set with gold: uncalibrated, calibrated by
+    judgments and, for three models, by gold in five folds. It uses all cores and takes long. With --out, an
+    interrupted study of rerank or calibration continues where it stopped.
 
     \b
     $ python -m studies
@@ -99,25 +100,25 @@ def study(
     from rich.console import Console
 
     from adjudge.cli.output import check_fit_folder, check_output
-    from studies.outcome import Asked
-    from studies.registry import known_study
-    from studies.rerank.command import known
+    from studies.outcome import StudyOptions
+    from studies.registry import find_study
+    from studies.rerank.command import study_entry
 
     if name is None:
         _list()
         return
-    with Console(stderr=True).status("") as line:  # it is there on a screen only
-        asked = Asked(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, _cores(), line.update, out)
-        chosen = known_study(name, asked, known(out))
+    with Console(stderr=True).status("") as line:  # only shown in a terminal
+        options = StudyOptions(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, _cores(), line.update, out)
+        chosen = find_study(name, options, study_entry(out))
         check_output(format, ())
         check_fit_folder(out, ())
-        found = chosen.run(asked)
-    _deliver(found, format)
-    for warning in found.warnings():
+        outcome = chosen.run(options)
+    _deliver(outcome, format)
+    for warning in outcome.warnings():
         print(f"adjudge: warning: {warning}", file=sys.stderr)
     if out is not None:
-        _write(found, name, out, quiet=format is not None)
-    if found.interrupted:
+        _write(outcome, name, out, quiet=format is not None)
+    if outcome.interrupted:
         raise typer.Exit(130)
 
 
@@ -127,16 +128,16 @@ def _cores() -> int:
 
 
 def _list() -> None:
-    """Print the studies."""
+    """Print a list of the studies."""
     from adjudge.cli.show import console, table
     from studies.registry import ALL
-    from studies.rerank.command import known
+    from studies.rerank.command import study_entry
 
-    every = {**ALL, **known()}
-    rows = [(name, one.title, one.paper) for name, one in every.items()]
-    console().print(table("Studies", ("name", "what is compared", "paper"), rows))
-    for name, one in every.items():
-        console().print(f"\n{name}, {one.on}")
+    every = {**ALL, **study_entry()}
+    rows = [(name, entry.title, entry.paper) for name, entry in every.items()]
+    console().print(table("Studies", ("name", "comparison", "paper"), rows))
+    for name, entry in every.items():
+        console().print(f"\n{name}, {entry.on}")
 
 
 def _sizes(text: str | None) -> list[int] | None:
@@ -149,23 +150,23 @@ def _sizes(text: str | None) -> list[int] | None:
     return [int(part) for part in parts]
 
 
-def _deliver(found: Outcome, format: str | None) -> None:  # noqa: A002
-    """Print the whole table for machines, or what people want to see of it."""
+def _deliver(outcome: Outcome, format: str | None) -> None:  # noqa: A002
+    """Print all results in a format, or the tables."""
     from adjudge.cli.show import console, table
     from adjudge.data.write import frame, table_text
 
     if format is not None:
-        sys.stdout.buffer.write(table_text(frame(found.columns()), format))
+        sys.stdout.buffer.write(table_text(frame(outcome.columns()), format))
         sys.stdout.buffer.flush()
         return
-    for n, shown in enumerate(found.tables()):
+    for n, content in enumerate(outcome.tables()):
         if n:
             print()
-        console().print(table(*shown, longest=WHOLE))
+        console().print(table(*content, longest=LONGEST))
 
 
-def _write(found: Outcome, name: str, out: str, quiet: bool) -> None:
-    """Write the table, and then the rest: a figure may need what is not installed."""
+def _write(outcome: Outcome, name: str, out: str, quiet: bool) -> None:
+    """Write the results, and then the other files, since a figure needs an extra."""
     from adjudge.data.write import frame, table_text, write_whole
 
     def write(end: str, content: bytes) -> None:
@@ -173,6 +174,6 @@ def _write(found: Outcome, name: str, out: str, quiet: bool) -> None:
         if not quiet:
             print(f"wrote study_{name}{end} to {out}", flush=True)
 
-    write(".csv", table_text(frame(found.columns()), "csv"))
-    for end, make in found.files().items():
+    write(".csv", table_text(frame(outcome.columns()), "csv"))
+    for end, make in outcome.files().items():
         write(end, make())

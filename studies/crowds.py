@@ -1,7 +1,7 @@
-"""The crowds of a study: folders that hold labels.csv and gold.csv, found and read.
+"""Find and read the sets of a study: folders with labels.csv and gold.csv.
 
-Labels have the order of the folder's meta.json (``label_order``, lowest first) where that names them all, and else the
-order of their numbers. Gold is for scoring: items that nobody judged are left out.
+Labels have the order of ``label_order`` in the folder's meta.json (lowest first) if that has all labels, or the order
+of their numbers. Gold is used for scoring: gold items without judgments are left out.
 """
 
 from __future__ import annotations
@@ -23,41 +23,43 @@ from adjudge.errors import InputError, quoted
 from adjudge.metrics.compare import truths
 
 LABELS, GOLD, META = "labels.csv", "gold.csv", "meta.json"
-SHARED = "ADJUDGE_SHARED"  # the variable that says where the shared data are
-BESIDE = Path("..", "shared")  # where they are if it says nothing
+SHARED = "ADJUDGE_SHARED"  # environment variable with the folder of the shared data
+BESIDE = Path("..", "shared")  # their folder if the variable is not set
 
 
 class Crowd(NamedTuple):
-    """Judgments, and the truths of the items that are scored."""
+    """A set: judgments, and the truths of the items that are scored."""
 
     name: str
     judgments: Judgments
-    truth: Codes  # (M) of the items that were judged and have gold
-    place: Codes  # (M) of these among the items
+    truth: Codes  # (M) of the items with judgments and gold
+    item: Codes  # (M) the codes of these items
 
 
-def data_folder(given: str | None = None) -> Path:
-    """Return the folder of the sets: the one given, or that of the shared data; it must be there."""
-    folder = Path(os.environ.get(SHARED, BESIDE)) / "data" if given is None else Path(given)
+def data_folder(path: str | None = None) -> Path:
+    """Return the folder of the sets, by default that of the shared data; refuse one that does not exist."""
+    folder = Path(os.environ.get(SHARED, BESIDE)) / "data" if path is None else Path(path)
     if not folder.is_dir():
-        what = f"there is no such folder: name one that holds sets ({LABELS} and {GOLD} in a folder each) with --data"
-        raise InputError(f"{what}, or set {SHARED} to the folder whose data/ does", str(folder))
+        message = (
+            f"there is no such folder: name one that holds sets ({LABELS} and {GOLD} in a folder each) with --data"
+        )
+        raise InputError(f"{message}, or set {SHARED} to the folder whose data/ does", str(folder))
     return folder
 
 
-def sets_in(folder: Path) -> list[str]:
-    """Return the names of the sets that a folder holds."""
+def list_sets(folder: Path) -> list[str]:
+    """Return the names of the sets in a folder."""
     return sorted(path.parent.name for path in folder.glob(f"*/{LABELS}") if (path.parent / GOLD).is_file())
 
 
 def read_crowd(folder: Path, name: str, columns: Sequence[str], ordinal: bool) -> Crowd:
-    """Return a set by its name, with its labels from the first of these columns that labels and gold both have."""
+    """Return a set by its name; labels are in the first of ``columns`` that both files have."""
     labels, gold = (folder / name / file for file in (LABELS, GOLD))
     for path in (labels, gold):
         if not path.is_file():
-            known = quoted(sets_in(folder), most=99)
+            names = quoted(list_sets(folder), most=99)
             raise InputError(
-                f"there is no such file; the sets of {folder} are {known}: name them with --sets", str(path)
+                f"there is no such file; the sets of {folder} are {names}: name them with --sets", str(path)
             )
     both = set(open_source(str(labels)).columns) & set(open_source(str(gold)).columns)
     column = next((column for column in columns if column in both), None)
@@ -65,28 +67,28 @@ def read_crowd(folder: Path, name: str, columns: Sequence[str], ordinal: bool) -
     if ordinal:
         judgments = read(str(labels), label=column, labels=_in_order(folder / name, judgments), ordinal=True)
     truth = truths(str(gold), judgments, label=column)[: len(judgments.items)]
-    place = np.flatnonzero(truth >= 0)
-    return Crowd(name, judgments, truth[place], place)
+    item = np.flatnonzero(truth >= 0)
+    return Crowd(name, judgments, truth[item], item)
 
 
 def _in_order(folder: Path, judgments: Judgments) -> Sequence[str]:
-    """Return the labels in their order, lowest first."""
+    """Return the labels in order, lowest first."""
     names = judgments.scale.names
-    order = [str(label) for label in told_of(folder / META).get("label_order", ())]
+    order = [str(label) for label in read_meta(folder / META).get("label_order", ())]
     if set(order) >= set(names):
         return order
     if all(number_of(label) is not None for label in names):
         return names
-    what = f"the order of the labels {quoted(names)} is not known"
-    raise InputError(f'{what}: give it, lowest first, as "label_order" in {folder / META}', str(folder / LABELS))
+    message = f"the order of the labels {quoted(names)} is not known"
+    raise InputError(f'{message}: give it, lowest first, as "label_order" in {folder / META}', str(folder / LABELS))
 
 
-def told_of(path: Path) -> dict[str, Any]:
-    """Return what a meta.json tells of a set, nothing where there is none."""
+def read_meta(path: Path) -> dict[str, Any]:
+    """Return the content of a meta.json, empty if there is no such file."""
     if not path.is_file():
         return {}
     try:
-        told = json.loads(path.read_text(encoding="utf8"))
+        meta = json.loads(path.read_text(encoding="utf8"))
     except ValueError as error:
         raise InputError(f"is not JSON: {error}", str(path)) from error
-    return told if isinstance(told, dict) else {}
+    return meta if isinstance(meta, dict) else {}

@@ -1,7 +1,7 @@
-"""Curves: what methods reach as one number grows, such as that of items, each point a mean over many runs.
+"""Curves: the scores of methods as one number grows, such as the number of items. A point is a mean over many runs.
 
-A run is a function of its seed, so runs can be made anywhere and in any order. Ctrl-C keeps the points whose runs are
-all finished. Intervals are of 95 % for the mean, by the spread of the runs.
+A run depends on its seed alone, so runs can be computed in any order and in parallel. Ctrl-C keeps the points whose
+runs are all finished. The intervals are 95 % intervals of the mean, from the standard deviation of the runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
-from studies.outcome import RUNS, Asked, Shown
+from studies.outcome import RUNS, StudyOptions, Table
 from studies.side_by_side import side_by_side
 
 Once: TypeAlias = Callable[[int], Mapping[str, Mapping[str, float]]]  # from a seed to measures by method
@@ -23,7 +23,7 @@ WIDE = 1.96  # standard errors on either side of a mean
 
 
 class Stop(NamedTuple):
-    """One place on the axis of one panel, and the run that is repeated there."""
+    """One value on the axis of one panel, and the function that computes one run there."""
 
     panel: str
     x: int
@@ -31,19 +31,19 @@ class Stop(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """What curves are of: their axis, the measures that are shown by their titles, and how they are drawn."""
+    """The axis of curves, their measures with titles, and how they are drawn."""
 
     name: str
     title: str
-    x: str  # name of the axis' column
-    axis: str  # what it says below a figure
+    x: str  # column of the axis
+    axis: str  # title of the axis in a figure
     measures: Mapping[str, str]
-    log: bool = False  # whether the axis is one of ratios
+    log: bool = False  # whether the axis is logarithmic
     alike: bool = False  # whether the measures share an axis
 
 
 class Point(NamedTuple):
-    """What one method reached at one place, in each run."""
+    """The scores of one method at one value of the axis, in each run."""
 
     panel: str
     x: int
@@ -51,7 +51,7 @@ class Point(NamedTuple):
     values: Mapping[str, Floats]  # (R) by measure
 
     def mean(self, measure: str) -> float | None:
-        """Return the mean of a measure over the runs, None where the method has none."""
+        """Return the mean of a measure over the runs, None if the method does not have it."""
         return float(self.values[measure].mean()) if measure in self.values else None
 
     def span(self, measure: str) -> tuple[float, float] | None:
@@ -65,12 +65,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What methods reached along an axis."""
+    """The scores of methods along an axis."""
 
     axes: Axes
     points: tuple[Point, ...]
     runs: int
-    notes: tuple[Shown, ...] = ()  # tables that say what was done
+    notes: tuple[Table, ...] = ()  # tables that describe the data
     interrupted: bool = False
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class Curves:
         return tuple(dict.fromkeys(point.panel for point in self.points))
 
     def places(self, panel: str | None = None) -> list[tuple[str, int]]:
-        """Return where points are, panel by panel."""
+        """Return the panel and x of all points, panel by panel."""
         return list(dict.fromkeys((p.panel, p.x) for p in self.points if panel in (None, p.panel)))
 
     def at(self, x: int, method: str, panel: str | None = None) -> Point:
@@ -96,7 +96,7 @@ class Curves:
         return next(p for p in self.points if (p.x, p.method) == (x, method) and panel in (None, p.panel))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the means and intervals as named columns, a row for each point."""
+        """Return the means and intervals as named columns, one row per point."""
         points = self.points
         columns: dict[str, list[Any]] = {"set": [p.panel for p in points]} if any(self.panels) else {}
         columns |= {self.axes.x: [p.x for p in points], "method": [p.method for p in points]}
@@ -108,17 +108,17 @@ class Curves:
             columns[f"{measure}_high"] = [span and span[1] for span in spans]
         return columns
 
-    def tables(self) -> list[Shown]:
-        """Return a table of each measure, in each panel: a row a place, a column a method."""
-        found = list(self.notes)
+    def tables(self) -> list[Table]:
+        """Return a table per panel and measure, with one row per x and one column per method."""
+        tables = list(self.notes)
         for panel in self.panels:
             for measure, title in self.axes.measures.items():
                 where = f"{panel}: " if panel else ""
-                found.append(self._pivot(panel, measure, f"{where}{title}, mean of {self.runs:,} runs"))
-        return found
+                tables.append(self._pivot(panel, measure, f"{where}{title}, mean of {self.runs:,} runs"))
+        return tables
 
     def warnings(self) -> list[str]:
-        """Return what the reader must know."""
+        """Return warnings for the reader of the tables."""
         done = ", ".join(f"{panel} {x:,}".strip() for panel, x in self.places())
         return [f"interrupted; finished: {self.axes.x} {done}"] if self.interrupted else []
 
@@ -126,25 +126,25 @@ class Curves:
         """Return the figure."""
         return {".svg": lambda: svg(self).encode()}
 
-    def _pivot(self, panel: str, measure: str, title: str) -> Shown:
-        """Return a measure by place and method."""
+    def _pivot(self, panel: str, measure: str, title: str) -> Table:
+        """Return a measure by x and method."""
         able = [m for m in self.methods if any(p.method == m and measure in p.values for p in self.points)]
         rows = [[x, *(self.at(x, method, panel).mean(measure) for method in able)] for _, x in self.places(panel)]
-        return Shown(title, [self.axes.x, *able], rows)
+        return Table(title, [self.axes.x, *able], rows)
 
 
-def trace(axes: Axes, stops: Sequence[Stop], asked: Asked, notes: Iterable[Shown] = ()) -> Curves:
-    """Repeat the run of every place, and return the curves. Ctrl-C ends it with the places that are finished."""
-    points, interrupted, runs = list[Point](), False, asked.runs or RUNS
+def trace(axes: Axes, stops: Sequence[Stop], options: StudyOptions, notes: Iterable[Table] = ()) -> Curves:
+    """Compute all runs at every stop, and return the curves. Ctrl-C ends with the stops that are finished."""
+    points, interrupted, runs = list[Point](), False, options.runs or RUNS
     try:
-        with side_by_side(asked.workers) as each:
+        with side_by_side(options.workers) as each:
             for n, stop in enumerate(stops, 1):
                 where = f"{n} of {len(stops)}: {f'{stop.panel}, ' * bool(stop.panel)}{stop.x:,} {axes.x}"
-                found = []
-                for values in each(stop.once, seeds(asked.seed, stop.x, runs)):
-                    found.append(values)
-                    asked.say(f"{where}, run {len(found):,} of {runs:,}")
-                points += _points(stop, found)
+                results = []
+                for value in each(stop.once, seeds(options.seed, stop.x, runs)):
+                    results.append(value)
+                    options.say(f"{where}, run {len(results):,} of {runs:,}")
+                points += _points(stop, results)
     except KeyboardInterrupt:
         if not points:
             raise
@@ -153,24 +153,24 @@ def trace(axes: Axes, stops: Sequence[Stop], asked: Asked, notes: Iterable[Shown
 
 
 def seeds(seed: int, x: int, runs: int) -> list[int]:
-    """Return a seed for each run at a place, which depends on nothing else."""
+    """Return a seed for each run at x, which depends on ``seed`` and x alone."""
     return [int(np.random.SeedSequence([seed, x, run]).generate_state(1)[0]) for run in range(runs)]
 
 
-def _points(stop: Stop, found: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Point]:
-    """Return the points of one place, from the values of its runs."""
+def _points(stop: Stop, runs: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Point]:
+    """Return the points of one stop, from the values of its runs."""
     return [
         Point(
             stop.panel,
             stop.x,
             method,
-            {measure: np.array([run[method][measure] for run in found]) for measure in found[0][method]},
+            {measure: np.array([run[method][measure] for run in runs]) for measure in runs[0][method]},
         )
-        for method in found[0]
+        for method in runs[0]
     ]
 
 
-# The figure of curves: a line for every method with the intervals of its means, a panel for every measure.
+# The figure: one panel per measure, with a line per method and the intervals of its means.
 
 MORE_COLOURS, MORE_SHAPES = (*COLOURS, "#CC79A7", "#E69F00"), (*SHAPES, "cross", "triangle-down")
 WIDTH, HEIGHT = 300, 210  # pixels of a panel
@@ -190,13 +190,13 @@ def svg(curves: Curves) -> str:
 
 def marks(curves: Curves, panel: str, measure: str) -> list[dict[str, Any]]:
     """Return the points of one panel."""
-    found = []
+    drawn = []
     for point in curves.points:
         span = point.span(measure)
         if point.panel == panel and span is not None:
             low, high = span
-            found.append({"x": point.x, "method": point.method, "value": point.mean(measure), "low": low, "high": high})
-    return found
+            drawn.append({"x": point.x, "method": point.method, "value": point.mean(measure), "low": low, "high": high})
+    return drawn
 
 
 def _panel(alt: Any, curves: Curves, panel: str, measure: str) -> Any:

@@ -1,4 +1,4 @@
-"""Gold told in folds: every item is answered by a fit that was told other items' truths, and not its own."""
+"""Gold in folds: every item is scored with a fit that knew the truths of other items only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adjudge.errors import UsageError
 from studies.crowds import Crowd
 
 
-def told_in_folds(crowd: Crowd, folds: int, seed: int) -> Iterator[tuple[Codes | None, Codes]]:
-    """Yield the gold that is told (I), -1 where unknown, and which of the scored items are asked then.
+def gold_folds(crowd: Crowd, folds: int, seed: int) -> Iterator[tuple[Codes | None, Codes]]:
+    """Yield gold for a fit (I), -1 if unknown, and the index of the items that are scored with this fit.
 
-    Without folds nothing is told, and all are asked at once.
+    Without folds there is no gold, and one fit scores all items.
     """
     M = crowd.truth.size
     if not folds:
@@ -25,5 +25,5 @@ def told_in_folds(crowd: Crowd, folds: int, seed: int) -> Iterator[tuple[Codes |
     fold = np.random.default_rng(seed).permutation(np.arange(M) % folds)
     for f in range(folds):
         gold = np.full(len(crowd.judgments.items), -1, np.int32)
-        gold[crowd.place[fold != f]] = crowd.truth[fold != f]
+        gold[crowd.item[fold != f]] = crowd.truth[fold != f]
         yield gold, np.flatnonzero(fold == f)

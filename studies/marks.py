@@ -1,4 +1,4 @@
-"""Marks: short digests of what a kept result was made of, by which a stale one is known."""
+"""Marks: short digests of the data and code of a stored result, by which an outdated result is recognised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LENGTH = 16  # characters of a mark
 
 
 def contents(root: Path, paths: Iterable[Path]) -> Iterable[bytes]:
-    """Yield names and contents of the files that are there."""
+    """Yield the names and contents of files that exist."""
     for path in paths:
         if path.is_file():
             yield path.relative_to(root).as_posix().encode()
@@ -19,15 +19,15 @@ def contents(root: Path, paths: Iterable[Path]) -> Iterable[bytes]:
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """Return a short digest of parts, each with its length, so that none runs into the next."""
-    whole = hashlib.sha256()
+    """Return a short digest of parts; each is hashed with its length, so that boundaries matter."""
+    total = hashlib.sha256()
     for part in parts:
-        whole.update(len(part).to_bytes(8, "big") + part)
-    return whole.hexdigest()[:LENGTH]
+        total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest()[:LENGTH]
 
 
 def version_of(library: str) -> str:
-    """Return the version of a library, or that there is none."""
+    """Return the version of a library, 'none' if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -1,6 +1,6 @@
-"""What a study measures beyond labels: errors of expected values, who is closest, ranking, and how far draws move it.
+"""Further measures of studies: errors of expected values, closest method, ROC area, bootstrap intervals.
 
-A measure is a function from how often each item counts (I) to a value, so that a bootstrap draw is one more call.
+A measure is a function of item weights (I), so that a bootstrap draw is another call with other weights.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Measured: TypeAlias = Callable[[Floats], Values]
 
 
 def expected(scored: Scored) -> Floats:
-    """Return each item's expected value on the scale, the sum over k of value_k p_k (I)."""
+    """Return the expected value of each item on the scale, the sum over k of value_k p_k (I)."""
     value: Floats = _probability(scored) @ np.array(scored.scale.values)
     return value
 
 
 def rounded(point: Floats, value: Floats) -> Codes:
-    """Return the place of the label next to each point (I) on the number line (K); halves go up."""
+    """Return the code of the label whose value (K) is nearest to each point (I); halves are rounded up."""
     return np.searchsorted((value[1:] + value[:-1]) / 2, point + ROUNDING, side="right")
 
 
 def closest(distance: Floats, shared: bool = True) -> Floats:
-    """Return where each method is closest to the truth (I, M): 1, or its part where several are as close.
+    """Return whether each method is closest to the truth (I, M): 1, or a share if several are equally close.
 
-    Not shared, each of several counts whole, as in paper 001, whose three shares are more than one together.
+    If not ``shared``, each of several counts as 1, as in paper 001, where three shares sum to more than one.
     """
     nearest: Floats = (distance <= distance.min(axis=1, keepdims=True) + ROUNDING).astype(float)
     return nearest / nearest.sum(axis=1, keepdims=True) if shared else nearest
@@ -45,7 +45,7 @@ def duel(first: Floats, second: Floats) -> tuple[int, int]:
 
 
 def area(score: Floats, positive: Flags) -> Callable[[Floats], float | None]:
-    """Return the area under the ROC curve: the chance that a positive item scores above another; ties count half."""
+    """Return the area under the ROC curve: the probability that a positive item scores higher; ties count half."""
     rank = np.unique(score, return_inverse=True)[1]  # (I)
 
     def weighed(weight: Floats) -> float | None:
@@ -70,8 +70,8 @@ def binary_measures(answers: Sequence[Scored]) -> list[Measured]:
 def ordinal_measures(answers: Sequence[Scored]) -> list[Measured]:
     """Return, for each method, accuracy, errors and the share of items where it is closest to the truth.
 
-    Plain names are of what a method tells first: ``accuracy`` of its most likely label, ``mae``, ``rmse`` and
-    ``closest`` of its expected value. ``rounded_`` is of the expected value rounded, ``label_`` of the label.
+    ``accuracy`` is that of the most likely label; ``mae``, ``rmse`` and ``closest`` are those of the expected value.
+    The prefix ``rounded_`` stands for the rounded expected value, ``label_`` for the most likely label.
     """
     distance = {kind: np.column_stack(columns) for kind, columns in distances(answers).items()}  # (I, M)
     parts = {
@@ -90,18 +90,18 @@ def ordinal_measures(answers: Sequence[Scored]) -> list[Measured]:
 
 
 def distances(answers: Sequence[Scored]) -> Mapping[str, list[Floats]]:
-    """Return how far expected values, these rounded, and labels are from the truth, (I) for each method."""
-    found: dict[str, list[Floats]] = {"expected": [], "rounded": [], "label": []}
+    """Return the distances of expected values, rounded ones and labels to the truth, (I) for each method."""
+    distance: dict[str, list[Floats]] = {"expected": [], "rounded": [], "label": []}
     for scored in answers:
         value, point = np.array(scored.scale.values), expected(scored)
-        told = {"expected": point, "rounded": value[rounded(point, value)], "label": value[scored.answer]}
-        for kind, answer in told.items():
-            found[kind].append(np.abs(answer - value[scored.truth]))
-    return found
+        points = {"expected": point, "rounded": value[rounded(point, value)], "label": value[scored.answer]}
+        for kind, answer in points.items():
+            distance[kind].append(np.abs(answer - value[scored.truth]))
+    return distance
 
 
 def drawn(measured: Sequence[Measured], items: int, draws: int, seed: int) -> list[dict[str, Floats]]:
-    """Return, for each method, every measure in each bootstrap draw of items (R), NaN where it has no value."""
+    """Return, for each method, every measure in each bootstrap draw of items (R), NaN if it is undefined."""
     rows: list[list[Values]] = [[] for _ in measured]  # (M, R)
     for weight in resamples(items, draws, seed):
         for of, row in zip(measured, rows, strict=True):
@@ -110,7 +110,7 @@ def drawn(measured: Sequence[Measured], items: int, draws: int, seed: int) -> li
 
 
 def interval(values: Floats, level: float = LEVEL) -> Interval | None:
-    """Return the interval that leaves out as many draws (R) below as above, None where no draw has a value."""
+    """Return the central interval of draws (R), None if no draw has a value."""
     defined = values[~np.isnan(values)]
     if not defined.size:
         return None
@@ -119,7 +119,7 @@ def interval(values: Floats, level: float = LEVEL) -> Interval | None:
 
 
 def _probability(scored: Scored) -> Floats:
-    """Return the probabilities of all labels (I, K); a label alone is certain."""
+    """Return the probabilities of all labels (I, K); a label without probabilities has probability 1."""
     return matrix.indicator(scored.answer, len(scored.scale)) if scored.probability is None else scored.probability
 
 
@@ -142,11 +142,11 @@ def _binary(scored: Scored) -> Measured:
 
 
 def _means(parts: Mapping[str, Floats]) -> Measured:
-    """Return the means of every item's parts (I), and of squares their roots."""
-    whole = np.column_stack([*parts.values()]).astype(float)  # (I, L)
+    """Return a function of item weights: the means of all parts (I), and roots of the means of squares."""
+    columns = np.column_stack([*parts.values()]).astype(float)  # (I, L)
 
     def measured(weight: Floats) -> Values:
-        means = (weight @ whole / weight.sum()).tolist()
+        means = (weight @ columns / weight.sum()).tolist()
         return {name: mean**0.5 if name.endswith("rmse") else mean for name, mean in zip(parts, means, strict=True)}
 
     return measured

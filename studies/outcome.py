@@ -1,4 +1,4 @@
-"""What is asked of any study, and what it gives back: tables for people, one for machines, files, and warnings."""
+"""The options of a study, and the interface of its outcome: tables, columns, files and warnings."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from adjudge.metrics.bootstrap import DRAWS
 
 Say: TypeAlias = Callable[[str], None]
 
-RUNS = 100  # of a study that draws its crowds, or splits them, again and again: as many as in paper 003
+RUNS = 100  # of a study that repeats a simulation or a split, as in paper 003
 
 
-def silent(what: str) -> None:
-    """Say nothing."""
+def silent(line: str) -> None:
+    """Ignore a progress message."""
 
 
-class Asked(NamedTuple):
-    """What may be chosen about a study; None stands for the study's own."""
+class StudyOptions(NamedTuple):
+    """The options of a study; None is the default of the study."""
 
-    data: str | None = None  # where the sets are
+    data: str | None = None  # folder of the sets
     sets: Sequence[str] | None = None
     runs: int | None = None
     sizes: Sequence[int] | None = None
@@ -27,11 +27,11 @@ class Asked(NamedTuple):
     draws: int = DRAWS  # bootstrap draws of items
     workers: int = 1  # processes
     say: Say = silent
-    keep: str | None = None  # folder in which what is finished is kept
+    keep: str | None = None  # folder for finished parts, from which an interrupted study continues
 
 
-class Shown(NamedTuple):
-    """A table for people."""
+class Table(NamedTuple):
+    """A table to print."""
 
     title: str
     head: Sequence[str]
@@ -39,20 +39,20 @@ class Shown(NamedTuple):
 
 
 class Outcome(Protocol):
-    """What a study found."""
+    """The outcome of a study."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it: only what was finished is here."""
+        """Whether Ctrl-C ended the study: the outcome has the finished parts only."""
 
-    def tables(self) -> list[Shown]:
-        """Return what people want to see."""
+    def tables(self) -> list[Table]:
+        """Return the tables to print."""
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the whole study as named columns."""
+        """Return all results as named columns."""
 
     def warnings(self) -> list[str]:
-        """Return what the reader of the tables must know."""
+        """Return warnings for the reader of the tables."""
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
-        """Return what else can be written, by the end of its name: made when asked for, since it may need an extra."""
+        """Return functions that make further files, by the suffix of their names; some need an extra."""

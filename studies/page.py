@@ -1,4 +1,4 @@
-"""Pages of papers, in Markdown: what is written by hand, and tables of what was found."""
+"""Helpers for the pages about papers, in Markdown: sections, tables and comparisons with the paper."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from studies.curves import WIDE
 Page = Mapping[str, str]  # the texts of files by name: the page, and its figures
 
 
-class Held(NamedTuple):
-    """A sentence of a paper, what was found here, and whether it holds."""
+class PaperClaim(NamedTuple):
+    """A claim of a paper, our result, and whether it confirms the claim."""
 
     says: str
-    here: str
+    ours: str
     holds: str
 
 
@@ -33,14 +33,14 @@ class Difference(NamedTuple):
 
 
 def difference(first: Floats, second: Floats) -> Difference:
-    """Return how much the first is above the second over the same runs (R)."""
+    """Return the difference of the first and the second over the same runs (R)."""
     off = first - second
     error = WIDE * float(off.std(ddof=1)) / off.size**0.5 if off.size > 1 else 0.0
     return Difference(float(off.mean()), float(off.mean()) - error, float(off.mean()) + error)
 
 
 def verdict(holds: bool | np.bool_, otherwise: str = "no") -> str:
-    """Return whether something holds, in a word."""
+    """Return 'yes' if a claim holds, or another word."""
     return "yes" if holds else otherwise
 
 
@@ -55,20 +55,20 @@ def section(title: str, *parts: str) -> str:
     return "\n".join([f"## {title}\n", *(f"{part.strip()}\n" for part in parts)])
 
 
-def against_the_paper(rows: Sequence[Held]) -> str:
-    """Return what agrees with the paper and what does not, as a table."""
+def against_the_paper(rows: Sequence[PaperClaim]) -> str:
+    """Return a table of the claims of a paper, with our results."""
     return table(("the paper", "our result", "confirmed"), rows)
 
 
 def where(rows: Sequence[tuple[str, str, str]]) -> str:
     """Return which module implements each part of a paper, and which test checks it."""
     text = "Which module implements each part of the paper, and which test checks it."
-    coded = [(what, f"`{module}`", f"`{test}`") for what, module, test in rows]
+    coded = [(part, f"`{module}`", f"`{test}`") for part, module, test in rows]
     return section("Implementation", text, table(("part", "module", "test"), coded))
 
 
 def _cell(value: Any) -> str:
-    """Return a value as people read it."""
+    """Return a value as text for a table."""
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""The page of paper 000: its model on its own data, ours beside its words, and its four figures."""
+"""The page of paper 000: its model on its own data, its claims with our results, and its four figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
 from adjudge.reports.figure_paper import ITEMS, OF_EACH, populations, trend
 from studies.figures import svg
-from studies.page import Held, Page, against_the_paper, section, table, verdict, where
+from studies.page import Page, PaperClaim, against_the_paper, section, table, verdict, where
 from studies.set_tables import TINY
 from studies.studies import Result
 from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance, paper_figures
@@ -63,55 +63,55 @@ CAPTIONS: Mapping[int, str] = {
 
 
 class Judged(NamedTuple):
-    """Judges against chance: sensitivity + specificity - 1 is 0 for one who says nothing of the truth."""
+    """Judges against chance, by Youden's J = sensitivity + specificity - 1, which is 0 for guessing."""
 
     informed: Floats  # (J) its mean
     worse: Floats  # (J) share of the draws in which it is below 0
 
 
-def page(found: Relevance) -> Page:
+def page(study: Relevance) -> Page:
     """Return the page and its figures."""
-    drawn = {f"paper-000-figure{n}.svg": make() for n, make in paper_figures(found).items()}
+    drawn = {f"paper-000-figure{n}.svg": make() for n, make in paper_figures(study).items()}
     pictures = [f"![{caption}](paper-000-figure{n}.svg)\n\n{caption}.\n" for n, caption in CAPTIONS.items()]
-    parts = [OPENING, where(PLACES), *_study(found), "## Figures\n", *pictures]
-    return {"paper-000.md": "\n".join(parts), "paper-000-scores.svg": svg(found.found), **drawn}
+    parts = [OPENING, where(PLACES), *_study(study), "## Figures\n", *pictures]
+    return {"paper-000.md": "\n".join(parts), "paper-000-scores.svg": svg(study.comparison), **drawn}
 
 
-def held(found: Relevance) -> list[Held]:
-    """Return the paper's sentences about its data, beside ours."""
-    return [_mixed(found), _trend(found), *_judges(found), *_populations(found)]
+def claims(study: Relevance) -> list[PaperClaim]:
+    """Return the claims of the paper about its data, with our results."""
+    return [_mixed(study), _trend(study), *_judges(study), *_populations(study)]
 
 
-def against_chance(known: Fit) -> Judged:
-    """Return how every judge stands to chance, by the draws."""
-    if known.draws is None:
+def against_chance(fit: Fit) -> Judged:
+    """Return the number of judges above and below chance, by the draws."""
+    if fit.draws is None:
         return Judged(np.empty(0), np.empty(0))
-    rate = known.draws.confusion  # (C, D, J, 2, 2)
+    rate = fit.draws.confusion  # (C, D, J, 2, 2)
     informed = rate[..., 0, 0] + rate[..., 1, 1] - 1  # (C, D, J)
     return Judged(informed.mean(axis=(0, 1)), (informed < 0).mean(axis=(0, 1)))
 
 
-def _mixed(found: Relevance) -> Held:
-    """Whether the chains mixed."""
-    words = "; ".join(f"*{name}*: {known.stopped}" for name, known in found.fits.items())
-    return Held(
+def _mixed(study: Relevance) -> PaperClaim:
+    """Return whether the chains mixed."""
+    words = "; ".join(f"*{name}*: {fit.stopped}" for name, fit in study.fits.items())
+    return PaperClaim(
         "the second 1,000 of 2,000 samples of each chain mixed well; all R-hat are near 1",
         words,
-        verdict(all(known.converged for known in found.fits.values())),
+        verdict(all(fit.converged for fit in study.fits.values())),
     )
 
 
-def _trend(found: Relevance) -> Held:
-    """Whether estimates rise with votes, and are further from one half."""
-    share = fit(found.crowd.judgments, "majority").posterior[:, 1]
-    estimate = found.fits["gold apart"].posterior[:, 1]
+def _trend(study: Relevance) -> PaperClaim:
+    """Return whether estimates increase with the vote share, and are further from one half."""
+    share = fit(study.crowd.judgments, "majority").posterior[:, 1]
+    estimate = study.fits["gold apart"].posterior[:, 1]
     rises = np.diff(trend(share, estimate).estimate)
     further = float((np.abs(estimate - 0.5) > np.abs(share - 0.5)).mean())
     fallen = -float(rises[rises < 0].sum())
     falls = f"decreases by {fallen:.3f} in total and increases otherwise" if fallen else "rises everywhere"
     split = (share > 0) & (share < 1)
     among = float((np.abs(estimate - 0.5) > np.abs(share - 0.5))[split].mean()) if split.any() else 0.0
-    return Held(
+    return PaperClaim(
         "the trend from votes to estimates is monotonic and non-linear, and estimates are more extreme",
         f"the trend {falls}; estimates are further from .5 than votes on {further:.0%} of pairs, "
         f"and on {among:.0%} of those whose votes are split",
@@ -119,31 +119,31 @@ def _trend(found: Relevance) -> Held:
     )
 
 
-def _judges(found: Relevance) -> list[Held]:
-    """Return what the paper says of judges."""
-    known, judgments = found.fits["unsupervised"], found.crowd.judgments
-    rate = known.params.confusion
+def _judges(study: Relevance) -> list[PaperClaim]:
+    """Return the claims about judges."""
+    fit, judgments = study.fits["unsupervised"], study.crowd.judgments
+    rate = fit.params.confusion
     specific, sensitive = float(rate[:, 0, 0].std()), float(rate[:, 1, 1].std())
-    chance = against_chance(known)
-    order = np.argsort(-known.judged, kind="stable")
-    says = np.bincount(judgments.judge, judgments.label, len(judgments.judges)) / np.maximum(known.judged, 1)
-    two = "; ".join(f"{known.judged[j]:,} judgments, {says[j]:.1%} relevant" for j in order[:TOP])
+    chance = against_chance(fit)
+    order = np.argsort(-fit.judged, kind="stable")
+    says = np.bincount(judgments.judge, judgments.label, len(judgments.judges)) / np.maximum(fit.judged, 1)
+    two = "; ".join(f"{fit.judged[j]:,} judgments, {says[j]:.1%} relevant" for j in order[:TOP])
     busy = order[:BUSY]
     near = int((np.abs(chance.informed[busy]) < WIDE).sum())
     extreme = sorted(says[order[:2]].tolist())
     return [
-        Held(
+        PaperClaim(
             "specificity is particularly variable",
             f"standard deviation over judges: specificity {specific:.3f}, sensitivity {sensitive:.3f}",
             verdict(specific > sensitive),
         ),
-        Held(
+        PaperClaim(
             "a number of judges are no better than chance; values below chance are likely sampling error",
             f"{int((chance.informed < 0).sum())} of {rate.shape[0]:,} judges are below chance on average, "
             f"{int((chance.worse > SURE).sum())} of them in more than {SURE:.0%} of the draws",
             verdict((chance.informed < 0).any() and (chance.worse > SURE).sum() <= (1 - SURE) * rate.shape[0]),
         ),
-        Held(
+        PaperClaim(
             "judges with very many labels are at chance; the two most active gave all zeros and all ones",
             f"of the {busy.size} most active, {near} are within {WIDE:g} of chance (sensitivity + specificity - 1); "
             f"the {TOP} most active: {two}",
@@ -152,20 +152,20 @@ def _judges(found: Relevance) -> list[Held]:
     ]
 
 
-def _populations(found: Relevance) -> list[Held]:
-    """Return what the paper says of populations."""
-    drawn = populations(found.fits["unsupervised"], ALL_DRAWS)
+def _populations(study: Relevance) -> list[PaperClaim]:
+    """Return the claims about populations."""
+    drawn = populations(study.fits["unsupervised"], ALL_DRAWS)
     kappa = {name: of for name, (_, of) in drawn.items()}
     least = (kappa["specificity"] < np.minimum(kappa["sensitivity"], kappa["prevalence"])).mean()
     phi = drawn["prevalence"][0]
     return [
-        Held(
+        PaperClaim(
             "the precision of specificity is much lower than those of sensitivity and prevalence",
             ", ".join(f"{name} {of.mean():.2f}" for name, of in kappa.items())
             + f"; lowest in {least:.1%} of the draws",
             verdict(least > SURE),
         ),
-        Held(
+        PaperClaim(
             "prevalence is high, because the pairs were retrieved by search systems",
             f"its mean over topics is {phi.mean():.3f} ({_ends(phi)}), without gold",
             verdict(np.quantile(phi, 0.025) > 0.5, "not significantly above one half"),
@@ -173,25 +173,25 @@ def _populations(found: Relevance) -> list[Held]:
     ]
 
 
-def _study(found: Relevance) -> list[str]:
+def _study(study: Relevance) -> list[str]:
     """Return the sections of the study."""
-    name = found.crowd.name
+    name = study.crowd.name
     run = (
         f"Written by `make studies`; `python -m studies trec2011 --out results` does the same, and writes the run "
-        f"files of task 2. The set is `{name}`: {_sizes(found)}."
+        f"files of task 2. The set is `{name}`: {_sizes(study)}."
     )
     return [
         section("The study", run),
-        section("Claims of the paper", against_the_paper(held(found))),
-        section("The author's own run", *_nearness(found)),
-        section("The populations", *_population_table(found)),
-        section("Scores with gold", *_scores(found)),
+        section("Claims of the paper", against_the_paper(claims(study))),
+        section("The author's own run", *_nearness(study)),
+        section("The populations", *_population_table(study)),
+        section("Scores with gold", *_scores(study)),
     ]
 
 
-def _sizes(found: Relevance) -> str:
-    """Return how large the set is."""
-    table_, gold = found.crowd.judgments, found.crowd.truth
+def _sizes(study: Relevance) -> str:
+    """Return the size of the set."""
+    table_, gold = study.crowd.judgments, study.crowd.truth
     topics = 0 if table_.topics is None else len(table_.topics)
     return (
         f"{len(table_.items):,} pairs in {topics:,} topics, {len(table_.judges):,} judges, {len(table_):,} judgments, "
@@ -200,45 +200,45 @@ def _sizes(found: Relevance) -> str:
     )
 
 
-def _nearness(found: Relevance) -> list[str]:
-    """Return how near E[z] is to what the author submitted."""
-    if not found.nearness:
+def _nearness(study: Relevance) -> list[str]:
+    """Return the difference between E[z] and the author's."""
+    if not study.nearness:
         return [f"The set has no {REFERENCE}."]
     text = """The author's posterior means are in the released files. They are shares of 3,000 draws of z, so they
 differ from the exact values by the amount in the column *expected from the author's draws*, even if the models were
 identical and the draws independent. *gold apart* is compared with the author's semi-supervised run, on the pairs
 without gold."""
     head = ("reading", "pairs", "rms difference", "expected from the author's draws", "largest", "correlation")
-    rows = [(*row[:2], *(f"{value:.4f}" for value in row[2:])) for row in found.nearness]
+    rows = [(*row[:2], *(f"{value:.4f}" for value in row[2:])) for row in study.nearness]
     return [" ".join(text.split()), table(head, rows)]
 
 
-def _population_table(found: Relevance) -> list[str]:
-    """Return the means and precisions of the populations, in every reading."""
+def _population_table(study: Relevance) -> list[str]:
+    """Return the means and precisions of the populations, for every variant."""
     rows = [
         (name, population, *(f"{of.mean():.3f} ({_ends(of)})" for of in drawn))
         for name in READINGS
-        for population, drawn in populations(found.fits[name], ALL_DRAWS).items()
+        for population, drawn in populations(study.fits[name], ALL_DRAWS).items()
     ]
-    gold = found.crowd.place
-    alone = found.fits["unsupervised"].posterior[:, 1]
+    gold = study.crowd.item
+    alone = study.fits["unsupervised"].posterior[:, 1]
     rest = np.ones(alone.size, dtype=bool)
     rest[gold] = False
     other = f"{float(alone[rest].mean()):.1%} of all others" if rest.any() else "there are no others"
     note = (
         f"Means of the draws, with 95 % intervals. Without gold, the model estimates that "
-        f"{float(alone[gold].mean()):.1%} of the gold pairs are relevant ({float(found.crowd.truth.mean()):.1%} are) "
+        f"{float(alone[gold].mean()):.1%} of the gold pairs are relevant ({float(study.crowd.truth.mean()):.1%} are) "
         f"and {other}."
     )
     return [note, table(("reading", "population", "mean phi", "precision kappa"), rows)]
 
 
-def _scores(found: Relevance) -> list[str]:
-    """Return the scores on gold held back."""
+def _scores(study: Relevance) -> list[str]:
+    """Return the scores on held-out gold."""
     measures = ("accuracy", "f1", "log_loss", "auc")
     rows = [
         (r.method, *(_spanned(r, m) for m in measures), _p(r, "accuracy"), _p(r, "log_loss"))
-        for r in found.found.results
+        for r in study.comparison.results
     ]
     text = f"""Scores on the released gold. Methods with gold use four of {FOLDS} folds and are scored on the fifth;
 no method knows the label of a pair that it is scored on. Intervals are 95 % bootstrap intervals over pairs.
@@ -249,12 +249,12 @@ gold of a topic is representative for it. It need not be representative for pair
 why the author kept gold apart. This study cannot decide that."""
     head = ("method", *measures, "accuracy, compared with the best", "log loss, compared with the best")
     picture = "![scores on held-out gold](paper-000-scores.svg)"
-    return [" ".join(text.split()), picture, table(head, rows), _seen(found), " ".join(caveat.split())]
+    return [" ".join(text.split()), picture, table(head, rows), _conclusion(study), " ".join(caveat.split())]
 
 
-def _seen(found: Relevance) -> str:
-    """Return what the scores show, in sentences."""
-    by = {result.method: result for result in found.found.results}
+def _conclusion(study: Relevance) -> str:
+    """Return the conclusions from the scores."""
+    by = {result.method: result for result in study.comparison.results}
     best = max(by.values(), key=lambda r: r.values["accuracy"] or 0)
     sure = min(by.values(), key=lambda r: r.values["log_loss"] or np.inf)
     gain = {
@@ -284,12 +284,12 @@ def _spanned(result: Result, measure: str) -> str:
 
 
 def _p(result: Result, measure: str) -> str:
-    """Return a corrected p as a reader wants it."""
+    """Return a corrected p value as text."""
     p = result.p.get(measure)
     return "the best" if p is None else ("p < .001" if p < TINY else f"p = {p:.3f}")
 
 
 def _ends(draws: Any) -> str:
-    """Return the ends of 95 % of some draws."""
+    """Return the 95 % interval of draws."""
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{low:.3f}-{high:.3f}"

@@ -1,4 +1,4 @@
-"""The page of paper 003: its two experiments, ours beside its words."""
+"""The page of paper 003: its two experiments, and its claims with our results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from studies.curves import Curves, Point, svg
-from studies.page import Held, Page, against_the_paper, difference, section, table, verdict, where
+from studies.page import Page, PaperClaim, against_the_paper, difference, section, table, verdict, where
 from studies.spectrum import CEILING, LABELS
 
 HYBRID, STRONG, DAWID_SKENE, SINGLE, VOTE = (
@@ -70,15 +70,15 @@ def page(spectrum: Curves, memory: Curves) -> Page:
     }
 
 
-def spectrum_held(curves: Curves) -> list[Held]:
-    """Return the paper's sentences about its first experiment, beside ours."""
+def spectrum_claims(curves: Curves) -> list[PaperClaim]:
+    """Return the claims about the first experiment, with our results."""
     sizes = [x for _, x in curves.places()]
     most = sizes[-1]
     return [_above(curves, sizes), _best_with_many(curves, most), _falls_apart(curves, sizes), *_others(curves, sizes)]
 
 
-def _above(curves: Curves, sizes: Sequence[int]) -> Held:
-    """Whether the hybrid stays above .9."""
+def _above(curves: Curves, sizes: Sequence[int]) -> PaperClaim:
+    """Return whether HybridConfusion stays above .9."""
     mean = {x: _mean(curves.at(x, HYBRID), "accuracy") for x in sizes}
     lowest = min(mean, key=lambda x: mean[x])
     ceiling, vote = (_mean(curves.at(lowest, method), "accuracy") for method in (CEILING, VOTE))
@@ -88,27 +88,27 @@ def _above(curves: Curves, sizes: Sequence[int]) -> Held:
     words += f" (the vote has {vote:.3f} there, the true parameters {ceiling:.3f})"
     words += f"; the interval of the mean includes values below .9 at {_listed(doubtful)}" if doubtful else ""
     otherwise = "on average" if mean[lowest] > ABOVE else "no"
-    return Held("HybridConfusion is consistently above .9", words, verdict(not doubtful, otherwise))
+    return PaperClaim("HybridConfusion is consistently above .9", words, verdict(not doubtful, otherwise))
 
 
-def _best_with_many(curves: Curves, most: int) -> Held:
-    """Whether Dawid-Skene is the best where there are many items."""
+def _best_with_many(curves: Curves, most: int) -> PaperClaim:
+    """Return whether Dawid-Skene is the best with many items."""
     off = difference(*(curves.at(most, m).values["accuracy"] for m in (DAWID_SKENE, HYBRID)))
     others = {m: _mean(curves.at(most, m), "accuracy") for m in curves.methods if m != CEILING}
     best = max(others, key=lambda m: others[m])
     words = (
         f"{most:,} items: Dawid-Skene {others[DAWID_SKENE]:.3f}, a difference of {off} from the hybrid; best is {best}"
     )
-    held = off.mean >= 0 or off.high >= 0
-    return Held(
+    possible = off.mean >= 0 or off.high >= 0
+    return PaperClaim(
         "with 2,000 items and more Dawid-Skene is best, the hybrid slightly weaker",
         words,
-        verdict(off.low > 0, "not significant" if held else "no"),
+        verdict(off.low > 0, "not significant" if possible else "no"),
     )
 
 
-def _falls_apart(curves: Curves, sizes: Sequence[int]) -> Held:
-    """Whether Dawid-Skene falls apart with few items, and the hybrid does not."""
+def _falls_apart(curves: Curves, sizes: Sequence[int]) -> PaperClaim:
+    """Return whether Dawid-Skene fails with few items, and HybridConfusion does not."""
     few = [f"{x:,}: {_mean(curves.at(x, DAWID_SKENE), 'accuracy'):.3f}" for x in sizes]
     off = {x: difference(*(curves.at(x, m).values["accuracy"] for m in (HYBRID, DAWID_SKENE))) for x in sizes}
     better = [x for x in sizes if off[x].low > 0]
@@ -117,32 +117,32 @@ def _falls_apart(curves: Curves, sizes: Sequence[int]) -> Held:
         f"accuracy by items: {', '.join(few)}. The hybrid is significantly better at {_listed(better)}; most at {top:,}"
     )
     falls = _mean(curves.at(sizes[0], DAWID_SKENE), "accuracy") < _mean(curves.at(sizes[-1], DAWID_SKENE), "accuracy")
-    return Held(
+    return PaperClaim(
         "Dawid-Skene deteriorates quickly with fewer items, the hybrid is significantly better",
         f"{words} ({off[top]})",
         verdict(falls and len(better) >= len(sizes) / 2, "partly"),
     )
 
 
-def _others(curves: Curves, sizes: Sequence[int]) -> list[Held]:
-    """Return the paper's sentences about the vote, SingleConfusion, prevalence, matrices and lambda."""
-    return [*_of_votes(curves, sizes), *_of_prevalence(curves, sizes), *_of_matrices(curves, sizes)]
+def _others(curves: Curves, sizes: Sequence[int]) -> list[PaperClaim]:
+    """Return the claims about the vote, SingleConfusion, prevalence, matrices and lambda."""
+    return [*_vote_claims(curves, sizes), *_prevalence_claims(curves, sizes), *_matrix_claims(curves, sizes)]
 
 
-def _of_votes(curves: Curves, sizes: Sequence[int]) -> list[Held]:
-    """Return what is said of the vote, and of SingleConfusion beside it."""
+def _vote_claims(curves: Curves, sizes: Sequence[int]) -> list[PaperClaim]:
+    """Return the claims about the vote and SingleConfusion."""
     most, enough = sizes[-1], [x for x in sizes if x >= 20]
     vote = [_mean(curves.at(x, VOTE), "accuracy") for x in enough] or [0.0]
     single = [difference(*(curves.at(x, m).values["accuracy"] for m in (SINGLE, VOTE))) for x in sizes]
     beside = ", ".join(f"{x:,}: {off.mean:+.3f}" for x, off in zip(sizes, single, strict=True))
     near = [x for x, off in zip(sizes, single, strict=True) if abs(off.mean) < NEAR]
     return [
-        Held(
+        PaperClaim(
             "the vote is constant, and saturates after 20 items",
             f"{min(vote):.3f} to {max(vote):.3f} from 20 items on",
             verdict(max(vote) - min(vote) < FLAT),
         ),
-        Held(
+        PaperClaim(
             "SingleConfusion is the weakest, and close to the vote from 50 items on",
             f"difference from the vote, by items: {beside}; within {NEAR:g} at {_listed(near)}",
             verdict(all(x in near for x in sizes if x >= 50), "only with more items" if most in near else "no"),
@@ -150,8 +150,8 @@ def _of_votes(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     ]
 
 
-def _of_prevalence(curves: Curves, sizes: Sequence[int]) -> list[Held]:
-    """Return what is said of how common labels are found to be."""
+def _prevalence_claims(curves: Curves, sizes: Sequence[int]) -> list[PaperClaim]:
+    """Return the claims about prevalence."""
     most, enough = sizes[-1], [x for x in sizes if x >= 20]
     p = {m: _mean(curves.at(most, m), "prevalence_error") for m in (DAWID_SKENE, HYBRID, SINGLE)}
     voted = [[_mean(curves.at(x, VOTE), f"p_{label}") for label in LABELS] for x in enough] or [[0.0] * 3]
@@ -159,12 +159,12 @@ def _of_prevalence(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     far = float(np.abs((low + high) / 2 - PRINTED).max())
     ranges = ", ".join(f"{a:.2f}-{b:.2f}" for a, b in zip(low, high, strict=True))
     return [
-        Held(
+        PaperClaim(
             "Dawid-Skene and the hybrid recover the prevalence exactly with enough data, SingleConfusion does not",
             f"sum of errors at {most:,} items: " + ", ".join(f"{m} {value:.3f}" for m, value in p.items()),
             verdict(max(p[DAWID_SKENE], p[HYBRID]) < p[SINGLE]),
         ),
-        Held(
+        PaperClaim(
             "the prevalence of the vote is about (.1, .15, .75) for all sizes",
             f"from 20 items on: {ranges}",
             verdict(far < NEAR, "nearly" if far < 2 * NEAR else "no"),
@@ -172,19 +172,19 @@ def _of_prevalence(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     ]
 
 
-def _of_matrices(curves: Curves, sizes: Sequence[int]) -> list[Held]:
-    """Return what is said of judges' matrices, and of a stronger prior on them."""
+def _matrix_claims(curves: Curves, sizes: Sequence[int]) -> list[PaperClaim]:
+    """Return the claims about confusion matrices, and about a stronger prior."""
     most = sizes[-1]
     mae = {m: [_mean(curves.at(x, m), "mae") for x in sizes] for m in (DAWID_SKENE, HYBRID, SINGLE, VOTE)}
     least = min(mae, key=lambda m: mae[m][-1])
     strong = [difference(*(curves.at(x, m).values["accuracy"] for m in (STRONG, HYBRID))).mean for x in sizes]
     return [
-        Held(
+        PaperClaim(
             "matrices: Dawid-Skene is best with enough data, SingleConfusion the worst",
             f"MAE at {most:,} items: " + ", ".join(f"{m} {value[-1]:.2f}" for m, value in mae.items()),
             verdict(least == DAWID_SKENE, f"best is {least}"),
         ),
-        Held(
+        PaperClaim(
             "matrices: with fewer items Dawid-Skene deteriorates, the hybrid barely decays",
             f"MAE at {sizes[0]:,} items: " + ", ".join(f"{m} {value[0]:.2f}" for m, value in mae.items()),
             verdict(
@@ -192,7 +192,7 @@ def _of_matrices(curves: Curves, sizes: Sequence[int]) -> list[Held]:
                 "it deteriorates, but less" if mae[HYBRID][0] < mae[DAWID_SKENE][0] else "no",
             ),
         ),
-        Held(
+        PaperClaim(
             "the results for lambda = 10 are similar",
             f"its accuracy differs by {min(strong):+.3f} to {max(strong):+.3f} from that of lambda = 3",
             verdict(max(map(abs, strong)) < NEAR, "nearly" if max(map(abs, strong)) < 2 * NEAR else "no"),
@@ -200,13 +200,13 @@ def _of_matrices(curves: Curves, sizes: Sequence[int]) -> list[Held]:
     ]
 
 
-def memory_held(curves: Curves) -> list[Held]:
-    """Return the paper's sentences about its second experiment, beside ours, a row for each set."""
-    return [held for panel in curves.panels for held in _of_set(curves, panel)]
+def memory_claims(curves: Curves) -> list[PaperClaim]:
+    """Return the claims about the second experiment, with our results on each set."""
+    return [claim for panel in curves.panels for claim in _set_claims(curves, panel)]
 
 
-def _of_set(curves: Curves, panel: str) -> list[Held]:
-    """Return the sentences for one set."""
+def _set_claims(curves: Curves, panel: str) -> list[PaperClaim]:
+    """Return the claims about the second experiment, with our results on one set."""
     ratings = [R for _, R in curves.places(panel)]
     most = {m: curves.at(ratings[-1], m, panel) for m in curves.methods}
     drop = {
@@ -220,27 +220,27 @@ def _of_set(curves: Curves, panel: str) -> list[Held]:
     lead = difference(hybrid["memoryless"], vote["memoryless"])
     R = f"{ratings[-1]} labels"
     return [
-        Held(
+        PaperClaim(
             f"`{panel}`, memoryless: all deteriorate with fewer labels, Dawid-Skene the most",
             f"from {ratings[-1]} to {ratings[0]}: " + ", ".join(f"{m} {-value:+.3f}" for m, value in drop.items()),
             verdict(max(drop, key=lambda m: drop[m]) == DAWID_SKENE, f"{max(drop, key=lambda m: drop[m])} the most"),
         ),
-        Held(
+        PaperClaim(
             f"`{panel}`, memoryless: the hybrid beats the vote by a small margin (30 labels and more)",
             f"{R}: {lead}, {_signs(hybrid['memoryless'], vote['memoryless'])}",
             verdict(lead.low > 0),
         ),
-        Held(
+        PaperClaim(
             f"`{panel}`, memory: the hybrid beats all others",
             f"{R}: " + ", ".join(f"{m} {off}" for m, off in ahead.items()),
             verdict(all(off.low > 0 for off in ahead.values())),
         ),
-        Held(
+        PaperClaim(
             f"`{panel}`: the hybrid is visibly better with memory",
             f"{R}: {gain}",
             verdict(gain.low > 0, "not significant" if gain.high >= 0 else "no"),
         ),
-        Held(
+        PaperClaim(
             f"`{panel}`: the vote drops with memory",
             f"{R}: {lost}",
             verdict(lost.high < 0, "not significant" if lost.low <= 0 else "no"),
@@ -259,7 +259,7 @@ def _spectrum_parts(curves: Curves) -> list[str]:
     return [
         *crowd,
         picture,
-        section("Number of items: claims of the paper", how, against_the_paper(spectrum_held(curves))),
+        section("Number of items: claims of the paper", how, against_the_paper(spectrum_claims(curves))),
         *(
             _numbers(curves, "", measure, f"{title[0].upper()}{title[1:]}")
             for measure, title in curves.axes.measures.items()
@@ -269,7 +269,7 @@ def _spectrum_parts(curves: Curves) -> list[str]:
 
 
 def _prevalence(curves: Curves) -> str:
-    """Return the prevalence that each method recovers."""
+    """Return the prevalence that each method estimates."""
     rows = [
         (
             x,
@@ -311,7 +311,7 @@ has at most ten labels, and most judges have few judgments, so that the prior do
         section(
             "Memory: claims of the paper",
             " ".join(how.split()),
-            against_the_paper(memory_held(curves)),
+            against_the_paper(memory_claims(curves)),
             " ".join(far.split()),
         ),
         *numbers,
@@ -319,7 +319,7 @@ has at most ten labels, and most judges have few judgments, so that the prior do
 
 
 def _numbers(curves: Curves, panel: str, measure: str, title: str) -> str:
-    """Return a measure by place and method, with intervals."""
+    """Return a measure by x and method, with intervals."""
     able = [m for m in curves.methods if any(p.method == m and measure in p.values for p in curves.points)]
     rows = [[x, *(_spanned(curves.at(x, method, panel), measure) for method in able)] for _, x in curves.places(panel)]
     return section(title, table([curves.axes.x, *able], rows))
@@ -334,17 +334,17 @@ def _spanned(point: Point, measure: str) -> str:
 def _signs(
     first: np.ndarray[tuple[int], np.dtype[np.float64]], second: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> str:
-    """Return in how many runs the first is above and below the second, and p of the one-sided sign test."""
+    """Return the runs in which the first is above and below the second, and p of the one-sided sign test."""
     won, lost = int((first > second).sum()), int((first < second).sum())
     p = float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
     return f"{won} : {lost} splits, sign test p {'< .001' if p < 0.0005 else f'= {p:.3f}'}"
 
 
 def _mean(point: Point, measure: str) -> float:
-    """Return a mean that is there."""
+    """Return a mean, which must exist."""
     return point.mean(measure) or 0.0
 
 
 def _listed(sizes: Sequence[int]) -> str:
-    """Return sizes as a sentence has them."""
+    """Return sizes as text."""
     return f"{', '.join(f'{x:,}' for x in sizes)} items" if sizes else "no size"

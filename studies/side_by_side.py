@@ -1,7 +1,4 @@
-"""Runs that do not know of each other, side by side in processes.
-
-Small fits spend their time in Python, which threads would share.
-"""
+"""Run independent calls in parallel processes: small fits spend their time in Python, where threads do not help."""
 
 from __future__ import annotations
 
@@ -17,18 +14,18 @@ Each: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterator[Any]]
 
 @contextmanager
 def side_by_side(workers: int) -> Iterator[Each]:
-    """Give a function such as ``map`` whose calls run in several processes; Ctrl-C drops those that wait."""
+    """Give a function such as ``map`` whose calls run in several processes; Ctrl-C cancels those that wait."""
     if workers <= 1:
         yield map
         return
-    # a fork would copy threads of libraries half way through their work
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_ctrl_c_to_the_first)
+    # a fork would copy the threads of libraries in an undefined state
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
     try:
         yield pool.map
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_ctrl_c_to_the_first() -> None:
-    """Let the process that started this one decide what Ctrl-C means."""
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C, which the main process handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

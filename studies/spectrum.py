@@ -1,8 +1,8 @@
 """The synthetic experiment of paper 003, section 3: how many items a model of judges needs.
 
-Three judges label every item; the fewer items, the less is known of each judge. Dawid-Skene's model is the one that
-made the labels, and has most to learn; SingleConfusion has least; HybridConfusion lies between, by its prior. Beside
-them stand the vote and, as the ceiling, Bayes' rule with the true parameters.
+Three judges label every item; with fewer items, less is known about each judge. Labels are simulated from the model of
+Dawid and Skene, which has the most parameters; SingleConfusion has the fewest; HybridConfusion is between them, by its
+prior. They are compared with the vote and, as an upper bound, with Bayes' rule and the true parameters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.truth import truth_posterior
 from studies.curves import Axes, Curves, Stop, trace
-from studies.outcome import Asked, Shown
+from studies.outcome import StudyOptions, Table
 
 SIZES = (5, 10, 20, 50, 100, 300, 1_000, 3_000)  # items; the paper's go from 3000 down to 5
 PAPERS_RUN = Run(chains=3, warmup=1_000, draws=100, thin=10)
@@ -49,7 +49,7 @@ AXES = Axes(
 
 
 class Method(NamedTuple):
-    """A model and the options it is fitted with."""
+    """A model and its options."""
 
     model: str
     options: Mapping[str, Any] = {}
@@ -57,60 +57,60 @@ class Method(NamedTuple):
 
 METHODS: Mapping[str, Method] = {
     "majority": Method("majority"),
-    "single-confusion": Method("single-confusion", {"start": "accurate"}),  # the paper's own start
+    "single-confusion": Method("single-confusion", {"start": "accurate"}),  # the initialisation of the paper
     "dawid-skene": Method("dawid-skene", {"start": "accurate"}),
     "hybrid, lambda 3": Method("hybrid-confusion", {"prior": Prior(trust=3.0)}),
     "hybrid, lambda 10": Method("hybrid-confusion", {"prior": Prior(trust=10.0)}),
 }
 
 
-def spectrum(asked: Asked, run: Run = PAPERS_RUN) -> Curves:
-    """Run the experiment at each number of items."""
-    sizes = sorted(set(asked.sizes or SIZES))
+def spectrum(options: StudyOptions, run: Run = PAPERS_RUN) -> Curves:
+    """Run the experiment for each number of items."""
+    sizes = sorted(set(options.sizes or SIZES))
     if sizes[0] < 1:
         raise UsageError(f"there is no crowd of {sizes[0]} items: --sizes are whole numbers of at least 1")
     stops = [Stop("", size, partial(once, size, run)) for size in sizes]
-    return trace(AXES, stops, asked, [matrices()])
+    return trace(AXES, stops, options, [matrices()])
 
 
 def once(items: int, run: Run, seed: int) -> dict[str, dict[str, float]]:
-    """Draw a crowd, and return what every method recovers of it."""
+    """Simulate a crowd, and return the scores of every method."""
     crowd = simulate("liu-wang", seed, items=items, gold=0)
-    found = {name: _recovered(crowd, method, run, seed) for name, method in METHODS.items()}
+    values = {name: _recovered(crowd, method, run, seed) for name, method in METHODS.items()}
     block = crowd.judgments.block()
-    known, _ = truth_posterior(block, crowd.prevalence, crowd.confusion)
-    return {**found, CEILING: {"accuracy": float((known.argmax(axis=1) == crowd.truth).mean())}}
+    posterior, _ = truth_posterior(block, crowd.prevalence, crowd.confusion)
+    return {**values, CEILING: {"accuracy": float((posterior.argmax(axis=1) == crowd.truth).mean())}}
 
 
-def fitted(judgments: Judgments, method: Method, run: Run, seed: int) -> Fit:
-    """Return the fit of a method, without a word about chains that are as short as the paper's."""
+def fit_method(judgments: Judgments, method: Method, run: Run, seed: int) -> Fit:
+    """Return the fit of a method, without warnings about chains that are as short as in the paper."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)  # 300 draws never pass for converged
+        warnings.simplefilter("ignore", AdjudgeWarning)  # 300 draws are never reported as converged
         chains = run if model_named(method.model).sampler is not None else None
-        found = fit(judgments, method.model, seed=seed, run=chains, workers=1, **method.options)
-    if found.stopped == "interrupted":
-        raise KeyboardInterrupt  # half a fit is none to compare
-    return found
+        result = fit(judgments, method.model, seed=seed, run=chains, workers=1, **method.options)
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt  # an unfinished fit is not comparable
+    return result
 
 
-def matrices() -> Shown:
-    """Return the true parameters: the paper's matrices are lost with its figure, so these are ours."""
+def matrices() -> Table:
+    """Return the true parameters. The paper shows its matrices in a figure alone, so they differ here."""
     head = ["judge", "truth", "prevalence", *(f"says {label}" for label in LABELS)]
     rows = [
         [str(j + 1), label, float(LIU_WANG_PREVALENCE[0, k]), *LIU_WANG_CONFUSION[j, k].tolist()]
         for j in range(len(LIU_WANG_CONFUSION))
         for k, label in enumerate(LABELS)
     ]
-    return Shown("Parameters of the simulated crowds: prevalence, and the confusion matrices of the judges", head, rows)
+    return Table("Parameters of the simulated crowds: prevalence, and the confusion matrices of the judges", head, rows)
 
 
 def _recovered(crowd: Simulation, method: Method, run: Run, seed: int) -> dict[str, float]:
-    """Return how well one method recovers labels, prevalence and matrices."""
-    found = fitted(crowd.judgments, method, run, seed)
-    prevalence: Floats = found.params.prevalence[0]
-    mae = np.abs(found.params.confusion - crowd.confusion).sum(axis=(1, 2))  # (J)
+    """Return the accuracy of a method, and the errors of its prevalence and matrices."""
+    result = fit_method(crowd.judgments, method, run, seed)
+    prevalence: Floats = result.params.prevalence[0]
+    mae = np.abs(result.params.confusion - crowd.confusion).sum(axis=(1, 2))  # (J)
     return {
-        "accuracy": float((found.label == crowd.truth).mean()),
+        "accuracy": float((result.label == crowd.truth).mean()),
         "prevalence_error": float(np.abs(prevalence - crowd.prevalence[0]).sum()),
         "mae": float(mae.mean()),
         **{f"mae_judge{j + 1}": value for j, value in enumerate(mae.tolist())},

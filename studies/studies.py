@@ -1,10 +1,10 @@
-"""Studies: many methods on many crowds whose truths are known, in one table.
+"""Comparisons of many methods on many sets with gold.
 
-A study is data: which sets, which methods, what is measured, tested and drawn. Gold is for scoring, and no method is
-told the truth of an item that it is scored on: one that uses gold is told it in folds. Intervals are of bootstrap draws
-of items, the same for all methods; p values hold a method against the best of its set (exact McNemar for accuracy,
-random signs for losses), with Holm's correction. The best is chosen on the same items, so that they are somewhat too
-small.
+A study is data: sets, methods, measures, tests and panels of a figure. Gold is used for scoring. No method knows the
+truth of an item that it is scored on: methods that use gold get it in folds. Intervals are bootstrap intervals over
+items, with the same draws for all methods. The p values compare a method with the best of its set (exact McNemar test
+for accuracy, sign flips for losses), with Holm's correction. They are slightly too small, because the best is chosen on
+the same items.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from adjudge.metrics.labels import Scored
 from adjudge.metrics.paired import holm, mcnemar, sign_flips
 from adjudge.metrics.probabilities import BOUND
 from studies.crowds import Crowd, read_crowd
-from studies.folds import told_in_folds
+from studies.folds import gold_folds
 from studies.measures import Measured, binary_measures, distances, drawn, interval, ordinal_measures
-from studies.outcome import Say, Shown, silent
-from studies.set_tables import set_table, warnings_of
+from studies.outcome import Say, Table, silent
+from studies.set_tables import set_table, study_warnings
 
 MEAN = "mean over sets"
-SURE = 0.05  # p below which a method is told apart from the best
+SURE = 0.05  # a method with a smaller p differs from the best
 
 
 class Method(NamedTuple):
-    """A model, where it begins, and what it is told."""
+    """A model with its initialisation, and the folds in which it gets gold."""
 
     name: str
     model: str
     start: str | None = None
-    folds: int = 0  # in which gold is held back, one in turn, the others told; 0 where none is told
+    folds: int = 0  # of gold, each held out in turn; 0 without gold
     prior: Prior | None = None
 
 
 class Panel(NamedTuple):
-    """What a figure shows side by side: an axis, and the measures on it by what they are of."""
+    """An axis of a figure, and its measures by their legend."""
 
     axis: str
     of: Mapping[str, str]
 
 
 class Study(NamedTuple):
-    """Which methods are held against which truths, and how."""
+    """The definition of a study."""
 
     name: str
     title: str
@@ -64,59 +64,59 @@ class Study(NamedTuple):
     sets: tuple[str, ...]
     methods: Callable[[], tuple[Method, ...]]
     measures: Callable[[Sequence[Scored]], list[Measured]]
-    losses: Callable[[Sequence[Scored]], Mapping[str, Sequence[Floats]]]  # that are tested beside accuracy, (I) each
-    shown: tuple[str, ...]  # measures that people see, with their intervals
+    losses: Callable[[Sequence[Scored]], Mapping[str, Sequence[Floats]]]  # tested in addition to accuracy, (I) each
+    shown_measures: tuple[str, ...]  # printed with their intervals
     panels: tuple[Panel, ...]
-    columns: tuple[str, ...] = ("label",)  # where labels are, the first that there is
+    columns: tuple[str, ...] = ("label",)  # possible columns of labels; the first that exists is used
     ordinal: bool = False  # whether labels have an order; if not, there are two
-    mean: bool = False  # whether a mean over the sets means something
+    mean: bool = False  # whether means over sets are meaningful
 
 
 class Result(NamedTuple):
-    """One method on one set, or on all."""
+    """One method on one set, or its mean over sets."""
 
     set: str
     method: str
     items: int  # scored
     values: Values
-    draws: Mapping[str, Floats]  # (R) every measure in each bootstrap draw
+    draws: Mapping[str, Floats]  # (R) per measure, one value per bootstrap draw
     p: Mapping[str, float]  # against the best of the set, corrected; the best has none
     stopped: str = ""  # how the fit ended
-    scored: Scored | None = None  # truths and answers side by side, None of a mean
+    scored: Scored | None = None  # truths and answers, None for a mean
 
     def span(self, measure: str) -> Interval | None:
-        """Return the interval of a measure, None where no draw has a value."""
+        """Return the interval of a measure, None if no draw has a value."""
         return interval(self.draws[measure])
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a study found, set by set."""
+class Comparison:
+    """The outcome of a study, set by set."""
 
     study: Study
     results: tuple[Result, ...]
-    left_out: Mapping[str, str] = field(default_factory=dict)  # why a method refuses a set, by both names
-    interrupted: bool = False  # whether Ctrl-C ended it: only sets that were finished are here
+    left_out: Mapping[str, str] = field(default_factory=dict)  # the reasons of methods that refuse a set
+    interrupted: bool = False  # whether Ctrl-C ended the study: only finished sets are included
 
     def __repr__(self) -> str:
-        return f"Found({self.study.name}: {len(self.methods)} methods on {', '.join(self.by_set())})"
+        return f"Comparison({self.study.name}: {len(self.methods)} methods on {', '.join(self.by_set())})"
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods, as the study orders them."""
+        """The methods in the order of the study."""
         return tuple(dict.fromkeys(result.method for result in self.results))
 
     @property
     def tested(self) -> tuple[str, ...]:
-        """The measures by which methods are held against the best."""
+        """The measures with p values."""
         return tuple(measure for measure in self.results[0].values if any(measure in row.p for row in self.results))
 
     def by_set(self) -> dict[str, list[Result]]:
-        """Return the results of each set, and last the means where there are some."""
+        """Return the results of each set and, last, the means if there are any."""
         return {name: list(group) for name, group in groupby(self.results, key=lambda result: result.set)}
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the study as named columns, a row for each set and method."""
+        """Return the results as named columns, one row per set and method."""
         rows = self.results
         columns: dict[str, list[Any]] = {
             "set": [row.set for row in rows],
@@ -132,13 +132,13 @@ class Found:
             columns[f"{measure}_p"] = [row.p.get(measure) for row in rows]
         return {**columns, "stopped": [row.stopped for row in rows]}
 
-    def tables(self) -> list[Shown]:
+    def tables(self) -> list[Table]:
         """Return a table of each set."""
         return [set_table(self, name, results) for name, results in self.by_set().items()]
 
     def warnings(self) -> list[str]:
-        """Return what the reader must know."""
-        return warnings_of(self)
+        """Return warnings for the reader of the tables."""
+        return study_warnings(self)
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
         """Return the figure."""
@@ -148,7 +148,7 @@ class Found:
 
 
 class _Job(NamedTuple):
-    """What is asked of every set."""
+    """The options for every set."""
 
     study: Study
     folder: Path
@@ -167,10 +167,10 @@ def run(
     draws: int = DRAWS,
     progress: Say | None = None,
     chains: Run | None = None,
-) -> Found:
-    """Run a study on the sets of a folder, by default its own. Ctrl-C ends it with the sets that are finished.
+) -> Comparison:
+    """Run a study on the sets of a folder, by default those of the study. Ctrl-C ends with the finished sets.
 
-    Every set is read before the first fit, so that what is missing is said at once.
+    All sets are read before the first fit, so that errors in them appear at once.
     """
     names = list(dict.fromkeys(study.sets if sets is None else sets))
     if not names:
@@ -180,28 +180,28 @@ def run(
     try:
         crowds = [_crowd(job, name) for name in names]
         for n, crowd in enumerate(crowds, 1):
-            results += _of_set(job, crowd, f"{n} of {len(crowds)}: {crowd.name}", left_out)
+            results += _compare_on_set(job, crowd, f"{n} of {len(crowds)}: {crowd.name}", left_out)
     except KeyboardInterrupt:
         if not results:
             raise
         interrupted = True
     means = _means(results) if study.mean else []
-    return Found(study, (*results, *means), left_out, interrupted)
+    return Comparison(study, (*results, *means), left_out, interrupted)
 
 
 def _crowd(job: _Job, name: str) -> Crowd:
-    """Return a set, refusing more than two labels where they have no order."""
+    """Return a set, refusing more than two labels unless the study is ordinal."""
     job.say(f"reading {name}")
     crowd = read_crowd(job.folder, name, job.study.columns, job.study.ordinal)
     K = len(crowd.judgments.scale)
     if not job.study.ordinal and K != 2:
         labels = quoted(crowd.judgments.scale.names)
-        raise UsageError(f"set '{name}' has {K} labels, {labels}, and the study '{job.study.name}' is of two")
+        raise UsageError(f"set '{name}' has {K} labels, {labels}, but the study '{job.study.name}' needs two")
     return crowd
 
 
-def _of_set(job: _Job, crowd: Crowd, where: str, left_out: dict[str, str]) -> list[Result]:
-    """Return what every method reaches on one set."""
+def _compare_on_set(job: _Job, crowd: Crowd, where: str, left_out: dict[str, str]) -> list[Result]:
+    """Return the results of every method on one set."""
     stopped, scored = dict[str, str](), dict[str, Scored]()
     for method in job.study.methods():
         job.say(f"{where}, {method.name}")
@@ -222,49 +222,49 @@ def _of_set(job: _Job, crowd: Crowd, where: str, left_out: dict[str, str]) -> li
 
 
 def _answers(job: _Job, crowd: Crowd, method: Method) -> tuple[Scored, str]:
-    """Return a method's answers beside the truths, and how its fit ended."""
+    """Return the answers of a method with the truths, and how its fit ended."""
     scale, stopped = crowd.judgments.scale, ""
     label, posterior = np.zeros_like(crowd.truth), np.empty((crowd.truth.size, len(scale)))
-    for gold, asked in told_in_folds(crowd, method.folds, job.seed):
-        found = _fitted(job, crowd, method, gold)
-        stopped = stopped if stopped.startswith(UNSETTLED) else found.stopped
-        label[asked], posterior[asked] = found.label[crowd.place[asked]], found.posterior[crowd.place[asked]]
+    for gold, index in gold_folds(crowd, method.folds, job.seed):
+        result = _fitted(job, crowd, method, gold)
+        stopped = stopped if stopped.startswith(UNSETTLED) else result.stopped
+        label[index], posterior[index] = result.label[crowd.item[index]], result.posterior[crowd.item[index]]
     positive = len(scale) - 1 if len(scale) <= 2 else None
     return Scored(crowd.truth, label, posterior, scale, positive, BOUND, 0), stopped
 
 
 def _fitted(job: _Job, crowd: Crowd, method: Method, gold: Codes | None) -> Fit:
-    """Return the fit of a method, by its quickest inference."""
+    """Return the fit of a method, by its fastest inference."""
     options: dict[str, Any] = {} if gold is None else {"gold": gold}
     if method.prior is not None:
         options |= {"prior": method.prior, "run": job.chains}
     quick = model_named(method.model).inferences[-1]
-    found = fit(crowd.judgments, method.model, start=method.start, seed=job.seed, inference=quick, **options)
-    if found.stopped == "interrupted":
-        raise KeyboardInterrupt  # half a fit is none to compare
-    return found
+    result = fit(crowd.judgments, method.model, start=method.start, seed=job.seed, inference=quick, **options)
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt  # an unfinished fit is not comparable
+    return result
 
 
 def _tests(answers: Sequence[Scored], job: _Job) -> list[dict[str, float]]:
-    """Return p of every method against the best of its set, by measure; the best has none."""
+    """Return the p values of every method against the best, by measure; the best has none."""
     right = [scored.answer == scored.truth for scored in answers]
     best = int(np.argmax([flags.mean() for flags in right]))
-    found = [_against(best, "accuracy", [mcnemar(flags, right[best]) for flags in right])]
+    p_values = [_against(best, "accuracy", [mcnemar(flags, right[best]) for flags in right])]
     for measure, losses in job.study.losses(answers).items():
         best = int(np.argmin([loss.mean() for loss in losses]))
         difference = np.column_stack([loss - losses[best] for loss in losses])  # (I, M)
-        found.append(_against(best, measure, sign_flips(difference, draws=job.draws, seed=job.seed)))
-    return [{measure: p for tests in found for measure, p in tests[m].items()} for m in range(len(answers))]
+        p_values.append(_against(best, measure, sign_flips(difference, draws=job.draws, seed=job.seed)))
+    return [{measure: p for tests in p_values for measure, p in tests[m].items()} for m in range(len(answers))]
 
 
 def _against(best: int, measure: str, p: Sequence[float] | Floats) -> list[dict[str, float]]:
-    """Return p values after Holm's correction, by method; the best is not held against itself."""
+    """Return p values after Holm's correction, by method; the best has none."""
     corrected = holm(np.delete(np.asarray(p, dtype=float), best)).tolist()
     return [{measure: value} for value in corrected[:best]] + [{}] + [{measure: value} for value in corrected[best:]]
 
 
 def _means(results: Sequence[Result]) -> list[Result]:
-    """Return each method's mean over the sets, of every measure and of every draw; a set counts as much as another."""
+    """Return the mean of each method over the sets, with equal weights, of every measure and every draw."""
     sets = len({result.set for result in results})
     together: dict[str, list[Result]] = {}
     for result in results:
@@ -273,7 +273,7 @@ def _means(results: Sequence[Result]) -> list[Result]:
 
 
 def _mean(rows: Sequence[Result]) -> Result:
-    """Return the mean of one method's results; a measure that some set does not have has none."""
+    """Return the mean of the results of one method; a measure that a set does not have is None."""
     measures, items = rows[0].values, sum(row.items for row in rows)
     values = {measure: [row.values[measure] for row in rows] for measure in measures}
     means = {name: None if None in each else float(np.mean(each)) for name, each in values.items()}  # type: ignore[arg-type]
@@ -282,14 +282,14 @@ def _mean(rows: Sequence[Result]) -> Result:
 
 
 def _ordinal_methods() -> tuple[Method, ...]:
-    """Return the ordinal model from each of its starts, and what paper 001 holds against it."""
+    """Return the ordinal model with each of its initialisations, and the methods that paper 001 compares."""
     starts = MODELS["ordinal"].starts
     others = ("mean", "median", "trimmed-mean", "glad", "majority", "dawid-skene")
     return (*(Method(f"ordinal {start}", "ordinal", start) for start in starts), *(Method(n, n) for n in others))
 
 
 def _vote_methods() -> tuple[Method, ...]:
-    """Return every model that needs no order and no sampling."""
+    """Return all models for unordered labels that are fitted by EM."""
     able = (name for name, model in MODELS.items() if not model.labels.ordered and "map" in model.inferences)
     return tuple(Method(name, name) for name in able)
 

@@ -1,8 +1,8 @@
-"""The data of paper 000 under its own model: what gold tells, how close to the author's own run, and a run to submit.
+"""The data of paper 000 with the hierarchical model: the effect of gold, the author's own run, and run files.
 
-Three readings of the hierarchical model: without gold; with gold, which informs how common relevance is in its topic
-(the printed model); with gold that does not (what the author submitted, since gold was not drawn at random). Each is
-scored on gold that it was not told, and then fitted with all of it.
+There are three variants of the model: without gold; with gold that also informs the prevalence of its topic (as in the
+paper); with gold that does not (as the author submitted it, since gold was not sampled at random). Each is scored on
+held-out gold, and then fitted with all gold.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from adjudge.inference.prior import Prior
 from adjudge.inference.result import Fit
 from studies.crowds import Crowd, data_folder, read_crowd
 from studies.measures import binary_measures
-from studies.outcome import Asked, Shown
-from studies.studies import Found, Method, Panel, Study, log_losses, run
+from studies.outcome import StudyOptions, Table
+from studies.studies import Comparison, Method, Panel, Study, log_losses, run
 
 FOLDS = 5
-REFERENCE = "reference_lingpipe.csv"  # the author's own posterior means, where a set has them
+REFERENCE = "reference_lingpipe.csv"  # the author's posterior means, if a set has them
 HIS_DRAWS = 3_000
 COLUMNS = {"unsupervised": "unsup_p", "gold apart": "semisup_p"}
 
 
 class Reading(NamedTuple):
-    """What the hierarchical model is told."""
+    """How a variant of the hierarchical model uses gold."""
 
     gold: bool
-    informs: bool = True  # whether gold counts for how common relevance is
+    informs: bool = True  # whether gold informs the prevalence
 
     @property
     def prior(self) -> Prior:
-        """The prior that says so."""
+        """The prior of this variant."""
         return Prior(gold_informs=self.informs)
 
 
@@ -54,21 +54,21 @@ READINGS: Mapping[str, Reading] = {
 
 
 class Nearness(NamedTuple):
-    """How far a fit's E[z] are from the author's own."""
+    """The difference between E[z] of a fit and those of the author."""
 
     reading: str
-    items: int  # whose truth it was not told
+    items: int  # without gold
     rms: float
-    by_chance: float  # what the author's draws alone would give: of 3,000, each 0 or 1
+    by_chance: float  # expected from the author's 3,000 draws alone
     largest: float
     correlation: float
 
 
 @dataclass(frozen=True, eq=False)
 class Relevance:
-    """What the study found: scores on gold held back, fits with all gold, and how near these are to the author's."""
+    """The outcome: scores on held-out gold, fits with all gold, and their difference to the author's run."""
 
-    found: Found
+    comparison: Comparison
     crowd: Crowd
     fits: Mapping[str, Fit]  # by reading
     nearness: tuple[Nearness, ...] = ()
@@ -76,33 +76,36 @@ class Relevance:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
-        return self.stopped_early or self.found.interrupted
+        """Whether Ctrl-C ended the study."""
+        return self.stopped_early or self.comparison.interrupted
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the scores as named columns."""
-        return self.found.columns()
+        return self.comparison.columns()
 
-    def tables(self) -> list[Shown]:
-        """Return the scores, how the chains ended, and how near the fits are to the author's."""
-        ended = [(name, known.stopped) for name, known in self.fits.items()]
-        tables = [*self.found.tables(), Shown("The hierarchical model with all gold", ("reading", "chains"), ended)]
+    def tables(self) -> list[Table]:
+        """Return the scores, how the chains ended, and the differences to the author's run."""
+        ended = [(name, result.stopped) for name, result in self.fits.items()]
+        tables = [
+            *self.comparison.tables(),
+            Table("The hierarchical model with all gold", ("reading", "chains"), ended),
+        ]
         if self.nearness:
             head = ("reading", "items not told", "rms difference", "by his draws alone", "largest", "correlation")
-            tables.append(Shown("E[z] against the author's own run", head, self.nearness))
+            tables.append(Table("E[z] against the author's own run", head, self.nearness))
         return tables
 
     def warnings(self) -> list[str]:
-        """Return what the reader must know."""
+        """Return warnings for the reader of the tables."""
         missing = [name for name in READINGS if name not in self.fits]
         cut = [f"interrupted; not fitted with all gold: {', '.join(missing)}"] if self.stopped_early else []
-        return [*self.found.warnings(), *cut]
+        return [*self.comparison.warnings(), *cut]
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
-        """Return task 2's run of every reading, the paper's figures, and the figure of scores."""
-        runs = {f"_{name.replace(' ', '_')}.run": _as_run(known) for name, known in self.fits.items()}
+        """Return the run file of every variant, the figures of the paper, and the figure of scores."""
+        runs = {f"_{name.replace(' ', '_')}.run": _as_run(result) for name, result in self.fits.items()}
         drawn = paper_figures(self) if set(self.fits) == set(READINGS) else {}
-        return {**runs, **self.found.files(), **{f"_figure{n}.svg": _bytes(make) for n, make in drawn.items()}}
+        return {**runs, **self.comparison.files(), **{f"_figure{n}.svg": _bytes(make) for n, make in drawn.items()}}
 
 
 def paper_figures(relevance: Relevance) -> Mapping[int, Callable[[], str]]:
@@ -121,7 +124,7 @@ def paper_figures(relevance: Relevance) -> Mapping[int, Callable[[], str]]:
 
 
 def _methods() -> tuple[Method, ...]:
-    """Return the readings of the hierarchical model, and simpler models with the same gold or without."""
+    """Return the variants of the hierarchical model, and simpler models with and without gold."""
     readings = (
         Method(f"hierarchical, {name}", "hierarchical", None, FOLDS if reading.gold else 0, reading.prior)
         for name, reading in READINGS.items()
@@ -148,44 +151,48 @@ TREC2011 = Study(
 )
 
 
-def trec2011(asked: Asked, chains: Run | None = None) -> Relevance:
-    """Score the models on gold held back, then fit the readings with all of it. Ctrl-C keeps what is finished.
+def trec2011(options: StudyOptions, chains: Run | None = None) -> Relevance:
+    """Score the models on held-out gold, then fit the variants with all gold. Ctrl-C keeps what is finished.
 
-    ``chains`` may be other than the paper's, which are the usual ones.
+    ``chains`` are by default those of the paper.
     """
-    names = list(dict.fromkeys(TREC2011.sets if asked.sets is None else asked.sets))
+    names = list(dict.fromkeys(TREC2011.sets if options.sets is None else options.sets))
     if len(names) != 1:
-        raise UsageError(f"the study 'trec2011' is of one set, not of {len(names)}: name it with --sets")
-    folder = data_folder(asked.data)
+        raise UsageError(f"the study 'trec2011' needs one set, but {len(names)} are named: name one with --sets")
+    folder = data_folder(options.data)
     crowd = read_crowd(folder, names[0], ("label",), ordinal=False)
     if crowd.judgments.topics is None:
-        raise UsageError(f"set '{names[0]}' has no topics, and a run ranks the items of each: add a column 'topic'")
-    found = run(TREC2011, folder, names, seed=asked.seed, draws=asked.draws, progress=asked.say, chains=chains)
-    fits, early = _with_all_gold(crowd, asked, chains)
+        raise UsageError(
+            f"set '{names[0]}' has no topics, but a run ranks the items of each topic: add a column 'topic'"
+        )
+    comparison = run(
+        TREC2011, folder, names, seed=options.seed, draws=options.draws, progress=options.say, chains=chains
+    )
+    fits, early = _with_all_gold(crowd, options, chains)
     near = tuple(nearness(crowd, fits, folder / names[0] / REFERENCE))
-    return Relevance(found, crowd, fits, near, early)
+    return Relevance(comparison, crowd, fits, near, early)
 
 
 def all_gold(crowd: Crowd) -> Codes:
-    """Return the truth of every item (I), -1 where unknown."""
+    """Return the truth of every item (I), -1 if unknown."""
     gold = np.full(len(crowd.judgments.items), -1, np.int32)
-    gold[crowd.place] = crowd.truth
+    gold[crowd.item] = crowd.truth
     return gold
 
 
 def nearness(crowd: Crowd, fits: Mapping[str, Fit], path: Path) -> list[Nearness]:
-    """Return how far E[z] are from the author's own, on items whose truth neither was told; empty without his file."""
+    """Return the difference to the author's E[z] on items without gold; empty without the author's file."""
     if not path.is_file():
         return []
     reference = open_source(str(path))
-    place = places(crowd.judgments.items, reference.column("item"))
+    row = places(crowd.judgments.items, reference.column("item"))
     rows = []
     for reading, column in COLUMNS.items():
         if reading not in fits:
             continue
-        known = fits[reading].gold
-        open_ = np.flatnonzero((place >= 0) & (True if known is None else known < 0))
-        his = reference.column(column).cast(float).to_numpy()[place[open_]]
+        gold = fits[reading].gold
+        open_ = np.flatnonzero((row >= 0) & (True if gold is None else gold < 0))
+        his = reference.column(column).cast(float).to_numpy()[row[open_]]
         ours = fits[reading].posterior[open_, 1]
         off = np.abs(ours - his)
         rms, chance = (float(np.sqrt(square.mean())) for square in (off**2, ours * (1 - ours) / HIS_DRAWS))
@@ -194,27 +201,27 @@ def nearness(crowd: Crowd, fits: Mapping[str, Fit], path: Path) -> list[Nearness
     return rows
 
 
-def _with_all_gold(crowd: Crowd, asked: Asked, chains: Run | None) -> tuple[dict[str, Fit], bool]:
-    """Return the fits of all readings, and whether Ctrl-C left some out."""
+def _with_all_gold(crowd: Crowd, options: StudyOptions, chains: Run | None) -> tuple[dict[str, Fit], bool]:
+    """Return the fits of all variants, and whether Ctrl-C left some out."""
     fits = dict[str, Fit]()
     try:
         for name, reading in READINGS.items():
-            asked.say(f"all gold: {name}")
+            options.say(f"all gold: {name}")
             gold = all_gold(crowd) if reading.gold else None
-            known = fit(crowd.judgments, "hierarchical", gold, seed=asked.seed, prior=reading.prior, run=chains)
-            if known.stopped == "interrupted":
+            result = fit(crowd.judgments, "hierarchical", gold, seed=options.seed, prior=reading.prior, run=chains)
+            if result.stopped == "interrupted":
                 return fits, True
-            fits[name] = known
+            fits[name] = result
     except KeyboardInterrupt:
         return fits, True
     return fits, False
 
 
-def _as_run(known: Fit) -> Callable[[], bytes]:
-    """Return what makes the run of a fit."""
-    return lambda: task2_run(known).encode()
+def _as_run(result: Fit) -> Callable[[], bytes]:
+    """Return a function that makes the run file of a fit."""
+    return lambda: task2_run(result).encode()
 
 
 def _bytes(make: Callable[[], str]) -> Callable[[], bytes]:
-    """Return what makes a text, as bytes."""
+    """Return a function that makes a text as bytes."""
     return lambda: make().encode()

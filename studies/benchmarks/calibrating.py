@@ -13,9 +13,9 @@ from pathlib import Path
 
 from studies.benchmarks import calibrating_speed, calibrating_tried
 from studies.benchmarks.claim import Claim
-from studies.calibration import WORSE, ByModel, Found, calibrating, svg
+from studies.calibration import WORSE, ByModel, CalibrationStudy, calibrating, svg
 from studies.calibration_cells import BY_GOLD, JUDGMENTS, LEARNED, OWN, Cell
-from studies.outcome import Asked
+from studies.outcome import StudyOptions
 
 ROOT = Path(__file__).parents[2]
 KEEP = ROOT / "build" / "calibration"
@@ -103,16 +103,16 @@ TRIED = (
 )
 
 
-def found_by_study() -> Found:
+def found_by_study() -> CalibrationStudy:
     """Return the study, with every core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = calibrating(Asked(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
+    found = calibrating(StudyOptions(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
     if found.interrupted:
         raise KeyboardInterrupt  # half a study is no page
     return found
 
 
-def by_model(found: Found) -> Claim:
+def by_model(found: CalibrationStudy) -> Claim:
     """Return every model before and after."""
     models = found.by_model()
     head = [
@@ -130,25 +130,25 @@ def by_model(found: Found) -> Claim:
     return Claim("By model", " ".join(sentences(found, models)), head, [_model(one) for one in models])
 
 
-def sentences(found: Found, models: Sequence[ByModel]) -> list[str]:
+def sentences(found: CalibrationStudy, models: Sequence[ByModel]) -> list[str]:
     """Return what the table says."""
     many = len(found.sets)
     full = [one for one in models if one.sets == many and one.model != "weighted-vote"]
     by = {one.model: one for one in full}
     ds, vote = by["dawid-skene"], by["majority"]
-    within = [one.model for one in full if one.judgments["log_loss"] <= GOAL]
+    within = [one.model for one in full if one.after["log_loss"] <= GOAL]
     safe = [one.model for one in full if not one.worse]
-    best = min(full, key=lambda one: one.judgments["log_loss"])
-    dearer = [one.model for one in models if one.judgments["log_loss"] > one.own["log_loss"] + LITTLE]
-    poorer = [one.model for one in models if one.judgments["accuracy"] < one.own["accuracy"] - LITTLE]
+    best = min(full, key=lambda one: one.after["log_loss"])
+    dearer = [one.model for one in models if one.after["log_loss"] > one.before["log_loss"] + LITTLE]
+    poorer = [one.model for one in models if one.after["accuracy"] < one.before["accuracy"] - LITTLE]
     return [
         f"Means over {many} sets, of the model's own probabilities and of those calibrated by judgments. The own",
-        f"probabilities of Dawid-Skene have a log loss of {ds.own['log_loss']:.3f}, the vote shares",
-        f"{vote.own['log_loss']:.3f}, and the calibrated probabilities {ds.judgments['log_loss']:.3f}. The lowest has",
-        f"`{best.model}` with {best.judgments['log_loss']:.3f}; the penalties of `minimax-entropy` were tuned on these",
+        f"probabilities of Dawid-Skene have a log loss of {ds.before['log_loss']:.3f}, the vote shares",
+        f"{vote.before['log_loss']:.3f}, and the calibrated probabilities {ds.after['log_loss']:.3f}. The lowest has",
+        f"`{best.model}` with {best.after['log_loss']:.3f}; the penalties of `minimax-entropy` were tuned on these",
         f"sets. Of the {len(full)} models for all sets, {len(within)} reach the goal of {GOAL:g}. That goal is easy",
         "here: it comes from a survey of 36 sets on which the vote shares had .76, and here they have",
-        f"{vote.own['log_loss']:.3f}. On no set worse than the vote by more than {WORSE:g}: {_listed(safe)}.",
+        f"{vote.before['log_loss']:.3f}. On no set worse than the vote by more than {WORSE:g}: {_listed(safe)}.",
         f"Calibration increases log loss by more than {LITTLE:g} for {_listed(dearer)}, and decreases accuracy by more",
         f"than that for {_listed(poorer)}.",
         "`weighted-vote` has no gold here and equals the vote. Models on fewer sets need two labels or ordered labels;",
@@ -156,7 +156,7 @@ def sentences(found: Found, models: Sequence[ByModel]) -> list[str]:
     ]
 
 
-def by_set(found: Found, model: str) -> Claim:
+def by_set(found: CalibrationStudy, model: str) -> Claim:
     """Return one model set by set."""
     cells = found.of(model)
     votes = [found.vote(cell.job.set) for cell in cells]
@@ -207,7 +207,7 @@ def measure() -> list[Claim]:
 
 def _model(one: ByModel) -> tuple[str, ...]:
     """Return a model's row."""
-    pairs = [[f"{way[m]:.3f}" for way in (one.own, one.judgments)] for m in ("accuracy", "log_loss", "brier", "ece")]
+    pairs = [[f"{way[m]:.3f}" for way in (one.before, one.after)] for m in ("accuracy", "log_loss", "brier", "ece")]
     worse = ", ".join([str(len(one.worse)), *(f"`{name}`" for name in one.worse)])
     gain = "{:.3f} ({:.3f} to {:.3f})".format(*one.gain)
     return (f"`{one.model}`", str(one.sets), *pairs[0], *pairs[1], gain, _number(one.vote), *pairs[2], *pairs[3], worse)

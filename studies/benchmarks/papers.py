@@ -18,7 +18,7 @@ from studies.benchmarks.claim import Claim
 from studies.crowds import data_folder
 from studies.figures import svg
 from studies.measures import closest, distances, duel
-from studies.studies import MEAN, STUDIES, SURE, Found, Result, run
+from studies.studies import MEAN, STUDIES, SURE, Comparison, Result, run
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 ORDINAL, LEAST = "ordinal mean", ("mae", "log_loss", "rmse")  # measures of which less is better
@@ -33,12 +33,12 @@ class Page(NamedTuple):
     opening: str
     place: Sequence[tuple[str, str, str]]
 
-    def text(self, found: Found, parts: Sequence[str]) -> str:
+    def text(self, comparison: Comparison, parts: Sequence[str]) -> str:
         """Return the page."""
         rows = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in self.place]
         how = "Which module implements each part of the paper, and which test checks it."
         where = Claim("Implementation", how, PLACE, rows)
-        picture = f"![{found.study.title}]({self.file}.svg)\n"
+        picture = f"![{comparison.study.title}]({self.file}.svg)\n"
         note = (
             f"Written by `make studies`, which runs `python -m studies {self.study}`; our numbers are from that run.\n"
         )
@@ -146,35 +146,35 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
-def ordinal_parts(found: Found) -> list[str]:
+def ordinal_parts(comparison: Comparison) -> list[str]:
     """Return what the study of paper 001 shows."""
     measures = ("accuracy", "rounded_accuracy", "mae", "rounded_mae", "rmse", "closest")
     head = ("set", "method", *measures, "accuracy, compared with the best", "mae, compared with the best")
     rows = [
         (r.set, r.method, *(spanned(r, measure) for measure in measures), told_p(r, "accuracy"), told_p(r, "mae"))
-        for r in found.results
+        for r in comparison.results
     ]
     how = """`accuracy` is computed from the most likely label, `mae`, `rmse` and `closest` from the expected value,
 and `rounded_` from the rounded expected value. `closest` is the share of items for which a method is closest to
 gold, with ties shared. Intervals are 95 % bootstrap intervals over items. p-values are of the exact McNemar test
 (accuracy) and of a sign-flip test (errors) compared with the best method of the set, with Holm's correction."""
     table = Claim("All results", " ".join(how.split()), head, rows).markdown()
-    return [_ordinal_sets(found), _ordinal_seen(found), _as_the_paper(found), table]
+    return [_ordinal_sets(comparison), _ordinal_seen(comparison), _as_the_paper(comparison), table]
 
 
-def _ordinal_sets(found: Found) -> str:
+def _ordinal_sets(comparison: Comparison) -> str:
     """Return what the sets are."""
-    sets = [f"`{name}` ({results[0].items:,} items with gold)" for name, results in found.by_set().items()]
+    sets = [f"`{name}` ({results[0].items:,} items with gold)" for name, results in comparison.by_set().items()]
     return (
         f"The sets: {', '.join(sets)}. `trec2011_task2` is read with its three-level labels (`label3`), which its gold "
         "has too. Gold of `adult2` without judgments is left out.\n"
     )
 
 
-def _ordinal_seen(found: Found) -> str:
+def _ordinal_seen(comparison: Comparison) -> str:
     """Return sentences about who is best where."""
     lines = ["## Results", ""]
-    for name, results in found.by_set().items():
+    for name, results in comparison.by_set().items():
         by, right, near = named(results), best(results, "accuracy"), best(results, "mae")
         lines.append(
             f"- `{name}`: the highest accuracy has `{right.method}` with {spanned(right, 'accuracy')}; not "
@@ -183,13 +183,13 @@ def _ordinal_seen(found: Found) -> str:
             f"{listed(alike(results, 'mae'))}. The vote has {by['majority'].values['accuracy']:.3f} and "
             f"{by['majority'].values['mae']:.3f}."
         )
-    return "\n".join([*lines, _starts(found), _rounding(found), ""])
+    return "\n".join([*lines, _starts(comparison), _rounding(comparison), ""])
 
 
-def _starts(found: Found) -> str:
+def _starts(comparison: Comparison) -> str:
     """Return how much the start of the ordinal model matters."""
     spread = {}
-    for name, results in found.by_set().items():
+    for name, results in comparison.by_set().items():
         values = [result.values for result in results if result.method.startswith("ordinal ")]
         spread[name] = {m: max(v[m] or 0 for v in values) - min(v[m] or 0 for v in values) for m in ("accuracy", "mae")}
     most = max(spread, key=lambda name: spread[name]["accuracy"])
@@ -201,12 +201,12 @@ def _starts(found: Found) -> str:
     )
 
 
-def _rounding(found: Found) -> str:
+def _rounding(comparison: Comparison) -> str:
     """Return what rounding does."""
     change = {
         method: [
             (r.values["rounded_accuracy"] or 0) - (r.values["accuracy"] or 0)
-            for r in found.results
+            for r in comparison.results
             if r.method == method
         ]
         for method in (ORDINAL, "majority")
@@ -219,10 +219,10 @@ def _rounding(found: Found) -> str:
     )
 
 
-def _as_the_paper(found: Found) -> str:
+def _as_the_paper(comparison: Comparison) -> str:
     """Return the paper's two experiments on our sets."""
     rows = [("the paper, 30 and 18 items", "18 : 12", "67 %", "55 %", "38 %")]
-    for name, results in found.by_set().items():
+    for name, results in comparison.by_set().items():
         by = named(results)
         scored = [by[method].scored for method in (ORDINAL, "median", "glad")]
         far = distances([one for one in scored if one is not None])
@@ -238,9 +238,9 @@ shares, whose sum is more than one."""
     return Claim("The two experiments of the paper", " ".join(how.split()), head, rows).markdown()
 
 
-def vote_parts(found: Found) -> list[str]:
+def vote_parts(comparison: Comparison) -> list[str]:
     """Return what the study of paper 002 shows."""
-    by_set = found.by_set()
+    by_set = comparison.by_set()
     means = sorted(by_set[MEAN], key=lambda result: -(result.values["accuracy"] or 0))
     order = [result.method for result in means]
     measures = ("accuracy", "f1", "log_loss", "auc")
@@ -250,13 +250,13 @@ def vote_parts(found: Found) -> list[str]:
         ("method", *measures),
         [(r.method, *(spanned(r, measure) for measure in measures)) for r in means],
     )
-    tables = [_pivot(found, order, measure) for measure in measures]
-    return [_vote_sets(found), _vote_seen(found), over.markdown(), *tables]
+    tables = [_pivot(comparison, order, measure) for measure in measures]
+    return [_vote_sets(comparison), _vote_seen(comparison), over.markdown(), *tables]
 
 
-def _pivot(found: Found, order: Sequence[str], measure: str) -> str:
+def _pivot(comparison: Comparison, order: Sequence[str], measure: str) -> str:
     """Return a measure by method and set; the best of a set is bold, and who is not told apart from it has a star."""
-    sets = [(name, named(results), results) for name, results in found.by_set().items() if name != MEAN]
+    sets = [(name, named(results), results) for name, results in comparison.by_set().items() if name != MEAN]
     rows = []
     for method in order:
         cells = []
@@ -267,15 +267,15 @@ def _pivot(found: Found, order: Sequence[str], measure: str) -> str:
             cells.append(f"**{text}**" if top else text + ("\\*" if method in alike(results, measure) else ""))
         rows.append((method, *cells))
     title = {"accuracy": "Accuracy", "f1": "F1 of the last label", "log_loss": "Log loss", "auc": "Area under ROC"}
-    tested = any(measure in result.p for result in found.results)
+    tested = any(measure in result.p for result in comparison.results)
     starred = "; methods that are not significantly different from it have a star."
     how = "The best method of a set is bold" + (starred if tested else ".")
     return Claim(title[measure], how, ("method", *(name for name, _, _ in sets)), rows).markdown()
 
 
-def _vote_sets(found: Found) -> str:
+def _vote_sets(comparison: Comparison) -> str:
     """Return what the sets are."""
-    sets = [f"`{name}` ({results[0].items:,})" for name, results in found.by_set().items() if name != MEAN]
+    sets = [f"`{name}` ({results[0].items:,})" for name, results in comparison.by_set().items() if name != MEAN]
     return (
         f"The sets, with the number of items with gold: {', '.join(sets)}. `trec2011_task2_mini` is ten topics of "
         "`trec2011_task2`. The area under the ROC curve is the probability that an item with the last label is ranked "
@@ -286,9 +286,9 @@ def _vote_sets(found: Found) -> str:
     )
 
 
-def _vote_seen(found: Found) -> str:
+def _vote_seen(comparison: Comparison) -> str:
     """Return sentences about who is best, and what the paper's own choices change."""
-    by_set = found.by_set()
+    by_set = comparison.by_set()
     means, sets = named(by_set[MEAN]), {name: named(results) for name, results in by_set.items() if name != MEAN}
     lines = ["## Results", ""]
     for measure, what in {"accuracy": "accuracy", "log_loss": "log loss", "auc": "area under the ROC curve"}.items():
@@ -326,10 +326,10 @@ def main() -> None:
     folder = data_folder(sys.argv[1] if len(sys.argv) > 1 else None)
     for page in PAGES:
         began = time.perf_counter()
-        found = run(STUDIES[page.study], folder)
+        comparison = run(STUDIES[page.study], folder)
         print(f"study {page.study}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        (DOCS / f"{page.file}.svg").write_text(svg(found), encoding="utf8")
-        (DOCS / f"{page.file}.md").write_text(page.text(found, PARTS[page.study](found)), encoding="utf8")
+        (DOCS / f"{page.file}.svg").write_text(svg(comparison), encoding="utf8")
+        (DOCS / f"{page.file}.md").write_text(page.text(comparison, PARTS[page.study](comparison)), encoding="utf8")
         print(f"wrote docs/explanation/papers/{page.file}.md and .svg")
 
 

@@ -31,10 +31,10 @@ from studies.benchmarks.rerank_words import POSTERIOR, SURE, TEXT, Again, Seen, 
 from studies.crowds import data_folder
 from studies.rerank.choice import CHOICE
 from studies.rerank.command import figure
-from studies.rerank.crowds import REGIMES, drawn
+from studies.rerank.crowds import REGIMES, draw_crowd
 from studies.rerank.methods import BOOSTED, METHODS, TREES, Task, scores
 from studies.rerank.sets import Rows, read_rows
-from studies.rerank.study import RUNS, Found, Result, power, rerank
+from studies.rerank.study import RUNS, RerankStudy, Result, power, rerank
 from studies.side_by_side import side_by_side
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
@@ -101,7 +101,7 @@ The features of the rankers differ by set:
 """
 
 
-def crowds_part(found: Found) -> str:
+def crowds_part(found: RerankStudy) -> str:
     """Return what the crowds are, and how they came out."""
     rows = []
     for name, crowd in found.places():
@@ -136,7 +136,7 @@ def simulators_part(folder: Path) -> str:
     if truth is None or matched is None or bm25 is None or rows.crowd is None:
         raise ValueError("xquad_sentences has all of these")
     rng = np.random.default_rng(0)
-    crowds = rows.crowd(rng)[0], drawn(truth, REGIMES["paper"], rng, bm25)
+    crowds = rows.crowd(rng)[0], draw_crowd(truth, REGIMES["paper"], rng, bm25)
     other = ~truth & ~matched
     low, high = np.quantile(bm25[other], [0.5, 0.9])
     where = {
@@ -170,7 +170,7 @@ contain the answer string, and only {matched[~truth].mean():.1%} of the others d
     return Claim("Two simulators", " ".join(how.split()), head, list(zip(names, *columns, strict=True))).markdown()
 
 
-def gains_part(found: Found) -> str:
+def gains_part(found: RerankStudy) -> str:
     """Return how far every method is above CA."""
     parts = []
     for name in dict.fromkeys(own for own, _ in found.places()):
@@ -190,16 +190,16 @@ def gain_cell(result: Result | None) -> str:
     """Return a gain with its error, and a star where it is sure."""
     if result is None:
         return "-"
-    test = result.held["CA"]["MRR"]
+    test = result.tests["CA"]["MRR"]
     return f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})"
 
 
-def table_part(found: Found, name: str, crowd: str) -> str:
+def table_part(found: RerankStudy, name: str, crowd: str) -> str:
     """Return table 1 for one crowd."""
     results = found.at(name, crowd)
     rows = []
     for r in results:
-        mean, spread, test = r.mean["truth"], r.spread["truth"], r.held.get("CA", {}).get("MRR")
+        mean, spread, test = r.mean["truth"], r.spread["truth"], r.tests.get("CA", {}).get("MRR")
         p = ("-", "-", "-") if test is None else (p_text(test.t), p_text(test.drawn), p_text(test.p))
         values = (f"{100 * mean[k]:.2f} ± {100 * spread[k]:.2f}" for k in MEASURES)
         c = "-" if r.chosen is None else power(r.chosen)
@@ -217,7 +217,7 @@ def p_text(p: float) -> str:
     return "< .001" if p < 0.0005 else f"{p:.3f}".replace("0.", ".", 1)
 
 
-def numbers_part(found: Found) -> str:
+def numbers_part(found: RerankStudy) -> str:
     """Return the numbers behind what is seen, crowd by crowd."""
     seen = Seen(found)
     every, lines = seen.every, []
@@ -237,7 +237,7 @@ def numbers_part(found: Found) -> str:
     return "\n".join(["## Numbers behind the results\n", *lines, ""])
 
 
-def trees_part(found: Found) -> str:
+def trees_part(found: RerankStudy) -> str:
     """Return LambdaMART beside the linear ranker, and what weights give it."""
     rows = []
     for place in found.places():
@@ -246,9 +246,9 @@ def trees_part(found: Found) -> str:
             continue
         cells = [f"{100 * by[m].mean['truth']['MRR']:.2f}" for m in ("CA", "LM CA")]
         for m in ("LM LPTC", "LM DS margin", "LM gold"):
-            test = by[m].held["LM CA"]["MRR"]
+            test = by[m].tests["LM CA"]["MRR"]
             cells.append(f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})")
-        test = by["LM CA"].held["CA"]["MRR"]
+        test = by["LM CA"].tests["CA"]["MRR"]
         cells.append(f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})")
         rows.append((f"{place[0]}, {place[1]}", *cells))
     settings = ", ".join(f"{key} {value}" for key, value in TREES.items())
@@ -261,7 +261,7 @@ were searched."""
     return Claim("LambdaMART with the same weights", " ".join(how.split()), head, rows).markdown()
 
 
-def c_part(found: Found) -> str:
+def c_part(found: RerankStudy) -> str:
     """Return what c changes."""
     rows, by = [], Seen(found).curve
     for (panel, method), at in by.items():
@@ -341,7 +341,7 @@ def again_once(rows: Rows, name: str, seed: int) -> dict[str, tuple[float, float
     """Return, for every way to choose what is judged again, how far the ranking is from gold's, and its MRR."""
     assert rows.truth is not None
     rng, truth = np.random.default_rng(seed), rows.truth
-    crowd = drawn(truth, REGIMES[name], rng, rows.bm25)
+    crowd = draw_crowd(truth, REGIMES[name], rng, rows.bm25)
     table, judges = crowd.judgments, len(crowd.judgments.judges)
     yes = np.column_stack([_said_yes(table, truth, z, judges) for z in (False, True)])  # (J, 2) by truth
     known = fit(table, "dawid-skene")
@@ -410,7 +410,7 @@ class Spent(NamedTuple):
     cpu: float
 
 
-def times_part(found: Found, whole: Spent, features: Spent) -> str:
+def times_part(found: RerankStudy, whole: Spent, features: Spent) -> str:
     """Return how long the study takes, at the paper's size and in all."""
     size = found.facts("xquad_sentences", "paper")
     plain = found.facts("xquad_sentences", "clean")
@@ -442,7 +442,7 @@ def _times(spent: Spent) -> tuple[str, str]:
     return wall, cpu
 
 
-def page(found: Found, whole: Callable[[], Spent], features: Spent, folder: Path) -> str:
+def page(found: RerankStudy, whole: Callable[[], Spent], features: Spent, folder: Path) -> str:
     """Return the page; ``whole`` is asked last, when all is done."""
     place = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in PLACE]
     where = Claim(

@@ -12,7 +12,7 @@ from textwrap import fill
 
 from adjudge.learn.weights import SCHEMES
 from studies.rerank.methods import BOOSTED
-from studies.rerank.study import Found
+from studies.rerank.study import RerankStudy
 
 SURE = 0.05
 TEXT = ("xquad_sentences", "qa_wikiqa", "trecqa_letor")  # where crowds are simulated
@@ -27,7 +27,7 @@ Said = tuple[str, bool]  # a sentence, and whether the run supports it
 class Seen:
     """What a study found, as sentences need it."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: RerankStudy) -> None:
         self.found = found
         self.every = [place for place in found.places() if place[0] in TEXT]
         self.by = {place: {r.method: r for r in found.at(*place)} for place in found.places()}
@@ -50,7 +50,7 @@ class Seen:
 
     def sure(self, places: Sequence[Place], method: str, other: str, sign: int) -> list[Place]:
         """Return on which crowds a method is surely above another, or below."""
-        tests = {at: self.by[at][method].held.get(other, {}).get("MRR") for at in places if method in self.by[at]}
+        tests = {at: self.by[at][method].tests.get(other, {}).get("MRR") for at in places if method in self.by[at]}
         return [at for at, test in tests.items() if test and test.p < SURE and sign * test.difference > 0]
 
     def where(self, methods: Sequence[str], sign: int, other: str = "CA") -> str:
@@ -210,7 +210,7 @@ questions."""
     return text, not any(seen.sure(places, m, "CA", sign) for at in places for m in seen.by[at] for sign in (1, -1))
 
 
-def conclusion(found: Found, again: Again) -> str:
+def conclusion(found: RerankStudy, again: Again) -> str:
     """Return what is seen; a run that does not support it is refused."""
     seen = Seen(found)
     parts = (weighting, without_labels, posteriors, together, slack, order, trees)

@@ -1,7 +1,7 @@
-"""The cells of the study of paper 004: one crowd on one set, learned from by every method, and kept on disk when done.
+"""The cells of the study of paper 004: the scores of all methods with one crowd on one set, stored on disk.
 
-A cell is a function of its name and its mark, which tells data, methods and code, so that cells can be made anywhere
-and in any order, and what is there need not be made again. It also tells how long it took.
+A cell depends on its name and its mark (a digest of data, methods and code) alone. So cells can be computed in parallel
+and in any order, and finished ones are reused. A cell also has the time that it took.
 """
 
 from __future__ import annotations
@@ -21,74 +21,74 @@ from adjudge.data.write import write_file
 from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, score_groups
 from adjudge.learn.scikit import threadpool_limits
 from studies.rerank import sets as study_sets
-from studies.rerank.crowds import REGIMES, Crowd, drawn, full_agreement, regime_named, table
+from studies.rerank.crowds import REGIMES, Crowd, draw_crowd, full_agreement, regime_named, table
 from studies.rerank.methods import METHODS, Method, Scored, Task, able, scored
 from studies.rerank.sets import Rows, read_rows
 
-FORMAT = 2  # of a cell; one of another format is made anew
-TARGETS = ("truth", "vote")  # what rankings are held against
-GRID = tuple(2.0**e for e in range(-24, 5, 4))  # values of c where it is given, as in figure 1
-TRACED = ("RE", "CA", "L", "LPTC", "DS pairs")  # methods that are tried with them
+FORMAT = 2  # of a stored cell; a cell of another format is computed again
+TARGETS = ("truth", "vote")  # the labels that rankings are scored with
+GRID = tuple(2.0**e for e in range(-24, 5, 4))  # values of c for figure 1
+TRACED = ("RE", "CA", "L", "LPTC", "DS pairs")  # methods of figure 1
 SLOW = tuple((name, crowd) for name in ("xquad_sentences", "qa_wikiqa", "trecqa_letor") for crowd in ("paper", "noisy"))
-# crowds on which trees learn, too
-UNASKED = ("RE", "gold", "LM gold")  # methods that learn from no crowd
+# crowds on which LambdaMART is trained as well
+UNASKED = ("RE", "gold", "LM gold")  # methods that do not use the crowd
 
 
 class Job(NamedTuple):
-    """A cell to be made."""
+    """A cell to compute."""
 
     data: str  # folder of the sets
     keep: str  # folder of the cells
     set: str
-    crowd: str  # a regime, or a real one
+    crowd: str  # a simulated regime, or the real crowd
     run: int
     seed: int
-    c: float | None = None  # None: every method chooses its own
+    c: float | None = None  # None: every method chooses c
     mark: str = ""  # of data, methods and code
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """The file of the cell."""
         c = "" if self.c is None else f"-c{self.c:g}"
         name = f"{self.set}-{self.crowd}-{self.seed}-{self.run}{c}-{self.mark}".replace(" ", "_")
         return Path(self.keep) / f"{name}.json"
 
 
 class Cell(NamedTuple):
-    """What every method reached."""
+    """The scores of all methods."""
 
     job: Job
     facts: Mapping[str, float]
     questions: Sequence[str]  # (Q) with a relevant candidate
-    values: Mapping[str, Mapping[str, Floats]]  # (Q) by method and measure, held against the truth
-    voted: Mapping[str, Mapping[str, float]]  # by method and measure, held against the vote: means over questions
+    values: Mapping[str, Mapping[str, Floats]]  # (Q) by method and measure, with the truth as labels
+    voted: Mapping[str, Mapping[str, float]]  # by method and measure, with the vote as labels: means over questions
     folds: Mapping[str, Mapping[str, Mapping[str, Floats]]]  # (5) by method, target and measure
-    c: Mapping[str, Floats]  # (5) by method, none where it has none
+    c: Mapping[str, Floats]  # (5) by method, empty if the method has no c
 
 
-def kept(job: Job) -> Cell | None:
-    """Return a cell that is there, None where there is none of this mark that can be read."""
+def read_cell(job: Job) -> Cell | None:
+    """Return a stored cell, None if there is none with this mark."""
     try:
-        found = json.loads(job.path.read_bytes())
-        if (found["format"], found["mark"]) != (FORMAT, job.mark) or set(found["values"]) - set(METHODS):
+        stored = json.loads(job.path.read_bytes())
+        if (stored["format"], stored["mark"]) != (FORMAT, job.mark) or set(stored["values"]) - set(METHODS):
             return None
-        values = {m: {name: np.array(v) for name, v in of.items()} for m, of in found["values"].items()}
+        values = {m: {name: np.array(v) for name, v in of.items()} for m, of in stored["values"].items()}
         folds = {
             m: {t: {name: np.array(v) for name, v in of.items()} for t, of in targets.items()}
-            for m, targets in found["folds"].items()
+            for m, targets in stored["folds"].items()
         }
-        c = {m: np.array(v) for m, v in found["c"].items()}
-        return Cell(job, found["facts"], found["questions"], values, found["voted"], folds, c)
+        c = {m: np.array(v) for m, v in stored["c"].items()}
+        return Cell(job, stored["facts"], stored["questions"], values, stored["voted"], folds, c)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def made(job: Job) -> Cell:
-    """Make a cell, and keep it; one that is there is read."""
-    before = kept(job)
+def make_cell(job: Job) -> Cell:
+    """Return a cell, computed and stored unless it is stored already."""
+    before = read_cell(job)
     if before is not None:
         return before
-    with threadpool_limits(1):  # cells are what runs side by side
+    with threadpool_limits(1):  # cells run in parallel
         rows, wall, cpu = _rows(job.data, job.keep, job.set), time.perf_counter(), time.process_time()
         cell = _cell(job, rows)
         spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
@@ -98,14 +98,14 @@ def made(job: Job) -> Cell:
     return cell
 
 
-def crowds_of(name: str) -> list[str]:
-    """Return the crowds that judge a set: its own where it has some, and simulated ones where truth is known."""
-    own = {"xquad_sentences": ["shipped"], "cast_snippets": ["real"], "nyt_passages": ["real"]}.get(name, [])
-    return own + ([] if own == ["real"] else list(REGIMES))
+def crowd_names(name: str) -> list[str]:
+    """Return the crowds of a set: its real crowd if it has one, and simulated ones if the truth is known."""
+    real = {"xquad_sentences": ["shipped"], "cast_snippets": ["real"], "nyt_passages": ["real"]}.get(name, [])
+    return real + ([] if real == ["real"] else list(REGIMES))
 
 
 def _cell(job: Job, rows: Rows) -> Cell:
-    """Let every method learn, and rank what it did not see."""
+    """Train every method, and score its rankings of held-out folds."""
     rng = np.random.default_rng([job.seed, job.run, zlib.crc32(f"{job.set} {job.crowd}".encode())])
     crowd, truth = _crowd(rows, job.crowd, rng)
     fold = _fold(job, rows)
@@ -117,16 +117,16 @@ def _cell(job: Job, rows: Rows) -> Cell:
         if job.c is not None and method.name not in TRACED:
             continue
         score, cs[method.name] = _scored(job, task, method, fold)
-        whole, by_vote = (score_groups(score, target, rows.question, rows.document) for target in targets.values())
-        questions = [names[g] for g in whole.group.tolist()]
-        values[method.name] = {name: whole.values[name].round(6) for name in MEASURES}
+        by_truth, by_vote = (score_groups(score, target, rows.question, rows.document) for target in targets.values())
+        questions = [names[g] for g in by_truth.group.tolist()]
+        values[method.name] = {name: by_truth.values[name].round(6) for name in MEASURES}
         voted[method.name] = {name: round(mean, 6) for name, mean in by_vote.means().items()}
         folds[method.name] = {name: _by_fold(score, target, rows, fold) for name, target in targets.items()}
     return Cell(job, _facts(task, fold), questions, values, voted, folds, cs)
 
 
 def _scored(job: Job, task: Task, method: Method, fold: Codes) -> Scored:
-    """Return the scores of a method; those that ask no crowd are the same of all crowds of a run."""
+    """Return the scores of a method; without the crowd, they are the same for all crowds of a run."""
     if method.name not in UNASKED or task.rows.truth is None:
         return scored(task, method, fold)
     return _unasked(job._replace(crowd=""), method.name)
@@ -134,7 +134,7 @@ def _scored(job: Job, task: Task, method: Method, fold: Codes) -> Scored:
 
 @lru_cache(maxsize=8)
 def _unasked(job: Job, name: str) -> Scored:
-    """Return the scores of a method that asks no crowd."""
+    """Return the scores of a method that does not use the crowd."""
     rows = _rows(job.data, job.keep, job.set)
     assert rows.truth is not None
     nobody = Crowd(table(np.zeros((0, 1), np.int64), np.zeros((0, 1), np.uint8), []), {})
@@ -150,8 +150,8 @@ def _crowd(rows: Rows, name: str, rng: np.random.Generator) -> tuple[Crowd, Flag
     """Return the crowd of a cell, and which rows are relevant."""
     if rows.crowd is not None and name == rows.crowd_name:
         return rows.crowd(rng)
-    assert rows.truth is not None  # crowds are drawn where truth is known
-    return drawn(rows.truth, regime_named(name), rng, rows.bm25), rows.truth
+    assert rows.truth is not None  # crowds are simulated only if the truth is known
+    return draw_crowd(rows.truth, regime_named(name), rng, rows.bm25), rows.truth
 
 
 def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Codes) -> dict[str, Floats]:
@@ -162,7 +162,7 @@ def _by_fold(score: Floats, target: Flags, rows: Rows, fold: Codes) -> dict[str,
 
 
 def _facts(task: Task, fold: Codes) -> dict[str, float]:
-    """Return what describes a crowd."""
+    """Return statistics of a crowd."""
     judgments = task.crowd.judgments
     judged = np.bincount(judgments.judge, minlength=len(judgments.judges))
     right = (judgments.label == task.truth[judgments.item()]).astype(float)
@@ -184,7 +184,7 @@ def _facts(task: Task, fold: Codes) -> dict[str, float]:
 
 
 def _plain(cell: Cell) -> dict[str, Any]:
-    """Return a cell as JSON has it."""
+    """Return a cell as plain values for JSON."""
     return {
         "format": FORMAT,
         "mark": cell.job.mark,
@@ -207,11 +207,11 @@ def _plain(cell: Cell) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _rows(data: str, keep: str, name: str) -> Rows:
-    """Return a set, read once by each process."""
+    """Return a set, which each process reads once."""
     return read_rows(Path(data), name, lambda _: None, Path(keep), 1)
 
 
-def prepared(data: Path, keep: Path, names: Sequence[str], say: study_sets.Say, workers: int) -> None:
-    """Read every set once, so that what is missing is said at once, and features are there for all."""
+def prepare_sets(data: Path, keep: Path, names: Sequence[str], say: study_sets.Say, workers: int) -> None:
+    """Read every set once, so that errors appear at once and features are computed before the cells."""
     for name in names:
         read_rows(data, name, say, keep, workers)

@@ -1,8 +1,8 @@
-"""The c of a ranker, chosen inside the folds that it learns from, by what its own method can see.
+"""The choice of c for a ranker, inside its training folds and by its training labels.
 
-Folds stand in a ring. Where fold i is held back, rankers learn without i and without a neighbour j, and rank j: taken
-is the c under which they rank both neighbours best by the lesson's own labels, never by the truth. One that saw neither
-i nor j serves where j is held back, too, so that five folds take five fits for each c.
+Folds form a ring. If fold i is held out, rankers are trained without i and a neighbour j, and rank j. The c with the
+best rankings of both neighbours by the training labels (never by the truth) is chosen. A ranker trained without i and j
+also serves if j is held out, so that five folds need five fits per c.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from adjudge.learn.pairs import group_codes, make_pairs
 from adjudge.learn.ranksvm import solve
 from studies.rerank.sets import Rows
 
-CHOICE = tuple(2.0**e for e in (-20, -16, -12, -8, -4, 0))  # below, the order hardly changes any more
-NEAR = 1e-2  # to which rankers that only choose are solved, as a share of the first gradient
-SAME = 1e-12  # spread of a feature, as a share of its size, that is rounding
+CHOICE = tuple(2.0**e for e in (-20, -16, -12, -8, -4, 0))  # below, rankings hardly change
+NEAR = 1e-2  # tolerance of rankers that only choose c, as a share of the first gradient
+SAME = 1e-12  # a relative standard deviation of a feature below this is rounding
 
 
 class Lesson(NamedTuple):
-    """What is learned from."""
+    """The training labels and weights of a ranker."""
 
     target: Floats  # (N)
     weight: Floats | None = None  # (N)
@@ -33,31 +33,31 @@ class Lesson(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The rows that are left when some folds are not looked at."""
+    """The training rows without some folds."""
 
     train: Codes  # (T)
     X: Floats  # (T, F) of mean 0 and variance 1
-    spread: Floats  # (F) infinite of a feature that never changes
+    spread: Floats  # (F) standard deviations; infinite for a constant feature
 
 
 class Test(NamedTuple):
-    """The rows of a fold, and what ranking them takes."""
+    """The rows of a fold, to be ranked."""
 
     rows: Codes  # (T)
     X: Floats  # (T, F)
     question: Codes  # (T)
     questions: int
-    tie: Codes  # (T) by which equal scores are ordered
+    tie: Codes  # (T) order of rows with equal scores
 
     def worth(self, score: Floats, lesson: Lesson) -> Floats:
-        """Return the average precision of every question that has a relevant row, by the lesson's own labels."""
+        """Return the average precision of every question with a relevant row, by the training labels."""
         label = lesson.target[self.rows] > 0.5
         return measure_groups(score, label, self.question, self.questions, self.tie).values["MAP"]
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Rows in folds, with what every method needs of them, made once."""
+    """Rows in folds, with arrays that all methods share."""
 
     rows: Rows
     fold: Codes  # (N)
@@ -76,14 +76,14 @@ class Folds:
     @cached_property
     def tests(self) -> list[Test]:
         """The rows of every fold."""
-        tie, found = name_order(self.rows.document, self.fold.size), []
+        tie, tests = name_order(self.rows.document, self.fold.size), []
         for k in range(self.count):
             rows = np.flatnonzero(self.fold == k)
-            found.append(Test(rows, self.rows.X[rows], *group_codes(self.question[rows], rows.size), tie[rows]))
-        return found
+            tests.append(Test(rows, self.rows.X[rows], *group_codes(self.question[rows], rows.size), tie[rows]))
+        return tests
 
     def part(self, *out: int) -> Part:
-        """Return the rows without some folds."""
+        """Return the training rows without some folds."""
         if out not in self.parts:
             train = np.flatnonzero(~np.isin(self.fold, out))
             X = self.rows.X[train]
@@ -93,21 +93,21 @@ class Folds:
         return self.parts[out]
 
 
-def taken(lesson: Lesson, rows: Codes) -> Lesson:
-    """Return a lesson of some rows, with weights of mean 1."""
+def select_rows(lesson: Lesson, rows: Codes) -> Lesson:
+    """Return the lesson for some rows, with weights of mean 1."""
     if lesson.weight is None:
         return lesson._replace(target=lesson.target[rows])
     weight = lesson.weight[rows]
     return lesson._replace(target=lesson.target[rows], weight=weight / weight.mean())
 
 
-def chosen(folds: Folds, lesson: Lesson, grid: tuple[float, ...] = CHOICE) -> Floats:
-    """Return the c for each fold that is held back (K); of equals the smallest."""
+def choose_c(folds: Folds, lesson: Lesson, grid: tuple[float, ...] = CHOICE) -> Floats:
+    """Return the c for each held-out fold (K); of equals the smallest."""
     total = np.zeros((folds.count, len(grid)))
     for i, j in ring(folds.count):
         w = _rankers(folds, lesson, i, j, grid)
-        for out, seen in ((i, j), (j, i)):
-            test = folds.tests[seen]
+        for out, tested in ((i, j), (j, i)):
+            test = folds.tests[tested]
             score = test.X @ w  # (T, C)
             total[out] += [float(test.worth(column, lesson).sum()) for column in score.T]
     best: Floats = np.array(grid)[np.argmax(total.round(9), axis=1)]
@@ -115,14 +115,14 @@ def chosen(folds: Folds, lesson: Lesson, grid: tuple[float, ...] = CHOICE) -> Fl
 
 
 def ring(count: int) -> list[tuple[int, int]]:
-    """Return every fold with the next one: each has two neighbours, or the only other one."""
+    """Return the pairs of neighbouring folds in a ring."""
     return [(0, 1)] if count == 2 else [(k, (k + 1) % count) for k in range(count)]
 
 
 def _rankers(folds: Folds, lesson: Lesson, i: int, j: int, grid: tuple[float, ...]) -> Floats:
-    """Return the ranker of each c (F, C) that saw neither of two folds."""
+    """Return the rankers (F, C), one per c, trained without two folds."""
     part = folds.part(i, j)
-    own = taken(lesson, part.train)
-    found = make_pairs(own.target, folds.question[part.train], own.weight, soft=own.soft)
-    X = np.ascontiguousarray(part.X[found.order])
-    return np.column_stack([solve(X, found.rows, c, tolerance=NEAR).w / part.spread for c in grid])
+    part_lesson = select_rows(lesson, part.train)
+    pairs = make_pairs(part_lesson.target, folds.question[part.train], part_lesson.weight, soft=part_lesson.soft)
+    X = np.ascontiguousarray(part.X[pairs.order])
+    return np.column_stack([solve(X, pairs.rows, c, tolerance=NEAR).w / part.spread for c in grid])

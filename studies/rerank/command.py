@@ -1,4 +1,4 @@
-"""The study of paper 004 beside the others: learned in one room, drawn in another, and brought together here."""
+"""The study of paper 004 as an entry of the registry, with its figure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from studies.crowds import data_folder
 from studies.curves import Axes, Curves, Point
-from studies.outcome import Asked, Shown
-from studies.registry import Known
+from studies.outcome import StudyOptions, Table
+from studies.registry import StudyEntry
 from studies.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from studies.rerank.study import Found
+    from studies.rerank.study import RerankStudy
 
 
 AXES = Axes(
     "rerank",
-    "what slack costs",
+    "the effect of c",
     "c",
     "log2 of c",
     {"MRR": "MRR, percent", "MAP": "MAP, percent", "P@1": "P@1, percent"},
@@ -27,65 +27,65 @@ AXES = Axes(
 
 
 class Reranked:
-    """What the study found, with its figure."""
+    """The outcome of the study, with its figure."""
 
-    def __init__(self, found: Found) -> None:
-        self.found = found
+    def __init__(self, study: RerankStudy) -> None:
+        self.study = study
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
-        return self.found.interrupted
+        """Whether Ctrl-C ended the study."""
+        return self.study.interrupted
 
-    def tables(self) -> list[Shown]:
-        """Return what people want to see."""
-        return [Shown(*one) for one in self.found.tables()]
+    def tables(self) -> list[Table]:
+        """Return the tables to print."""
+        return self.study.tables()
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the whole study as named columns."""
-        return self.found.columns()
+        """Return all results as named columns."""
+        return self.study.columns()
 
     def warnings(self) -> list[str]:
-        """Return what the reader of the tables must know."""
-        return self.found.warnings()
+        """Return warnings for the reader of the tables."""
+        return self.study.warnings()
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
-        """Return the figure, where c was varied."""
-        return {".svg": lambda: figure(self.found).encode()} if self.found.curves() else {}
+        """Return the figure, if c was varied."""
+        return {".svg": lambda: figure(self.study).encode()} if self.study.curves() else {}
 
 
-def figure(found: Found) -> str:
+def figure(study: RerankStudy) -> str:
     """Return the figure of c, as an SVG."""
     from studies.curves import svg
 
-    points = [Point(panel, log2(c), method, values) for panel, c, method, values in found.curves()]  # type: ignore[arg-type]
+    points = [Point(panel, log2(c), method, values) for panel, c, method, values in study.curves()]  # type: ignore[arg-type]
     runs = min(value.size for point in points for value in point.values.values())
     return svg(Curves(AXES, tuple(points), runs))
 
 
-def run(asked: Asked, keep: str | None = None) -> Reranked:
-    """Run the study, its cells side by side and kept in a folder if one is named."""
+def run(options: StudyOptions, keep: str | None = None) -> Reranked:
+    """Run the study with its cells in parallel; they are stored in the folder ``keep``, if it is given."""
     from studies.rerank.study import rerank
 
-    with side_by_side(asked.workers) as each:
-        found = rerank(
-            data_folder(asked.data),
-            asked.sets,
-            runs=asked.runs,
-            seed=asked.seed,
-            draws=asked.draws,
+    with side_by_side(options.workers) as each:
+        study = rerank(
+            data_folder(options.data),
+            options.sets,
+            runs=options.runs,
+            seed=options.seed,
+            draws=options.draws,
             keep=None if keep is None else Path(keep) / "cells",
-            workers=asked.workers,
-            say=asked.say,
+            workers=options.workers,
+            say=options.say,
             each=each,  # type: ignore[arg-type]
         )
-    return Reranked(found)
+    return Reranked(study)
 
 
-def known(keep: str | None = None) -> dict[str, Known]:
-    """Return the study as the registry of studies has them."""
+def study_entry(keep: str | None = None) -> dict[str, StudyEntry]:
+    """Return the entry of the study, by its name."""
     sets = "xquad_sentences, qa_wikiqa, trecqa_letor, cast_snippets, nyt_passages"
     title = "learning to rank from a crowd: weights, posteriors, soft labels"
     paper = "Abad and Moschitti 2016 (paper 004)"
-    on = f"sets: {sets}; crowds drawn anew in each run where truth is known"
-    return {"rerank": Known(title, paper, on, lambda asked: run(asked, keep), ("data", "sets", "runs"))}
+    on = f"sets: {sets}; crowds are simulated in each run if the truth is known"
+    return {"rerank": StudyEntry(title, paper, on, lambda options: run(options, keep), ("data", "sets", "runs"))}

@@ -1,10 +1,10 @@
-"""Crowds for the study of paper 004, drawn on passages whose truth is known, and matched to what the paper tells.
+"""Simulated crowds for the study of paper 004, on passages with known truth, with the statistics of the paper.
 
-The paper tells of 108 judges with 21 to 1,050 passages each, five judgments a passage, a trust score of every judge,
-and full agreement on 51.8 % of the passages. Numbers of passages are drawn log-uniformly between these ends and brought
-to the right sum. A judge has a sensitivity and a specificity, both logistic in one normal skill; how skilled judges are
-on average is then set, by bisection, so that the expected share of passages with full agreement is the one wanted. A
-trust score is the share of 40 earlier tasks that a judge of this skill had right.
+The paper has 108 judges with 21 to 1,050 passages each, five judgments per passage, a trust score per judge, and full
+agreement on 51.8 % of the passages. The numbers of passages are drawn log-uniformly between these limits and scaled to
+the right sum. A judge has a sensitivity and a specificity, both logistic in one normal skill. The mean skill is found
+by bisection, so that the expected share of passages with full agreement is as required. A trust score is the share of
+40 earlier tasks that a judge of this skill answered correctly.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from adjudge.data.scale import Scale
 from adjudge.errors import UsageError, quoted
 
 JUDGES, PANEL = 108, 5
-LEAST, MOST = 21, 1050  # passages of a judge
-FULL = 0.518  # of the passages, all five say the same
+LEAST, MOST = 21, 1050  # passages per judge
+FULL = 0.518  # share of passages with full agreement
 EARLIER = 40  # tasks behind a trust score
 APART = 0.9  # standard deviation of skills, on the logistic scale
-STRICT = 1.0  # by how much specificity is above sensitivity: most passages are irrelevant, and look it
+STRICT = 1.0  # specificity minus sensitivity, on the logistic scale
 BISECTIONS = 40
-FEW = 50  # passages of a judge on average, where passages are too few for all judges
-ROUNDS = 1_000  # of exchanging who sits twice in a panel
+FEW = 50  # mean passages per judge on sets that are too small for all judges
+ROUNDS = 1_000  # of swaps that remove duplicates from panels
 
 
 class Regime(NamedTuple):
-    """How a crowd errs."""
+    """The parameters of a simulated crowd."""
 
     name: str
     summary: str
     full: float = FULL  # share of passages with full agreement
     relation: float = 0.6  # correlation of activity with skill
-    spammers: float = 0.0  # share of judges who say yes and no by a coin of their own, the busiest of all
-    hard: float = 0.0  # how much the errors of all judges depend on the passage: standard deviation of its difficulty
-    lure: float = 0.0  # how much harder a passage is the more it looks relevant
+    spammers: float = 0.0  # share of judges who answer at random; these are the most active
+    hard: float = 0.0  # standard deviation of the difficulty of passages, for all judges
+    lure: float = 0.0  # increase of the difficulty with the apparent relevance
 
 
 REGIMES: Mapping[str, Regime] = {
@@ -61,7 +61,7 @@ REGIMES: Mapping[str, Regime] = {
 
 
 class Crowd(NamedTuple):
-    """A crowd on N passages, in their order."""
+    """The judgments of a crowd on N passages, and the trust scores of judges."""
 
     judgments: Judgments
     trust: Mapping[str, float]
@@ -74,30 +74,30 @@ def regime_named(name: str) -> Regime:
     return REGIMES[name]
 
 
-def drawn(truth: Flags, regime: Regime, rng: np.random.Generator, looks: Floats | None = None) -> Crowd:
-    """Return a crowd on passages that are relevant or not (N); ``looks`` (N) is how relevant each appears."""
+def draw_crowd(truth: Flags, regime: Regime, rng: np.random.Generator, looks: Floats | None = None) -> Crowd:
+    """Simulate a crowd on passages (N); ``looks`` (N) is the apparent relevance of each."""
     passages = truth.size
     judges = max(2 * PANEL, round(min(JUDGES, passages * PANEL / FEW)))  # fewer on small sets
-    count = activities(passages * PANEL, judges, min(MOST, passages // 2), rng)
-    judge = panels(count, passages, rng)  # (N, 5)
+    count = draw_activities(passages * PANEL, judges, min(MOST, passages // 2), rng)
+    judge = draw_panels(count, passages, rng)  # (N, 5)
     busy = np.argsort(np.argsort(count)) / max(judges - 1, 1)
-    skill = related(busy, regime.relation, rng) * APART
+    skill = draw_skills(busy, regime.relation, rng) * APART
     strange = np.zeros(judges, dtype=bool)
     strange[np.argsort(-count)[: round(regime.spammers * judges)]] = True
     coin = rng.uniform(0.1, 0.9, judges)
     difficulty = regime.hard * rng.normal(size=passages)
     if regime.lure and looks is not None:
         difficulty = difficulty + regime.lure * np.where(truth, -1.0, 1.0) * standard(looks)
-    yes = said_yes(judge, truth, skill, difficulty, strange, coin, regime.full)
+    yes = yes_probabilities(judge, truth, skill, difficulty, strange, coin, regime.full)
     label = (rng.random(yes.shape) < yes).astype(np.uint8)
-    right = 1 / (1 + np.exp(-(level_of(yes, truth, judge, judges))))
+    right = 1 / (1 + np.exp(-(accuracy_logits(yes, truth, judge, judges))))
     trust = rng.binomial(EARLIER, np.clip(np.where(strange, 0.5, right), 0.02, 0.98)) / EARLIER
     names = [f"j{j:03d}" for j in range(judges)]
     return Crowd(table(judge, label, names), dict(zip(names, trust.tolist(), strict=True)))
 
 
 def table(judge: Codes, label: Codes, names: list[str]) -> Judgments:
-    """Return judgments of panels (N, P) as a table whose items are the rows' numbers."""
+    """Return the judgments of panels (N, P); items are named by row number."""
     items = pl.Series("item", [str(n) for n in range(judge.shape[0])])
     item = np.repeat(np.arange(judge.shape[0], dtype=np.int32), judge.shape[1])
     return from_codes(
@@ -105,13 +105,13 @@ def table(judge: Codes, label: Codes, names: list[str]) -> Judgments:
     )
 
 
-def activities(total: int, judges: int, most: int, rng: np.random.Generator) -> Codes:
-    """Return how much every judge does (J): log-uniform between the paper's ends, then brought to the sum."""
+def draw_activities(total: int, judges: int, most: int, rng: np.random.Generator) -> Codes:
+    """Draw the number of passages per judge (J), log-uniform between the limits, with the given sum."""
     least = min(LEAST, total // judges)
     raw = np.log(least) + rng.random(judges) * np.log(most / least)
-    raw[np.argsort(raw)[[0, -1]]] = -np.inf, np.inf  # the paper's ends are reached
+    raw[np.argsort(raw)[[0, -1]]] = -np.inf, np.inf  # the limits of the paper are reached
     low, high = -20.0, 20.0
-    for _ in range(BISECTIONS):  # a shift of the logarithms that gives the sum
+    for _ in range(BISECTIONS):  # find a shift of the logarithms that gives the sum
         middle = (low + high) / 2
         below = np.clip(np.exp(raw + middle), least, most).sum() < total
         low, high = (middle, high) if below else (low, middle)
@@ -123,25 +123,25 @@ def activities(total: int, judges: int, most: int, rng: np.random.Generator) -> 
     return np.asarray(count, dtype=np.int64)
 
 
-def panels(count: Codes, passages: int, rng: np.random.Generator) -> Codes:
-    """Return who judges each passage (N, 5), no judge twice, each judge as often as told (J)."""
+def draw_panels(count: Codes, passages: int, rng: np.random.Generator) -> Codes:
+    """Draw the judges of each passage (N, 5), without duplicates; ``count`` (J) is the passages per judge."""
     judge: NDArray[np.int64] = rng.permutation(np.repeat(np.arange(count.size), count)).reshape(passages, PANEL)
     for _ in range(ROUNDS):
         ordered = np.argsort(judge, axis=1, kind="stable")
         sorted_ = np.take_along_axis(judge, ordered, axis=1)
-        twice, place = np.nonzero(sorted_[:, 1:] == sorted_[:, :-1])
+        twice, column = np.nonzero(sorted_[:, 1:] == sorted_[:, :-1])
         if not twice.size:
             return judge
         flat = judge.reshape(-1)  # a view
-        mine = twice * PANEL + ordered[twice, place + 1]
+        mine = twice * PANEL + ordered[twice, column + 1]
         other = rng.choice(flat.size, mine.size, replace=False)
-        for a, b in zip(mine.tolist(), other.tolist(), strict=True):  # few, and fewer in every round
+        for a, b in zip(mine.tolist(), other.tolist(), strict=True):  # fewer in every round
             flat[a], flat[b] = flat[b], flat[a]
-    raise UsageError(f"{count.size} judges are too few for panels of {PANEL} in which nobody sits twice")
+    raise UsageError(f"{count.size} judges are too few for panels of {PANEL} without duplicates")
 
 
-def related(busy: Floats, relation: float, rng: np.random.Generator) -> Floats:
-    """Return normal skills (J) that are correlated so much with activity, given as a share from 0 to 1."""
+def draw_skills(busy: Floats, relation: float, rng: np.random.Generator) -> Floats:
+    """Draw normal skills (J) with a given correlation with activity (ranks from 0 to 1)."""
     from scipy.special import ndtri
 
     normal = ndtri((busy * (busy.size - 1) + 0.5) / busy.size)
@@ -149,10 +149,10 @@ def related(busy: Floats, relation: float, rng: np.random.Generator) -> Floats:
     return skill
 
 
-def said_yes(
+def yes_probabilities(
     judge: Codes, truth: Flags, skill: Floats, difficulty: Floats, strange: Flags, coin: Floats, full: float
 ) -> Floats:
-    """Return the chance that each judgment is a yes (N, 5), at the level of skill that gives the full agreement."""
+    """Return p(yes) of each judgment (N, 5), with the mean skill that gives the share of full agreement."""
     low, high = -4.0, 8.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
@@ -166,15 +166,15 @@ def said_yes(
 
 
 def _yes(judge: Codes, truth: Flags, skill: Floats, difficulty: Floats, strange: Flags, coin: Floats) -> Floats:
-    """Return the chance of a yes (N, 5)."""
+    """Return p(yes) of each judgment (N, 5)."""
     lean = np.where(truth, 0.0, STRICT)
     right = 1 / (1 + np.exp(-(skill[judge] + lean[:, None] - difficulty[:, None])))
     yes: Floats = np.where(strange[judge], coin[judge], np.where(truth[:, None], right, 1 - right))
     return yes
 
 
-def level_of(yes: Floats, truth: Flags, judge: Codes, judges: int) -> Floats:
-    """Return how often every judge is right (J), on the logistic scale."""
+def accuracy_logits(yes: Floats, truth: Flags, judge: Codes, judges: int) -> Floats:
+    """Return the logit of the accuracy of every judge (J)."""
     right = np.where(truth[:, None], yes, 1 - yes).ravel()
     share = np.bincount(judge.ravel(), right, judges) / np.maximum(np.bincount(judge.ravel(), minlength=judges), 1)
     share = np.clip(share, 0.01, 0.99)
@@ -190,7 +190,7 @@ def standard(value: Floats) -> Floats:
 
 
 def full_agreement(judgments: Judgments) -> float:
-    """Return the share of passages whose judges all say the same."""
+    """Return the share of passages with full agreement."""
     n = np.diff(judgments.start)
     ones = np.bincount(judgments.item(), judgments.label, len(judgments.items))
     return float(((ones == 0) | (ones == n)).mean())

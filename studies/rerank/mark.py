@@ -1,7 +1,7 @@
-"""The mark of a study's cells: what they were made of, so that a cell of other data or other code is not taken for it.
+"""The mark of cells, by which outdated cells are recognised.
 
-A mark is a digest of the set's files, of the methods, the crowds and the values of c, of the libraries that move the
-numbers, and of the source of all modules that a cell runs through.
+A mark is a digest of the files of the set, the methods, the crowds, the values of c, the versions of libraries, and the
+source code of all modules that compute a cell.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ ROOMS = (
     "src/adjudge/kernels",
     "src/adjudge/data",
     "studies/rerank",
-)  # packages whose code makes a cell
+)  # packages whose changes make cells outdated
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "polars", "lightgbm")
 
 
 def mark_of(data: Path, name: str) -> str:
     """Return the mark of the cells of one set."""
-    told = [repr((m.name, m.summary, m.needs, m.again)) for m in METHODS.values()]
-    told += [repr(tuple(regime)) for regime in REGIMES.values()]
-    told += [repr(CHOICE), repr(TREES), code_mark(), *(f"{one} {version_of(one)}" for one in LIBRARIES)]
-    place = folder_of(data, name)
-    return digest([*(one.encode() for one in told), *contents(place, sorted(place.rglob("*")))])
+    parts = [repr((m.name, m.summary, m.needs, m.again)) for m in METHODS.values()]
+    parts += [repr(tuple(regime)) for regime in REGIMES.values()]
+    parts += [repr(CHOICE), repr(TREES), code_mark(), *(f"{library} {version_of(library)}" for library in LIBRARIES)]
+    folder = folder_of(data, name)
+    return digest([*(part.encode() for part in parts), *contents(folder, sorted(folder.rglob("*")))])
 
 
 def code_mark() -> str:
-    """Return the digest of the source that makes cells."""
+    """Return a digest of the source code of cells."""
     root = Path(__file__).parents[2]
     return digest(contents(root, sorted(path for room in ROOMS for path in (root / room).rglob("*.py"))))

@@ -1,8 +1,8 @@
-"""The methods of the study of paper 004: what a ranker is told of every row, and how much each row counts.
+"""The methods of the study of paper 004: the training labels and weights of a ranker.
 
-A method makes a lesson of a crowd: targets, weights, and whether targets are degrees. Weights of judges are of the
-whole task, as in the paper; a lesson's weights are brought to mean 1 on the rows that are learned from. Where c is not
-given, every method has it chosen inside the folds that it learns from, by its own labels.
+A method makes a lesson from a crowd: targets, weights, and whether targets are soft. Weights of judges are computed on
+the whole task, as in the paper; weights are scaled to mean 1 on the training rows. Unless c is given, it is chosen
+inside the training folds, by the training labels of the method.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.weights import SCHEMES, weights
-from studies.rerank.choice import Folds, Lesson, chosen, taken
+from studies.rerank.choice import Folds, Lesson, choose_c, select_rows
 from studies.rerank.crowds import Crowd
 from studies.rerank.sets import Rows
 
-INNER = 4  # folds in which Raykar's ranker scores rows that it did not see
-SURE = 1e-4  # how near to 0 or 1 a probability may come
-ROUGH = 1e-2  # to which rankers that only give priors are solved
-TREES = {"trees": 100, "leaves": 7, "least": 100}  # of LambdaMART: fewer and smaller than usual, for questions are few
+INNER = 4  # folds in which Raykar's ranker scores held-out rows
+SURE = 1e-4  # probabilities are clipped to this distance from 0 and 1
+ROUGH = 1e-2  # tolerance of rankers that only provide priors
+TREES = {"trees": 100, "leaves": 7, "least": 100}  # of LambdaMART: fewer than the defaults, for few questions
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows, their crowd, and who is relevant: what methods may look at, the truth being for the ceiling alone."""
+    """Rows, their crowd and the truth; only the methods with expert labels use the truth."""
 
     rows: Rows
     crowd: Crowd
     truth: Flags  # (N)
-    c: float | None = None  # None: chosen inside the folds that are learned from
+    c: float | None = None  # None: chosen inside the training folds
     fits: dict[str, Fit] = field(default_factory=dict)
     folds: dict[bytes, Folds] = field(default_factory=dict)
 
@@ -56,38 +56,38 @@ class Task:
 
     @property
     def majority(self) -> Flags:
-        """Which rows most judgments call relevant (N); of ties, not."""
+        """Whether most judgments of a row are relevant (N); ties are not relevant."""
         return self.share > 0.5
 
     def fit(self, model: str) -> Fit:
-        """Return a consensus on the crowd, made once."""
+        """Return the fit of a model to the crowd, computed once."""
         if model not in self.fits:
             self.fits[model] = fit(self.crowd.judgments, model)
         return self.fits[model]
 
     def inside(self, fold: Codes) -> Folds:
-        """Return the rows in folds, made once."""
+        """Return the rows in folds, computed once."""
         return self.folds.setdefault(fold.tobytes(), Folds(self.rows, fold))
 
     def probability(self, model: str) -> Floats:
-        """Return how likely each row is relevant (N)."""
+        """Return the probability of relevance of each row (N)."""
         return self.fit(model).posterior[:, 1]
 
 
 class Method(NamedTuple):
-    """A way to learn from a crowd, or not to."""
+    """A way to train a ranker, or an order without training."""
 
     name: str
     summary: str
-    lesson: Callable[[Task], Lesson] | None  # None of what is not learned
-    needs: str = ""  # what there must be: matched, bm25, truth, lightgbm
-    again: bool = False  # whether the ranker's own scores then enter the consensus, and it learns once more
+    lesson: Callable[[Task], Lesson] | None  # None without training
+    needs: str = ""  # required: matched, bm25, truth or lightgbm
+    again: bool = False  # whether the ranker is trained again with its scores as the prior of the consensus
 
 
-def _told(of: str, task: Task) -> Lesson:
-    """Learn a label that does not come from the crowd."""
+def _label_lesson(of: str, task: Task) -> Lesson:
+    """Learn labels that are not from the crowd."""
     label = task.rows.matched if of == "matched" else task.truth
-    assert label is not None  # what a method needs is looked at before
+    assert label is not None  # checked by ``able``
     return Lesson(label.astype(float))
 
 
@@ -100,38 +100,38 @@ def _scheme(scheme: str, agreement: str, task: Task) -> Lesson:
     """Learn the vote, weighted by a scheme of the paper."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)
-        found = weights(task.crowd.judgments, scheme, trust=task.crowd.trust, agreement=agreement)
-    return Lesson(task.majority.astype(float), found.sample_weight(task.crowd.judgments.items))
+        weighted = weights(task.crowd.judgments, scheme, trust=task.crowd.trust, agreement=agreement)
+    return Lesson(task.majority.astype(float), weighted.sample_weight(task.crowd.judgments.items))
 
 
 def _consensus(model: str, kind: str, task: Task) -> Lesson:
-    """Learn the labels of a model, weighted by how sure they are, or not at all."""
+    """Learn the labels of a model, weighted by their certainty, or unweighted."""
     label = (task.probability(model) > 0.5).astype(float)
     return Lesson(label, posterior_weights(task.fit(model), kind).weight if kind else None)
 
 
 def _vote_pairs(task: Task) -> Lesson:
-    """Learn from all pairs whose shares of votes differ, by how much they do."""
+    """Learn from all pairs with different vote shares, weighted by the difference."""
     return Lesson(task.share, soft=True)
 
 
 def _soft_pairs(model: str, task: Task) -> Lesson:
-    """Learn from all pairs whose probabilities differ, by how much they do."""
+    """Learn from all pairs with different probabilities, weighted by the difference."""
     return Lesson(task.probability(model), soft=True)
 
 
 class Scored(NamedTuple):
-    """Rows that were ranked by rankers that did not see them."""
+    """The scores of held-out rows."""
 
     score: Floats  # (N)
-    c: Floats  # (K) by fold, none where there is no c
+    c: Floats  # (K) by fold, empty without c
 
 
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
         Method("BM25", "the first stage's own order", None, "bm25"),
-        Method("RE", "labels by matching the answer key", partial(_told, "matched"), "matched"),
+        Method("RE", "labels by matching the answer key", partial(_label_lesson, "matched"), "matched"),
         Method("CA", "labels by the vote", _majority),
         *(Method(name, scheme.summary, partial(_scheme, name, "count")) for name, scheme in SCHEMES.items()),
         Method("LPTC rate", "as LPTC, agreement as a rate", partial(_scheme, "LPTC", "rate")),
@@ -148,11 +148,11 @@ METHODS: Mapping[str, Method] = {
             partial(_soft_pairs, "dawid-skene"),
             again=True,
         ),
-        Method("gold", "expert labels: the ceiling", partial(_told, "truth"), "truth"),
+        Method("gold", "expert labels: the ceiling", partial(_label_lesson, "truth"), "truth"),
         Method("LM CA", "LambdaMART, labels by the vote", _majority, "lightgbm"),
         Method("LM LPTC", "LambdaMART, with the weights of LPTC", partial(_scheme, "LPTC", "count"), "lightgbm"),
         Method("LM DS margin", "LambdaMART, as DS margin", partial(_consensus, "dawid-skene", "margin"), "lightgbm"),
-        Method("LM gold", "LambdaMART, expert labels", partial(_told, "truth"), "lightgbm"),
+        Method("LM gold", "LambdaMART, expert labels", partial(_label_lesson, "truth"), "lightgbm"),
     )
 }
 
@@ -161,75 +161,77 @@ BOOSTED = tuple(method.name for method in METHODS.values() if method.needs == "l
 
 
 def able(task: Task, boosted: bool = True) -> list[Method]:
-    """Return the methods that have what they need here; those with trees are asked for, since they take long."""
+    """Return the methods that are possible for a task; ``boosted`` includes those with trees, which are slow."""
     has = {
         "": True,
         "matched": task.rows.matched is not None,
         "bm25": task.rows.bm25 is not None,
-        "truth": not np.array_equal(task.truth, task.majority),  # where truth is the vote, the ceiling is CA
+        "truth": not np.array_equal(
+            task.truth, task.majority
+        ),  # if the truth is the vote, expert labels are those of CA
         "lightgbm": boosted and find_spec("lightgbm") is not None,
     }
     return [method for method in METHODS.values() if has[method.needs]]
 
 
 def scores(task: Task, method: Method, fold: Codes) -> Floats:
-    """Return the score of every row (N), by a ranker that did not see its fold."""
+    """Return the score of every row (N), by a ranker that was trained without its fold."""
     return scored(task, method, fold).score
 
 
 def scored(task: Task, method: Method, fold: Codes) -> Scored:
-    """Return the same, with the c of every fold."""
+    """Return the score of every row, and the c of every fold."""
     if method.lesson is None:
         assert task.rows.bm25 is not None
         return Scored(task.rows.bm25, np.zeros(0))
-    lesson, found, trees = method.lesson(task), np.zeros(fold.size), method.name in BOOSTED
+    lesson, score, trees = method.lesson(task), np.zeros(fold.size), method.name in BOOSTED
     folds = task.inside(fold)
-    cs = np.zeros(0) if trees else chosen(folds, lesson) if task.c is None else np.full(folds.count, task.c)
+    cs = np.zeros(0) if trees else choose_c(folds, lesson) if task.c is None else np.full(folds.count, task.c)
     for k, (train, test) in enumerate(split(fold)):
         if trees:
-            ranker: Any = _boosted(task, taken(lesson, train), train)
+            ranker: Any = _train_trees(task, select_rows(lesson, train), train)
         else:
-            own = taught_again(task, lesson, train, cs[k]) if method.again else taken(lesson, train)
-            ranker = learned(task, own, train, cs[k])
-        found[test] = ranker.decision_function(task.rows.X[test])
-    return Scored(found, cs)
+            part = raykar_lesson(task, lesson, train, cs[k]) if method.again else select_rows(lesson, train)
+            ranker = train_ranker(task, part, train, cs[k])
+        score[test] = ranker.decision_function(task.rows.X[test])
+    return Scored(score, cs)
 
 
-def _boosted(task: Task, lesson: Lesson, rows: Codes) -> LambdaMART:
-    """Return the trees that some rows teach."""
+def _train_trees(task: Task, lesson: Lesson, rows: Codes) -> LambdaMART:
+    """Return LambdaMART, trained on some rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)
         ranker = LambdaMART(**TREES, soft=lesson.soft)
         return ranker.fit(task.rows.X[rows], lesson.target, task.rows.question[rows], lesson.weight)
 
 
-def learned(task: Task, lesson: Lesson, rows: Codes, c: float, tolerance: float = 1e-5) -> RankSVM:
-    """Return the ranker that some rows teach."""
+def train_ranker(task: Task, lesson: Lesson, rows: Codes, c: float, tolerance: float = 1e-5) -> RankSVM:
+    """Return a linear ranker, trained on some rows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)  # questions without pairs are usual here
+        warnings.simplefilter("ignore", AdjudgeWarning)  # many questions have no pairs
         ranker = RankSVM(c, soft=lesson.soft, tolerance=tolerance)
         return ranker.fit(task.rows.X[rows], lesson.target, task.rows.question[rows], lesson.weight)
 
 
-def taught_again(task: Task, lesson: Lesson, rows: Codes, c: float) -> Lesson:
-    """Return probabilities of some rows with the ranker's own scores as their prior (Raykar et al. 2010).
+def raykar_lesson(task: Task, lesson: Lesson, rows: Codes, c: float) -> Lesson:
+    """Return the probabilities of some rows with the scores of the ranker as their prior (Raykar et al. 2010).
 
-    Scores are of rankers that did not see the row, turned into probabilities by a logistic curve through those of the
-    consensus, whose log odds then have these in the place of the prevalence.
+    Scores of held-out rows become probabilities by a logistic regression on those of the consensus. These replace the
+    prevalence in the log odds of the consensus.
     """
     p, X = lesson.target[rows], task.rows.X[rows]
     score = np.zeros(rows.size)
     for train, test in split(fold_of(task.rows.question[rows], INNER)):
-        ranker = learned(task, lesson._replace(target=p[train]), rows[train], c, ROUGH)
+        ranker = train_ranker(task, lesson._replace(target=p[train]), rows[train], c, ROUGH)
         score[test] = ranker.decision_function(X[test])
     prior = logistic(score, p)
-    usual = np.log(p.mean() / (1 - p.mean()))
-    odds = _odds(p) - usual + _odds(prior)
+    base = np.log(p.mean() / (1 - p.mean()))
+    odds = _odds(p) - base + _odds(prior)
     return Lesson(1 / (1 + np.exp(-odds)), soft=True)
 
 
 def logistic(x: Floats, p: Floats, steps: int = 50) -> Floats:
-    """Return the logistic curve in x that is nearest to the probabilities p by their cross entropy (N)."""
+    """Return the logistic regression of the probabilities p on x (N)."""
     A = np.column_stack([np.ones(x.size), (x - x.mean()) / max(float(x.std()), SURE)])
     b = np.zeros(2)
     for _ in range(steps):
@@ -244,7 +246,7 @@ def logistic(x: Floats, p: Floats, steps: int = 50) -> Floats:
 
 
 def _odds(p: Floats) -> Floats:
-    """Return log odds, of probabilities that are kept from 0 and 1."""
+    """Return the log odds of clipped probabilities."""
     near = np.clip(p, SURE, 1 - SURE)
     odds: Floats = np.log(near / (1 - near))
     return odds

@@ -1,13 +1,13 @@
-"""The sets of the study of paper 004: rows to be ranked, what is known of them, and real crowds where there are some.
+"""The sets of the study of paper 004: rows to rank, their features and labels, and real crowds.
 
-- ``xquad_sentences``: questions and sentences, the sentence with the answer is relevant, those that contain its string
-  are what RE labels; the questions are those that its simulated crowd judged, 527 as in the paper;
-- ``qa_wikiqa``: questions and sentences, labelled by one process; there is no answer key, hence no RE;
-- ``trecqa_letor``: TREC-QA as 24 numbers a pair, with manual labels and those of answer patterns;
-- ``cast_snippets``: sentences of passages, three judges each with approval rates. Its text may not be copied, so that
-  features are where a sentence stands and the passage's NIST grade. Truth is the vote;
-- ``nyt_passages``: paragraphs, about 40 judges each; features as before. Of what a judge said of a paragraph more than
-  once the first counts. Five judges are drawn to learn from, and truth is the vote of the others.
+- ``xquad_sentences``: questions and sentences. The sentence with the answer is relevant; RE labels all sentences that
+  contain its string. The questions are the 527 that its simulated crowd judged, as many as in the paper.
+- ``qa_wikiqa``: questions and sentences with labels. There is no answer key, hence no RE.
+- ``trecqa_letor``: TREC-QA as 24 features per pair, with manual labels and labels by answer patterns.
+- ``cast_snippets``: sentences of passages, three judges each, with approval rates. Its text may not be copied, so the
+  features are the position of a sentence and the NIST grade of the passage. The truth is the vote.
+- ``nyt_passages``: paragraphs, about 40 judges each, with the same kind of features. Of repeated judgments the first
+  counts. Five judges are drawn for training, and the truth is the vote of the others.
 """
 
 from __future__ import annotations
@@ -39,46 +39,51 @@ class Rows(NamedTuple):
     document: np.ndarray[Any, Any]  # (N) names
     features: tuple[str, ...]  # (F)
     X: Floats  # (N, F)
-    truth: Flags | None  # (N) by experts, None where there is no such label
+    truth: Flags | None  # (N) by experts, None without expert labels
     matched: Flags | None = None  # (N) by the answer key: RE
     bm25: Floats | None = None  # (N)
-    crowd: Callable[[np.random.Generator], tuple[Crowd, Flags]] | None = None  # a real one, and who is relevant
+    crowd: Callable[[np.random.Generator], tuple[Crowd, Flags]] | None = None  # the real crowd, and the relevant rows
     crowd_name: str = "real"
 
 
 def read_rows(folder: Path, name: str, say: Say, cache: Path | None = None, workers: int = 1) -> Rows:
     """Return a set by its name."""
-    place = folder_of(folder, name)
-    return SETS[name](place, say, cache, workers)
+    set_folder = folder_of(folder, name)
+    return SETS[name](set_folder, say, cache, workers)
 
 
 def folder_of(folder: Path, name: str) -> Path:
-    """Return where a set is, refusing what is none."""
+    """Return the folder of a set; refuse an unknown set."""
     if name not in SETS:
         raise InputError(f"is no set of this study; its sets are {', '.join(SETS)}: name them with --sets", name)
-    place = folder / name
-    if not place.is_dir():
-        raise InputError("there is no such folder: say with --data where the sets are", str(place))
-    return place
+    set_folder = folder / name
+    if not set_folder.is_dir():
+        raise InputError("there is no such folder: say with --data where the sets are", str(set_folder))
+    return set_folder
 
 
-def _xquad(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+def _xquad(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     """Return the questions that the simulated crowd judged, with that crowd."""
-    said = _table(place / "simulated_crowd.csv.gz")
-    asked = set(said["question"].to_list())
-    table = _table(place / "candidates.tsv.gz", "\t").filter(pl.col("question").is_in(list(asked)))
-    text = dict(_lines(place / "passages.tsv.gz"))
-    questions = {row[0]: row[1] for row in _lines(place / "questions.tsv")}
+    judgments = _table(folder / "simulated_crowd.csv.gz")
+    judged_questions = set(judgments["question"].to_list())
+    table = _table(folder / "candidates.tsv.gz", "\t").filter(pl.col("question").is_in(list(judged_questions)))
+    text = dict(_lines(folder / "passages.tsv.gz"))
+    questions = {row[0]: row[1] for row in _lines(folder / "questions.tsv")}
     question, document = table["question"].to_list(), table["passage"].to_list()
     pairs = [(questions[q], text[d]) for q, d in zip(question, document, strict=True)]
-    names, X = _features(pairs, question, place.name, say, cache, workers)
+    names, X = _features(pairs, question, folder.name, say, cache, workers)
     trust = {
-        row["worker"]: float(row["trust"]) for row in _table(place / "simulated_workers.csv").iter_rows(named=True)
+        row["worker"]: float(row["trust"]) for row in _table(folder / "simulated_workers.csv").iter_rows(named=True)
     }
     truth, matched = (table[column].cast(pl.Int64).to_numpy() == 1 for column in ("gold", "re"))
-    crowd = Crowd(_judged(question, document, said["question"], said["passage"], said["worker"], said["label"]), trust)
+    crowd = Crowd(
+        _judged(
+            question, document, judgments["question"], judgments["passage"], judgments["worker"], judgments["label"]
+        ),
+        trust,
+    )
     return Rows(
-        place.name,
+        folder.name,
         np.array(question),
         np.array(document),
         names,
@@ -91,28 +96,28 @@ def _xquad(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     )
 
 
-def _wikiqa(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+def _wikiqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     """Return questions with their sentences."""
-    rows = _lines(place / "passages.tsv")[1:]
+    rows = _lines(folder / "passages.tsv")[1:]
     question = [f"{split}{q}" for split, q, *_ in rows]
     document = [f"p{n:05d}" for n in range(len(rows))]
     pairs = [(row[2], row[3]) for row in rows]
-    names, X = _features(pairs, question, place.name, say, cache, workers)
+    names, X = _features(pairs, question, folder.name, say, cache, workers)
     truth = np.array([row[4] == "1" for row in rows])
     bm25 = X[:, names.index("bm25")] if "bm25" in names else None
-    return Rows(place.name, np.array(question), np.array(document), names, X, truth, None, bm25)
+    return Rows(folder.name, np.array(question), np.array(document), names, X, truth, None, bm25)
 
 
-def _trecqa(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
-    """Return the numbers of each pair."""
+def _trecqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+    """Return the features of each pair."""
     import json
 
-    say(f"reading {place.name}")
-    names = tuple(json.loads((place / "feature_names.json").read_text(encoding="utf8")))
+    say(f"reading {folder.name}")
+    names = tuple(json.loads((folder / "feature_names.json").read_text(encoding="utf8")))
     question, document, truth, matched, values = [], [], [], [], []
-    for line in (place / "features.svm").read_text(encoding="utf8").splitlines():
-        told, _, note = line.partition("#")
-        label, group, *numbers = told.split()
+    for line in (folder / "features.svm").read_text(encoding="utf8").splitlines():
+        content, _, note = line.partition("#")
+        label, group, *numbers = content.split()
         about = dict(part.split("=") for part in note.split())
         question.append(group.removeprefix("qid:"))
         document.append(about["doc"])
@@ -122,55 +127,59 @@ def _trecqa(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     X = np.array(values)
     at = names.index("bm25")
     return Rows(
-        place.name, np.array(question), np.array(document), names, X, np.array(truth), np.array(matched), X[:, at]
+        folder.name, np.array(question), np.array(document), names, X, np.array(truth), np.array(matched), X[:, at]
     )
 
 
-def _cast(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
-    """Return sentences by where they stand, with their judges."""
-    say(f"reading {place.name}")
-    said = _table(place / "sentence_judgments_large.csv.gz")
-    said = said.with_columns(document=pl.concat_str("passage", "sent", separator="#"))
-    rows = said.unique(["turn", "document"], maintain_order=True, keep="first").select(
+def _cast(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+    """Return sentences with the features of their position, and their judges."""
+    say(f"reading {folder.name}")
+    judgments = _table(folder / "sentence_judgments_large.csv.gz")
+    judgments = judgments.with_columns(document=pl.concat_str("passage", "sent", separator="#"))
+    rows = judgments.unique(["turn", "document"], maintain_order=True, keep="first").select(
         "turn", "passage", "sent", "document"
     )
-    grades = _table(place / "trec_grades.csv")
+    grades = _table(folder / "trec_grades.csv")
     rows = rows.join(grades, on=["turn", "passage"], how="left", maintain_order="left")
     grade = rows["trec_grade"].cast(float).fill_null(0.0).to_numpy()
     question, document = rows["turn"].to_list(), rows["document"].to_list()
     names, X = _standing(rows["turn"] + rows["passage"], rows["sent"].cast(float).to_numpy(), grade)
-    trust = said.group_by("worker").agg(pl.col("approval").cast(float).mean() / 100)
+    trust = judgments.group_by("worker").agg(pl.col("approval").cast(float).mean() / 100)
     crowd = Crowd(
-        _judged(question, document, said["turn"], said["document"], said["worker"], said["label"]),
+        _judged(question, document, judgments["turn"], judgments["document"], judgments["worker"], judgments["label"]),
         dict(trust.iter_rows()),
     )
     voted = _voted(crowd.judgments)
-    return Rows(place.name, np.array(question), np.array(document), names, X, None, crowd=lambda _: (crowd, voted))
+    return Rows(folder.name, np.array(question), np.array(document), names, X, None, crowd=lambda _: (crowd, voted))
 
 
-def _nyt(place: Path, say: Say, cache: Path | None, workers: int) -> Rows:
-    """Return paragraphs by where they stand; each run draws five judges of each to learn from."""
-    say(f"reading {place.name}")
-    said = _table(place / "labels.csv").sort("timestamp", maintain_order=True)
-    said = said.unique(["item", "worker"], maintain_order=True, keep="first")  # else some both teach and vote
-    grades = {row["item"]: float(row["nist_rel"]) for row in _table(place / "doc_gold.csv").iter_rows(named=True)}
-    rows = said.unique("item", maintain_order=True, keep="first").select("item", "topic")
+def _nyt(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+    """Return paragraphs with the features of their position; each run draws five judges per paragraph for training."""
+    say(f"reading {folder.name}")
+    judgments = _table(folder / "labels.csv").sort("timestamp", maintain_order=True)
+    judgments = judgments.unique(
+        ["item", "worker"], maintain_order=True, keep="first"
+    )  # otherwise a judge could be in both parts
+    grades = {row["item"]: float(row["nist_rel"]) for row in _table(folder / "doc_gold.csv").iter_rows(named=True)}
+    rows = judgments.unique("item", maintain_order=True, keep="first").select("item", "topic")
     question, document = rows["topic"].to_list(), rows["item"].to_list()
     inside = [item.rsplit("_s", 1)[0] for item in document]
     at = np.array([float(item.rsplit("_s", 1)[1]) for item in document])
-    names, X = _standing(pl.Series(inside), at, np.array([grades.get(one, 0.0) for one in inside]))
-    whole = _judged(question, document, said["topic"], said["item"], said["worker"], said["label"])
-    told = said.group_by("worker").agg(pl.col("trust").cast(float).mean())
-    trust = dict(told.iter_rows())
+    names, X = _standing(pl.Series(inside), at, np.array([grades.get(name, 0.0) for name in inside]))
+    all_judgments = _judged(
+        question, document, judgments["topic"], judgments["item"], judgments["worker"], judgments["label"]
+    )
+    trusts = judgments.group_by("worker").agg(pl.col("trust").cast(float).mean())
+    trust = dict(trusts.iter_rows())
 
     def crowd(rng: np.random.Generator) -> tuple[Crowd, Flags]:
         """Draw five judges of each paragraph; the others vote on the truth."""
-        item = whole.item()
-        order = np.lexsort((rng.random(len(whole)), item))
-        first = np.arange(len(whole)) - whole.start[item] < PANEL
-        return Crowd(whole.take(order[first]), trust), _voted(whole.take(order[~first]))
+        item = all_judgments.item()
+        order = np.lexsort((rng.random(len(all_judgments)), item))
+        first = np.arange(len(all_judgments)) - all_judgments.start[item] < PANEL
+        return Crowd(all_judgments.take(order[first]), trust), _voted(all_judgments.take(order[~first]))
 
-    return Rows(place.name, np.array(question), np.array(document), names, X, None, crowd=crowd)
+    return Rows(folder.name, np.array(question), np.array(document), names, X, None, crowd=crowd)
 
 
 SETS: Mapping[str, Callable[[Path, Say, Path | None, int], Rows]] = {
@@ -185,25 +194,25 @@ SETS: Mapping[str, Callable[[Path, Say, Path | None, int], Rows]] = {
 def _features(
     pairs: Sequence[tuple[str, str]], topics: Sequence[str], name: str, say: Say, cache: Path | None, workers: int
 ) -> tuple[tuple[str, ...], Floats]:
-    """Return the features of question-passage pairs, kept in the folder of the study."""
+    """Return the features of question-passage pairs, stored in the folder of the study."""
     from adjudge.learn.features import pair_features
 
     say(f"features of {len(pairs):,} pairs of {name}")
-    found = pair_features(pairs, topics=topics, workers=workers, cache=None if cache is None else cache / "features")
-    return tuple(found.names), np.asarray(found.X, dtype=float)
+    table = pair_features(pairs, topics=topics, workers=workers, cache=None if cache is None else cache / "features")
+    return tuple(table.names), np.asarray(table.X, dtype=float)
 
 
 def _standing(inside: pl.Series, at: Floats, grade: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Return what is known of a sentence without its text: where it stands, and the grade of what it stands in."""
+    """Return features of sentences without their text: the position, and the grade of the passage."""
     _, code = np.unique(inside.to_numpy(), return_inverse=True)
     first = np.full(code.max() + 1, np.inf)
     np.minimum.at(first, code, at)
-    place = at - first[code]
+    position = at - first[code]
     length = np.bincount(code).astype(float)[code]
     names = ("place", "first", "second", "inverse", "share", "length", "grade", "high grade")
     columns = (
-        *(place, place == 0, place == 1, 1 / (1 + place)),
-        *(place / np.maximum(length - 1, 1), np.log(length), grade, grade >= max(2.0, grade.max() - 1)),
+        *(position, position == 0, position == 1, 1 / (1 + position)),
+        *(position / np.maximum(length - 1, 1), np.log(length), grade, grade >= max(2.0, grade.max() - 1)),
     )
     return names, np.column_stack(columns).astype(float)
 
@@ -211,7 +220,7 @@ def _standing(inside: pl.Series, at: Floats, grade: Floats) -> tuple[tuple[str, 
 def _judged(
     question: Sequence[str], document: Sequence[str], q: pl.Series, d: pl.Series, worker: pl.Series, label: pl.Series
 ) -> Judgments:
-    """Return judgments whose items are the rows' numbers, from their questions and documents."""
+    """Return judgments from questions and documents; items are named by row number."""
     row = {pair: n for n, pair in enumerate(zip(question, document, strict=True))}
     item = np.array([row[pair] for pair in zip(q.to_list(), d.to_list(), strict=True)], np.int32)
     judges, judge = np.unique(worker.to_numpy(), return_inverse=True)
@@ -226,27 +235,27 @@ def _judged(
 
 
 def _voted(judgments: Judgments) -> Flags:
-    """Return which items more than half of the judgments call relevant (N)."""
+    """Return whether more than half of the judgments of an item are relevant (N)."""
     ones = np.bincount(judgments.item(), judgments.label, len(judgments.items))
     more: Flags = 2 * ones > np.diff(judgments.start)
     return more
 
 
 def _table(path: Path, separator: str = ",") -> pl.DataFrame:
-    """Return a table of texts from a file, packed or not."""
+    """Return a table of strings from a file, which may be gzipped."""
     return pl.read_csv(
         _content(path), separator=separator, infer_schema=False, quote_char='"' if separator == "," else None
     )
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """Return the fields of every line, set apart by tabs."""
+    """Return the tab-separated fields of every line."""
     text = io.StringIO(_content(path).decode("utf8"), newline="\n")
     return [line for line in csv.reader(text, delimiter="\t", quoting=csv.QUOTE_NONE) if line]
 
 
 def _content(path: Path) -> bytes:
-    """Return what is in a file, packed or not."""
+    """Return the content of a file, which may be gzipped."""
     if not path.is_file():
         raise InputError("there is no such file: say with --data where the sets are", str(path))
     content = path.read_bytes()

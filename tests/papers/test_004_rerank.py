@@ -12,8 +12,8 @@ from adjudge.errors import AdjudgeWarning
 from adjudge.learn.crossval import fold_of, score_groups
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.weights import weights
-from studies.rerank.cells import Job, made
-from studies.rerank.crowds import REGIMES, drawn, full_agreement
+from studies.rerank.cells import Job, make_cell
+from studies.rerank.crowds import REGIMES, draw_crowd, full_agreement
 from studies.rerank.methods import METHODS, Task, scores
 from studies.rerank.sets import read_rows
 
@@ -95,7 +95,7 @@ def test_equation_3_is_a_linear_svm_on_differences():
 def test_five_judges_who_err_alone_are_nearly_always_right():
     """At the paper's 51.8 % full agreement the vote is right on 98 %: there is little noise to take away."""
     truth = np.random.default_rng(0).random(10_540) < 1_005 / 10_540
-    crowd = drawn(truth, REGIMES["paper"], np.random.default_rng(1)).judgments
+    crowd = draw_crowd(truth, REGIMES["paper"], np.random.default_rng(1)).judgments
     vote = np.bincount(crowd.item(), crowd.label, truth.size) > 2
     assert full_agreement(crowd) == pytest.approx(0.518, abs=0.015)
     assert (vote == truth).mean() > 0.97
@@ -104,7 +104,7 @@ def test_five_judges_who_err_alone_are_nearly_always_right():
 def test_learning_beats_bm25_as_in_the_paper(shared):
     """On TREC-QA, by far; RE, CA and the schemes lie close together."""
     rows = read_rows(shared("data"), "trecqa_letor", lambda _: None)
-    task = Task(rows, drawn(rows.truth, REGIMES["paper"], np.random.default_rng(0), rows.bm25), rows.truth, 1.0)
+    task = Task(rows, draw_crowd(rows.truth, REGIMES["paper"], np.random.default_rng(0), rows.bm25), rows.truth, 1.0)
     fold = fold_of(rows.question)
     reached = {
         name: score_groups(scores(task, METHODS[name], fold), rows.truth, rows.question, rows.document).means()["MRR"]
@@ -118,6 +118,6 @@ def test_posteriors_beat_lptc_where_noise_is_large(shared, tmp_path):
     """On TREC-QA with one judge in five a spammer, in the mean over four crowds."""
     above = []
     for run in range(4):
-        cell = made(Job(str(shared("data")), str(tmp_path), "trecqa_letor", "noisy spam", run, 0))
+        cell = make_cell(Job(str(shared("data")), str(tmp_path), "trecqa_letor", "noisy spam", run, 0))
         above.append(cell.values["DS pairs"]["MRR"].mean() - cell.values["LPTC"]["MRR"].mean())
     assert np.mean(above) > 0.005

@@ -16,7 +16,7 @@ from adjudge.inference.chains import Run
 from studies.command import app
 from studies.curves import Curves
 from studies.memory import memory
-from studies.outcome import Asked
+from studies.outcome import StudyOptions
 from studies.spectrum import spectrum
 from studies.trec2011 import Relevance, trec2011
 
@@ -40,13 +40,13 @@ def crowds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spectrum_curves() -> Curves:
     """Return a small spectrum: two sizes, three runs, short chains."""
-    return spectrum(Asked(runs=3, sizes=(40, 5)), SHORT)
+    return spectrum(StudyOptions(runs=3, sizes=(40, 5)), SHORT)
 
 
 @pytest.fixture(scope="session")
 def memory_curves(crowds: Path) -> Curves:
     """Return a small study of memory: two sets, two numbers of labels, three splits, short chains."""
-    return memory(Asked(str(crowds), ["c", "d"], runs=3, sizes=(3, 1)), SHORT)
+    return memory(StudyOptions(str(crowds), ["c", "d"], runs=3, sizes=(3, 1)), SHORT)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def relevance(topics: Path) -> Relevance:
     """Return a small study of what gold tells."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)  # chains of forty sweeps have not converged
-        return trec2011(Asked(str(topics), ["t"], draws=20), SHORT)
+        return trec2011(StudyOptions(str(topics), ["t"], draws=20), SHORT)
 
 
 class Answer(NamedTuple):

@@ -10,9 +10,9 @@ from adjudge.errors import InputError, UsageError
 from adjudge.inference.registry import MODELS
 from studies import calibration as calibrating
 from studies import calibration_cells as calibrating_cells
-from studies.calibration import NOTE, Found, pooled, progress, svg
-from studies.calibration_cells import BINS, METHODS, Cell, Job, Way, made
-from studies.outcome import Asked
+from studies.calibration import NOTE, CalibrationStudy, pooled, progress, svg
+from studies.calibration_cells import BINS, METHODS, Cell, Job, Scores, make_cell
+from studies.outcome import StudyOptions
 
 study = calibrating.calibrating
 FEW = ("majority", "wawa", "dawid-skene", "hybrid-confusion", "mean")
@@ -43,39 +43,39 @@ def test_every_model_takes_part(crowds, tmp_path):
     """Those that are sampled only by short chains, and ``auto`` by what it takes."""
     assert set(METHODS) == {*MODELS, "auto"}
     for model in ("hierarchical", "auto"):
-        cell = made(Job(str(crowds), str(tmp_path), "a", model, 0, "", 1))
+        cell = make_cell(Job(str(crowds), str(tmp_path), "a", model, 0, "", 1))
         assert cell.ways["own"].log_loss > 0
         assert cell.ways["judgments"].accuracy > 0.5
 
 
 def test_gains_have_intervals(crowds):
     """Of sets drawn anew: that of one set is a point, and the mean lies within."""
-    found = study(Asked(str(crowds), ["a", "b"])).by_model()
+    found = study(StudyOptions(str(crowds), ["a", "b"])).by_model()
     for one in found:
-        assert one.gain[0] == pytest.approx(one.own["log_loss"] - one.judgments["log_loss"])
+        assert one.gain[0] == pytest.approx(one.before["log_loss"] - one.after["log_loss"])
         assert one.gain[1] <= one.gain[0] <= one.gain[2]
     assert any(one.gain[1] < one.gain[2] for one in found)
-    assert all(one.gain[1] == one.gain[2] for one in study(Asked(str(crowds), ["a"])).by_model())
+    assert all(one.gain[1] == one.gain[2] for one in study(StudyOptions(str(crowds), ["a"])).by_model())
 
 
 def test_models_and_sets_are_told(crowds):
     """Means over sets, the vote's loss beside them, and what gold gives."""
-    found = study(Asked(str(crowds), ["a", "b"]))
+    found = study(StudyOptions(str(crowds), ["a", "b"]))
     assert (found.sets, found.models) == (["a", "b"], ["majority", "wawa", "dawid-skene", "hybrid-confusion"])
     models, ds, hybrid = found.tables()
     assert [row[0] for row in models.rows] == found.models
     cells = found.of("dawid-skene")
     by = next(one for one in found.by_model() if one.model == "dawid-skene")
-    for way in ("own", "judgments"):
+    for way, means in (("own", by.before), ("judgments", by.after)):
         losses = [cell.ways[way].log_loss for cell in cells]
-        assert getattr(by, way)["log_loss"] == pytest.approx(sum(losses) / 2)
+        assert means["log_loss"] == pytest.approx(sum(losses) / 2)
     assert by.vote == pytest.approx(sum(cell.ways["own"].log_loss for cell in found.of("majority")) / 2)
     assert ds.title.startswith("dawid-skene: log loss")
     assert hybrid.title.startswith("hybrid-confusion: log loss")
     assert [row[0] for row in ds.rows] == ["a", "b", "mean"]
     assert ds.rows[0][1:6] == [40, found.vote("a"), *(cells[0].ways[w].log_loss for w in ("own", "judgments", "gold"))]
     assert ds.rows[2][5] == pytest.approx((ds.rows[0][5] + ds.rows[1][5]) / 2)
-    assert repr(found) == "Found(calibration: 4 models on 2 sets)"
+    assert repr(found) == "CalibrationStudy(4 models on 2 sets)"
     columns = found.columns()
     assert len(columns["set"]) == 2 * (2 + 2 + 3 + 3)
     assert list(zip(columns["model"], columns["calibrate"], strict=True))[4:7] == [
@@ -87,26 +87,26 @@ def test_models_and_sets_are_told(crowds):
 
 def test_sets_worse_than_the_vote_are_named(crowds):
     """By more than .05 in log loss, after calibration."""
-    found = study(Asked(str(crowds), ["a"]))
+    found = study(StudyOptions(str(crowds), ["a"]))
     bad = tuple(
         cell._replace(ways={**cell.ways, "judgments": cell.ways["judgments"]._replace(log_loss=found.vote("a") + more)})
         for cell, more in zip(found.of("wawa") + found.of("dawid-skene"), (0.06, 0.04), strict=True)
     )
-    rows = Found((*found.of("majority"), *bad)).tables()[0].rows
+    rows = CalibrationStudy((*found.of("majority"), *bad)).tables()[0].rows
     assert [row[-1] for row in rows] == ["0", "1, a", "0"]
 
 
 def test_what_is_finished_is_kept(crowds, tmp_path, counted):
     """Ctrl-C ends the study with it, and the next goes on from there."""
     said = []
-    asked = Asked(str(crowds), ["a", "b"], keep=str(tmp_path), say=said.append)
-    first = study(asked)
+    options = StudyOptions(str(crowds), ["a", "b"], keep=str(tmp_path), say=said.append)
+    first = study(options)
     assert (first.interrupted, len(first.cells)) == (True, 3)
     assert first.warnings()[-1] == "interrupted; cells finished: 3"
     assert any(line.startswith("[########----") and " 3 of 8, " in line for line in said)
-    again = study(asked)
+    again = study(options)
     assert (again.interrupted, len(again.cells), len(counted)) == (False, 8, 4 + 5)
-    assert study(asked).columns() == again.columns()
+    assert study(options).columns() == again.columns()
     assert len(counted) == 9
     assert len(list((tmp_path / "cells").glob("calibration-*.json"))) == 8
 
@@ -119,18 +119,18 @@ def test_a_study_without_a_finished_cell_ends(crowds, tmp_path, monkeypatch):
 
     monkeypatch.setattr(calibrating_cells, "_cell", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        study(Asked(str(crowds), ["a"], keep=str(tmp_path)))
+        study(StudyOptions(str(crowds), ["a"], keep=str(tmp_path)))
 
 
 def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch):
     """A changed set, and a changed package."""
     shutil.copytree(crowds / "a", tmp_path / "data" / "a")
-    asked = Asked(str(tmp_path / "data"), ["a"], keep=str(tmp_path))
+    options = StudyOptions(str(tmp_path / "data"), ["a"], keep=str(tmp_path))
     monkeypatch.setattr(calibrating, "METHODS", ("majority",))
 
     def cells():
         """Return how many are kept, and how many items the study has."""
-        items = study(asked).cells[0].items
+        items = study(options).cells[0].items
         return len(list((tmp_path / "cells").iterdir())), items
 
     assert (cells(), cells()) == ((1, 40), (1, 40))
@@ -144,7 +144,7 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
 def test_processes_do_not_change_the_result(crowds, monkeypatch):
     """Two give what one gives, but for the time it took."""
     monkeypatch.setattr(calibrating, "METHODS", ("majority",))
-    one, two = (study(Asked(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
+    one, two = (study(StudyOptions(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
@@ -154,34 +154,34 @@ def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, m
     shutil.copytree(crowds / "a", tmp_path / "a")
     shutil.copytree(crowds / "a", tmp_path / "b")
     (tmp_path / "b" / "gold.csv").write_text("item,label\n")
-    found = study(Asked(str(tmp_path)))
+    found = study(StudyOptions(str(tmp_path)))
     assert found.sets == ["a"]
     said = f"left out: b: {tmp_path}/b/gold.csv: the file has a header but no rows"
     assert said in found.warnings()
     with pytest.raises(InputError, match="has a header but no rows"):
-        study(Asked(str(tmp_path), ["b"]))
+        study(StudyOptions(str(tmp_path), ["b"]))
     shutil.rmtree(tmp_path / "a")
     with pytest.raises(UsageError, match="there is no set to study: name some with --sets"):
-        study(Asked(str(tmp_path)))
+        study(StudyOptions(str(tmp_path)))
 
 
 def test_a_folder_that_cannot_be_made(crowds, tmp_path):
     """Is refused before any work."""
     (tmp_path / "cells").write_text("")
-    with pytest.raises(InputError, match=r"cells: cannot be made: .*; name another folder with --out"):
-        study(Asked(str(crowds), ["a"], keep=str(tmp_path)))
+    with pytest.raises(InputError, match=r"cells: cannot be created: .*; name another folder with --out"):
+        study(StudyOptions(str(crowds), ["a"], keep=str(tmp_path)))
 
 
 def test_warnings_tell_what_is_missing(crowds):
     """A fit that has not converged, gold that is too little, and a model that refused."""
-    found = study(Asked(str(crowds), ["a"]))
+    found = study(StudyOptions(str(crowds), ["a"]))
     (cell,) = found.of("dawid-skene")
     odd = (
         cell._replace(stopped="stopped at the cap of 5 passes"),
         cell._replace(left_out="too few"),
         cell._replace(ways={}, left_out="not these"),
     )
-    assert Found(odd).warnings() == [
+    assert CalibrationStudy(odd).warnings() == [
         "dawid-skene on a has not converged: stopped at the cap of 5 passes",
         "left out: dawid-skene on a, by gold: too few",
         "left out: dawid-skene on a: not these",
@@ -198,7 +198,7 @@ def test_the_bar_tells_how_long():
 def test_a_real_set(shared, monkeypatch):
     """Dawid-Skene is far too sure of the bluebirds: calibration takes it below the vote's loss, gold further."""
     monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
-    found = study(Asked(str(shared("data/bluebirds").parent), ["bluebirds"]))
+    found = study(StudyOptions(str(shared("data/bluebirds").parent), ["bluebirds"]))
     row = found.tables()[1].rows[0]
     vote, own, judgments, gold = row[2:6]
     assert own > vote > judgments > gold
@@ -209,7 +209,7 @@ def cell(name, model, items, right):
     """Return a cell of a model that says .97 of everything."""
     bins = np.zeros((3, BINS))
     bins[:, 19] = items, 0.97 * items, right * items
-    ways = {way: Way(right, 0.1, 0.1, 0.1, bins) for way in ("own", "judgments")}
+    ways = {way: Scores(right, 0.1, 0.1, 0.1, bins) for way in ("own", "judgments")}
     return Cell(Job("", "", name, model, 0, "", 1), items, 2, ways, 0.0, 0.0, "", 0.0)
 
 
@@ -217,7 +217,7 @@ def cell(name, model, items, right):
 def found():
     """Return two sets, of which one is ten times as large."""
     models = ("majority", "dawid-skene")
-    return Found(tuple(cell(*one) for m in models for one in (("a", m, 10, 0.5), ("b", m, 100, 0.9))))
+    return CalibrationStudy(tuple(cell(*one) for m in models for one in (("a", m, 10, 0.5), ("b", m, 100, 0.9))))
 
 
 def test_every_set_has_the_same_weight(found):

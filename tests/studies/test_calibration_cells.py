@@ -12,9 +12,19 @@ from adjudge.inference import calibrate
 from adjudge.inference.fit import fit
 from adjudge.metrics.probabilities import brier, calibration, log_loss
 from studies import calibration_cells as calibrating_cells
-from studies.calibration_cells import BINS, Job, Way, code_mark, kept, made, mark_of, measured, read_set
+from studies.calibration_cells import (
+    BINS,
+    Job,
+    Scores,
+    code_mark,
+    make_cell,
+    mark_of,
+    read_cell,
+    read_set,
+    score_posterior,
+)
 from studies.crowds import Crowd
-from studies.folds import told_in_folds
+from studies.folds import gold_folds
 
 
 @pytest.fixture
@@ -25,21 +35,21 @@ def job(crowds, tmp_path):
 
 def test_a_cell_has_the_scores_of_fits(job, crowds):
     """Its own probabilities, those by judgments, and by gold in folds that no scored truth is told in."""
-    cell = made(job)
+    cell = make_cell(job)
     crowd = read_set(crowds, "a")
-    own = fit(crowd.judgments, "dawid-skene").posterior[crowd.place]
+    own = fit(crowd.judgments, "dawid-skene").posterior[crowd.item]
     by = fit(crowd.judgments, "dawid-skene", calibrate="judgments")
     way = cell.ways["own"]
     assert way.log_loss == log_loss(crowd.truth, own)
     assert way.brier == brier(crowd.truth, own)
     assert way.ece == pytest.approx(calibration(crowd.truth, own).ece)
     assert way.accuracy == np.mean(own.argmax(axis=1) == crowd.truth)
-    assert cell.ways["judgments"].log_loss == log_loss(crowd.truth, by.posterior[crowd.place])
+    assert cell.ways["judgments"].log_loss == log_loss(crowd.truth, by.posterior[crowd.item])
     assert (cell.dependence, cell.hedge) == (by.calibration.dependence, by.calibration.hedge)
     gold = np.empty_like(own)
-    for told, asked in told_in_folds(crowd, 5, 0):
-        assert (told[crowd.place[asked]] == -1).all()
-        gold[asked] = fit(crowd.judgments, "dawid-skene", told, calibrate="gold").posterior[crowd.place[asked]]
+    for told, asked in gold_folds(crowd, 5, 0):
+        assert (told[crowd.item[asked]] == -1).all()
+        gold[asked] = fit(crowd.judgments, "dawid-skene", told, calibrate="gold").posterior[crowd.item[asked]]
     assert cell.ways["gold"].log_loss == log_loss(crowd.truth, gold)
     assert (cell.items, cell.labels, cell.left_out) == (40, 2, "")
 
@@ -47,7 +57,7 @@ def test_a_cell_has_the_scores_of_fits(job, crowds):
 def test_ties_count_by_their_shares_and_bins_are_of_the_likeliest_label(crowds):
     """Of two labels that are equally likely, half is right."""
     crowd = Crowd("x", read_set(crowds, "a").judgments, np.array([0, 1, 1]), np.arange(3))
-    way = measured(crowd, np.array([[0.5, 0.5], [0.1, 0.9], [1 + 1e-16, 0.0]]))
+    way = score_posterior(crowd, np.array([[0.5, 0.5], [0.1, 0.9], [1 + 1e-16, 0.0]]))
     assert way.accuracy == 0.5
     assert way.bins.shape == (3, BINS)
     assert way.bins[:, 10].tolist() == [1, 0.5, 0.5]
@@ -57,23 +67,23 @@ def test_ties_count_by_their_shares_and_bins_are_of_the_likeliest_label(crowds):
 
 def test_a_cell_is_read_as_it_was_made(job):
     """Number by number."""
-    cell, again = made(job), kept(job)
+    cell, again = make_cell(job), read_cell(job)
     for name, way in cell.ways.items():
         assert again.ways[name][:4] == way[:4]
         np.testing.assert_array_equal(again.ways[name].bins, way.bins)
     assert again._replace(ways={}) == cell._replace(ways={})
-    assert isinstance(again.ways["own"], Way)
+    assert isinstance(again.ways["own"], Scores)
 
 
 @pytest.mark.parametrize("spoil", [lambda told: {**told, "format": 0}, lambda told: {**told, "mark": "x"}, list])
 def test_a_cell_of_another_kind_is_not_taken(job, spoil):
     """Nor half a file, nor none."""
-    assert kept(job) is None
-    made(job)
+    assert read_cell(job) is None
+    make_cell(job)
     job.path.write_text(json.dumps(spoil(json.loads(job.path.read_text()))))
-    assert kept(job) is None
+    assert read_cell(job) is None
     job.path.write_text('{"format"')
-    assert kept(job) is None
+    assert read_cell(job) is None
 
 
 def test_a_mark_tells_data_and_code(crowds, tmp_path, monkeypatch):
@@ -118,10 +128,10 @@ def test_too_little_gold_is_no_calibration_by_gold(job, crowds, tmp_path):
     shutil.copytree(crowds / "a", tmp_path / "few")
     lines = (crowds / "a" / "gold.csv").read_text().splitlines(keepends=True)
     (tmp_path / "few" / "gold.csv").write_text("".join(lines[:25]))
-    cell = made(job._replace(data=str(tmp_path), set="few"))
+    cell = make_cell(job._replace(data=str(tmp_path), set="few"))
     assert list(cell.ways) == ["own", "judgments"]
     assert cell.left_out == "24 items with gold are too few: 20 are needed beside a fold"
-    assert list(made(job._replace(model="mace")).ways) == ["own", "judgments"]
+    assert list(make_cell(job._replace(model="mace")).ways) == ["own", "judgments"]
 
 
 def test_a_model_that_refuses_is_left_out_with_its_words(job, monkeypatch):
@@ -131,7 +141,7 @@ def test_a_model_that_refuses_is_left_out_with_its_words(job, monkeypatch):
         raise UsageError("not these")
 
     monkeypatch.setattr(calibrating_cells, "fit", refused)
-    assert (made(job).ways, kept(job).left_out) == ({}, "not these")
+    assert (make_cell(job).ways, read_cell(job).left_out) == ({}, "not these")
 
 
 @pytest.mark.parametrize(("module", "name"), [(calibrating_cells, "fit"), (calibrate, "infer")])
@@ -141,8 +151,8 @@ def test_half_a_fit_is_not_measured(job, monkeypatch, module, name):
     monkeypatch.setattr(module, name, lambda *a, **o: real(*a, **o, progress=press))
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        made(job)
-    assert kept(job) is None
+        make_cell(job)
+    assert read_cell(job) is None
     assert signal.getsignal(signal.SIGINT) is before
 
 

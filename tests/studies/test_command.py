@@ -163,7 +163,7 @@ def short(monkeypatch):
     for room in (spectrum, studies, trec2011):
         monkeypatch.setattr(room, "fit", quick(room.fit))
     monkeypatch.setattr(command, "_cores", lambda: 1)
-    assert memory.fitted is spectrum.fitted
+    assert memory.fit_method is spectrum.fit_method
 
 
 def test_the_spectrum_is_shown_and_written(run, short, tmp_path):
@@ -223,8 +223,8 @@ def test_an_interrupt_shows_the_sizes_that_are_finished(run, short, monkeypatch)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("spectrum", "--data", "crowds"), "adjudge: study 'spectrum' has no --data; studies that have are 'ordinal'"),
-        (("vote", "--runs", "3"), "adjudge: study 'vote' has no --runs; studies that have are 'spectrum', 'memory'"),
+        (("spectrum", "--data", "crowds"), "study 'spectrum' has no --data; studies with this option are 'ordinal'"),
+        (("vote", "--runs", "3"), "study 'vote' has no --runs; studies with this option are 'spectrum', 'memory'"),
         (("spectrum", "--sizes", "5,x"), "'5,x' is not of the form 5,50,500"),
         (("spectrum", "--sizes", "0"), "adjudge: there is no crowd of 0 items"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import InputError
-from studies.crowds import data_folder, read_crowd, sets_in
+from studies.crowds import data_folder, list_sets, read_crowd
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 def test_a_set_that_is_not_there(folder):
     """Is named, with the sets there are."""
-    assert sets_in(folder) == ["a"]
+    assert list_sets(folder) == ["a"]
     with pytest.raises(InputError) as error:
         read_crowd(folder, "b", ("label",), ordinal=False)
     assert str(error.value) == (
@@ -56,7 +56,7 @@ def test_gold_that_nobody_judged_is_left_out(folder):
     """Of two truths, that of the item somebody judged."""
     crowd = read_crowd(folder, "a", ("label3", "label"), ordinal=True)
     assert crowd.judgments.items.to_list() == ["x", "y"]
-    assert (crowd.truth.tolist(), crowd.place.tolist()) == ([2], [1])
+    assert (crowd.truth.tolist(), crowd.item.tolist()) == ([2], [1])
     assert crowd.judgments.scale.ordinal
     assert crowd.judgments.scale.names == ("0", "1", "2")
 

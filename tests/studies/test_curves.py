@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studies.curves import NOTE, Axes, Point, Stop, marks, seeds, svg, trace
-from studies.outcome import Asked, Shown
+from studies.outcome import StudyOptions, Table
 
 AXES = Axes("test", "a test", "items", "number of items", {"accuracy": "accuracy of labels"})
 
@@ -16,9 +16,11 @@ def once(seed):
     return {"one": {"accuracy": seed % 10 / 10, "more": 1.0}, "two": {"accuracy": 0.5}}
 
 
-def curves(**asked):
+def curves(**options):
     """Return curves at two places."""
-    return trace(AXES, [Stop("", 5, once), Stop("", 50, once)], Asked(runs=4, **asked), [Shown("note", ("a",), [(1,)])])
+    return trace(
+        AXES, [Stop("", 5, once), Stop("", 50, once)], StudyOptions(runs=4, **options), [Table("note", ("a",), [(1,)])]
+    )
 
 
 def test_a_point_is_the_mean_of_its_runs():
@@ -80,12 +82,12 @@ def test_ctrl_c_leaves_the_places_that_are_finished():
             raise KeyboardInterrupt
         return once(seed)
 
-    found = trace(AXES, [Stop("a", 5, once), Stop("a", 50, interrupted)], Asked(runs=3))
+    found = trace(AXES, [Stop("a", 5, once), Stop("a", 50, interrupted)], StudyOptions(runs=3))
     assert found.interrupted
     assert found.places() == [("a", 5)]
     assert found.warnings() == ["interrupted; finished: items a 5"]
     with pytest.raises(KeyboardInterrupt):
-        trace(AXES, [Stop("a", 50, interrupted)], Asked(runs=3))
+        trace(AXES, [Stop("a", 50, interrupted)], StudyOptions(runs=3))
 
 
 def words(text):

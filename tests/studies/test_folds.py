@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.errors import UsageError
 from studies.crowds import read_crowd
-from studies.folds import told_in_folds
+from studies.folds import gold_folds
 
 
 @pytest.fixture(scope="module")
@@ -16,27 +16,27 @@ def crowd(crowds):
 
 def test_nothing_is_told_without_folds(crowd):
     """And all are asked at once."""
-    ((gold, asked),) = told_in_folds(crowd, 0, 0)
+    ((gold, options),) = gold_folds(crowd, 0, 0)
     assert gold is None
-    assert asked.tolist() == list(range(40))
+    assert options.tolist() == list(range(40))
 
 
 def test_every_item_is_asked_once_and_never_told_its_own_truth(crowd):
     """What is told is true, and all of the rest."""
     asked_of = []
-    for gold, asked in told_in_folds(crowd, 5, 0):
-        told = np.setdiff1d(np.arange(40), asked)
-        assert asked.size == 8
-        assert (gold[crowd.place[asked]] == -1).all()
-        assert (gold[crowd.place[told]] == crowd.truth[told]).all()
+    for gold, options in gold_folds(crowd, 5, 0):
+        told = np.setdiff1d(np.arange(40), options)
+        assert options.size == 8
+        assert (gold[crowd.item[options]] == -1).all()
+        assert (gold[crowd.item[told]] == crowd.truth[told]).all()
         assert (gold >= 0).sum() == 32
-        asked_of += asked.tolist()
+        asked_of += options.tolist()
     assert sorted(asked_of) == list(range(40))
 
 
 def test_the_seed_deals_the_folds(crowd):
     """The same seed deals the same, another another."""
-    first, again, other = ([asked.tolist() for _, asked in told_in_folds(crowd, 3, seed)] for seed in (1, 1, 2))
+    first, again, other = ([options.tolist() for _, options in gold_folds(crowd, 3, seed)] for seed in (1, 1, 2))
     assert first == again != other
 
 
@@ -44,4 +44,4 @@ def test_the_seed_deals_the_folds(crowd):
 def test_folds_that_cannot_be(crowd, folds):
     """Are refused."""
     with pytest.raises(UsageError, match=f"40 items with gold do not make {folds} folds"):
-        list(told_in_folds(crowd, folds, 0))
+        list(gold_folds(crowd, folds, 0))

@@ -8,8 +8,8 @@ from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
 from adjudge.inference.predict import predict
 from studies.crowds import read_crowd
-from studies.memory import KEPT, memory, once, part, sampled, scored_only, split
-from studies.outcome import Asked
+from studies.memory import KEPT, memory, once, part, sample_labels, scored_only, split
+from studies.outcome import StudyOptions
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +30,10 @@ def test_so_many_labels_of_every_item_are_drawn(crowd):
     """Different ones each time; where an item has fewer, all."""
     rng = np.random.default_rng(0)
     item = crowd.judgments.item()
-    first, second = sampled(crowd.judgments, 2, rng), sampled(crowd.judgments, 2, rng)
+    first, second = sample_labels(crowd.judgments, 2, rng), sample_labels(crowd.judgments, 2, rng)
     assert np.bincount(item[first]).tolist() == [2] * 40
     assert first.tolist() != second.tolist()
-    assert sampled(crowd.judgments, 9, rng).tolist() == list(range(200))
+    assert sample_labels(crowd.judgments, 9, rng).tolist() == list(range(200))
 
 
 def test_a_third_is_answered():
@@ -61,7 +61,7 @@ def test_modes_are_fits_and_predictions(crowd):
     """Memoryless: a fit of the third. With memory: a fit of the rest, and Bayes' rule with its params."""
     found = once(crowd, 3, Run(2, 20, 20), 7)
     rng = np.random.default_rng(7)
-    rows, third = sampled(crowd.judgments, 3, rng), split(40, rng)
+    rows, third = sample_labels(crowd.judgments, 3, rng), split(40, rng)
     item = crowd.judgments.item()[rows]
     before, new = part(crowd.judgments, rows[~third[item]]), part(crowd.judgments, rows[third[item]])
     alone, known = (fit(table, "dawid-skene", start="accurate", seed=7) for table in (new, before))
@@ -84,10 +84,10 @@ def test_a_panel_for_each_set(memory_curves):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("options", "message"),
     [({"sets": []}, "there is no set to study"), ({"sets": ["c"], "sizes": [0]}, "an item cannot have 0 labels")],
 )
-def test_what_cannot_be_meant(crowds, asked, message):
+def test_what_cannot_be_meant(crowds, options, message):
     """Is refused."""
     with pytest.raises(UsageError, match=message):
-        memory(Asked(str(crowds), **asked))
+        memory(StudyOptions(str(crowds), **options))

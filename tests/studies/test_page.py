@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.page import Held, against_the_paper, difference, section, table, verdict, where
+from studies.page import PaperClaim, against_the_paper, difference, section, table, verdict, where
 
 
 def test_tables_and_sections():
@@ -17,7 +17,9 @@ def test_tables_and_sections():
 
 def test_what_holds():
     """A row for each sentence."""
-    assert against_the_paper([Held("says", "here", verdict(False, "partly"))]).endswith("| says | here | partly |\n")
+    assert against_the_paper([PaperClaim("says", "here", verdict(False, "partly"))]).endswith(
+        "| says | here | partly |\n"
+    )
     assert verdict(True) == "yes"
 
 

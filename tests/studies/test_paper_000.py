@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.paper_000 import against_chance, held, page
+from studies.paper_000 import against_chance, claims, page
 
 
 def test_the_page_has_its_parts(relevance):
@@ -29,4 +29,4 @@ def test_judges_are_held_against_chance(relevance):
 
 def test_chains_that_did_not_mix_are_not_said_to(relevance):
     """Forty sweeps are too few."""
-    assert held(relevance)[0].holds == "no"
+    assert claims(relevance)[0].holds == "no"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from studies.curves import Curves, Point
-from studies.paper_003 import page, spectrum_held
+from studies.paper_003 import page, spectrum_claims
 from studies.spectrum import AXES, CEILING, LABELS, METHODS
 
 
@@ -46,5 +46,5 @@ def curves(**accuracy):
 )
 def test_verdicts_follow_from_the_numbers(hybrid, skene, words):
     """Above .9 throughout; best with many; falls apart with few."""
-    found = spectrum_held(curves(**{"hybrid, lambda 3": hybrid, "dawid-skene": skene}))
+    found = spectrum_claims(curves(**{"hybrid, lambda 3": hybrid, "dawid-skene": skene}))
     assert [held.holds for held in found[:3]] == words

@@ -8,7 +8,7 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
 from studies.curves import seeds
-from studies.outcome import Asked
+from studies.outcome import StudyOptions
 from studies.spectrum import CEILING, METHODS, PAPERS_RUN, once, spectrum
 
 SHORT = Run(chains=2, warmup=20, draws=20)  # as the fixtures have it
@@ -45,7 +45,7 @@ def test_numbers_are_those_of_a_fit(spectrum_curves, name, model, start):
 
 def test_processes_do_not_change_the_result(spectrum_curves):
     """Two give what one gives."""
-    again = spectrum(Asked(runs=3, sizes=(5, 40), workers=2), SHORT)
+    again = spectrum(StudyOptions(runs=3, sizes=(5, 40), workers=2), SHORT)
     assert again.columns() == spectrum_curves.columns()
 
 
@@ -68,4 +68,4 @@ def test_nobody_beats_the_true_parameters():
 def test_a_crowd_of_nothing():
     """Is refused."""
     with pytest.raises(UsageError, match="there is no crowd of 0 items: --sizes are whole numbers of at least 1"):
-        spectrum(Asked(sizes=(0, 5)))
+        spectrum(StudyOptions(sizes=(0, 5)))

@@ -53,7 +53,7 @@ def test_a_row_for_each_set_and_method(ordinal, vote):
     assert list(vote.by_set()) == ["a", "b", MEAN]
     assert len(ordinal.results) == 2 * 10
     assert len(vote.results) == 3 * len(vote.methods)
-    assert repr(ordinal) == "Found(ordinal: 10 methods on c, d)"
+    assert repr(ordinal) == "Comparison(ordinal: 10 methods on c, d)"
 
 
 def test_ordinal_numbers_are_those_of_fits(ordinal, crowds):
@@ -154,7 +154,7 @@ def test_more_than_two_labels_without_an_order(crowds):
     """Are refused before the first fit."""
     with pytest.raises(UsageError) as error:
         run(STUDIES["vote"], crowds, ["a", "c"])
-    assert str(error.value) == "set 'c' has 4 labels, '0', '1', '2', '3', and the study 'vote' is of two"
+    assert str(error.value) == "set 'c' has 4 labels, '0', '1', '2', '3', but the study 'vote' needs two"
 
 
 def test_a_method_that_refuses_is_left_out(crowds, monkeypatch):

@@ -10,8 +10,8 @@ from adjudge.inference.fit import fit
 from adjudge.inference.prior import Prior
 from studies import studies
 from studies import trec2011 as room
-from studies.folds import told_in_folds
-from studies.outcome import Asked
+from studies.folds import gold_folds
+from studies.outcome import StudyOptions
 from studies.trec2011 import READINGS, TREC2011, all_gold, trec2011
 
 SHORT = Run(chains=2, warmup=20, draws=20)  # as the fixtures have it
@@ -19,18 +19,18 @@ SHORT = Run(chains=2, warmup=20, draws=20)  # as the fixtures have it
 
 def test_every_reading_is_scored_beside_simpler_models(relevance):
     """On all 40 items with gold."""
-    assert relevance.found.methods == tuple(method.name for method in TREC2011.methods())
-    assert {result.items for result in relevance.found.results} == {40}
-    assert len(relevance.found.results) == 7
+    assert relevance.comparison.methods == tuple(method.name for method in TREC2011.methods())
+    assert {result.items for result in relevance.comparison.results} == {40}
+    assert len(relevance.comparison.results) == 7
 
 
 def test_scores_with_gold_are_those_of_folds(relevance):
     """Every item answered by the fit that was not told its truth."""
     crowd, right = relevance.crowd, []
-    for gold, asked in told_in_folds(crowd, 5, 0):
-        label = fit(crowd.judgments, "dawid-skene", gold).label[crowd.place[asked]]
-        right += (label == crowd.truth[asked]).tolist()
-    (result,) = [result for result in relevance.found.results if result.method == "dawid-skene, gold"]
+    for gold, options in gold_folds(crowd, 5, 0):
+        label = fit(crowd.judgments, "dawid-skene", gold).label[crowd.item[options]]
+        right += (label == crowd.truth[options]).tolist()
+    (result,) = [result for result in relevance.comparison.results if result.method == "dawid-skene, gold"]
     assert result.values["accuracy"] == np.mean(right)
 
 
@@ -90,22 +90,22 @@ def test_ctrl_c_keeps_the_scores(topics, monkeypatch):
         return real(*arguments, **options)
 
     monkeypatch.setattr(room, "fit", interrupted)
-    found = trec2011(Asked(str(topics), ["t"], draws=2), SHORT)
+    found = trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
     assert found.interrupted
     assert list(found.fits) == ["unsupervised"]
     assert found.warnings()[-1] == "interrupted; not fitted with all gold: gold informs, gold apart"
     assert list(found.files()) == ["_unsupervised.run", ".svg"]
     monkeypatch.setattr(studies, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        trec2011(Asked(str(topics), ["t"], draws=2), SHORT)
+        trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
 
 
 def test_what_cannot_be_studied(topics, crowds):
     """More than one set, and a set without topics."""
-    with pytest.raises(UsageError, match="the study 'trec2011' is of one set, not of 2: name it with --sets"):
-        trec2011(Asked(str(topics), ["t", "u"]))
+    with pytest.raises(UsageError, match="the study 'trec2011' needs one set, but 2 are named: name one with --sets"):
+        trec2011(StudyOptions(str(topics), ["t", "u"]))
     with pytest.raises(UsageError, match="set 'a' has no topics"):
-        trec2011(Asked(str(crowds), ["a"]))
+        trec2011(StudyOptions(str(crowds), ["a"]))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -114,7 +114,7 @@ def test_a_set_without_the_authors_run(topics, tmp_path):
     (tmp_path / "t").mkdir()
     for name in ("labels.csv", "gold.csv"):
         (tmp_path / "t" / name).write_bytes((topics / "t" / name).read_bytes())
-    found = trec2011(Asked(str(tmp_path), ["t"], draws=2), SHORT)
+    found = trec2011(StudyOptions(str(tmp_path), ["t"], draws=2), SHORT)
     assert found.nearness == ()
     assert len(found.tables()) == 2
 

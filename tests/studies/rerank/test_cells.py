@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from studies.rerank.cells import GRID, TRACED, UNASKED, Job, _facts
-from studies.rerank.crowds import REGIMES, drawn
+from studies.rerank.crowds import REGIMES, draw_crowd
 from studies.rerank.methods import METHODS, Task
 from studies.rerank.sets import Rows
 
@@ -14,7 +14,7 @@ def test_facts_describe_a_crowd():
     truth = np.arange(2_000) % 10 == 0
     names = np.arange(2_000).astype(str)
     rows = Rows("made", names, names, ("x",), np.zeros((2_000, 1)), truth)
-    facts = _facts(Task(rows, drawn(truth, REGIMES["paper"], np.random.default_rng(0)), truth), np.zeros(2_000))
+    facts = _facts(Task(rows, draw_crowd(truth, REGIMES["paper"], np.random.default_rng(0)), truth), np.zeros(2_000))
     assert (facts["rows"], facts["judgments"], facts["judges"], facts["relevant"]) == (2_000, 10_000, 108, 0.1)
     assert facts["full"] == pytest.approx(0.518, abs=0.03)
     assert 0.9 < facts["vote_accuracy"] < 1

@@ -5,7 +5,7 @@ import pytest
 
 from adjudge.learn.crossval import fold_of, score_groups
 from adjudge.learn.ranksvm import RankSVM
-from studies.rerank.choice import CHOICE, Folds, Lesson, _rankers, chosen, ring, taken
+from studies.rerank.choice import CHOICE, Folds, Lesson, _rankers, choose_c, ring, select_rows
 from studies.rerank.sets import Rows
 
 
@@ -25,7 +25,7 @@ def test_rankers_that_choose_are_the_ranker_itself(rows):
     lesson = Lesson(rows.truth.astype(float), rng.random(600))
     found = _rankers(folds, lesson, 1, 2, CHOICE)
     train = np.flatnonzero((folds.fold != 1) & (folds.fold != 2))
-    own = taken(lesson, train)
+    own = select_rows(lesson, train)
     for n, c in enumerate(CHOICE):
         peer = RankSVM(c).fit(rows.X[train], own.target, rows.question[train], own.weight)
         assert found[:, n] == pytest.approx(peer.coef_, abs=0.02 * np.abs(peer.coef_).max())
@@ -49,16 +49,16 @@ def test_the_best_c_on_the_neighbours_is_taken(rows):
                 total += scores.values["MAP"].sum()
             worth.append(round(total, 9))
         expected.append(CHOICE[int(np.argmax(worth))])
-    assert chosen(Folds(rows, fold), Lesson(label)).tolist() == expected
+    assert choose_c(Folds(rows, fold), Lesson(label)).tolist() == expected
 
 
 def test_what_is_held_back_has_no_say(rows):
     """Other labels in a fold do not change the c with which that fold is ranked."""
     fold = fold_of(rows.question)
     label = rows.truth.astype(float)
-    before = chosen(Folds(rows, fold), Lesson(label))
+    before = choose_c(Folds(rows, fold), Lesson(label))
     turned = np.where(fold == 3, np.roll(label, 1), label)
-    assert chosen(Folds(rows, fold), Lesson(turned))[3] == before[3]
+    assert choose_c(Folds(rows, fold), Lesson(turned))[3] == before[3]
 
 
 def test_folds_stand_in_a_ring():

@@ -15,7 +15,7 @@ from studies.rerank import study as study_rerank
 def small(tmp_path, monkeypatch):
     """Leave a small folder as trecqa_letor is, with two crowds, in this process alone."""
     for room in (study_cells, study_rerank):
-        monkeypatch.setattr(room, "crowds_of", lambda name: ["paper", "noisy"])
+        monkeypatch.setattr(room, "crowd_names", lambda name: ["paper", "noisy"])
     monkeypatch.setattr(study_rerank, "TRACES", (("trecqa_letor", "noisy"),))
     monkeypatch.setattr("studies.command._cores", lambda: 1)
     study_cells._rows.cache_clear()
@@ -66,5 +66,5 @@ def test_sizes_say_nothing_to_it(run, small):
     answer = run(*STUDY, "--sizes", "5")
     assert (answer.code, answer.err) == (
         2,
-        "adjudge: study 'rerank' has no --sizes; studies that have are 'spectrum', 'memory'\n",
+        "adjudge: study 'rerank' has no --sizes; studies with this option are 'spectrum', 'memory'\n",
     )

@@ -11,10 +11,10 @@ from studies.rerank.crowds import (
     MOST,
     PANEL,
     REGIMES,
-    activities,
-    drawn,
+    draw_activities,
+    draw_crowd,
+    draw_panels,
     full_agreement,
-    panels,
     regime_named,
 )
 
@@ -36,7 +36,7 @@ def judged(crowd, truth):
 
 def test_a_crowd_is_as_large_as_the_papers(truth):
     """108 judges of 21 to 1,050 passages, five different ones a passage, 52 % full agreement."""
-    crowd = drawn(truth, REGIMES["paper"], np.random.default_rng(1))
+    crowd = draw_crowd(truth, REGIMES["paper"], np.random.default_rng(1))
     count, _, _ = judged(crowd, truth)
     assert (count.size, count.min(), count.max(), count.sum()) == (JUDGES, LEAST, MOST, 52_700)
     table = crowd.judgments
@@ -49,7 +49,7 @@ def test_a_crowd_is_as_large_as_the_papers(truth):
 def test_every_regime_reaches_its_agreement(truth, name):
     """Whatever makes judges err."""
     looks = np.random.default_rng(2).normal(size=truth.size) + truth
-    crowd = drawn(truth, REGIMES[name], np.random.default_rng(3), looks)
+    crowd = draw_crowd(truth, REGIMES[name], np.random.default_rng(3), looks)
     assert full_agreement(crowd.judgments) == pytest.approx(REGIMES[name].full, abs=0.02)
 
 
@@ -57,7 +57,7 @@ def test_activity_and_skill_hang_together_as_told(truth):
     """The busy are better, or worse, or it says nothing; trust follows skill."""
     found = {}
     for name in ("paper", "unrelated", "careless"):
-        crowd = drawn(truth, REGIMES[name], np.random.default_rng(4))
+        crowd = draw_crowd(truth, REGIMES[name], np.random.default_rng(4))
         count, right, _ = judged(crowd, truth)
         found[name] = np.corrcoef(np.log(count), right)[0, 1]
         assert np.corrcoef(list(crowd.trust.values()), right)[0, 1] > 0.6
@@ -67,20 +67,22 @@ def test_activity_and_skill_hang_together_as_told(truth):
 def test_what_makes_passages_hard_makes_votes_wrong(truth):
     """At the same agreement, shared errors are worse than single ones."""
     looks = np.random.default_rng(2).normal(size=truth.size) + truth
-    right = {n: judged(drawn(truth, REGIMES[n], np.random.default_rng(5), looks), truth)[2].mean() for n in REGIMES}
+    right = {
+        n: judged(draw_crowd(truth, REGIMES[n], np.random.default_rng(5), looks), truth)[2].mean() for n in REGIMES
+    }
     assert right["hard"] < right["lured"] < right["paper"] < right["clean"]
 
 
 def test_spammers_are_the_busiest(truth):
     """And no better than a coin."""
-    count, right, _ = judged(drawn(truth, REGIMES["spam"], np.random.default_rng(6)), truth)
+    count, right, _ = judged(draw_crowd(truth, REGIMES["spam"], np.random.default_rng(6)), truth)
     busy = np.argsort(-count)[:11]
     assert right[busy].mean() < 0.75 < np.delete(right, busy).mean()
 
 
 def test_small_sets_have_fewer_judges():
     """So that each still does something."""
-    crowd = drawn(np.arange(200) % 7 == 0, REGIMES["paper"], np.random.default_rng(0))
+    crowd = draw_crowd(np.arange(200) % 7 == 0, REGIMES["paper"], np.random.default_rng(0))
     assert len(crowd.judgments.judges) == 20
     assert len(crowd.judgments) == 1_000
 
@@ -88,7 +90,9 @@ def test_small_sets_have_fewer_judges():
 def test_the_same_seed_gives_the_same_crowd():
     """And another one another."""
     truth = np.arange(300) % 9 == 0
-    one, same, other = (drawn(truth, REGIMES["paper"], np.random.default_rng(s)).judgments.label for s in (0, 0, 1))
+    one, same, other = (
+        draw_crowd(truth, REGIMES["paper"], np.random.default_rng(s)).judgments.label for s in (0, 0, 1)
+    )
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
@@ -96,12 +100,12 @@ def test_the_same_seed_gives_the_same_crowd():
 def test_panels_in_which_somebody_must_sit_twice_are_refused():
     """Four judges cannot fill five places."""
     with pytest.raises(UsageError, match="4 judges are too few for panels of 5"):
-        panels(np.array([5, 5, 5, 5]), 4, np.random.default_rng(0))
+        draw_panels(np.array([5, 5, 5, 5]), 4, np.random.default_rng(0))
 
 
 def test_activities_have_the_sum():
     """Between their ends."""
-    count = activities(5_000, 30, 400, np.random.default_rng(0))
+    count = draw_activities(5_000, 30, 400, np.random.default_rng(0))
     assert count.sum() == 5_000
     assert (count.min(), count.max()) == (21, 400)
 

@@ -6,8 +6,8 @@ import pytest
 from adjudge.learn.crossval import fold_of, score_groups
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.weights import SCHEMES, weights
-from studies.rerank.choice import CHOICE, taken
-from studies.rerank.crowds import REGIMES, drawn
+from studies.rerank.choice import CHOICE, select_rows
+from studies.rerank.crowds import REGIMES, draw_crowd
 from studies.rerank.methods import BOOSTED, METHODS, Task, able, logistic, scored, scores
 from studies.rerank.sets import Rows
 
@@ -20,7 +20,7 @@ def task():
     X = np.column_stack([truth + rng.normal(size=400), rng.normal(size=400)])
     names = np.array([f"q{n // 10}" for n in range(400)]), np.array([f"d{n % 10}" for n in range(400)])
     rows = Rows("made", *names, ("good", "noise"), X, truth, truth ^ (rng.random(400) < 0.2), X[:, 0])
-    return Task(rows, drawn(truth, REGIMES["noisy"], rng), truth)
+    return Task(rows, draw_crowd(truth, REGIMES["noisy"], rng), truth)
 
 
 def test_the_papers_methods_are_there(task):
@@ -52,7 +52,7 @@ def test_lessons_are_what_their_names_say(task):
 
 def test_weights_have_mean_one_on_the_rows_that_teach(task):
     """Of each fold."""
-    part = taken(METHODS["LPTC"].lesson(task), np.arange(100))
+    part = select_rows(METHODS["LPTC"].lesson(task), np.arange(100))
     assert part.weight.mean() == pytest.approx(1)
     assert part.target.size == 100
 

@@ -13,10 +13,10 @@ from studies.rerank import cells as study_cells
 from studies.rerank import mark as study_mark
 from studies.rerank import methods as study_methods
 from studies.rerank import study as study_rerank
-from studies.rerank.cells import GRID, SLOW, Job, crowds_of, kept, made
+from studies.rerank.cells import GRID, SLOW, Job, crowd_names, make_cell, read_cell
 from studies.rerank.crowds import REGIMES
 from studies.rerank.methods import BOOSTED, METHODS
-from studies.rerank.study import held, jobs, pigeonholes, power, progress, rerank, two_way
+from studies.rerank.study import compare_methods, jobs, pigeonholes, power, progress, rerank, two_way
 
 
 def crossed(rng, runs, questions, of_runs, of_questions, shift=0.0):
@@ -60,7 +60,7 @@ def test_both_tests_hold_their_level(of_runs, of_questions):
 def test_the_variance_of_crowds_counts():
     """A test over questions alone would be sure of what one more crowd may turn round."""
     difference = crossed(np.random.default_rng(5), 10, 500, 1.0, 0.1, shift=0.4)
-    (one,) = held(difference[None], np.zeros(difference.shape), np.ones(difference.shape, bool), draws=500)
+    (one,) = compare_methods(difference[None], np.zeros(difference.shape), np.ones(difference.shape, bool), draws=500)
     assert ttest_1samp(difference.mean(axis=0), 0).pvalue < 1e-6
     assert min(one.t, one.drawn, one.p) > 0.05
 
@@ -69,7 +69,7 @@ def test_what_is_sure_is_found():
     """By both, after the correction; p is never below either."""
     rng = np.random.default_rng(6)
     values = np.stack([crossed(rng, 10, 300, 0.2, 0.5, shift) for shift in (0.0, 1.0)])
-    none, some = held(values, np.zeros(values.shape[1:]), np.ones(values.shape[1:], bool), draws=1_000)
+    none, some = compare_methods(values, np.zeros(values.shape[1:]), np.ones(values.shape[1:], bool), draws=1_000)
     assert some.p < 0.05 < none.p
     assert some.p >= max(some.t, some.drawn)
     assert some.difference == pytest.approx(values[1].mean())
@@ -110,7 +110,7 @@ def letor(folder: Path) -> Path:
 def small(tmp_path, monkeypatch):
     """Return a folder of sets, with two crowds on the one there is."""
     for room in (study_cells, study_rerank):
-        monkeypatch.setattr(room, "crowds_of", lambda name: ["paper", "noisy"])
+        monkeypatch.setattr(room, "crowd_names", lambda name: ["paper", "noisy"])
     monkeypatch.setattr(study_rerank, "TRACES", (("trecqa_letor", "noisy"),))
     study_cells._rows.cache_clear()
     return letor(tmp_path / "data")
@@ -123,11 +123,11 @@ def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     results = {r.method: r for r in found.at("trecqa_letor", "noisy")}
     assert list(results) == list(METHODS)
     assert ("trecqa_letor", "noisy") in SLOW
-    assert results["CA"].held.keys() == {"LPTC"}
-    assert results["LM LPTC"].held.keys() == {"CA", "LPTC", "LM CA"}
-    assert results["DS margin"].held.keys() == {"CA", "LPTC"}
-    held = results["gold"].held["CA"]["MRR"]
-    assert held.difference == pytest.approx(results["gold"].mean["truth"]["MRR"] - results["CA"].mean["truth"]["MRR"])
+    assert results["CA"].tests.keys() == {"LPTC"}
+    assert results["LM LPTC"].tests.keys() == {"CA", "LPTC", "LM CA"}
+    assert results["DS margin"].tests.keys() == {"CA", "LPTC"}
+    test = results["gold"].tests["CA"]["MRR"]
+    assert test.difference == pytest.approx(results["gold"].mean["truth"]["MRR"] - results["CA"].mean["truth"]["MRR"])
     assert (results["CA"].questions, results["CA"].runs) == (20, 2)
     assert results["CA"].spread["truth"]["MAP"] > 0
     assert results["CA"].mean["vote"]["MAP"] != results["CA"].mean["truth"]["MAP"]
@@ -179,10 +179,10 @@ def test_an_interrupt_before_the_first_cell_is_one(small, monkeypatch):
 def test_cells_depend_on_their_name_alone(small, tmp_path):
     """Made twice they are the same, whatever was made before; read again they are what was made."""
     one, two = (Job(str(small), str(tmp_path / k), "trecqa_letor", "noisy", 1, 0) for k in "ab")
-    first = made(one)
-    made(two._replace(run=0))
-    assert made(two).values["LPTC"]["MAP"].tolist() == first.values["LPTC"]["MAP"].tolist()
-    again = kept(one)
+    first = make_cell(one)
+    make_cell(two._replace(run=0))
+    assert make_cell(two).values["LPTC"]["MAP"].tolist() == first.values["LPTC"]["MAP"].tolist()
+    again = read_cell(one)
     assert again.folds["CA"]["vote"]["MRR"].tolist() == first.folds["CA"]["vote"]["MRR"].tolist()
     assert again.questions == first.questions
 
@@ -190,37 +190,37 @@ def test_cells_depend_on_their_name_alone(small, tmp_path):
 def test_a_cell_that_cannot_be_read_is_made_anew(small, tmp_path):
     """Half written, or of another format."""
     job = Job(str(small), str(tmp_path), "trecqa_letor", "paper", 0, 0)
-    assert kept(job) is None
+    assert read_cell(job) is None
     job.path.write_text("{")
-    assert kept(job) is None
-    cell = made(job)
+    assert read_cell(job) is None
+    cell = make_cell(job)
     told = json.loads(job.path.read_text())
     job.path.write_text(json.dumps({**told, "format": 0}))
-    assert kept(job) is None
+    assert read_cell(job) is None
     assert cell.job == job
 
 
 def test_crowds_follow_from_the_set():
     """Simulated ones where truth is known, real ones where they are."""
-    assert crowds_of("xquad_sentences") == ["shipped", *REGIMES]
-    assert crowds_of("qa_wikiqa") == list(REGIMES)
-    assert crowds_of("nyt_passages") == ["real"]
+    assert crowd_names("xquad_sentences") == ["shipped", *REGIMES]
+    assert crowd_names("qa_wikiqa") == list(REGIMES)
+    assert crowd_names("nyt_passages") == ["real"]
 
 
 def test_runs_come_before_crowds():
     """So that an interrupted study has all crowds."""
-    made = jobs(Path("d"), Path("k"), ["cast_snippets", "trecqa_letor"], 2, 0)
-    assert [(job.set, job.crowd, job.run) for job in made[:3]] == [
+    make_cell = jobs(Path("d"), Path("k"), ["cast_snippets", "trecqa_letor"], 2, 0)
+    assert [(job.set, job.crowd, job.run) for job in make_cell[:3]] == [
         ("cast_snippets", "real", 0),
         ("cast_snippets", "real", 1),
         ("trecqa_letor", "paper", 0),
     ]
-    assert made[3].crowd == "clean"
+    assert make_cell[3].crowd == "clean"
 
 
 def test_both_targets_have_means_over_questions(small, tmp_path):
     """Not means of folds on one side: where the vote is the truth, they are the same."""
-    cell = made(Job(str(small), str(tmp_path), "trecqa_letor", "noisy", 0, 0))
+    cell = make_cell(Job(str(small), str(tmp_path), "trecqa_letor", "noisy", 0, 0))
     score = study_cells.scored(*_task_of(small, cell.job), study_cells._fold(cell.job, _rows_of(small))).score
     task, rows = _task_of(small, cell.job)[0], _rows_of(small)
     own = study_cells.score_groups(score, task.majority, rows.question, rows.document).means()
@@ -247,7 +247,7 @@ def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monk
 
     def run():
         made_now = []
-        monkeypatch.setattr(study_rerank, "made", lambda job: made_now.append(job) or made(job))
+        monkeypatch.setattr(study_rerank, "make_cell", lambda job: made_now.append(job) or make_cell(job))
         found = rerank(small, ["trecqa_letor"], runs=1, draws=10, keep=keep)
         counts.append(len(made_now))
         return found
@@ -273,16 +273,16 @@ def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monk
 def test_a_cell_of_another_mark_under_the_same_name_is_made_anew(small, tmp_path):
     """The file itself tells."""
     job = Job(str(small), str(tmp_path), "trecqa_letor", "paper", 0, 0, None, "one")
-    made(job)
+    make_cell(job)
     other = job._replace(mark="two")
     other.path.write_bytes(job.path.read_bytes())
-    assert kept(job) is not None
-    assert kept(other) is None
+    assert read_cell(job) is not None
+    assert read_cell(other) is None
 
 
 def test_methods_that_ask_no_crowd_are_as_if_asked_each_time(small, tmp_path):
     """The same scores for all crowds of a run."""
-    one, two = (made(Job(str(small), str(tmp_path), "trecqa_letor", crowd, 0, 0)) for crowd in ("paper", "noisy"))
+    one, two = (make_cell(Job(str(small), str(tmp_path), "trecqa_letor", crowd, 0, 0)) for crowd in ("paper", "noisy"))
     for name in study_cells.UNASKED:
         assert one.values[name]["MRR"].tolist() == two.values[name]["MRR"].tolist()
     assert one.values["CA"]["MRR"].tolist() != two.values["CA"]["MRR"].tolist()
