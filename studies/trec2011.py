@@ -30,7 +30,7 @@ from studies.studies import Comparison, Method, Panel, Study, log_losses, run
 
 FOLDS = 5
 REFERENCE = "reference_lingpipe.csv"  # the author's posterior means, if a set has them
-HIS_DRAWS = 3_000
+REFERENCE_DRAWS = 3_000
 COLUMNS = {"unsupervised": "unsup_p", "gold apart": "semisup_p"}
 
 
@@ -91,7 +91,14 @@ class Relevance:
             Table("The hierarchical model with all gold", ("reading", "chains"), ended),
         ]
         if self.nearness:
-            head = ("reading", "items not told", "rms difference", "by his draws alone", "largest", "correlation")
+            head = (
+                "reading",
+                "items without gold",
+                "rms difference",
+                "expected from the draws",
+                "largest",
+                "correlation",
+            )
             tables.append(Table("E[z] against the author's own run", head, self.nearness))
         return tables
 
@@ -192,11 +199,11 @@ def nearness(crowd: Crowd, fits: Mapping[str, Fit], path: Path) -> list[Nearness
             continue
         gold = fits[reading].gold
         open_ = np.flatnonzero((row >= 0) & (True if gold is None else gold < 0))
-        his = reference.column(column).cast(float).to_numpy()[row[open_]]
+        theirs = reference.column(column).cast(float).to_numpy()[row[open_]]
         ours = fits[reading].posterior[open_, 1]
-        off = np.abs(ours - his)
-        rms, chance = (float(np.sqrt(square.mean())) for square in (off**2, ours * (1 - ours) / HIS_DRAWS))
-        correlation = float(np.corrcoef(ours, his)[0, 1])
+        off = np.abs(ours - theirs)
+        rms, chance = (float(np.sqrt(square.mean())) for square in (off**2, ours * (1 - ours) / REFERENCE_DRAWS))
+        correlation = float(np.corrcoef(ours, theirs)[0, 1])
         rows.append(Nearness(reading, off.size, rms, chance, float(off.max()), correlation))
     return rows
 

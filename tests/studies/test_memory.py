@@ -23,7 +23,7 @@ def test_only_items_with_gold_take_part(crowd, crowds):
     whole = read_crowd(crowds, "c", ("label",), ordinal=True)
     assert len(crowd.judgments.items) == crowd.truth.size == 40
     assert len(crowd.judgments) == 200
-    assert crowd.judgments.items.to_list() == whole.judgments.items.gather(whole.place).to_list()
+    assert crowd.judgments.items.to_list() == whole.judgments.items.gather(whole.item).to_list()
 
 
 def test_so_many_labels_of_every_item_are_drawn(crowd):
