@@ -125,12 +125,13 @@ def test_a_judge_never_seen_is_an_average_one(model):
     """Her matrix is the population's, and of the kind that the model gives to judges."""
     judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
     fit = fitted(table(judged, model), model)
-    told = fit.predict(
+    told = adjudge.predict(
+        fit,
         adjudge.read(
             pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}),
             labels=fit.scale.labels,
             ordinal=fit.scale.ordinal,
-        )
+        ),
     )
     np.testing.assert_array_equal(told.params.confusion[0], fit.params.population)
     if model == "one-coin":
@@ -236,7 +237,7 @@ def test_save_and_load_round_trip(model, judged, tmp_path_factory):
     """What is loaded is what was saved."""
     fit = fitted(table(judged, model), model)
     folder = tmp_path_factory.mktemp("fit") / "saved"
-    fit.save(folder)
+    adjudge.save(fit, folder)
     again = adjudge.load(folder)
     assert again.labels.equals(fit.labels)
     assert again.judges.equals(fit.judges)
@@ -257,7 +258,7 @@ def test_predicting_the_training_judgments_agrees_with_the_fit(model, judged):
     """Memory mode on the judgments it was learned from gives the posterior of the fit."""
     judgments = table(judged, model)
     fit = fitted(judgments, model, inference="map")
-    np.testing.assert_allclose(fit.predict(judgments).posterior, fit.posterior, atol=1e-12)
+    np.testing.assert_allclose(adjudge.predict(fit, judgments).posterior, fit.posterior, atol=1e-12)
 
 
 @EVERY
@@ -274,7 +275,7 @@ def test_calibrated_probabilities_are_probabilities(model, judged, tmp_path_fact
         np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(fit.posterior[np.arange(fit.label.size), fit.label], fit.posterior.max(axis=1))
     folder = tmp_path_factory.mktemp("fit") / "saved"
-    fit.save(folder)
+    adjudge.save(fit, folder)
     again = adjudge.load(folder)
     assert again.calibration == fit.calibration
     np.testing.assert_array_equal(again.posterior, fit.posterior)
@@ -325,7 +326,7 @@ def test_predicting_from_posterior_means_comes_near_the_draws(model):
     for items in (200, 5_000):
         crowd = adjudge.simulate("dawid-skene", seed=2, items=items, judges=12, labels=3, per_item=5).judgments
         fit = fitted(crowd, model, run=adjudge.Run(2, 200, 300))
-        gaps.append(np.abs(fit.predict(crowd).posterior - fit.posterior).mean())
+        gaps.append(np.abs(adjudge.predict(fit, crowd).posterior - fit.posterior).mean())
     assert gaps[1] < 0.002
     assert gaps[1] < gaps[0] / 5
 
@@ -346,7 +347,7 @@ def test_truths_are_kept_if_asked_for(model):
 def test_draws_are_saved(model, tmp_path):
     """A saved fit has the draws it was made from."""
     fit = fitted(table([(i, j, (i + j // 4) % 3) for i in range(12) for j in range(5)], model), model)
-    fit.save(tmp_path / "fit")
+    adjudge.save(fit, tmp_path / "fit")
     again = adjudge.load(tmp_path / "fit")
     for ours, theirs in zip(fit.draws, again.draws, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -223,7 +223,7 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
     topics = frame({"topic": about["topics"]})["topic"] if about["topics"] is not None else None
     return Fit(
         definition=_definition(about["model"], about["options"]),
-        options=MappingProxyType(about["options"]),
+        options=MappingProxyType({**about["options"], "prevalence": about["options"].get("prevalence", "global")}),
         items=items["item"],
         judge_names=judges["judge"],
         scale=Scale(labels, about["scale"]["ordinal"]),
