@@ -26,7 +26,7 @@ def truth():
 
 
 def judged(crowd, truth):
-    """Return how much every judge does, how often she is right, and whether the vote is."""
+    """Return the judgments and accuracy of every judge, and the accuracy of the vote."""
     table = crowd.judgments
     count = np.bincount(table.judge, minlength=len(table.judges))
     right = np.bincount(table.judge, table.label == truth[table.item()], count.size) / count
