@@ -8,7 +8,7 @@ import pytest
 from adjudge.learn import scikit
 
 
-@pytest.mark.parametrize("module", ["ranksvm", "lambdamart", "training"])
+@pytest.mark.parametrize("module", ["ranksvm", "lambdamart", "rerank"])
 def test_without_the_extra_the_line_to_type_is_told(module):
     """When a room that needs it is entered."""
     program = (
