@@ -87,5 +87,5 @@ def test_an_error_in_a_chain_is_not_hidden():
 def test_progress_is_told():
     """Every sweep of every chain."""
     told = []
-    run(1, Run(3, 2, 4), told=lambda chain, sweep, state: told.append((chain, sweep)))
+    run(1, Run(3, 2, 4), report=lambda chain, sweep, state: told.append((chain, sweep)))
     assert sorted(told) == [(chain, sweep) for chain in range(3) for sweep in range(1, 7)]
