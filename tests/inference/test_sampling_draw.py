@@ -405,10 +405,22 @@ def test_an_inference_that_is_none():
     ("model", "named", "message"),
     [
         ("dawid-skene", {"prior": Prior()}, "model 'dawid-skene' has no prior; .*'hybrid-confusion'"),
-        ("dawid-skene", {"inference": "gibbs"}, "'dawid-skene' has no inference 'gibbs'; models .*'hybrid-confusion'"),
-        ("hierarchical", {"inference": "map"}, "model 'hierarchical' has no inference 'map'; models .*'dawid-skene'"),
-        ("hybrid-confusion", {"inference": "map", "prior": Prior(prevalence=0.5)}, "below 1 have no mode: sample"),
-        ("hybrid-confusion", {"inference": "map", "prior": Prior(gold_informs=False)}, "give inference 'gibbs'"),
+        (
+            "dawid-skene",
+            {"inference": "gibbs"},
+            "'dawid-skene' has no inference 'gibbs'; the models .*'hybrid-confusion'",
+        ),
+        (
+            "hierarchical",
+            {"inference": "map"},
+            "model 'hierarchical' has no inference 'map'; the models .*'dawid-skene'",
+        ),
+        (
+            "hybrid-confusion",
+            {"inference": "map", "prior": Prior(prevalence=0.5)},
+            "below 1 have no mode: use inference 'gibbs'",
+        ),
+        ("hybrid-confusion", {"inference": "map", "prior": Prior(gold_informs=False)}, "use inference 'gibbs'"),
         ("hybrid-confusion", {"prior": Prior(rows=((1, 2), (3, 4)))}, "prior rows are not 3 rows of 3"),
     ],
 )
