@@ -40,9 +40,9 @@ from studies.calibration_cells import (
     read_cell,
     read_set,
 )
-from studies.crowds import Crowd, data_folder, list_sets
+from studies.datasets import Crowd, data_folder, list_sets
 from studies.outcome import StudyOptions, Table
-from studies.side_by_side import side_by_side
+from studies.parallel import parallel_map
 
 TITLE = "calibration: whether probabilities mean what they say"
 PAPER = "Naeini et al. 2015, Guo et al. 2017 (its measures)"
@@ -240,7 +240,7 @@ def _run(folder: Path, keep: Path, options: StudyOptions) -> CalibrationStudy:
 def _make_cells(missing: Sequence[Job], all_: int, options: StudyOptions) -> Iterator[Cell]:
     """Compute cells in parallel, and report the progress after each."""
     start, done, total = time.monotonic(), 0, sum(job.size for job in missing)
-    with side_by_side(options.workers) as each:
+    with parallel_map(options.workers) as each:
         for n, cell in enumerate(each(make_cell, missing), 1):  # type: ignore[arg-type]
             done += cell.job.size
             left = (time.monotonic() - start) * (total / done - 1)  # proportional to judgments

@@ -32,8 +32,7 @@ from adjudge.inference.fit import AUTO, fit
 from adjudge.inference.registry import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.metrics.probabilities import brier, by_width, calibration, log_loss
-from studies.crowds import GOLD, LABELS, META, Crowd, read_crowd, read_meta
-from studies.folds import gold_folds
+from studies.datasets import GOLD, LABELS, META, Crowd, gold_folds, read_crowd, read_meta
 from studies.marks import contents, digest, version_of
 
 FORMAT = 1  # of a stored cell; a cell of another format is computed again
@@ -51,8 +50,7 @@ CODE = (  # whose changes make cells outdated
     "src/adjudge/data/*.py",
     "src/adjudge/metrics/probabilities.py",
     "studies/calibration_cells.py",
-    "studies/crowds.py",
-    "studies/folds.py",
+    "studies/datasets.py",
 )
 LIBRARIES = ("numpy", "scipy", "numba", "polars")
 

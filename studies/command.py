@@ -102,14 +102,13 @@ def study(
     from adjudge.cli.output import check_fit_folder, check_output
     from studies.outcome import StudyOptions
     from studies.registry import find_study
-    from studies.rerank.command import study_entry
 
     if name is None:
         _list()
         return
     with Console(stderr=True).status("") as line:  # only shown in a terminal
         options = StudyOptions(data, o.label_list(sets), runs, _sizes(sizes), seed, draws, _cores(), line.update, out)
-        chosen = find_study(name, options, study_entry(out))
+        chosen = find_study(name, options)
         check_output(format, ())
         check_fit_folder(out, ())
         outcome = chosen.run(options)
@@ -131,12 +130,10 @@ def _list() -> None:
     """Print a list of the studies."""
     from adjudge.cli.show import console, table
     from studies.registry import ALL
-    from studies.rerank.command import study_entry
 
-    every = {**ALL, **study_entry()}
-    rows = [(name, entry.title, entry.paper) for name, entry in every.items()]
+    rows = [(name, entry.title, entry.paper) for name, entry in ALL.items()]
     console().print(table("Studies", ("name", "comparison", "paper"), rows))
-    for name, entry in every.items():
+    for name, entry in ALL.items():
         console().print(f"\n{name}, {entry.on}")
 
 

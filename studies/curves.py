@@ -15,7 +15,7 @@ import numpy as np
 from adjudge.arrays import Floats
 from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
 from studies.outcome import RUNS, StudyOptions, Table
-from studies.side_by_side import side_by_side
+from studies.parallel import parallel_map
 
 Once: TypeAlias = Callable[[int], Mapping[str, Mapping[str, float]]]  # from a seed to measures by method
 
@@ -137,7 +137,7 @@ def trace(axes: Axes, stops: Sequence[Stop], options: StudyOptions, notes: Itera
     """Compute all runs at every stop, and return the curves. Ctrl-C ends with the stops that are finished."""
     points, interrupted, runs = list[Point](), False, options.runs or RUNS
     try:
-        with side_by_side(options.workers) as each:
+        with parallel_map(options.workers) as each:
             for n, stop in enumerate(stops, 1):
                 where = f"{n} of {len(stops)}: {f'{stop.panel}, ' * bool(stop.panel)}{stop.x:,} {axes.x}"
                 results = []

@@ -20,8 +20,8 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.predict import predict
 from adjudge.inference.registry import MODELS
-from studies.crowds import Crowd, data_folder, read_crowd
 from studies.curves import Axes, Curves, Stop, trace
+from studies.datasets import Crowd, data_folder, read_crowd
 from studies.outcome import StudyOptions, Table
 from studies.spectrum import METHODS, fit_method
 

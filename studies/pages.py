@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from adjudge.data.write import write_whole
 from studies import paper_000, paper_003
+from studies.markdown import Page
 from studies.memory import memory
 from studies.outcome import StudyOptions
-from studies.page import Page
 from studies.spectrum import spectrum
 from studies.trec2011 import trec2011
 

@@ -11,10 +11,8 @@ from adjudge.arrays import Floats
 from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
 from adjudge.reports.figure_paper import ITEMS, OF_EACH, populations, trend
-from studies.figures import svg
-from studies.page import Page, PaperClaim, against_the_paper, section, table, verdict, where
-from studies.set_tables import TINY
-from studies.studies import Result
+from studies.comparison import TINY, Result, svg, with_interval
+from studies.markdown import Page, PaperClaim, against_the_paper, section, table, verdict, where
 from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance, paper_figures
 
 SURE = 0.95  # of the draws
@@ -237,7 +235,7 @@ def _scores(study: Relevance) -> list[str]:
     """Return the scores on held-out gold."""
     measures = ("accuracy", "f1", "log_loss", "auc")
     rows = [
-        (r.method, *(_spanned(r, m) for m in measures), _p(r, "accuracy"), _p(r, "log_loss"))
+        (r.method, *(with_interval(r, m) for m in measures), _p(r, "accuracy"), _p(r, "log_loss"))
         for r in study.comparison.results
     ]
     text = f"""Scores on the released gold. Methods with gold use four of {FOLDS} folds and are scored on the fifth;
@@ -263,9 +261,9 @@ def _conclusion(study: Relevance) -> str:
         for measure in ("accuracy", "log_loss")
     }
     lines = [
-        f"- The highest accuracy has {best.method} with {_spanned(best, 'accuracy')}; the lowest log loss has "
-        f"{sure.method} with {_spanned(sure, 'log_loss')}. The majority vote has an accuracy of "
-        f"{_spanned(by['majority'], 'accuracy')}.",
+        f"- The highest accuracy has {best.method} with {with_interval(best, 'accuracy')}; the lowest log loss has "
+        f"{sure.method} with {with_interval(sure, 'log_loss')}. The majority vote has an accuracy of "
+        f"{with_interval(by['majority'], 'accuracy')}.",
         f"- *gold informs* changes the accuracy of the hierarchical model by {gain['accuracy']:+.3f} and its log loss "
         f"by {gain['log_loss']:+.3f}.",
     ]
@@ -275,12 +273,6 @@ def _conclusion(study: Relevance) -> str:
             "methods are over-confident on this gold."
         )
     return "\n".join(lines)
-
-
-def _spanned(result: Result, measure: str) -> str:
-    """Return a value with its interval."""
-    value, span = result.values[measure], result.span(measure)
-    return "-" if value is None or span is None else f"{value:.3f} ({span.low:.3f}-{span.high:.3f})"
 
 
 def _p(result: Result, measure: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from studies.curves import Curves, Point, svg
-from studies.page import Page, PaperClaim, against_the_paper, difference, section, table, verdict, where
+from studies.markdown import Page, PaperClaim, against_the_paper, difference, section, table, verdict, where
 from studies.spectrum import CEILING, LABELS
 
 HYBRID, STRONG, DAWID_SKENE, SINGLE, VOTE = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.errors import UsageError, quoted
 from studies import calibration as calibrating
 from studies import memory, spectrum
-from studies.crowds import data_folder
+from studies.comparison import STUDIES, Comparison, Study, run
+from studies.datasets import data_folder
 from studies.outcome import Outcome, StudyOptions
-from studies.studies import STUDIES, Comparison, Study, run
+from studies.parallel import parallel_map
 from studies.trec2011 import TREC2011, trec2011
 
 
@@ -30,6 +32,24 @@ def _run_comparison(study: Study, options: StudyOptions) -> Comparison:
     return run(
         study, data_folder(options.data), options.sets, seed=options.seed, draws=options.draws, progress=options.say
     )
+
+
+def _run_rerank(options: StudyOptions) -> Outcome:
+    """Run the study of rankers, with its cells in parallel; its modules need the extra ``learn``."""
+    from studies.rerank.study import rerank
+
+    with parallel_map(options.workers) as each:
+        return rerank(
+            data_folder(options.data),
+            options.sets,
+            runs=options.runs,
+            seed=options.seed,
+            draws=options.draws,
+            keep=None if options.keep is None else Path(options.keep) / "cells",
+            workers=options.workers,
+            say=options.say,
+            each=each,  # type: ignore[arg-type]
+        )
 
 
 LIU_WANG = "Liu and Wang 2012 (paper 003)"
@@ -54,16 +74,23 @@ ALL: Mapping[str, StudyEntry] = {
     ),
     "trec2011": StudyEntry(TREC2011.title, TREC2011.paper, f"sets: {', '.join(TREC2011.sets)}", trec2011),
     "calibration": StudyEntry(calibrating.TITLE, calibrating.PAPER, calibrating.ON, calibrating.calibrating),
+    "rerank": StudyEntry(
+        "learning to rank from a crowd: weights, posteriors, soft labels",
+        "Abad and Moschitti 2016 (paper 004)",
+        "sets: xquad_sentences, qa_wikiqa, trecqa_letor, cast_snippets, nyt_passages; "
+        "crowds are simulated in each run if the truth is known",
+        _run_rerank,
+        ("data", "sets", "runs"),
+    ),
 }
 
 
-def find_study(name: str, options: StudyOptions, more: Mapping[str, StudyEntry] | None = None) -> StudyEntry:
-    """Return a study by its name, refusing options that it does not have; ``more`` has further studies."""
-    every = {**ALL, **(more or {})}
-    if name not in every:
-        raise UsageError(f"study '{name}' is not one of {quoted(every)}")
+def find_study(name: str, options: StudyOptions) -> StudyEntry:
+    """Return a study by its name, refusing options that it does not have."""
+    if name not in ALL:
+        raise UsageError(f"study '{name}' is not one of {quoted(ALL)}")
     for option in ("data", "sets", "runs", "sizes"):
-        if getattr(options, option) is not None and option not in every[name].takes:
-            able = quoted(other for other, study in every.items() if option in study.takes)
+        if getattr(options, option) is not None and option not in ALL[name].takes:
+            able = quoted(other for other, study in ALL.items() if option in study.takes)
             raise UsageError(f"study '{name}' has no --{option}; studies with this option are {able}")
-    return every[name]
+    return ALL[name]

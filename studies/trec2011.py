@@ -23,10 +23,10 @@ from adjudge.inference.export import task2_run
 from adjudge.inference.fit import fit
 from adjudge.inference.prior import Prior
 from adjudge.inference.result import Fit
-from studies.crowds import Crowd, data_folder, read_crowd
+from studies.comparison import Comparison, Method, Panel, Study, log_losses, run
+from studies.datasets import Crowd, data_folder, read_crowd
 from studies.measures import binary_measures
 from studies.outcome import StudyOptions, Table
-from studies.studies import Comparison, Method, Panel, Study, log_losses, run
 
 FOLDS = 5
 REFERENCE = "reference_lingpipe.csv"  # the author's posterior means, if a set has them

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from studies.benchmarks.claim import Claim
-from studies.crowds import data_folder
-from studies.figures import svg
+from studies.comparison import MEAN, STUDIES, SURE, Comparison, Result, run, svg, with_interval
+from studies.datasets import data_folder
 from studies.measures import closest, distances, duel
-from studies.studies import MEAN, STUDIES, SURE, Comparison, Result, run
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 ORDINAL, LEAST = "ordinal mean", ("mae", "log_loss", "rmse")  # measures of which less is better
@@ -77,7 +76,7 @@ judges, and both steps are repeated until no label changes. The result is an exp
             ("mean, median, trimmed mean", "models/average.py", "tests/models/test_average.py"),
             ("GLAD", "models/glad.py", "tests/models/test_glad.py"),
             ("errors of values, closest method", "studies/measures.py", "tests/studies/test_measures.py"),
-            ("the study", "studies/studies.py", "tests/studies/test_studies.py"),
+            ("the study", "studies/comparison.py", "tests/studies/test_comparison.py"),
         ),
     ),
     Page(
@@ -107,20 +106,14 @@ own variance and says "relevant" if the observation is above one half; EM estima
             ("vote weights", "models/vote_weight.py", "tests/papers/test_002_vote_weight.py"),
             ("the Gaussian model", "models/gaussian.py", "tests/models/test_gaussian.py"),
             ("F1, log loss, area under the ROC curve", "studies/measures.py", "tests/studies/test_measures.py"),
-            ("the study", "studies/studies.py", "tests/studies/test_studies.py"),
+            ("the study", "studies/comparison.py", "tests/studies/test_comparison.py"),
         ),
     ),
 )
 
 
-def spanned(result: Result, measure: str) -> str:
-    """Return a value with its interval."""
-    value, span = result.values[measure], result.span(measure)
-    return "-" if value is None or span is None else f"{value:.3f} ({span.low:.3f}-{span.high:.3f})"
-
-
-def told_p(result: Result, measure: str) -> str:
-    """Return a corrected p as a reader wants it."""
+def p_text(result: Result, measure: str) -> str:
+    """Return a corrected p value as text."""
     p = result.p.get(measure)
     return "the best" if p is None else ("p < .001" if p < 0.0005 else f"p = {p:.3f}".replace("0.", "."))
 
@@ -151,7 +144,13 @@ def ordinal_parts(comparison: Comparison) -> list[str]:
     measures = ("accuracy", "rounded_accuracy", "mae", "rounded_mae", "rmse", "closest")
     head = ("set", "method", *measures, "accuracy, compared with the best", "mae, compared with the best")
     rows = [
-        (r.set, r.method, *(spanned(r, measure) for measure in measures), told_p(r, "accuracy"), told_p(r, "mae"))
+        (
+            r.set,
+            r.method,
+            *(with_interval(r, measure) for measure in measures),
+            p_text(r, "accuracy"),
+            p_text(r, "mae"),
+        )
         for r in comparison.results
     ]
     how = """`accuracy` is computed from the most likely label, `mae`, `rmse` and `closest` from the expected value,
@@ -177,9 +176,9 @@ def _ordinal_seen(comparison: Comparison) -> str:
     for name, results in comparison.by_set().items():
         by, right, near = named(results), best(results, "accuracy"), best(results, "mae")
         lines.append(
-            f"- `{name}`: the highest accuracy has `{right.method}` with {spanned(right, 'accuracy')}; not "
+            f"- `{name}`: the highest accuracy has `{right.method}` with {with_interval(right, 'accuracy')}; not "
             f"significantly different: {listed(alike(results, 'accuracy'))}. The smallest error of expected values has "
-            f"`{near.method}` with {spanned(near, 'mae')}; not significantly different: "
+            f"`{near.method}` with {with_interval(near, 'mae')}; not significantly different: "
             f"{listed(alike(results, 'mae'))}. The vote has {by['majority'].values['accuracy']:.3f} and "
             f"{by['majority'].values['mae']:.3f}."
         )
@@ -248,7 +247,7 @@ def vote_parts(comparison: Comparison) -> list[str]:
         "Means over the sets",
         "All sets have the same weight. Intervals are 95 % bootstrap intervals over the items of every set.",
         ("method", *measures),
-        [(r.method, *(spanned(r, measure) for measure in measures)) for r in means],
+        [(r.method, *(with_interval(r, measure) for measure in measures)) for r in means],
     )
     tables = [_pivot(comparison, order, measure) for measure in measures]
     return [_vote_sets(comparison), _vote_seen(comparison), over.markdown(), *tables]
@@ -293,7 +292,7 @@ def _vote_seen(comparison: Comparison) -> str:
     lines = ["## Results", ""]
     for measure, what in {"accuracy": "accuracy", "log_loss": "log loss", "auc": "area under the ROC curve"}.items():
         top = best(list(means.values()), measure)
-        lines.append(f"- The best mean {what} has `{top.method}`: {spanned(top, measure)}.")
+        lines.append(f"- The best mean {what} has `{top.method}`: {with_interval(top, measure)}.")
     lines += [_pair(first, second, means, sets) for first, second in PAIRS]
     behind = [name for name, by in sets.items() if by["majority"].p.get("accuracy", 1.0) < SURE]
     lines.append(

@@ -28,14 +28,13 @@ from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.weights import SCHEMES
 from studies.benchmarks.claim import Claim, cpu_seconds
 from studies.benchmarks.rerank_words import POSTERIOR, SURE, TEXT, Again, Seen, against, conclusion
-from studies.crowds import data_folder
+from studies.datasets import data_folder
+from studies.parallel import parallel_map
 from studies.rerank.choice import CHOICE
-from studies.rerank.command import figure
 from studies.rerank.crowds import REGIMES, draw_crowd
 from studies.rerank.methods import BOOSTED, METHODS, TREES, Task, scores
 from studies.rerank.sets import Rows, read_rows
-from studies.rerank.study import RUNS, RerankStudy, Result, power, rerank
-from studies.side_by_side import side_by_side
+from studies.rerank.study import RUNS, RerankStudy, Result, figure, power, rerank
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 DRAWS = 5_000
@@ -397,7 +396,7 @@ PLACE = (
     ("simulated crowds", "studies/rerank/crowds.py", "tests/studies/rerank/test_crowds.py"),
     ("c, chosen inside folds", "studies/rerank/choice.py", "tests/studies/rerank/test_choice.py"),
     ("tests over questions and runs", "metrics/paired.py", "tests/metrics/test_paired.py"),
-    ("contents of cached cells", "studies/rerank/mark.py", "tests/studies/rerank/test_mark.py"),
+    ("contents of cached cells", "studies/rerank/cells.py", "tests/studies/rerank/test_cells.py"),
     ("passages to judge again", "learn/judge_again.py", "tests/learn/test_judge_again.py"),
     ("the study", "studies/rerank/study.py", "tests/studies/rerank/test_study.py"),
 )
@@ -486,7 +485,7 @@ def main() -> None:
     began = spent_since(Spent(0.0, 0.0))
     read_rows(folder, "xquad_sentences", lambda _: None)
     features = spent_since(began)
-    with side_by_side(2) as each:
+    with parallel_map(2) as each:
         found = rerank(
             folder, runs=RUNS, draws=DRAWS, keep=keep, workers=2, say=lambda s: print(s, file=sys.stderr), each=each
         )

@@ -1,7 +1,9 @@
 """The cells of the study of paper 004: the scores of all methods with one crowd on one set, stored on disk.
 
 A cell depends on its name and its mark (a digest of data, methods and code) alone. So cells can be computed in parallel
-and in any order, and finished ones are reused. A cell also has the time that it took.
+and in any order, and finished ones are reused. A cell also has the time that it took. A mark is a digest of the files
+of the set, the methods, the crowds, the values of c, the versions of libraries, and the source code of all modules that
+compute a cell.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.write import write_file
 from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, score_groups
 from adjudge.learn.scikit import threadpool_limits
+from studies.marks import contents, digest, version_of
 from studies.rerank import sets as study_sets
+from studies.rerank.choice import CHOICE
 from studies.rerank.crowds import REGIMES, Crowd, draw_crowd, full_agreement, regime_named, table
-from studies.rerank.methods import METHODS, Method, Scored, Task, able, scored
-from studies.rerank.sets import Rows, read_rows
+from studies.rerank.methods import METHODS, TREES, Method, Scored, Task, able, scored
+from studies.rerank.sets import Rows, folder_of, read_rows
 
 FORMAT = 2  # of a stored cell; a cell of another format is computed again
 TARGETS = ("truth", "vote")  # the labels that rankings are scored with
@@ -31,6 +35,15 @@ GRID = tuple(2.0**e for e in range(-24, 5, 4))  # values of c for figure 1
 TRACED = ("RE", "CA", "L", "LPTC", "DS pairs")  # methods of figure 1
 SLOW = tuple((name, crowd) for name in ("xquad_sentences", "qa_wikiqa", "trecqa_letor") for crowd in ("paper", "noisy"))
 # crowds on which LambdaMART is trained as well
+PACKAGES = (
+    "src/adjudge/learn",
+    "src/adjudge/inference",
+    "src/adjudge/models",
+    "src/adjudge/kernels",
+    "src/adjudge/data",
+    "studies/rerank",
+)  # packages whose changes make cells outdated
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "polars", "lightgbm")
 UNASKED = ("RE", "gold", "LM gold")  # methods that do not use the crowd
 
 
@@ -96,6 +109,21 @@ def make_cell(job: Job) -> Cell:
     job.path.parent.mkdir(parents=True, exist_ok=True)
     write_file(json.dumps(_plain(cell)).encode(), job.path)
     return cell
+
+
+def mark_of(data: Path, name: str) -> str:
+    """Return the mark of the cells of one set."""
+    parts = [repr((m.name, m.summary, m.needs, m.again)) for m in METHODS.values()]
+    parts += [repr(tuple(regime)) for regime in REGIMES.values()]
+    parts += [repr(CHOICE), repr(TREES), code_mark(), *(f"{library} {version_of(library)}" for library in LIBRARIES)]
+    folder = folder_of(data, name)
+    return digest([*(part.encode() for part in parts), *contents(folder, sorted(folder.rglob("*")))])
+
+
+def code_mark() -> str:
+    """Return a digest of the source code of cells."""
+    root = Path(__file__).parents[2]
+    return digest(contents(root, sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))))
 
 
 def crowd_names(name: str) -> list[str]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
+from math import log2
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
@@ -31,9 +32,20 @@ from adjudge.errors import UsageError
 from adjudge.learn.crossval import MEASURES
 from adjudge.metrics.bootstrap import DRAWS
 from adjudge.metrics.paired import holm
+from studies.curves import Axes, Curves, Point, svg
 from studies.outcome import Table
-from studies.rerank.cells import GRID, TARGETS, TRACED, Cell, Job, crowd_names, make_cell, prepare_sets, read_cell
-from studies.rerank.mark import mark_of
+from studies.rerank.cells import (
+    GRID,
+    TARGETS,
+    TRACED,
+    Cell,
+    Job,
+    crowd_names,
+    make_cell,
+    mark_of,
+    prepare_sets,
+    read_cell,
+)
 from studies.rerank.methods import BOOSTED, METHODS
 from studies.rerank.sets import SETS
 
@@ -117,8 +129,13 @@ RUNS = 10
 TRACES = (("xquad_sentences", "paper"), ("xquad_sentences", "noisy"), ("qa_wikiqa", "noisy"))  # of figure 1
 TRACE_RUNS = 5
 AGAINST = ("CA", "LPTC", "LM CA")  # the last for methods with trees
-TITLE = "learning to rank from a crowd: weights, posteriors, soft labels"
-PAPER = "Abad and Moschitti 2016 (paper 004), table 1 and figure 1"
+AXES = Axes(
+    "rerank",
+    "the effect of c",
+    "c",
+    "log2 of c",
+    {"MRR": "MRR, percent", "MAP": "MAP, percent", "P@1": "P@1, percent"},
+)
 
 
 class Result(NamedTuple):
@@ -209,6 +226,10 @@ class RerankStudy:
         if find_spec("lightgbm") is None:
             messages.append("LambdaMART is left out: pip install 'adjudge[lightgbm]'")
         return messages
+
+    def files(self) -> Mapping[str, Callable[[], bytes]]:
+        """Return the figure, if c was varied."""
+        return {".svg": lambda: figure(self).encode()} if self.curves() else {}
 
     def curves(self) -> list[tuple[str, float, str, dict[str, Floats]]]:
         """Return panel, c, method and the measures of each run in percent, for the cells with a given c."""
@@ -398,3 +419,10 @@ def power(c: float) -> str:
 def _p(p: float) -> str:
     """Return a p value as short text."""
     return "< .001" if p < 0.0005 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def figure(study: RerankStudy) -> str:
+    """Return the figure of c, as an SVG."""
+    points = [Point(panel, log2(c), method, values) for panel, c, method, values in study.curves()]  # type: ignore[arg-type]
+    runs = min(value.size for point in points for value in point.values.values())
+    return svg(Curves(AXES, tuple(points), runs))

@@ -227,7 +227,7 @@ def test_every_set_has_the_same_weight(found):
     assert (says[19], right[19]) == pytest.approx((0.97, 0.7))
 
 
-def test_before_and_after_stand_side_by_side(found):
+def test_before_and_after_stand_parallel_map(found):
     """With what is said and what is right above."""
     words = {element.text for element in ElementTree.fromstring(svg(found)).iter() if element.text}
     titles = {f"{model}, {way}" for model in ("majority", "dawid-skene") for way in ("own", "by judgments")}

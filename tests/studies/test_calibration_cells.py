@@ -23,8 +23,7 @@ from studies.calibration_cells import (
     read_set,
     score_posterior,
 )
-from studies.crowds import Crowd
-from studies.folds import gold_folds
+from studies.datasets import Crowd, gold_folds
 
 
 @pytest.fixture

@@ -76,17 +76,17 @@ def test_without_the_extra_the_table_is_there_all_the_same(run, crowd, tmp_path,
 
 def test_an_interrupt_shows_the_sets_that_are_finished(run, crowd, monkeypatch):
     """And says so; the exit code is that of an interrupt."""
-    from studies import studies
+    from studies import comparison
 
     run("simulate", "ordinal", "--size", "items=50", "--out", "crowds/b")
-    real = studies.fit
+    real = comparison.fit
 
     def interrupted(judgments, model, **options):
         if len(judgments.items) == 50:
             raise KeyboardInterrupt
         return real(judgments, model, **options)
 
-    monkeypatch.setattr(studies, "fit", interrupted)
+    monkeypatch.setattr(comparison, "fit", interrupted)
     answer = run("study", "ordinal", "--data", "crowds", "--sets", "a,b", "--draws", "5", "--out", "results")
     assert answer.code == 130
     assert answer.out.startswith("a: 40 items")
@@ -101,9 +101,9 @@ def test_what_the_reader_must_know_is_said(run, crowd, monkeypatch):
     from dataclasses import replace
 
     from adjudge.errors import UsageError
-    from studies import studies
+    from studies import comparison
 
-    real = studies.fit
+    real = comparison.fit
 
     def odd(judgments, model, **options):
         if model == "median":
@@ -111,7 +111,7 @@ def test_what_the_reader_must_know_is_said(run, crowd, monkeypatch):
         stopped = {"glad": "stopped at the cap of 9 passes"}.get(model, "converged")
         return replace(real(judgments, model, **options), stopped=stopped)
 
-    monkeypatch.setattr(studies, "fit", odd)
+    monkeypatch.setattr(comparison, "fit", odd)
     assert run(*STUDY).err.splitlines() == [
         "adjudge: warning: glad has not converged on a: stopped at the cap of 9 passes",
         "adjudge: warning: left out: median on a: no",
@@ -151,7 +151,7 @@ def test_the_draws_are_those_of_the_room():
 def short(monkeypatch):
     """Let chains be short, and everything happen in one process."""
     from adjudge.inference.chains import Run
-    from studies import command, memory, spectrum, studies, trec2011
+    from studies import command, comparison, memory, spectrum, trec2011
 
     def quick(real):
         def call(*arguments, **options):
@@ -160,8 +160,8 @@ def short(monkeypatch):
 
         return call
 
-    for room in (spectrum, studies, trec2011):
-        monkeypatch.setattr(room, "fit", quick(room.fit))
+    for module in (spectrum, comparison, trec2011):
+        monkeypatch.setattr(module, "fit", quick(module.fit))
     monkeypatch.setattr(command, "_cores", lambda: 1)
     assert memory.fit_method is spectrum.fit_method
 

@@ -7,7 +7,7 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
 from adjudge.inference.predict import predict
-from studies.crowds import read_crowd
+from studies.datasets import read_crowd
 from studies.memory import KEPT, memory, once, part, sample_labels, scored_only, split
 from studies.outcome import StudyOptions
 

@@ -14,7 +14,8 @@ def test_studies_are_known_by_name():
         find_study("magic", StudyOptions())
     assert (
         str(error.value)
-        == "study 'magic' is not one of 'ordinal', 'vote', 'spectrum', 'memory', 'trec2011', 'calibration'"
+        == "study 'magic' is not one of 'ordinal', 'vote', 'spectrum', 'memory', 'trec2011', 'calibration', "
+        "'rerank'"
     )
 
 

@@ -8,9 +8,9 @@ from adjudge.inference.chains import Run
 from adjudge.inference.export import task2_run
 from adjudge.inference.fit import fit
 from adjudge.inference.prior import Prior
-from studies import studies
+from studies import comparison
 from studies import trec2011 as room
-from studies.folds import gold_folds
+from studies.datasets import gold_folds
 from studies.outcome import StudyOptions
 from studies.trec2011 import READINGS, TREC2011, all_gold, trec2011
 
@@ -95,7 +95,7 @@ def test_ctrl_c_keeps_the_scores(topics, monkeypatch):
     assert list(found.fits) == ["unsupervised"]
     assert found.warnings()[-1] == "interrupted; not fitted with all gold: gold informs, gold apart"
     assert list(found.files()) == ["_unsupervised.run", ".svg"]
-    monkeypatch.setattr(studies, "fit", interrupted)
+    monkeypatch.setattr(comparison, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
 

@@ -10,7 +10,6 @@ from scipy.stats import ttest_1samp
 
 from adjudge.errors import UsageError
 from studies.rerank import cells as study_cells
-from studies.rerank import mark as study_mark
 from studies.rerank import methods as study_methods
 from studies.rerank import study as study_rerank
 from studies.rerank.cells import GRID, SLOW, Job, crowd_names, make_cell, read_cell
@@ -259,11 +258,11 @@ def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monk
     features.write_text(features.read_text().replace("doc=p7\n", "doc=p0007\n"))
     study_cells._rows.cache_clear()
     run()
-    monkeypatch.setattr(study_mark, "code_mark", lambda: "another")
+    monkeypatch.setattr(study_cells, "code_mark", lambda: "another")
     run()
     fewer = {name: method for name, method in METHODS.items() if name != "DS"}
-    for room in (study_mark, study_rerank, study_cells, study_methods):
-        monkeypatch.setattr(room, "METHODS", fewer)
+    for module in (study_rerank, study_cells, study_methods):
+        monkeypatch.setattr(module, "METHODS", fewer)
     last = run()
     every = len(first.cells)
     assert counts == [every, 0, every, every, every]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.data.scale import number_of
-from adjudge.errors import InputError, quoted
+from adjudge.errors import InputError, UsageError, quoted
 from adjudge.metrics.compare import truths
 
 LABELS, GOLD, META = "labels.csv", "gold.csv", "meta.json"
@@ -69,6 +69,24 @@ def read_crowd(folder: Path, name: str, columns: Sequence[str], ordinal: bool) -
     truth = truths(str(gold), judgments, label=column)[: len(judgments.items)]
     item = np.flatnonzero(truth >= 0)
     return Crowd(name, judgments, truth[item], item)
+
+
+def gold_folds(crowd: Crowd, folds: int, seed: int) -> Iterator[tuple[Codes | None, Codes]]:
+    """Yield gold for a fit (I), -1 if unknown, and the index of the items that are scored with this fit.
+
+    Without folds there is no gold, and one fit scores all items.
+    """
+    M = crowd.truth.size
+    if not folds:
+        yield None, np.arange(M)
+        return
+    if not 2 <= folds <= M:
+        raise UsageError(f"{M:,} items with gold do not make {folds} folds")
+    fold = np.random.default_rng(seed).permutation(np.arange(M) % folds)
+    for f in range(folds):
+        gold = np.full(len(crowd.judgments.items), -1, np.int32)
+        gold[crowd.item[fold != f]] = crowd.truth[fold != f]
+        yield gold, np.flatnonzero(fold == f)
 
 
 def _in_order(folder: Path, judgments: Judgments) -> Sequence[str]:

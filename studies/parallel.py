@@ -13,7 +13,7 @@ Each: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterator[Any]]
 
 
 @contextmanager
-def side_by_side(workers: int) -> Iterator[Each]:
+def parallel_map(workers: int) -> Iterator[Each]:
     """Give a function such as ``map`` whose calls run in several processes; Ctrl-C cancels those that wait."""
     if workers <= 1:
         yield map

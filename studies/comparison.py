@@ -28,14 +28,14 @@ from adjudge.metrics.bootstrap import DRAWS, Interval, Values, item_losses
 from adjudge.metrics.labels import Scored
 from adjudge.metrics.paired import holm, mcnemar, sign_flips
 from adjudge.metrics.probabilities import BOUND
-from studies.crowds import Crowd, read_crowd
-from studies.folds import gold_folds
+from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
+from studies.datasets import Crowd, gold_folds, read_crowd
 from studies.measures import Measured, binary_measures, distances, drawn, interval, ordinal_measures
 from studies.outcome import Say, Table, silent
-from studies.set_tables import set_table, study_warnings
 
 MEAN = "mean over sets"
 SURE = 0.05  # a method with a smaller p differs from the best
+TINY = 0.0005  # smaller p values are printed as <.001
 
 
 class Method(NamedTuple):
@@ -134,17 +134,57 @@ class Comparison:
 
     def tables(self) -> list[Table]:
         """Return a table of each set."""
-        return [set_table(self, name, results) for name, results in self.by_set().items()]
+        return [_set_table(self, name, results) for name, results in self.by_set().items()]
 
     def warnings(self) -> list[str]:
         """Return warnings for the reader of the tables."""
-        return study_warnings(self)
+        messages = [
+            f"{result.method} has not converged on {result.set}: {result.stopped}"
+            for result in self.results
+            if result.stopped.startswith(UNSETTLED)
+        ]
+        messages += [f"left out: {subject}: {reason}" for subject, reason in self.left_out.items()]
+        if self.interrupted:
+            sets = [name for name, results in self.by_set().items() if results[0].scored is not None]
+            messages.append(f"interrupted; finished: {', '.join(sets)}")
+        return messages
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
         """Return the figure."""
-        from studies.figures import svg
-
         return {".svg": lambda: svg(self).encode()}
+
+
+def _set_table(comparison: Comparison, name: str, results: Sequence[Result]) -> Table:
+    """Return a table of the methods on a set, the most accurate first."""
+    measures = comparison.study.shown_measures
+    tested = [measure for measure in comparison.tested if results[0].scored is not None]  # no tests of means
+    ranked = sorted(results, key=lambda result: -(result.values["accuracy"] or 0))
+    rows = [
+        [r.method, *(_short_value(r, measure) for measure in measures), *(_p(r, measure) for measure in tested)]
+        for r in ranked
+    ]
+    title = f"{name}: {results[0].items:,} items with gold, most accurate first; intervals of 95 %"
+    return Table(title, ["method", *measures, *(f"p {measure}" for measure in tested)], rows)
+
+
+def with_interval(result: Result, measure: str) -> str:
+    """Return a value with its interval for a page, such as 0.933 (0.923-0.945)."""
+    value, span = result.values[measure], result.span(measure)
+    return "-" if value is None or span is None else f"{value:.3f} ({span.low:.3f}-{span.high:.3f})"
+
+
+def _short_value(result: Result, measure: str) -> str | None:
+    """Return a value with its interval for a printed table, such as 0.933 .923-.945."""
+    value, span = result.values[measure], result.span(measure)
+    if value is None or span is None:
+        return None
+    return " ".join([f"{value:.3f}", "-".join(f"{end:.3f}".removeprefix("0") for end in span[:2])])
+
+
+def _p(result: Result, measure: str) -> float | str | None:
+    """Return a p value for a table; the best method has none."""
+    p = result.p.get(measure)
+    return "<.001" if p is not None and p < TINY else p
 
 
 class _Job(NamedTuple):
@@ -358,3 +398,94 @@ STUDIES: Mapping[str, Study] = {
         ),
     )
 }
+
+
+# The figure: one panel per set, with a dot and its interval per method.
+
+ALIKE, APART, MEANS = (
+    "best, or not significantly different",
+    f"different from the best (p < {SURE:g})",
+    "mean over sets",
+)
+WIDTH, STEP, INNER = 190, 14, 7  # pixels: width of a panel, height of a method, and of one of several measures
+NOTE = "Dots: all items that have gold. Lines: 95 % of bootstrap draws of these items."
+ACROSS = 4  # panels in a row if there is one measure
+
+
+class Mark(NamedTuple):
+    """A dot with its interval."""
+
+    set: str
+    method: str
+    kind: str  # the legend of its colour and shape
+    value: float
+    low: float
+    high: float
+
+
+def svg(comparison: Comparison) -> str:
+    """Return the figure of a study, as an SVG."""
+    altair, convert = load_altair()
+    panels = [_panel(altair, comparison, panel) for panel in comparison.study.panels]
+    chart = altair.hconcat(*panels, spacing=30, title=NOTE).resolve_legend(color="shared", shape="shared")
+    return render_svg(chart, convert)
+
+
+def marks(comparison: Comparison, panel: Panel) -> list[Mark]:
+    """Return the dots of a panel; with a single measure, their kind says whether they differ from the best."""
+    drawn = []
+    for result in comparison.results:
+        for of, measure in panel.of.items():
+            value, span = result.values[measure], result.span(measure)
+            if value is not None and span is not None:
+                drawn.append(Mark(result.set, result.method, of or _rank(result, measure), value, span.low, span.high))
+    return drawn
+
+
+def _rank(result: Result, measure: str) -> str:
+    """Return whether a method differs significantly from the best of its set."""
+    if result.scored is None:
+        return MEANS
+    return APART if result.p.get(measure, 1.0) < SURE else ALIKE
+
+
+def _panel(alt: Any, comparison: Comparison, panel: Panel) -> Any:
+    """Return the panels of one axis, one per set."""
+    drawn = marks(comparison, panel)
+    kinds = _kinds(comparison)
+    most = max(len(panel.of) for panel in comparison.study.panels)
+    several = most > 1
+    height = (INNER * most + 4 if several else STEP) * len(comparison.methods)
+    base = alt.Chart(alt.Data(values=[mark._asdict() for mark in drawn])).encode(
+        y=alt.Y("method:N", sort=list(_order(comparison)), title=None, axis=alt.Axis(grid=True, gridColor="#eee")),
+        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(COLOURS[: len(kinds)]))),
+    )
+    if several:
+        base = base.encode(yOffset=alt.YOffset("kind:N", scale=alt.Scale(domain=list(panel.of), paddingOuter=0.4)))
+    x = alt.X("low:Q", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5), title=panel.axis)
+    line = base.mark_rule(strokeWidth=1.2).encode(x=x, x2="high:Q")
+    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=list(SHAPES[: len(kinds)])))
+    dot = base.mark_point(filled=True, size=28, opacity=1).encode(x="value:Q", shape=shape)
+    sets = list(comparison.by_set())
+    header = alt.Header(title=None, labelFontSize=12, labelFontWeight="bold")
+    layers = alt.layer(line, dot).properties(width=WIDTH * (1.6 if several else 1), height=height)
+    return layers.facet(
+        facet=alt.Facet("set:N", sort=sets, header=header), columns=1 if len(comparison.study.panels) > 1 else ACROSS
+    ).resolve_scale(x="independent")
+
+
+def _kinds(comparison: Comparison) -> list[str]:
+    """Return the kinds of dots of all panels, for a shared legend."""
+    used = [mark.kind for panel in comparison.study.panels for mark in marks(comparison, panel)]
+    return [kind for kind in dict.fromkeys((*_measure_kinds(comparison), ALIKE, APART, MEANS)) if kind in used]
+
+
+def _measure_kinds(comparison: Comparison) -> Sequence[str]:
+    """Return the kinds of measures of all panels."""
+    return list(dict.fromkeys(of for panel in comparison.study.panels for of in panel.of))
+
+
+def _order(comparison: Comparison) -> Sequence[str]:
+    """Return the methods from top to bottom: in the order of the study or, with means over sets, best first."""
+    means = {result.method: result.values["accuracy"] or 0.0 for result in comparison.results if result.scored is None}
+    return sorted(means, key=lambda method: -means[method]) if means else comparison.methods

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.page import PaperClaim, against_the_paper, difference, section, table, verdict, where
+from studies.markdown import PaperClaim, against_the_paper, difference, section, table, verdict, where
 
 
 def test_tables_and_sections():

@@ -4,13 +4,13 @@ from multiprocessing import active_children
 
 import pytest
 
-from studies.side_by_side import side_by_side
+from studies.parallel import parallel_map
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_calls_come_back_in_order(workers):
     """With one process as with two."""
-    with side_by_side(workers) as each:
+    with parallel_map(workers) as each:
         assert list(each(abs, [-3, 2, -1])) == [3, 2, 1]
 
 
@@ -18,7 +18,7 @@ def test_an_interrupt_goes_through():
     """And the processes are gone."""
 
     def work():
-        with side_by_side(2) as each:
+        with parallel_map(2) as each:
             for _ in each(abs, range(1_000)):
                 raise KeyboardInterrupt
 

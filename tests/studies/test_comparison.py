@@ -1,19 +1,22 @@
 """Studies: their numbers are those of fits and scores one by one, and Ctrl-C leaves what is finished."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from adjudge.data.read import read
 from adjudge.data.write import frame
-from adjudge.errors import UsageError
+from adjudge.errors import MissingExtra, UsageError
 from adjudge.inference.fit import fit
 from adjudge.inference.registry import MODELS
 from adjudge.metrics.compare import compare
 from adjudge.metrics.labels import scores
-from studies import studies as room
-from studies.studies import MEAN, STUDIES, run
+from studies import comparison
+from studies.comparison import ALIKE, APART, MEAN, MEANS, NOTE, STUDIES, marks, run, svg
 
 
 @pytest.fixture(scope="module")
@@ -159,14 +162,14 @@ def test_more_than_two_labels_without_an_order(crowds):
 
 def test_a_method_that_refuses_is_left_out(crowds, monkeypatch):
     """With the reason, from its set and from the means."""
-    real = room.fit
+    real = comparison.fit
 
     def refusing(judgments, model, **options):
         if model == "zbs":
             raise UsageError("model 'zbs' has a headache")
         return real(judgments, model, **options)
 
-    monkeypatch.setattr(room, "fit", refusing)
+    monkeypatch.setattr(comparison, "fit", refusing)
     found = run(STUDIES["vote"], crowds, ["a"], draws=5)
     assert found.left_out == {"zbs on a": "model 'zbs' has a headache"}
     assert "zbs" not in found.methods
@@ -183,7 +186,7 @@ def test_progress_is_told_in_words(crowds):
 @pytest.mark.parametrize("how", ["raised", "half a fit"])
 def test_ctrl_c_leaves_the_sets_that_are_finished(crowds, monkeypatch, how):
     """The second set is interrupted, the first is there; without a finished set there is nothing to show."""
-    real, calls = room.fit, []
+    real, calls = comparison.fit, []
 
     def interrupted(judgments, model, **options):
         calls.append(model)
@@ -193,7 +196,7 @@ def test_ctrl_c_leaves_the_sets_that_are_finished(crowds, monkeypatch, how):
             raise KeyboardInterrupt
         return replace(real(judgments, model, **options), stopped="interrupted")
 
-    monkeypatch.setattr(room, "fit", interrupted)
+    monkeypatch.setattr(comparison, "fit", interrupted)
     found = run(STUDIES["ordinal"], crowds, ["c", "d"], draws=5)
     assert found.interrupted
     assert list(found.by_set()) == ["c"]
@@ -219,3 +222,62 @@ def test_real_votes(shared):
     assert by_method["gaussian-biased"].values["accuracy"] > by_method["gaussian"].values["accuracy"] + 0.1
     assert by_method["weighted-vote"].values == by_method["majority"].values
     assert by_method["majority"].values["accuracy"] == pytest.approx(0.75926, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def comparisons(crowds):
+    """Return both studies, each of two small crowds."""
+    sets = {"ordinal": ["c", "d"], "vote": ["a", "b"]}
+    return {name: run(STUDIES[name], crowds, sets[name], draws=20) for name in sets}
+
+
+def words(text):
+    """Return the words of an SVG, refusing what is not well-formed."""
+    return {element.text for element in ElementTree.fromstring(text).iter() if element.text}
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_a_figure_names_methods_sets_and_axes(comparisons, name):
+    """Everything that a reader needs is in the figure."""
+    shown = words(svg(comparisons[name]))
+    assert set(comparisons[name].methods) <= shown
+    assert set(comparisons[name].by_set()) <= shown
+    assert {panel.axis for panel in comparisons[name].study.panels} <= shown
+    assert NOTE in shown
+
+
+def test_the_legend_says_what_colours_stand_for(comparisons):
+    """What a value is of, or whether a method is significantly different from the best."""
+    assert {"most likely label", "expected value", "expected value, rounded"} <= words(svg(comparisons["ordinal"]))
+    assert {ALIKE, MEANS} <= words(svg(comparisons["vote"]))
+
+
+def test_marks_are_the_results(comparisons):
+    """A dot for each set, method and measure, with its interval; methods that differ from the best are marked."""
+    study = comparisons["ordinal"]
+    drawn = marks(study, study.study.panels[1])
+    assert len(drawn) == 3 * len(study.results)
+    first, span = study.results[0], study.results[0].span("mae")
+    (mark,) = [m for m in drawn if (m.set, m.method, m.kind) == (first.set, first.method, "expected value")]
+    assert mark[3:] == (first.values["mae"], span.low, span.high)
+    vote = comparisons["vote"]
+    for mark, result in zip(marks(vote, vote.study.panels[0]), vote.results, strict=True):
+        worse = result.p.get("accuracy", 1.0) < 0.05
+        assert mark.kind == (MEANS if result.scored is None else APART if worse else ALIKE)
+
+
+def test_a_missing_extra_says_what_to_type(comparisons, monkeypatch):
+    """The line to type."""
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingExtra) as error:
+        svg(comparisons["vote"])
+    assert str(error.value).endswith("pip install 'adjudge[report]'")
+
+
+def test_nothing_is_loaded_before_a_figure_is_drawn():
+    """Importing the module does not import the libraries that draw."""
+    program = (
+        "import sys, studies.comparison, studies.__main__;"
+        "print([name for name in ('altair', 'vl_convert') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
