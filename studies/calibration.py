@@ -185,12 +185,12 @@ class CalibrationStudy:
     def _sets(self, model: str) -> Table:
         """Return a table with one row per set, and the means."""
         cells, ways = self.of(model), (OWN, JUDGMENTS, BY_GOLD)
-        losses = [[self.vote(cell.job.set), *(_loss(cell, kind) for kind in ways)] for cell in cells]
+        losses = [[self.vote(cell.job.set), *(log_loss_of(cell, kind) for kind in ways)] for cell in cells]
         rows = [
             [cell.job.set, cell.items, *loss, f"{cell.dependence:.1f}", f"{cell.hedge:.2f}"]
             for cell, loss in zip(cells, losses, strict=True)
         ]
-        means = [_mean(each) for each in zip(*losses, strict=True)]
+        means = [mean_of_all(each) for each in zip(*losses, strict=True)]
         head = ["set", "items", "vote", "own", "by judgments", "by gold", "z", "hedge"]
         title = f"{model}: log loss, clipped at .001; z: evidence of correlated errors"
         return Table(title, head, [*rows, ["mean", None, *means, None, None]])
@@ -288,12 +288,12 @@ def _pair(row: ByModel, measure: str) -> str:
     return f"{row.before[measure]:.3f} {row.after[measure]:.3f}"
 
 
-def _loss(cell: Cell, kind: str) -> float | None:
+def log_loss_of(cell: Cell, kind: str) -> float | None:
     """Return the log loss of a kind of calibration, None if it was left out."""
     return cell.ways[kind].log_loss if kind in cell.ways else None
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean_of_all(values: Sequence[float | None]) -> float | None:
     """Return a mean over sets, None if one has no value."""
     present = [value for value in values if value is not None]
     return fmean(present) if len(present) == len(values) else None

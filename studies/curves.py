@@ -74,8 +74,8 @@ class Curves:
     interrupted: bool = False
 
     def __repr__(self) -> str:
-        places = f"{len(self.places())} places x {self.runs} runs"
-        return f"Curves({self.axes.name}: {len(self.methods)} methods at {places})"
+        positions = f"{len(self.positions())} places x {self.runs} runs"
+        return f"Curves({self.axes.name}: {len(self.methods)} methods at {positions})"
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Curves:
         """The panels, as the study orders them."""
         return tuple(dict.fromkeys(point.panel for point in self.points))
 
-    def places(self, panel: str | None = None) -> list[tuple[str, int]]:
+    def positions(self, panel: str | None = None) -> list[tuple[str, int]]:
         """Return the panel and x of all points, panel by panel."""
         return list(dict.fromkeys((p.panel, p.x) for p in self.points if panel in (None, p.panel)))
 
@@ -119,7 +119,7 @@ class Curves:
 
     def warnings(self) -> list[str]:
         """Return warnings for the reader of the tables."""
-        done = ", ".join(f"{panel} {x:,}".strip() for panel, x in self.places())
+        done = ", ".join(f"{panel} {x:,}".strip() for panel, x in self.positions())
         return [f"interrupted; finished: {self.axes.x} {done}"] if self.interrupted else []
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
@@ -129,7 +129,7 @@ class Curves:
     def _pivot(self, panel: str, measure: str, title: str) -> Table:
         """Return a measure by x and method."""
         able = [m for m in self.methods if any(p.method == m and measure in p.values for p in self.points)]
-        rows = [[x, *(self.at(x, method, panel).mean(measure) for method in able)] for _, x in self.places(panel)]
+        rows = [[x, *(self.at(x, method, panel).mean(measure) for method in able)] for _, x in self.positions(panel)]
         return Table(title, [self.axes.x, *able], rows)
 
 
@@ -205,12 +205,12 @@ def _panel(alt: Any, curves: Curves, panel: str, measure: str) -> Any:
     both = [mark for each in axes.measures if axes.alike for mark in marks(curves, panel, each)] or drawn
     low, high = min(mark["low"] for mark in both), max(mark["high"] for mark in both)
     margin = MARGIN * (high - low)
-    places = [x for _, x in curves.places(panel)]
+    positions = [x for _, x in curves.positions(panel)]
     base = alt.Chart(alt.Data(values=drawn)).encode(
         x=alt.X(
             "x:Q",
             scale=alt.Scale(type="log" if axes.log else "linear", nice=False),
-            axis=alt.Axis(values=places, labelOverlap=False, grid=False),
+            axis=alt.Axis(values=positions, labelOverlap=False, grid=False),
             title=axes.axis,
         ),
         color=alt.Color("method:N", sort=methods, scale=alt.Scale(domain=methods, range=list(MORE_COLOURS))),

@@ -60,7 +60,7 @@ def against_the_paper(rows: Sequence[PaperClaim]) -> str:
     return table(("the paper", "our result", "confirmed"), rows)
 
 
-def where(rows: Sequence[tuple[str, str, str]]) -> str:
+def implementation_section(rows: Sequence[tuple[str, str, str]]) -> str:
     """Return which module implements each part of a paper, and which test checks it."""
     text = "Which module implements each part of the paper, and which test checks it."
     coded = [(part, f"`{module}`", f"`{test}`") for part, module, test in rows]

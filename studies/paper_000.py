@@ -12,7 +12,7 @@ from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
 from adjudge.reports.figure_paper import ITEMS, OF_EACH, populations, trend
 from studies.comparison import TINY, Result, svg, with_interval
-from studies.markdown import Page, PaperClaim, against_the_paper, section, table, verdict, where
+from studies.markdown import Page, PaperClaim, against_the_paper, implementation_section, section, table, verdict
 from studies.trec2011 import FOLDS, READINGS, REFERENCE, Relevance, paper_figures
 
 SURE = 0.95  # of the draws
@@ -44,7 +44,7 @@ crowdsourcing track.
 - The 1,000 labels that the track used for its evaluation are not published. Scores here are on the released gold with
   cross-validation: a model gets four fifths of the gold and is scored on the rest.
 """
-PLACES = (
+IMPLEMENTATION = (
     ("the model", "models/hierarchical.py", "tests/inference/test_gibbs.py"),
     ("draws of populations", "kernels/population.py", "tests/kernels/test_population.py"),
     ("the run of task 2", "data/trec.py", "tests/data/test_trec.py"),
@@ -71,7 +71,7 @@ def page(study: Relevance) -> Page:
     """Return the page and its figures."""
     drawn = {f"paper-000-figure{n}.svg": make() for n, make in paper_figures(study).items()}
     pictures = [f"![{caption}](paper-000-figure{n}.svg)\n\n{caption}.\n" for n, caption in CAPTIONS.items()]
-    parts = [OPENING, where(PLACES), *_study(study), "## Figures\n", *pictures]
+    parts = [OPENING, implementation_section(IMPLEMENTATION), *_study(study), "## Figures\n", *pictures]
     return {"paper-000.md": "\n".join(parts), "paper-000-scores.svg": svg(study.comparison), **drawn}
 
 

@@ -8,7 +8,16 @@ import numpy as np
 from scipy.stats import binomtest
 
 from studies.curves import Curves, Point, svg
-from studies.markdown import Page, PaperClaim, against_the_paper, difference, section, table, verdict, where
+from studies.markdown import (
+    Page,
+    PaperClaim,
+    against_the_paper,
+    difference,
+    implementation_section,
+    section,
+    table,
+    verdict,
+)
 from studies.spectrum import CEILING, LABELS
 
 HYBRID, STRONG, DAWID_SKENE, SINGLE, VOTE = (
@@ -47,7 +56,7 @@ ratings, in which the matrices learned from earlier items are either used for ne
   judged by crowds; the judges of the paper were employed and trained, with about 125 per item.
 - The second experiment has shorter chains, 3 of 200 + 300 sweeps, because it has 1,600 runs.
 """
-PLACES = (
+IMPLEMENTATION = (
     (
         "Dawid-Skene, SingleConfusion, HybridConfusion",
         "models/dawid_skene.py`, `models/single_confusion.py`, `models/hybrid_confusion.py",
@@ -62,7 +71,7 @@ PLACES = (
 
 def page(spectrum: Curves, memory: Curves) -> Page:
     """Return the page and its figures."""
-    parts = [OPENING, where(PLACES), *_spectrum_parts(spectrum), *_memory_parts(memory)]
+    parts = [OPENING, implementation_section(IMPLEMENTATION), *_spectrum_parts(spectrum), *_memory_parts(memory)]
     return {
         "paper-003.md": "\n".join(parts),
         "paper-003-spectrum.svg": svg(spectrum),
@@ -72,7 +81,7 @@ def page(spectrum: Curves, memory: Curves) -> Page:
 
 def spectrum_claims(curves: Curves) -> list[PaperClaim]:
     """Return the claims about the first experiment, with our results."""
-    sizes = [x for _, x in curves.places()]
+    sizes = [x for _, x in curves.positions()]
     most = sizes[-1]
     return [_above(curves, sizes), _best_with_many(curves, most), _falls_apart(curves, sizes), *_others(curves, sizes)]
 
@@ -207,7 +216,7 @@ def memory_claims(curves: Curves) -> list[PaperClaim]:
 
 def _set_claims(curves: Curves, panel: str) -> list[PaperClaim]:
     """Return the claims about the second experiment, with our results on one set."""
-    ratings = [R for _, R in curves.places(panel)]
+    ratings = [R for _, R in curves.positions(panel)]
     most = {m: curves.at(ratings[-1], m, panel) for m in curves.methods}
     drop = {
         m: _mean(most[m], "memoryless") - _mean(curves.at(ratings[0], m, panel), "memoryless") for m in curves.methods
@@ -277,7 +286,7 @@ def _prevalence(curves: Curves) -> str:
             *(_mean(curves.at(x, m), f"p_{label}") for label in LABELS),
             *(_mean(curves.at(x, m), f"mae_judge{j}") for j in (1, 2, 3)),
         )
-        for _, x in curves.places()
+        for _, x in curves.positions()
         for m in curves.methods
         if m != CEILING
     ]
@@ -321,7 +330,9 @@ has at most ten labels, and most judges have few judgments, so that the prior do
 def _numbers(curves: Curves, panel: str, measure: str, title: str) -> str:
     """Return a measure by x and method, with intervals."""
     able = [m for m in curves.methods if any(p.method == m and measure in p.values for p in curves.points)]
-    rows = [[x, *(_spanned(curves.at(x, method, panel), measure) for method in able)] for _, x in curves.places(panel)]
+    rows = [
+        [x, *(_spanned(curves.at(x, method, panel), measure) for method in able)] for _, x in curves.positions(panel)
+    ]
     return section(title, table([curves.axes.x, *able], rows))
 
 

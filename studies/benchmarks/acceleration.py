@@ -8,40 +8,37 @@ plain EM, in nats.
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 
 import adjudge
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import DATA, Claim, description
 
-SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 SETS = ("web_search", "trec2011_task2", "trec2011_task2_mini", "product", "adult2", "fact_eval", "sentiment_polarity")
 CLOSE = 1e-6
 LONG = {"tolerance": 1e-10, "iterations": 20_000}
 
 
-def climbed(judgments: adjudge.Judgments, accelerate: bool) -> list[float]:
-    """Return the evidence of every pass, the last one the end."""
-    heard: list[float] = []
-    fit = adjudge.fit(judgments, accelerate=accelerate, progress=lambda _, evidence: heard.append(evidence), **LONG)
-    return [*heard, fit.evidence[-1]]
+def evidence_history(judgments: adjudge.Judgments, accelerate: bool) -> list[float]:
+    """Return the log-likelihood after every EM iteration."""
+    history: list[float] = []
+    fit = adjudge.fit(judgments, accelerate=accelerate, progress=lambda _, evidence: history.append(evidence), **LONG)
+    return [*history, fit.evidence[-1]]
 
 
 def measure() -> Claim:
-    """Count passes on every set at hand."""
+    """Count the EM iterations on every set."""
     rows = []
     for name in SETS:
-        judgments = adjudge.read(str(SHARED / name / "labels.csv"))
-        plain, leaping = climbed(judgments, False), climbed(judgments, True)
+        judgments = adjudge.read(str(DATA / name / "labels.csv"))
+        plain, accelerated = evidence_history(judgments, False), evidence_history(judgments, True)
         goal = plain[-1] - CLOSE * len(judgments)
-        counts = [next((n for n, e in enumerate(heard, 1) if e >= goal), 0) for heard in (plain, leaping)]
+        counts = [next((n for n, e in enumerate(history, 1) if e >= goal), 0) for history in (plain, accelerated)]
         ratio = f"{counts[0] / counts[1]:.1f}x" if counts[1] else "not reached"
-        end = f"{leaping[-1] - plain[-1]:+.3f}"
+        end = f"{accelerated[-1] - plain[-1]:+.3f}"
         rows.append((f"`{name}`", f"{len(judgments):,}", str(counts[0]), str(counts[1]), ratio, end))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ("set", "judgments", "plain EM, iterations", "accelerated, iterations", "reduction", "difference")
-    return Claim("EM iterations of Dawid-Skene", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    return Claim("EM iterations of Dawid-Skene", description(__doc__), head, rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ after a warm-up; 5 judgments per item, five labels.
 from __future__ import annotations
 
 import json
-import os
 import re
 import resource
 import sys
@@ -40,12 +39,11 @@ from adjudge.kernels.population import Pareto
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import expect
 from studies.benchmarks import bayes_peers as peers
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import SHARED, Claim
 
-SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared"))
 HOW = [" ".join(part.split()) for part in re.split(r"\n(?=Effective|The hybrid|A sweep)", __doc__.split("\n\n")[1])]
 RUN, HYBRID_RUN, LEAST = Run(3, 1_000, 1_000), Run(3, 1_000, 100, 10), 0.1
-GOALS = {"JAGS": 700, "NumPyro": 150, "nutpie": 80}  # times the effective draws a CPU second of the slowest
+GOALS = {"JAGS": 700, "NumPyro": 150, "nutpie": 80}  # ratios of the smallest effective draws per CPU second
 SIZE, CROWDS = 1_000_000, (500, 5_000)
 
 
@@ -55,7 +53,7 @@ def relevance() -> adjudge.Judgments:
 
 
 def ratings() -> adjudge.Judgments:
-    """Return ratings of paper 003's size."""
+    """Return ratings of the size of paper 003."""
     labels = [str(k) for k in range(5)]
     return adjudge.read(str(SHARED / "reference/jags_hybrid/labels.csv"), label="rating", labels=labels)
 
@@ -75,11 +73,11 @@ def paper_run(run: Run, workers: int) -> tuple[Draws, float, float]:
         return draws, time.process_time() - began[0], time.perf_counter() - began[1]
 
 
-def told(began: float, truths: bool) -> None:
-    """Run it and print what is to be known of it; for a process of its own that began at a time."""
+def print_run(began: float, truths: bool) -> None:
+    """Run the sampler and print times and effective draws as JSON; the process started at the time ``began``."""
     draws, cpu, wall = paper_run(replace(RUN, truths=truths), min(cores(), RUN.chains))  # as fit does
-    usage, whole = resource.getrusage(resource.RUSAGE_SELF), time.time() - began  # before anything is diagnosed
-    spent = (usage.ru_utime + usage.ru_stime, whole, usage.ru_maxrss / 1024)
+    usage, wall_total = resource.getrusage(resource.RUSAGE_SELF), time.time() - began  # before the diagnostics
+    spent = (usage.ru_utime + usage.ru_stime, wall_total, usage.ru_maxrss / 1024)
     chains = dict(zip(("phi_0", "phi_1", "phi_pi"), np.moveaxis(draws.phi[..., 1], 2, 0), strict=True))
     chains |= dict(zip(("kappa_0", "kappa_1", "kappa_pi"), np.moveaxis(draws.kappa, 2, 0), strict=True))
     worst = max(float(r_hat(part[..., 1]).max()) for part in (draws.prevalence, draws.confusion))
@@ -87,36 +85,37 @@ def told(began: float, truths: bool) -> None:
     print(json.dumps({"spent": spent, "cpu": cpu, "wall": wall, "effective": effective, "r_hat": worst}))
 
 
-def ours(truths: bool = False) -> tuple[peers.Took, dict[str, Any]]:
-    """Return what our run takes as a process, and what it tells: the median of five, after one that compiles."""
-    program = "import sys; import bayes; bayes.told(float(sys.argv[1]), bool(int(sys.argv[2])))"
+def ours(truths: bool = False) -> tuple[peers.Usage, dict[str, Any]]:
+    """Return the usage and the results of our run as a process: the median of five, after one that compiles."""
+    program = "import sys; from studies.benchmarks import bayes; "
+    program += "bayes.print_run(float(sys.argv[1]), bool(int(sys.argv[2])))"
     outcomes = []
     for _ in range(6):
         command = [sys.executable, "-c", program, str(time.time()), str(int(truths))]
-        outcomes.append(json.loads(peers.took(command, Path(__file__).parent)[1].splitlines()[-1]))
-    found = sorted(outcomes[1:], key=lambda outcome: outcome["spent"][0])[2]
-    return peers.Took(*found["spent"]), found
+        outcomes.append(json.loads(peers.run_command(command, Path(__file__).parents[2])[1].splitlines()[-1]))
+    median_run = sorted(outcomes[1:], key=lambda outcome: outcome["spent"][0])[2]
+    return peers.Usage(*median_run["spent"]), median_run
 
 
-def missing(peer: str) -> str:
-    """Return what to say of a peer that is not there."""
+def not_installed(peer: str) -> str:
+    """Return the text for a peer that is not installed."""
     return f"not installed: {peers.INSTALL[peer]}"
 
 
-def whole_runs(sides: dict[str, tuple[tuple[peers.Took, dict[str, Any]], peers.Outcome | None]]) -> Claim:
-    """Compare the paper's run with that of JAGS, by what is kept of the truths."""
+def compare_runs(sides: dict[str, tuple[tuple[peers.Usage, dict[str, Any]], peers.Outcome | None]]) -> Claim:
+    """Compare the run of the paper with that of JAGS, with means or with all draws of the true labels stored."""
     rows = []
-    for kept, ((spent, found), jags) in sides.items():
-        figures = (f"{value:,.1f}" for value in (spent.cpu, found["cpu"], spent.wall))
-        rows.append([f"adjudge, {kept}", *figures, f"{spent.mebibytes:,.0f}", "1x", "1x"])
+    for stored, ((spent, run), jags) in sides.items():
+        figures = (f"{value:,.1f}" for value in (spent.cpu, run["cpu"], spent.wall))
+        rows.append([f"adjudge, {stored}", *figures, f"{spent.mebibytes:,.0f}", "1x", "1x"])
         if jags is None:
-            rows.append([f"JAGS, {kept}", missing("JAGS"), *[""] * 5])
+            rows.append([f"JAGS, {stored}", not_installed("JAGS"), *[""] * 5])
         else:
-            ratios = (f"{jags.cpu / ours:,.0f}x (goal 150x)" for ours in (spent.cpu, found["cpu"]))
+            ratios = (f"{jags.cpu / ours:,.0f}x (goal 150x)" for ours in (spent.cpu, run["cpu"]))
             figures = (f"{value:,.0f}" for value in (jags.cpu, jags.wall, jags.mebibytes))
             cpu, *others = figures
-            rows.append([f"JAGS, {kept}", cpu, "", *others, *ratios])
-    worst = max(found["r_hat"] for (_, found), _ in sides.values())
+            rows.append([f"JAGS, {stored}", cpu, "", *others, *ratios])
+    worst = max(run["r_hat"] for (_, run), _ in sides.values())
     how = f"{HOW[0]} The largest R-hat of adjudge over all parameters of judges and topics is {worst:.4f}."
     head = (
         "",
@@ -130,9 +129,9 @@ def whole_runs(sides: dict[str, tuple[tuple[peers.Took, dict[str, Any]], peers.O
     return Claim("Carpenter's run", how, head, rows)
 
 
-def effective_draws(found: dict[str, Any], others: dict[str, peers.Outcome | None]) -> Claim:
-    """Compare effective draws a CPU second, of every hyperparameter."""
-    rates = {"adjudge": {name: n / found["cpu"] for name, n in found["effective"].items()}}
+def effective_draws(run: dict[str, Any], others: dict[str, peers.Outcome | None]) -> Claim:
+    """Compare the effective draws per CPU second of every hyperparameter."""
+    rates = {"adjudge": {name: n / run["cpu"] for name, n in run["effective"].items()}}
     rows = []
     for peer, outcome in others.items():
         if outcome is not None:
@@ -142,13 +141,13 @@ def effective_draws(found: dict[str, Any], others: dict[str, peers.Outcome | Non
     for side, rate in rates.items():
         ratio = f"{slowest['adjudge'] / slowest[side]:,.0f}x" + (f" (goal {GOALS[side]}x)" if side in GOALS else "")
         rows.append([side, *(f"{rate[name]:,.2f}" for name in peers.HYPER), ratio])
-    rows += [[peer, missing(peer), *[""] * 6] for peer, outcome in others.items() if outcome is None]
+    rows += [[peer, not_installed(peer), *[""] * 6] for peer, outcome in others.items() if outcome is None]
     head = ("effective draws per CPU second", *peers.HYPER, "our slowest / their slowest")
     return Claim("Effective draws", HOW[1], head, rows)
 
 
 def hybrid_run(jags: peers.Outcome | None) -> Claim:
-    """Time the run of paper 003 beside our fit by EM, and beside JAGS."""
+    """Compare the run of paper 003 with a fit by EM and with JAGS."""
     judgments = ratings()
     block, K = judgments.block(), len(judgments.scale)
     step = with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K))
@@ -158,46 +157,46 @@ def hybrid_run(jags: peers.Outcome | None) -> Claim:
             sample(step, diffuse(partial(voted_by_chance, block), 0, 3), len(judgments.items), HYBRID_RUN, 0, pool)
 
     took, em = least(run, 3), least(lambda: adjudge.fit(judgments, "dawid-skene", workers=1), 5)
-    theirs = missing("JAGS") if jags is None else f"{jags.cpu:,.1f} ({jags.cpu / took:,.0f}x)"
+    theirs = not_installed("JAGS") if jags is None else f"{jags.cpu:,.1f} ({jags.cpu / took:,.0f}x)"
     row = [f"{took:.2f}", f"{em:.3f}", f"{took / em:,.0f}x", theirs]
     head = ("adjudge, s", "Dawid-Skene fit, s", "ratio", "JAGS, s")
     return Claim("The run of paper 003", HOW[2], head, [row])
 
 
 def sweeps() -> Claim:
-    """Time a sweep of the hybrid model and a pass of EM over a million judgments."""
+    """Time a sweep of the hybrid model and an EM iteration over a million judgments."""
     rows, rng, K = [], np.random.default_rng(0), 5
     for judges in CROWDS:
         judgments = adjudge.simulate("dawid-skene", items=SIZE // 5, judges=judges, labels=K).judgments
         block = judgments.block()
-        step, here = (
+        step, state = (
             with_priors(Sweep(block), np.ones((K, K)) + 3 * np.eye(K), np.ones(K)),
             diffuse(partial(voted_by_chance, block), 0, 1)[0],
         )
         for _ in range(5):
-            here = step(here, rng, NOWHERE)
+            state = step(state, rng, NOWHERE)
         probability = np.zeros((len(judgments.items), K))
-        sides = stepping(step, here, rng, probability), passing(block, here)
+        sides = repeated_sweep(step, state, rng, probability), repeated_em_step(block, state)
         sweep, em = (least(side, 15) for side in sides)
         rows.append([f"{judges:,}", f"{1e3 * sweep:.1f}", f"{1e3 * em:.1f}", f"{sweep / em:.2f} (goal 2)"])
     head = ("judges", "sweep, ms", "EM iteration, ms", "sweep / iteration")
     return Claim("A sweep over a million judgments", HOW[3], head, rows)
 
 
-def stepping(
-    step: Callable[..., State], here: State, rng: np.random.Generator, probability: np.ndarray
+def repeated_sweep(
+    step: Callable[..., State], state: State, rng: np.random.Generator, probability: np.ndarray
 ) -> Callable[[], object]:
-    """Return one sweep, over and over from the same state."""
-    return lambda: step(here, rng, probability)
+    """Return a function that runs one sweep from the same state."""
+    return lambda: step(state, rng, probability)
 
 
-def passing(block: object, here: State) -> Callable[[], object]:
-    """Return one pass of EM, over and over from the same state."""
-    return lambda: expect(block, here.prevalence, here.confusion)
+def repeated_em_step(block: object, state: State) -> Callable[[], object]:
+    """Return a function that runs one EM iteration from the same state."""
+    return lambda: expect(block, state.prevalence, state.confusion)
 
 
 def least(work: Callable[[], object], rounds: int) -> float:
-    """Return the least CPU time of several rounds of some work, after a first."""
+    """Return the minimum CPU time of several calls, after a first one."""
     work()
     times = []
     for _ in range(rounds):
@@ -208,7 +207,7 @@ def least(work: Callable[[], object], rounds: int) -> float:
 
 
 def measure() -> list[Claim]:
-    """Run ours, and the peers or what is kept of them."""
+    """Run adjudge, and the peers unless their results are cached."""
     judgments = relevance()
     others = {
         "JAGS": peers.jags_relevance(judgments, RUN, LEAST),
@@ -217,9 +216,9 @@ def measure() -> list[Claim]:
     }
     means, draws = ours(), ours(truths=True)
     every = peers.jags_relevance(judgments, replace(RUN, truths=True), LEAST)
-    whole = whole_runs({"means of truths": (means, others["JAGS"]), "every truth drawn": (draws, every)})
+    carpenter = compare_runs({"means of truths": (means, others["JAGS"]), "every truth drawn": (draws, every)})
     hybrid = hybrid_run(peers.jags_hybrid(ratings(), HYBRID_RUN))
-    return [whole, effective_draws(means[1], others), hybrid, sweeps()]
+    return [carpenter, effective_draws(means[1], others), hybrid, sweeps()]
 
 
 if __name__ == "__main__":

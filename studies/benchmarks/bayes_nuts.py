@@ -1,4 +1,4 @@
-"""Carpenter's model with truths summed out, by NumPyro's NUTS or by nutpie: run by an interpreter that has them.
+"""Carpenter's model with the true labels summed out, in NumPyro or nutpie; run by an interpreter that has them.
 
 ``python bayes_nuts.py nutpie data.npz 500 500`` prints, as JSON, the CPU seconds of one chain and its draws.
 """
@@ -19,7 +19,7 @@ START = {
     "kappa_pi": 3.0,
     "kappa_0": 3.0,
     "kappa_1": 3.0,
-}  # labels as they are
+}  # so that labels are not exchanged
 HYPER = tuple(START)
 
 
@@ -44,9 +44,9 @@ def numpyro_chain(data: Any, warmup: int, draws: int) -> dict[str, Any]:
     def model() -> None:
         least = float(data["least"])
         pi, theta0, theta1 = rows("pi", T, least), rows("0", J, least), rows("1", J, least)
-        one = jnp.where(y == 1, jnp.log(theta1)[judge], jnp.log1p(-theta1)[judge])
-        zero = jnp.where(y == 1, jnp.log1p(-theta0)[judge], jnp.log(theta0)[judge])
-        ones, zeros = (segment_sum(part, item, topic.size, indices_are_sorted=True) for part in (one, zero))
+        log_one = jnp.where(y == 1, jnp.log(theta1)[judge], jnp.log1p(-theta1)[judge])
+        log_zero = jnp.where(y == 1, jnp.log1p(-theta0)[judge], jnp.log(theta0)[judge])
+        ones, zeros = (segment_sum(part, item, topic.size, indices_are_sorted=True) for part in (log_one, log_zero))
         both = jnp.logaddexp(jnp.log(pi)[topic] + ones, jnp.log1p(-pi)[topic] + zeros)
         numpyro.factor("evidence", both.sum())
 
@@ -59,8 +59,8 @@ def numpyro_chain(data: Any, warmup: int, draws: int) -> dict[str, Any]:
     )
     chain = MCMC(kernel, num_warmup=warmup, num_samples=draws, num_chains=1, progress_bar=False)
     chain.run(jax.random.PRNGKey(0))
-    found = chain.get_samples()
-    return {name: np.asarray(found[name])[None] for name in HYPER}
+    samples = chain.get_samples()
+    return {name: np.asarray(samples[name])[None] for name in HYPER}
 
 
 def nutpie_chain(data: Any, warmup: int, draws: int) -> dict[str, Any]:
@@ -86,26 +86,26 @@ def nutpie_chain(data: Any, warmup: int, draws: int) -> dict[str, Any]:
 
     with pm.Model() as model:
         pi, theta0, theta1 = rows("pi", T), rows("0", J), rows("1", J)
-        one = pt.switch(y == 1, pt.log(theta1)[judge], pt.log1p(-theta1)[judge])
-        zero = pt.switch(y == 1, pt.log1p(-theta0)[judge], pt.log(theta0)[judge])
-        both = pt.logaddexp(pt.log(pi)[topic] + by_item(one), pt.log1p(-pi)[topic] + by_item(zero))
+        log_one = pt.switch(y == 1, pt.log(theta1)[judge], pt.log1p(-theta1)[judge])
+        log_zero = pt.switch(y == 1, pt.log1p(-theta0)[judge], pt.log(theta0)[judge])
+        both = pt.logaddexp(pt.log(pi)[topic] + by_item(log_one), pt.log1p(-pi)[topic] + by_item(log_zero))
         pm.Potential("evidence", both.sum())
     compiled = nutpie.compile_pymc_model(model, backend="numba")
     began = time.process_time()
-    found = nutpie.sample(compiled, draws=draws, tune=warmup, chains=1, seed=0, progress_bar=False)
+    trace = nutpie.sample(compiled, draws=draws, tune=warmup, chains=1, seed=0, progress_bar=False)
     spent = time.process_time() - began
-    posterior = found.posterior
+    posterior = trace.posterior
     return {"cpu": spent, **{name: np.asarray(posterior[name]) for name in HYPER}}
 
 
 def main() -> None:
-    """Run the sampler that is named, and print what came of it."""
-    which, file, warmup, draws = sys.argv[1:]
+    """Run the named sampler, and print its draws as JSON."""
+    sampler, file, warmup, draws = sys.argv[1:]
     began = time.process_time()
-    run = {"NumPyro": numpyro_chain, "nutpie": nutpie_chain}[which]
-    found = run(np.load(file), int(warmup), int(draws))
-    cpu = found.pop("cpu", time.process_time() - began)  # nutpie's own compiling, which takes long, is not counted
-    print(json.dumps({"cpu": cpu, "draws": {name: draw.tolist() for name, draw in found.items()}}))
+    run = {"NumPyro": numpyro_chain, "nutpie": nutpie_chain}[sampler]
+    draws_by_name = run(np.load(file), int(warmup), int(draws))
+    cpu = draws_by_name.pop("cpu", time.process_time() - began)
+    print(json.dumps({"cpu": cpu, "draws": {name: draw.tolist() for name, draw in draws_by_name.items()}}))
 
 
 if __name__ == "__main__":

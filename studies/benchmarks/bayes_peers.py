@@ -1,8 +1,8 @@
-"""The samplers that ours is measured beside: each in a process of its own, its outcome kept, since JAGS takes minutes.
+"""The other samplers that adjudge is compared with, each in its own process. Results are cached: JAGS takes minutes.
 
-JAGS draws truths as we do; NumPyro and nutpie, which only move along gradients, have them summed out. A peer that is
-not installed is None. ``ADJUDGE_PEERS`` names the interpreter that has NumPyro and nutpie, ``ADJUDGE_CACHE`` the folder
-where outcomes are kept; without it that is one among the temporary files.
+JAGS draws the true labels as adjudge does. NumPyro and nutpie need gradients, so the true labels are summed out. A
+peer that is not installed is None. ``ADJUDGE_PEERS`` names the interpreter that has NumPyro and nutpie,
+``ADJUDGE_CACHE`` the folder of cached results, by default a temporary folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INSTALL = {
     "NumPyro": "pip install numpyro, in the interpreter that ADJUDGE_PEERS names",
     "nutpie": "pip install nutpie pymc numba, in the interpreter that ADJUDGE_PEERS names",
 }
-# Cut off a millionth from 0 and 1: JAGS ends with an error where a probability is rounded to either.
+# Probabilities are kept 1e-6 away from 0 and 1: JAGS ends with an error if one is rounded to either.
 RELEVANCE = """model {
   phi_pi ~ dbeta(1, 1)
   phi_0 ~ dbeta(1, 1)
@@ -57,39 +57,39 @@ HYPER = ("phi_pi", "phi_0", "phi_1", "kappa_pi", "kappa_0", "kappa_1")
 
 
 class Outcome(NamedTuple):
-    """What a peer's run took, and what it drew."""
+    """The usage and the draws of a peer."""
 
     cpu: float  # seconds, all threads
     wall: float  # seconds
-    mebibytes: float  # resident at most
+    mebibytes: float  # peak resident memory
     draws: dict[str, Any]  # by parameter (C, D)
 
 
-class Took(NamedTuple):
-    """What a process took."""
+class Usage(NamedTuple):
+    """The time and memory that a process used."""
 
     cpu: float
     wall: float
     mebibytes: float
 
 
-def took(command: Sequence[str], folder: str | Path | None = None) -> tuple[Took, str]:
-    """Run a command and return what it took, and what it printed."""
+def run_command(command: Sequence[str], folder: str | Path | None = None) -> tuple[Usage, str]:
+    """Run a command, and return its usage and its output."""
     began = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - began
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     if process.returncode:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}:\n{text[-2000:]}")
-    return Took(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024), text
+    return Usage(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024), text
 
 
-def kept(name: str, work: Callable[[], Outcome]) -> Outcome:
-    """Return an outcome from the cache, or work it out and keep it."""
+def cached(name: str, work: Callable[[], Outcome]) -> Outcome:
+    """Return an outcome from the cache; compute and store it if it is missing."""
     folder = Path(os.environ.get("ADJUDGE_CACHE", Path(tempfile.gettempdir()) / "adjudge-peers"))
     file = folder / f"{name}.json"
     if not file.exists():
@@ -101,7 +101,7 @@ def kept(name: str, work: Callable[[], Outcome]) -> Outcome:
 
 
 def jags_relevance(judgments: Judgments, run: Run, least: float) -> Outcome | None:
-    """Return JAGS's run of Carpenter's model, from the vote; of truths it keeps draws, or means."""
+    """Return the run of Carpenter's model in JAGS, initialised by the vote, with draws or means of the true labels."""
     block = judgments.block(by_topic=True)
     data = {
         "topic": np.asarray(block.topic) + 1,
@@ -111,17 +111,17 @@ def jags_relevance(judgments: Judgments, run: Run, least: float) -> Outcome | No
     }
     share, rng = vote_shares(block)[:, 1], np.random.default_rng(0)
     starts = []
-    for _ in range(run.chains):  # judges better than a coin, or JAGS exchanges the labels and stays there
+    for _ in range(run.chains):  # judges above chance, or JAGS exchanges the labels
         z = np.where(share == 0.5, rng.random(share.size) < 0.5, share > 0.5) * 1
         right = {name: rng.uniform(0.6, 0.9, len(judgments.judges)) for name in ("theta0", "theta1")}
         starts.append({"z": z, "phi_0": 0.7, "phi_1": 0.7, "kappa_0": 3.0, "kappa_1": 3.0, **right})
-    kept_ = [*HYPER, "pi", "theta0", "theta1"]  # as ours are
+    monitors = [*HYPER, "pi", "theta0", "theta1"]  # as in adjudge
     name = "jags-relevance-truths" if run.truths else "jags-relevance"
-    return _jags(name, RELEVANCE, judgments, data, starts, run, kept_, HYPER)
+    return _jags(name, RELEVANCE, judgments, data, starts, run, monitors, HYPER)
 
 
 def jags_hybrid(judgments: Judgments, run: Run) -> Outcome | None:
-    """Return JAGS's run of hybrid-confusion, from the vote."""
+    """Return the run of hybrid-confusion in JAGS, initialised by the vote."""
     K = len(judgments.scale)
     data = {
         "K": K,
@@ -134,7 +134,7 @@ def jags_hybrid(judgments: Judgments, run: Run) -> Outcome | None:
 
 
 def nuts(peer: str, judgments: Judgments, warmup: int, draws: int, least: float) -> Outcome | None:
-    """Return one chain of NumPyro or nutpie on Carpenter's model, truths summed out; the CPU time is the sampling's."""
+    """Return one chain of Carpenter's model in NumPyro or nutpie; the CPU time is that of sampling."""
     python = os.environ.get("ADJUDGE_PEERS", sys.executable)
     if subprocess.run([python, "-c", f"import {peer.lower()}"], capture_output=True, check=False).returncode:
         return None
@@ -142,15 +142,15 @@ def nuts(peer: str, judgments: Judgments, warmup: int, draws: int, least: float)
     def work() -> Outcome:
         codes = {"item": judgments.item(), "judge": judgments.judge, "y": judgments.label}
         topic = judgments.block(by_topic=True).topic
-        with tempfile.TemporaryDirectory() as place:
-            file = Path(place) / "data.npz"
+        with tempfile.TemporaryDirectory() as temporary:
+            file = Path(temporary) / "data.npz"
             np.savez(file, least=least, topic=topic, **{name: np.asarray(c).astype(int) for name, c in codes.items()})
             program = str(Path(__file__).with_name("bayes_nuts.py"))
-            spent, said = took([python, program, peer, str(file), str(warmup), str(draws)])
-        found = json.loads(said.splitlines()[-1])
-        return Outcome(found["cpu"], spent.wall, spent.mebibytes, found["draws"])
+            spent, output = run_command([python, program, peer, str(file), str(warmup), str(draws)])
+        result = json.loads(output.splitlines()[-1])
+        return Outcome(result["cpu"], spent.wall, spent.mebibytes, result["draws"])
 
-    return kept(f"{peer.lower()}-{warmup}-{draws}", work)
+    return cached(f"{peer.lower()}-{warmup}-{draws}", work)
 
 
 def _jags(
@@ -161,17 +161,17 @@ def _jags(
     starts: Sequence[dict[str, Any]],
     run: Run,
     monitors: Sequence[str],
-    wanted: Sequence[str],
+    parameters: Sequence[str],
 ) -> Outcome | None:
-    """Return the outcome of JAGS, or None where there is no JAGS."""
+    """Return the outcome of JAGS, None if it is not installed."""
     if shutil.which("jags") is None:
         return None
 
     def work() -> Outcome:
         codes = {"item": judgments.item() + 1, "judge": np.asarray(judgments.judge) + 1}
         sizes = {"N": len(judgments), "I": len(judgments.items), "J": len(judgments.judges)}
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
             (folder / "model.bug").write_text(model)
             (folder / "data.R").write_text(_dump({**sizes, **codes, **data}))
             lines = ['model in "model.bug"', 'data in "data.R"', f"compile, nchains({run.chains})"]
@@ -184,14 +184,14 @@ def _jags(
             lines += ["monitor z, type(mean)"] if name == "jags-relevance" else [f"monitor z, thin({run.thin})"]
             lines += [f"update {run.draws * run.thin}", "coda *", "exit"]
             (folder / "script.cmd").write_text("\n".join(lines) + "\n")
-            spent, _ = took(["jags", "script.cmd"], folder)
-            return Outcome(*spent, _coda(folder, run.chains, wanted))
+            spent, _ = run_command(["jags", "script.cmd"], folder)
+            return Outcome(*spent, _coda(folder, run.chains, parameters))
 
-    return kept(name, work)
+    return cached(name, work)
 
 
 def _dump(values: dict[str, Any]) -> str:
-    """Return values as R writes them down."""
+    """Return values in the format of R."""
     lines = []
     for name, value in values.items():
         array = np.asarray(value)
@@ -203,13 +203,13 @@ def _dump(values: dict[str, Any]) -> str:
     return "".join(lines)
 
 
-def _coda(folder: Path, chains: int, wanted: Sequence[str]) -> dict[str, Any]:
-    """Return the draws of parameters in every chain (C, D), of what JAGS has written."""
+def _coda(folder: Path, chains: int, parameters: Sequence[str]) -> dict[str, Any]:
+    """Return the draws of parameters in every chain (C, D) from the files of JAGS."""
     index = [line.split() for line in (folder / "CODAindex.txt").read_text().splitlines()]
     rows = {name: (int(first) - 1, int(last)) for name, first, last in index}
-    draws: dict[str, Any] = {name: [] for name in wanted}
-    for chain in range(1, chains + 1 if wanted else 1):
+    draws: dict[str, Any] = {name: [] for name in parameters}
+    for chain in range(1, chains + 1 if parameters else 1):
         column = [float(line.split()[1]) for line in (folder / f"CODAchain{chain}.txt").read_text().splitlines()]
-        for name in wanted:
+        for name in parameters:
             draws[name].append(column[slice(*rows[name])])
     return draws

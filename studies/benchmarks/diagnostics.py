@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,20 +24,19 @@ from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
 from adjudge.diagnostics.false_discovery import q_values
 from adjudge.diagnostics.leave_out import item_logs
 from adjudge.diagnostics.pair_test import find_meetings, pair_tests
-from studies.benchmarks.choosing import SHARED
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import DATA, Claim
 
 MODEL = "dawid-skene"
 SERIES, PER_ITEM, CHANGING, JUDGES = 200, 5, 8, 40
-DRIFTS = 20  # crowds a line
+DRIFTS = 20  # crowds per row
 COPIES = 20
-SURE = 1e9  # judgments that a matrix which is told is worth
-FRESH = 20_000  # the first seed: those below were used to make choices
-NEAR = 0.1  # of a series: a change that is found so near is found where it is
+SURE = 1e9  # pseudo-judgments of a known matrix
+FRESH = 20_000  # the first seed; smaller ones were used for tuning
+NEAR = 0.1  # share of a series: a change within this distance counts as located
 
 
 class Switch(NamedTuple):
-    """How judges change: specificity and sensitivity before and after, and how good everybody else is."""
+    """How judges change: specificity and sensitivity before and after, and the accuracy of all others."""
 
     before: tuple[float, float]
     after: tuple[float, float]
@@ -62,15 +60,15 @@ SWITCHES = (
 
 
 def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
-    """Return a crowd of 40 judges, the first 8 of whom change half-way, and the middle of each one's series (J)."""
+    """Return a crowd of 40 judges of whom the first 8 change half-way, and the middle of each series (J)."""
     rng, items = np.random.default_rng(seed), JUDGES * SERIES // PER_ITEM
     truth, panel = rng.integers(2, size=items), crowds.panels(rng, items, JUDGES, PER_ITEM)
     when = np.repeat(rng.permutation(items)[:, None], PER_ITEM, axis=1)
     judge, moment, item = panel.ravel(), when.ravel(), np.repeat(np.arange(items, dtype=np.int32), PER_ITEM)
     count = np.bincount(judge, minlength=JUDGES)
-    order, place = np.lexsort((moment, judge)), np.empty(judge.size, np.int64)
-    place[order] = np.arange(judge.size) - (np.cumsum(count) - count)[judge[order]]
-    late = place >= (count // 2)[judge]
+    order, position = np.lexsort((moment, judge)), np.empty(judge.size, np.int64)
+    position[order] = np.arange(judge.size) - (np.cumsum(count) - count)[judge[order]]
+    late = position >= (count // 2)[judge]
     steady = np.full((2, 2), switch.crowd)
     side = np.where((judge < CHANGING)[:, None], np.stack([switch.before, switch.after])[late.astype(int)], steady[0])
     right = rng.random(judge.size) < side[np.arange(judge.size), truth[item]]
@@ -80,15 +78,15 @@ def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
 
 
 def drifted(switch: Switch) -> tuple[str, ...]:
-    """Return a line of the table of changes."""
-    found, near, covered, wrongly, out, out_steady = [], [], [], [], [], []
+    """Return a row of the table of changes."""
+    reported, near, covered, wrongly, out, out_steady = [], [], [], [], [], []
     for seed in range(FRESH, FRESH + DRIFTS):
         judgments, middle = changing(seed, switch)
         fit = adjudge.fit(judgments, MODEL)
         result, chart = adjudge.drift(fit, judgments), adjudge.control_chart(fit, judgments)
         flags = np.array([bool(flag) for flag in chart.flags])
         changes = [change for change in result.changes[:CHANGING] if change is not None]
-        found += result.flagged[:CHANGING].tolist()
+        reported += result.flagged[:CHANGING].tolist()
         apart = [abs(change.position - at) / SERIES for change, at in zip(changes, middle, strict=False)]
         near += [named and far <= NEAR for named, far in zip(result.flagged, apart, strict=False)]
         covered += [
@@ -98,21 +96,21 @@ def drifted(switch: Switch) -> tuple[str, ...]:
         out += flags[chart.judge < CHANGING].tolist()
         out_steady += flags[chart.judge >= CHANGING].tolist()
     if switch.before == switch.after:
-        wrongly, out_steady = found + wrongly, out + out_steady
+        wrongly, out_steady = reported + wrongly, out + out_steady
         return (str(switch), f"{switch.crowd:g}", "-", "-", "-", share(wrongly), "-", "-", share(out_steady))
-    discoveries = [False] * sum(found) + [True] * sum(wrongly)
-    numbers = (found, near, covered, wrongly, discoveries, out, out_steady)
+    discoveries = [False] * sum(reported) + [True] * sum(wrongly)
+    numbers = (reported, near, covered, wrongly, discoveries, out, out_steady)
     return (str(switch), f"{switch.crowd:g}", *map(share, numbers))
 
 
 def share(hits: list[Any]) -> str:
-    """Return the share of hits in percent, - of none."""
+    """Return the share of hits in percent, - if there are none."""
     return f"{100 * np.mean(hits):.1f} %" if hits else "-"
 
 
 def drifts() -> Claim:
-    """Find changes of every kind."""
-    rows = [said(drifted(switch)) for switch in SWITCHES]
+    """Detect changes of every kind."""
+    rows = [printed(drifted(switch)) for switch in SWITCHES]
     how = (
         f"{DRIFTS} crowds per row of {JUDGES} judges with {SERIES} judgments each, two labels, {PER_ITEM} judges per "
         f"item. {CHANGING} judges change half-way; the accuracy of the others is in the second column. Judges are "
@@ -135,15 +133,15 @@ def drifts() -> Claim:
 
 
 class Crowd(NamedTuple):
-    """Judgments, the pairs who copy, smaller code first, and what the judges' own labels were drawn from."""
+    """Judgments, the pairs of copying judges (smaller code first), and the true parameters."""
 
     judgments: adjudge.Judgments
-    there: set[tuple[int, ...]]
+    copying_pairs: set[tuple[int, ...]]
     prevalence: Floats
     confusion: Floats
 
-    def told(self, least: int = FEWEST_SHARED) -> set[tuple[int, ...]]:
-        """Return the pairs that are named by one who is told prevalence and matrices, and need not estimate them."""
+    def detectable(self, least: int = FEWEST_SHARED) -> set[tuple[int, ...]]:
+        """Return the pairs that the test reports with the true prevalence and matrices instead of estimates."""
         block = self.judgments.block()
         pairs, logs = find_meetings(block, least), item_logs(block, self.prevalence, self.confusion)
         result = pair_tests(block, logs, pairs, SURE * self.confusion, COPYING)
@@ -152,7 +150,7 @@ class Crowd(NamedTuple):
 
 
 class Copying(NamedTuple):
-    """A crowd in which some copy."""
+    """A crowd with pairs of judges of whom one copies."""
 
     items: int
     judges: int
@@ -161,10 +159,10 @@ class Copying(NamedTuple):
     copying: float
 
     def crowd(self, seed: int) -> Crowd:
-        """Return judgments, and the pairs of whom one copies."""
+        """Simulate the crowd."""
         drawn = adjudge.simulate("colluding", seed, **self._asdict(), per_item=PER_ITEM)
-        there = {tuple(sorted(pair)) for pair in np.asarray(drawn.colluders).tolist()}
-        return Crowd(drawn.judgments, there, drawn.prevalence, drawn.confusion)
+        copying_pairs = {tuple(sorted(pair)) for pair in np.asarray(drawn.colluders).tolist()}
+        return Crowd(drawn.judgments, copying_pairs, drawn.prevalence, drawn.confusion)
 
     def __str__(self) -> str:
         pairs = max(round(self.colluders * (self.judges // 2)), 1)
@@ -172,7 +170,7 @@ class Copying(NamedTuple):
 
 
 class Ring(NamedTuple):
-    """A crowd in which several judges copy from whoever of them was there first."""
+    """A crowd with a ring of judges who copy from the first of them on an item."""
 
     items: int
     judges: int
@@ -181,7 +179,7 @@ class Ring(NamedTuple):
     copying: float
 
     def crowd(self, seed: int) -> Crowd:
-        """Return judgments, and all pairs of the ring."""
+        """Simulate the crowd; all pairs of the ring copy."""
         rng = np.random.default_rng(seed)
         truth, prevalence = crowds.draw_truth(rng, self.items, self.labels)
         matrix = crowds.draw_confusion(rng, self.judges, self.labels, 0.8)
@@ -219,26 +217,28 @@ CROWDS = (
 
 
 def copied(setting: Copying | Ring) -> tuple[str, ...]:
-    """Return a line of the table of pairs."""
-    found, told, rates, shared, estimates = [], [], [], [], []
+    """Return a row of the table of copying."""
+    reported, detected_with_truth, rates, shared, estimates = [], [], [], [], []
     for seed in range(FRESH, FRESH + COPIES):
         crowd = setting.crowd(seed)
         result = adjudge.collusion(adjudge.fit(crowd.judgments, MODEL), crowd.judgments)
-        pair = list(zip(result.first.tolist(), result.second.tolist(), strict=True))
-        named, best = {one for one, flag in zip(pair, result.flagged, strict=True) if flag}, crowd.told()
-        found += [one in named for one in crowd.there]
-        told += [one in best for one in crowd.there]
-        rates.append(len(named - crowd.there) / max(len(named), 1))
-        shared += [n for one, n in zip(pair, result.shared.tolist(), strict=True) if one in crowd.there]
-        estimates += [c for one, c in zip(pair, result.test.copied, strict=True) if one in crowd.there & named]
+        pairs = list(zip(result.first.tolist(), result.second.tolist(), strict=True))
+        named, best = {pair for pair, flag in zip(pairs, result.flagged, strict=True) if flag}, crowd.detectable()
+        reported += [pair in named for pair in crowd.copying_pairs]
+        detected_with_truth += [pair in best for pair in crowd.copying_pairs]
+        rates.append(len(named - crowd.copying_pairs) / max(len(named), 1))
+        shared += [n for pair, n in zip(pairs, result.shared.tolist(), strict=True) if pair in crowd.copying_pairs]
+        estimates += [
+            c for pair, c in zip(pairs, result.test.copied, strict=True) if pair in crowd.copying_pairs & named
+        ]
     size = f"{setting.items:,} items, {setting.judges} judges, {setting.labels} labels"
     estimate = f"{np.mean(estimates):.2f}" if estimates else "-"
     rate = f"{100 * np.mean(rates):.1f} %"
-    return (size, str(setting), f"{np.mean(shared):.0f}", share(found), share(told), rate, estimate)
+    return (size, str(setting), f"{np.mean(shared):.0f}", share(reported), share(detected_with_truth), rate, estimate)
 
 
 def copies() -> Claim:
-    """Find those who copy."""
+    """Detect copying judges."""
     how = (
         f"{COPIES} crowds per row, {PER_ITEM} judges per item, with a mean accuracy of 80 %. Copying pairs share about "
         "half of their items (`adjudge simulate colluding`); judges of a ring meet at random, and all copy from the "
@@ -255,7 +255,7 @@ def copies() -> Claim:
         "false discoveries",
         "share copied",
     )
-    return Claim("Copying", how, head, [said(copied(setting)) for setting in CROWDS])
+    return Claim("Copying", how, head, [printed(copied(setting)) for setting in CROWDS])
 
 
 HONEST: tuple[tuple[str, dict[str, float], int], ...] = (
@@ -268,7 +268,7 @@ HONEST: tuple[tuple[str, dict[str, float], int], ...] = (
 
 
 def honest() -> Claim:
-    """Look for pairs where nobody copies."""
+    """Test pairs in crowds without copying."""
     rows = []
     for design, sizes, number in HONEST:
         small, smaller, any_at_all, pairs = [], [], [], 0
@@ -281,7 +281,7 @@ def honest() -> Claim:
             pairs = result.p.size
         size = ", ".join(f"{name} {value:g}" for name, value in sizes.items()) or "762 judges, 89,624 judgments"
         chances = (f"{100 * np.mean(small):.1f} %", f"{100 * np.mean(smaller):.2f} %")
-        rows.append(said((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
+        rows.append(printed((f"`{design}`: {size}", str(number), f"{pairs:,}", *chances, share(any_at_all))))
     how = (
         "p-values under the model, without an empirical correction. At most 5 % of the crowds may have a reported "
         "pair. The p-values include the observed value, so with few labels, where sums have few possible values, "
@@ -310,7 +310,7 @@ def new_work() -> Claim:
                 worse = np.isin(result.judges.to_list(), [f"j{j + 1}" for j in range(CHANGING if guessing else 0)])
                 named += result.flagged[worse].tolist()
                 wrongly += result.flagged[~worse].tolist()
-            rows.append(said((str(labels), f"{guessing:.0%}", share(named), share(wrongly))))
+            rows.append(printed((str(labels), f"{guessing:.0%}", share(named), share(wrongly))))
     how = (
         f"{COPIES} crowds per row of {JUDGES} judges with 100 judgments in a fit and 100 in new work, and a mean "
         f"accuracy of 80 %. In the new work, {CHANGING} of them answer at random on a share of the items."
@@ -321,7 +321,7 @@ def new_work() -> Claim:
 
 
 def halves(seed: int, labels: int, guessing: float) -> Iterator[adjudge.Judgments]:
-    """Return judgments of the first items and of the last, where the first judges guess so often."""
+    """Return the judgments of the first and of the last items; in the last, some judges guess on some items."""
     sizes = {"items": 1_600, "judges": JUDGES, "labels": labels, "accuracy": 0.8, "per_item": PER_ITEM}
     drawn, rng = adjudge.simulate("dawid-skene", seed, **sizes), np.random.default_rng(seed)
     judgments, item = drawn.judgments, drawn.judgments.item()
@@ -334,8 +334,8 @@ def halves(seed: int, labels: int, guessing: float) -> Iterator[adjudge.Judgment
 
 
 def real() -> Claim:
-    """Look for pairs in the data of paper 000."""
-    judgments = adjudge.read(str(Path(SHARED) / "trec2011_task2" / "labels.csv"))
+    """Test the pairs of judges in the data of paper 000."""
+    judgments = adjudge.read(str(DATA / "trec2011_task2" / "labels.csv"))
     fit = adjudge.fit(judgments, MODEL)
     began = time.perf_counter()
     result = adjudge.collusion(fit, judgments)
@@ -364,8 +364,8 @@ def real() -> Claim:
     return Claim("On real judgments", how, head, rows)
 
 
-def said(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a line, having said it."""
+def printed(row: tuple[str, ...]) -> tuple[str, ...]:
+    """Print a row on standard error, and return it."""
     print(" | ".join(row), file=sys.stderr)
     return row
 

@@ -20,32 +20,16 @@ from crowdkit.aggregation import DawidSkene, MajorityVote
 
 from adjudge.data.judgments import Judgments
 from adjudge.data.simulate import simulate
-from adjudge.inference.components import by_vote_shares
-from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
-from adjudge.inference.registry import MODELS
-from studies.benchmarks.claim import Claim, cpu_seconds
+from studies.benchmarks.claim import Claim, cpu_seconds, description
+from studies.benchmarks.models import repeated_step
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 GOALS = {100_000: 50, 1_000_000: 20, 10_000_000: 20}
 
 
-def our_step(judgments: Judgments, pool: ThreadPoolExecutor) -> Callable[[], object]:
-    """Return one step of ours, over and over from where the last one ended."""
-    model = MODELS["dawid-skene"]
-    total = total_over(parallel_blocks(judgments.block()), pool)
-    prior = accurate(len(judgments.judges), len(judgments.scale))
-    begin = model.estimate(total(by_vote_shares, prior), prior)
-    at = [begin]
-
-    def step() -> None:
-        at[0] = model.estimate(total(model.assign, at[0]), begin)
-
-    return step
-
-
 def peer_step(judgments: Judgments) -> Callable[[], object]:
-    """Return one step of crowd-kit: the body of the loop in its ``fit``."""
+    """Return a function that runs one EM step of crowd-kit: the body of the loop in its ``fit``."""
     table = pd.DataFrame({"task": judgments.item(), "worker": judgments.judge, "label": judgments.label})
     peer = DawidSkene()
     probas = MajorityVote().fit_predict_proba(table)
@@ -60,9 +44,9 @@ def peer_step(judgments: Judgments) -> Callable[[], object]:
 
 
 def c_step(judgments: Judgments, folder: str) -> Callable[[], object]:
-    """Return one step of the plain C loop."""
-    library = Path(folder) / "plain.so"
-    source = Path(__file__).with_name("plain.c")
+    """Return a function that runs one EM step in plain C."""
+    library = Path(folder) / "em_step.so"
+    source = Path(__file__).with_name("em_step.c")
     subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
     call = ctypes.CDLL(str(library)).step
     call.restype = ctypes.c_double
@@ -83,9 +67,9 @@ def measure(sizes: tuple[int, ...] = SIZES) -> Claim:
             for labels in (2, 5):
                 sizes_of = {"items": size // 5, "judges": size // 200, "labels": labels}
                 judgments = simulate("dawid-skene", **sizes_of).judgments
-                steps = (our_step(judgments, pool), c_step(judgments, folder), peer_step(judgments))
+                steps = (repeated_step(judgments, "dawid-skene", pool), c_step(judgments, folder), peer_step(judgments))
                 for step in steps[:2]:
-                    step()  # compiled, and pages touched
+                    step()  # compiles the kernels
                 rounds = (21, 21, 4 if size > 1_000_000 else 9)
                 ours, plain, peer = (cpu_seconds(step, n) for step, n in zip(steps, rounds, strict=True))
                 rows.append(
@@ -109,7 +93,7 @@ def measure(sizes: tuple[int, ...] = SIZES) -> Claim:
         "speed-up over crowd-kit",
         "relative to plain C",
     )
-    return Claim("One EM step of Dawid-Skene", __doc__.split("\n\n")[1].replace("\n", " "), head, rows)
+    return Claim("One EM step of Dawid-Skene", description(__doc__), head, rows)
 
 
 if __name__ == "__main__":

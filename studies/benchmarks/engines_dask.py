@@ -27,7 +27,7 @@ from adjudge.inference.infer import initial_params, parallel_blocks, total_over
 from adjudge.inference.options import Options
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, description
 
 SIZES = (1_000_000, 10_000_000)
 MODEL = "dawid-skene"
@@ -36,8 +36,8 @@ ROUNDS = 30
 GOAL = 3.0  # times the step in memory
 
 
-def shelved(size: int, folder: Path) -> Blocks:
-    """Return so many judgments as blocks; those that are in the folder already are taken as they are."""
+def simulated_blocks(size: int, folder: Path) -> Blocks:
+    """Return simulated judgments as blocks; a table that exists in the folder is reused."""
     file = folder / f"{size}.parquet"
     if not file.exists():
         judgments = simulate(MODEL, items=size // 5, judges=500, labels=5, per_item=5).judgments
@@ -47,39 +47,39 @@ def shelved(size: int, folder: Path) -> Blocks:
 
 
 def steps(blocks: Blocks, engines: Mapping[str, Engine], pool: ThreadPoolExecutor) -> dict[str, Callable[[], object]]:
-    """Return one step of each way to take it: as a fit in memory does, and by engines over blocks."""
-    model, asked = MODELS[MODEL], ModelSpec(MODEL, Options(inference="map"))
+    """Return functions that run one EM step: in memory, and by each engine over blocks."""
+    model, spec = MODELS[MODEL], ModelSpec(MODEL, Options(inference="map"))
     total = total_over(parallel_blocks(blocks.read().block()), pool)
     begin = initial_params(model, total, accurate(len(blocks.judges), len(blocks.scale)), None)
 
     def by(engine: Engine) -> Callable[[], object]:
-        return lambda: model.estimate(engine.map_sum(blocks, assignment_step(asked, model, model.assign), begin), begin)
+        return lambda: model.estimate(engine.map_sum(blocks, assignment_step(spec, model, model.assign), begin), begin)
 
     in_memory = {"in memory": lambda: model.estimate(total(model.assign, begin), begin)}
     return in_memory | {name: by(engine) for name, engine in engines.items()}
 
 
 def least(works: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Return the least seconds of each work; they take turns, so that a busy machine is busy for all."""
+    """Return the minimum seconds of each function; they take turns, so that other load affects all alike."""
     seconds = dict.fromkeys(works, float("inf"))
     for n in range(rounds + 2):
         for name, work in works.items():
             began = time.perf_counter()
             work()
-            if n > 1:  # compiled, and pages touched
+            if n > 1:  # after compilation
                 seconds[name] = min(seconds[name], time.perf_counter() - began)
     return seconds
 
 
 def measure(sizes: tuple[int, int] = SIZES, folder: str | None = None, rounds: int = ROUNDS) -> Claim:
-    """Measure both sizes, and draw the line through them."""
-    with ExitStack() as held:
-        place = Path(folder or held.enter_context(tempfile.TemporaryDirectory()))
-        pool = held.enter_context(ThreadPoolExecutor(WORKERS))
+    """Measure both sizes, and separate the fixed and the proportional part."""
+    with ExitStack() as stack:
+        blocks_folder = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()))
+        pool = stack.enter_context(ThreadPoolExecutor(WORKERS))
         engines = {"threads, on disk": Threads(WORKERS), f"Dask, {WORKERS} workers": Dask(workers=WORKERS)}
         for engine in engines.values():
-            held.enter_context(closing(engine))
-        small, large = (least(steps(shelved(size, place), engines, pool), rounds) for size in sizes)
+            stack.enter_context(closing(engine))
+        small, large = (least(steps(simulated_blocks(size, blocks_folder), engines, pool), rounds) for size in sizes)
     rows = []
     for name in small:
         growing = max(0.0, (large[name] - small[name]) / (sizes[1] - sizes[0]) * sizes[1])
@@ -92,7 +92,7 @@ def measure(sizes: tuple[int, int] = SIZES, folder: str | None = None, rounds: i
         "proportional, ms",
         f"relative to memory (goal {GOAL:.0f})",
     )
-    return Claim("One EM step of Dawid-Skene with Dask", __doc__.split("\n\n")[1].replace("\n", " "), head, rows)
+    return Claim("One EM step of Dawid-Skene with Dask", description(__doc__), head, rows)
 
 
 if __name__ == "__main__":

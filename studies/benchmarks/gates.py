@@ -1,6 +1,6 @@
-"""Writes the tables of docs/how-to/gates.md: what the gates of paper 002 do on every composition of five documents.
+"""Write the tables of docs/how-to/gates.md: the gates of paper 002 on every composition of five documents.
 
-``--check`` writes nothing and fails where the page is out of step.
+``--check`` writes nothing, and fails if the page differs.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ SOLVED = ("grades", "binary", "NDCG", "refused", "random", "all relevant", "all 
 
 
 def tables() -> dict[str, str]:
-    """Return every table of the page by its name."""
-    found = {name: "\n".join(_table(HEAD, _designs(Gate(ndcg_of=name)))) for name in ("printed", "attainable")}
-    return found | {"solved": "\n".join(_table(SOLVED, _solved()))}
+    """Return the tables of the page by name."""
+    designs = {name: "\n".join(_table(HEAD, _designs(Gate(ndcg_of=name)))) for name in ("printed", "attainable")}
+    return designs | {"solved": "\n".join(_table(SOLVED, _solved()))}
 
 
 def _designs(gate: Gate) -> Iterator[list[str]]:
-    """Yield what a gate does on each composition."""
+    """Yield the rows of a gate, one per composition."""
     for grades in compositions(5):
-        found = design(grades, gate)
-        scores = [f"{score:.3f}" if score == score else "0/0" for score in (found.worst, found.best)]
-        rates = [f"{rate:.1%}" for rate in (*found.false_accept.values(), *found.false_refuse.values())]
-        void = any("even the worst" in warning for warning in found.warnings)
-        verdict = "by nobody" if not found.feasible else "by any ranking" if void else "yes"
-        yield [_shown(grades), *scores, *rates, verdict]
+        result = design(grades, gate)
+        scores = [f"{score:.3f}" if score == score else "0/0" for score in (result.worst, result.best)]
+        rates = [f"{rate:.1%}" for rate in (*result.false_accept.values(), *result.false_refuse.values())]
+        void = any("even the worst" in warning for warning in result.warnings)
+        verdict = "by nobody" if not result.feasible else "by any ranking" if void else "yes"
+        yield [_grades_text(grades), *scores, *rates, verdict]
 
 
 def _solved() -> Iterator[list[str]]:
     """Yield the thresholds that refuse at most one in twenty of the judges who are right 95 % of the time."""
     for grades in compositions(5):
         if design(grades, Gate()).feasible:
-            found = solve(grades, 0.05, 0.95, Gate())
-            rates = [f"{rate:.1%}" for rate in (found.false_refuse, *found.false_accept.values())]
-            yield [_shown(grades), f"{found.binary:g}", f"{found.ndcg:g}", *rates]
+            solution = solve(grades, 0.05, 0.95, Gate())
+            rates = [f"{rate:.1%}" for rate in (solution.false_refuse, *solution.false_accept.values())]
+            yield [_grades_text(grades), f"{solution.binary:g}", f"{solution.ndcg:g}", *rates]
 
 
-def _shown(grades: tuple[int, ...]) -> str:
-    """Return a composition as one reads it."""
+def _grades_text(grades: tuple[int, ...]) -> str:
+    """Return a composition as text."""
     return " ".join(map(str, grades))
 
 
@@ -66,7 +66,7 @@ def _table(head: tuple[str, ...], rows: Iterator[list[str]]) -> Iterator[str]:
 
 
 def page(text: str) -> str:
-    """Return the page with its tables as they are now."""
+    """Return the page with its tables computed again."""
     for name, table in tables().items():
         first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         before, _, rest = text.partition(first)

@@ -11,12 +11,10 @@ available gold, with ties broken at random.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,35 +24,18 @@ from crowdkit.aggregation import GLAD
 
 import adjudge
 from adjudge.data.simulate import simulate
-from adjudge.inference.infer import parallel_blocks, total_over
-from adjudge.inference.params import accurate
-from adjudge.inference.registry import MODELS
-from studies.benchmarks.claim import Claim, cpu_seconds
+from studies.benchmarks.claim import DATA, Claim, cpu_seconds
+from studies.benchmarks.models import repeated_step
 
-SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 SIZE = 100_000
 GOAL = 100
 SETS = ("rte", "product", "web_search")
 HOW = [" ".join(part.split()) for part in __doc__.split("\n\n")[1].split("\nWhole ")]
 
 
-def our_step(judgments: adjudge.Judgments, pool: ThreadPoolExecutor) -> Callable[[], object]:
-    """Return one iteration of ours, over and over from where the last one ended."""
-    model = MODELS["glad"]
-    total = total_over(parallel_blocks(judgments.block()), pool)
-    prior = accurate(len(judgments.judges), len(judgments.scale))
-    begin = model.estimate(total(model.assign, prior), prior)
-    at = [begin]
-
-    def step() -> None:
-        at[0] = model.estimate(total(model.assign, at[0]), begin)
-
-    return step
-
-
 def peer_step(judgments: adjudge.Judgments) -> Callable[[], object]:
-    """Return one iteration of crowd-kit: the body of the loop in its ``fit``."""
-    table, peer = in_their_names(judgments), GLAD()
+    """Return a function that runs one EM iteration of crowd-kit: the body of the loop in its ``fit``."""
+    table, peer = crowdkit_table(judgments), GLAD()
     peer._init(table)
     at = [peer._e_step(peer._join_all(table, peer.alphas_, peer.betas_, peer.priors_))]
 
@@ -65,8 +46,8 @@ def peer_step(judgments: adjudge.Judgments) -> Callable[[], object]:
     return step
 
 
-def in_their_names(judgments: adjudge.Judgments) -> pd.DataFrame:
-    """Return judgments as crowd-kit takes them, in codes."""
+def crowdkit_table(judgments: adjudge.Judgments) -> pd.DataFrame:
+    """Return judgments as a table of codes with the columns of crowd-kit."""
     return pd.DataFrame({"task": judgments.item(), "worker": judgments.judge, "label": judgments.label})
 
 
@@ -76,8 +57,8 @@ def iterations() -> Claim:
     with ThreadPoolExecutor(1) as pool:
         for labels in (2, 5):
             judgments = simulate("dawid-skene", items=SIZE // 5, judges=SIZE // 200, labels=labels).judgments
-            steps = (our_step(judgments, pool), peer_step(judgments))
-            steps[0]()  # compiled, and pages touched
+            steps = (repeated_step(judgments, "glad", pool), peer_step(judgments))
+            steps[0]()  # compiles the kernels
             ours, peer = (cpu_seconds(step, n) for step, n in zip(steps, (15, 3), strict=True))
             ratio = f"{peer / ours:,.0f}x (goal {GOAL}x)"
             rows.append((f"{SIZE:,}", str(labels), f"{1e3 * ours:,.1f}", f"{1e3 * peer:,.0f}", ratio))
@@ -90,13 +71,13 @@ def fits() -> Claim:
     """Time whole fits of both, and score them."""
     rows = []
     for name in SETS:
-        judgments, gold = adjudge.read(str(SHARED / name / "labels.csv")), str(SHARED / name / "gold.csv")
-        adjudge.fit(judgments, "glad", workers=1)  # compiled
+        judgments, gold = adjudge.read(str(DATA / name / "labels.csv")), str(DATA / name / "gold.csv")
+        adjudge.fit(judgments, "glad", workers=1)  # compiles the kernels
         ours, fit = timed(lambda judgments=judgments: adjudge.fit(judgments, "glad", workers=1))
-        peer, other = timed(lambda judgments=judgments: GLAD().fit(in_their_names(judgments)))
+        peer, other = timed(lambda judgments=judgments: GLAD().fit(crowdkit_table(judgments)))
         label = other.labels_.sort_index().to_numpy()
         theirs = pl.DataFrame({"item": judgments.items, "label": np.array(judgments.scale.names)[label]})
-        right = [f"{adjudge.score(one, gold).values['accuracy']:.4f}" for one in (fit, theirs)]
+        right = [f"{adjudge.score(answer, gold).values['accuracy']:.4f}" for answer in (fit, theirs)]
         same = f"{100 * np.mean(np.array(fit.label) == label):.1f} %"
         took = (f"{ours:.2f} ({fit.passes})", f"{peer:.1f} ({len(other.loss_history_)})", f"{peer / ours:,.0f}x")
         rows.append((f"`{name}`", *took, *right, same))
@@ -114,7 +95,7 @@ def fits() -> Claim:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU time of some work, and what came of it."""
+    """Return the CPU time of a call, and its result."""
     began = time.process_time()
     outcome = work()
     return time.process_time() - began, outcome

@@ -22,7 +22,7 @@ import adjudge
 from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
-from studies.benchmarks.claim import Claim, cpu_seconds
+from studies.benchmarks.claim import Claim, cpu_seconds, description
 
 SIZES = (10_000, 100_000, 1_000_000)
 FIXED = 500  # judges of the second exponent
@@ -30,13 +30,13 @@ LONG = 10.0  # seconds beyond which a fit is not run
 
 
 def crowd(size: int, labels: int, judges: int) -> adjudge.Judgments:
-    """Return judgments in an order of labels, or of two."""
+    """Return simulated judgments with ordered labels, or with two labels."""
     design, sizes = ("ordinal", {"labels": labels}) if labels > 2 else ("dawid-skene", {"labels": 2})
     return adjudge.simulate(design, items=size // 5, judges=judges, **sizes).judgments
 
 
-def stepping(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) -> Callable[[], object]:
-    """Return one pass of a model, over and over from where the last one ended."""
+def repeated_step(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) -> Callable[[], object]:
+    """Return a function that runs one EM iteration of a model, starting from the result of the previous call."""
     model = MODELS[name]
     total = total_over(parallel_blocks(judgments.block()), pool)
     prior = accurate(len(judgments.judges), len(judgments.scale))
@@ -51,13 +51,13 @@ def stepping(judgments: adjudge.Judgments, name: str, pool: ThreadPoolExecutor) 
 
 
 def pass_seconds(step: Callable[[], object]) -> float:
-    """Return the median time of a pass after a first one; of fewer where they are long."""
+    """Return the median time of an EM iteration after a first one; fewer are timed if they are slow."""
     first = cpu_seconds(step, 1)
     return cpu_seconds(step, 9 if first < 1 else 2)
 
 
 def fit_seconds(judgments: adjudge.Judgments, name: str, expected: float) -> tuple[str, int]:
-    """Return the time of a whole fit, for people, and its passes; what is expected to be long is not run."""
+    """Return the time of a fit as text, and its iterations; a fit that is expected to be long is not run."""
     if expected > LONG:
         return f"about {expected:,.0f}", 0
     began = time.process_time()
@@ -69,13 +69,13 @@ def row(name: str, crowds: list[adjudge.Judgments], few: adjudge.Judgments, pool
     """Time a model at every size, and at the last with few judges."""
     passes, each, fits = 0, [], []
     for judgments in crowds:
-        each.append(pass_seconds(stepping(judgments, name, pool)))
+        each.append(pass_seconds(repeated_step(judgments, name, pool)))
         fit, n = fit_seconds(judgments, name, passes * each[-1])
         passes = n or passes
         fits.append(fit)
-    last = (each[-1], pass_seconds(stepping(few, name, pool)))
-    nanoseconds = [f"{1e9 * one / len(crowd):,.0f}" for one, crowd in zip(each, crowds, strict=True)]
-    return [f"`{name}`", *nanoseconds, *(f"{np.log10(one / each[-2]):.2f}" for one in last), str(passes), *fits]
+    last = (each[-1], pass_seconds(repeated_step(few, name, pool)))
+    nanoseconds = [f"{1e9 * seconds / len(crowd):,.0f}" for seconds, crowd in zip(each, crowds, strict=True)]
+    return [f"`{name}`", *nanoseconds, *(f"{np.log10(seconds / each[-2]):.2f}" for seconds in last), str(passes), *fits]
 
 
 def measure() -> Claim:
@@ -94,7 +94,7 @@ def measure() -> Claim:
     passes = [f"ns per judgment and iteration, {size}" for size in sizes]
     exponents = ("exponent, 200 per judge", f"exponent, {FIXED} judges")
     head = ("model", *passes, *exponents, "iterations", *(f"fit of {size}, s" for size in sizes))
-    return Claim("Every model", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    return Claim("Every model", description(__doc__), head, rows)
 
 
 if __name__ == "__main__":

@@ -14,17 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from studies.benchmarks.claim import Claim, in_new_process
+from studies.benchmarks.claim import RESIDENT, Claim, description, in_new_process
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
-IN_MEMORY = 10_000_000  # beyond which memory is not tried
+IN_MEMORY = 10_000_000  # the most judgments that are also fitted in memory
 PASSES = 6
 
-RESIDENT = """
-def resident():  # the high-water mark of this process alone; getrusage inherits that of the parent
-    with open("/proc/self/status") as status:
-        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-"""
 WRITE = """
 import json, sys
 from pathlib import Path
@@ -71,11 +66,9 @@ from adjudge.inference.options import Options
 blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])
 times = []
 engine = Threads(2)
-began = time.perf_counter()
-found = fit_blocks(blocks, out=sys.argv[2], engine=engine, options=Options(iterations=passes),
-                   progress=lambda n, e: times.append(time.perf_counter()))
-whole = time.perf_counter() - began
-print(json.dumps({"pass": float(np.median(np.diff(times))), "whole": whole, "resident": resident()}))
+fit_blocks(blocks, out=sys.argv[2], engine=engine, options=Options(iterations=passes),
+           progress=lambda n, e: times.append(time.perf_counter()))
+print(json.dumps({"pass": float(np.median(np.diff(times))), "resident": resident()}))
 """
 )
 MEMORY = """
@@ -100,9 +93,9 @@ print(json.dumps({"pass": float(np.median(times))}))
 
 
 def measure() -> list[Claim]:
-    """Measure each size in processes of their own."""
+    """Measure each size in new processes."""
     rows = []
-    best = 0.0  # judgments a second in memory
+    best = 0.0  # judgments per second in memory
     for size in SIZES:
         folder = Path(tempfile.mkdtemp(prefix="adjudge-blocks-"))
         try:
@@ -115,11 +108,11 @@ def measure() -> list[Claim]:
         "judgments", "blocks", "bytes per judgment", "conversion, s", "resident, MiB", "iteration in memory, s",
         "iteration on disk, s", "throughput relative to memory (goal .5)", "resident, MiB (goal 2,048)",
     )  # fmt: skip
-    return [Claim("Blocks on disk", " ".join(__doc__.split("\n\n")[1].split()), head, [row for row, _ in rows])]
+    return [Claim("Blocks on disk", description(__doc__), head, [row for row, _ in rows])]
 
 
 def _row(size: int, folder: Path, best: float) -> tuple[tuple[str, ...], float]:
-    """Return what one size takes, and how many judgments a second pass in memory."""
+    """Return the row of one size, and the judgments per second in memory."""
     table, blocks, out = folder / "table", folder / "blocks", folder / "fit"
     table.mkdir()
     in_new_process(WRITE, str(size), str(table))
@@ -128,10 +121,10 @@ def _row(size: int, folder: Path, best: float) -> tuple[tuple[str, ...], float]:
     fitted = in_new_process(FIT, str(blocks), str(out), str(PASSES))
     small = size <= IN_MEMORY
     memory = in_new_process(MEMORY, str(blocks))["pass"] if small else size / best
-    told = (f"{size:,}", str(shelved["blocks"]), f"{shelved['bytes'] / size:.1f}", f"{shelved['wall']:.1f}")
-    told += (f"{shelved['resident'] / 2**20:,.0f}", f"{memory:.3f}" if small else f"({memory:.3f})")
+    cells = (f"{size:,}", str(shelved["blocks"]), f"{shelved['bytes'] / size:.1f}", f"{shelved['wall']:.1f}")
+    cells += (f"{shelved['resident'] / 2**20:,.0f}", f"{memory:.3f}" if small else f"({memory:.3f})")
     share = memory / fitted["pass"]
-    return (*told, f"{fitted['pass']:.3f}", f"{share:.2f}", f"{fitted['resident'] / 2**20:,.0f}"), size / memory
+    return (*cells, f"{fitted['pass']:.3f}", f"{share:.2f}", f"{fitted['resident'] / 2**20:,.0f}"), size / memory
 
 
 if __name__ == "__main__":

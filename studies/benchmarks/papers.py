@@ -1,6 +1,6 @@
-"""Runs the studies on the shared data and writes paper-001.md and paper-002.md of docs/explanation/papers/.
+"""Run the studies of papers 001 and 002 on the shared data, and write their pages in docs/explanation/papers/.
 
-Every number of these pages comes from here. The folder of the sets may be given as an argument.
+Every number of these pages comes from here. The argument is the folder of the sets; it is optional.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from studies.benchmarks.claim import Claim
 from studies.comparison import MEAN, STUDIES, SURE, Comparison, Result, run, svg, with_interval
 from studies.datasets import data_folder
+from studies.markdown import implementation_section
 from studies.measures import closest, distances, duel
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
@@ -25,26 +26,32 @@ PAIRS = (("vote-weight", "vote-weight-biased"), ("gaussian", "gaussian-biased"),
 
 
 class Page(NamedTuple):
-    """A page of a paper: what is written by hand, and what follows from the study."""
+    """A page of a paper: its opening, the table of modules and tests, and the results of the study."""
 
     study: str
     file: str
     opening: str
-    place: Sequence[tuple[str, str, str]]
+    implementation: Sequence[tuple[str, str, str]]
 
     def text(self, comparison: Comparison, parts: Sequence[str]) -> str:
         """Return the page."""
-        rows = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in self.place]
-        how = "Which module implements each part of the paper, and which test checks it."
-        where = Claim("Implementation", how, PLACE, rows)
         picture = f"![{comparison.study.title}]({self.file}.svg)\n"
         note = (
             f"Written by `make studies`, which runs `python -m studies {self.study}`; our numbers are from that run.\n"
         )
-        return "\n".join([self.opening, where.markdown(), "## The study\n", note, *parts[:1], picture, *parts[1:]])
+        return "\n".join(
+            [
+                self.opening,
+                implementation_section(self.implementation),
+                "## The study\n",
+                note,
+                *parts[:1],
+                picture,
+                *parts[1:],
+            ]
+        )
 
 
-PLACE = ("part", "module", "test")
 PAGES = (
     Page(
         "ordinal",
@@ -119,7 +126,7 @@ def p_text(result: Result, measure: str) -> str:
 
 
 def best(results: Sequence[Result], measure: str) -> Result:
-    """Return the best of some results by a measure."""
+    """Return the best result by a measure."""
     sign = 1 if measure in LEAST else -1
     return min(results, key=lambda result: sign * (result.values[measure] or 0.0))
 
@@ -130,17 +137,17 @@ def named(results: Sequence[Result]) -> dict[str, Result]:
 
 
 def alike(results: Sequence[Result], measure: str) -> list[str]:
-    """Return the methods that are not told apart from the best of their set, without it."""
+    """Return the methods that do not differ significantly from the best of their set, without the best."""
     return [result.method for result in results if result.p.get(measure, 0.0) >= SURE]
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them."""
+    """Return names as a list in a sentence."""
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def ordinal_parts(comparison: Comparison) -> list[str]:
-    """Return what the study of paper 001 shows."""
+    """Return the sections of the study of paper 001."""
     measures = ("accuracy", "rounded_accuracy", "mae", "rounded_mae", "rmse", "closest")
     head = ("set", "method", *measures, "accuracy, compared with the best", "mae, compared with the best")
     rows = [
@@ -158,11 +165,11 @@ and `rounded_` from the rounded expected value. `closest` is the share of items 
 gold, with ties shared. Intervals are 95 % bootstrap intervals over items. p-values are of the exact McNemar test
 (accuracy) and of a sign-flip test (errors) compared with the best method of the set, with Holm's correction."""
     table = Claim("All results", " ".join(how.split()), head, rows).markdown()
-    return [_ordinal_sets(comparison), _ordinal_seen(comparison), _as_the_paper(comparison), table]
+    return [_ordinal_sets(comparison), _ordinal_results(comparison), _as_the_paper(comparison), table]
 
 
 def _ordinal_sets(comparison: Comparison) -> str:
-    """Return what the sets are."""
+    """Return a paragraph about the sets."""
     sets = [f"`{name}` ({results[0].items:,} items with gold)" for name, results in comparison.by_set().items()]
     return (
         f"The sets: {', '.join(sets)}. `trec2011_task2` is read with its three-level labels (`label3`), which its gold "
@@ -170,8 +177,8 @@ def _ordinal_sets(comparison: Comparison) -> str:
     )
 
 
-def _ordinal_seen(comparison: Comparison) -> str:
-    """Return sentences about who is best where."""
+def _ordinal_results(comparison: Comparison) -> str:
+    """Return sentences about the best methods of each set."""
     lines = ["## Results", ""]
     for name, results in comparison.by_set().items():
         by, right, near = named(results), best(results, "accuracy"), best(results, "mae")
@@ -186,7 +193,7 @@ def _ordinal_seen(comparison: Comparison) -> str:
 
 
 def _starts(comparison: Comparison) -> str:
-    """Return how much the start of the ordinal model matters."""
+    """Return a sentence about the initialisation of the ordinal model."""
     spread = {}
     for name, results in comparison.by_set().items():
         values = [result.values for result in results if result.method.startswith("ordinal ")]
@@ -201,7 +208,7 @@ def _starts(comparison: Comparison) -> str:
 
 
 def _rounding(comparison: Comparison) -> str:
-    """Return what rounding does."""
+    """Return a sentence about rounding."""
     change = {
         method: [
             (r.values["rounded_accuracy"] or 0) - (r.values["accuracy"] or 0)
@@ -219,15 +226,15 @@ def _rounding(comparison: Comparison) -> str:
 
 
 def _as_the_paper(comparison: Comparison) -> str:
-    """Return the paper's two experiments on our sets."""
+    """Return the two experiments of the paper on our sets."""
     rows = [("the paper, 30 and 18 items", "18 : 12", "67 %", "55 %", "38 %")]
     for name, results in comparison.by_set().items():
         by = named(results)
         scored = [by[method].scored for method in (ORDINAL, "median", "glad")]
-        far = distances([one for one in scored if one is not None])
-        told = [far["rounded"][0], far["rounded"][1], far["label"][2]]
-        shares = closest(np.column_stack(told), shared=False).mean(axis=0)
-        won, lost = duel(told[0], told[2])
+        far = distances([answers for answers in scored if answers is not None])
+        distance = [far["rounded"][0], far["rounded"][1], far["label"][2]]
+        shares = closest(np.column_stack(distance), shared=False).mean(axis=0)
+        won, lost = duel(distance[0], distance[2])
         rows.append((f"`{name}`", f"{won} : {lost}", *(f"{100 * share:.0f} %" for share in shares)))
     how = f"""First, the items for which `{ORDINAL}` (rounded) and GLAD (its label) are not equally close to gold,
 counted by which of the two is closer. Then the share of items for which `{ORDINAL}`, the median (both rounded) and
@@ -238,7 +245,7 @@ shares, whose sum is more than one."""
 
 
 def vote_parts(comparison: Comparison) -> list[str]:
-    """Return what the study of paper 002 shows."""
+    """Return the sections of the study of paper 002."""
     by_set = comparison.by_set()
     means = sorted(by_set[MEAN], key=lambda result: -(result.values["accuracy"] or 0))
     order = [result.method for result in means]
@@ -250,11 +257,11 @@ def vote_parts(comparison: Comparison) -> list[str]:
         [(r.method, *(with_interval(r, measure) for measure in measures)) for r in means],
     )
     tables = [_pivot(comparison, order, measure) for measure in measures]
-    return [_vote_sets(comparison), _vote_seen(comparison), over.markdown(), *tables]
+    return [_vote_sets(comparison), _vote_results(comparison), over.markdown(), *tables]
 
 
 def _pivot(comparison: Comparison, order: Sequence[str], measure: str) -> str:
-    """Return a measure by method and set; the best of a set is bold, and who is not told apart from it has a star."""
+    """Return a measure by method and set; the best of a set is bold, methods that do not differ from it have a star."""
     sets = [(name, named(results), results) for name, results in comparison.by_set().items() if name != MEAN]
     rows = []
     for method in order:
@@ -273,7 +280,7 @@ def _pivot(comparison: Comparison, order: Sequence[str], measure: str) -> str:
 
 
 def _vote_sets(comparison: Comparison) -> str:
-    """Return what the sets are."""
+    """Return a paragraph about the sets."""
     sets = [f"`{name}` ({results[0].items:,})" for name, results in comparison.by_set().items() if name != MEAN]
     return (
         f"The sets, with the number of items with gold: {', '.join(sets)}. `trec2011_task2_mini` is ten topics of "
@@ -285,14 +292,14 @@ def _vote_sets(comparison: Comparison) -> str:
     )
 
 
-def _vote_seen(comparison: Comparison) -> str:
-    """Return sentences about who is best, and what the paper's own choices change."""
+def _vote_results(comparison: Comparison) -> str:
+    """Return sentences about the best methods, and about the variants of the paper."""
     by_set = comparison.by_set()
     means, sets = named(by_set[MEAN]), {name: named(results) for name, results in by_set.items() if name != MEAN}
     lines = ["## Results", ""]
-    for measure, what in {"accuracy": "accuracy", "log_loss": "log loss", "auc": "area under the ROC curve"}.items():
+    for measure, title in {"accuracy": "accuracy", "log_loss": "log loss", "auc": "area under the ROC curve"}.items():
         top = best(list(means.values()), measure)
-        lines.append(f"- The best mean {what} has `{top.method}`: {with_interval(top, measure)}.")
+        lines.append(f"- The best mean {title} has `{top.method}`: {with_interval(top, measure)}.")
     lines += [_pair(first, second, means, sets) for first, second in PAIRS]
     behind = [name for name, by in sets.items() if by["majority"].p.get("accuracy", 1.0) < SURE]
     lines.append(
@@ -303,7 +310,7 @@ def _vote_seen(comparison: Comparison) -> str:
 
 
 def _pair(first: str, second: str, means: dict[str, Result], sets: dict[str, dict[str, Result]]) -> str:
-    """Return what one of two methods gains over the other."""
+    """Return a sentence that compares two methods."""
     gain = {
         name: (by[second].values["accuracy"] or 0) - (by[first].values["accuracy"] or 0) for name, by in sets.items()
     }

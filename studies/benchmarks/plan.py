@@ -23,29 +23,29 @@ from adjudge.engines.spark import TASKS
 from adjudge.inference.params import accurate
 from adjudge.inference.registry import MODELS
 from adjudge.kernels.block import Block, Tally, add
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, description
 
 K, AN_ITEM, CORES, NETWORK, BYTES = 5, 5, 4, 1.25e9, 6.6
 JUDGES = (1_000, 10_000, 100_000, 1_000_000)
-PIECE = 4_000_000  # judgments of a measurement
+PIECE = 4_000_000  # judgments per measurement
 SIZES, EXECUTORS, CROWDS = (10**8, 10**9, 10**10), (10, 50, 200), (10_000, 1_000_000)
 BLOCK = 2_000_000
 TREE = 8
 
 
 class Cost(NamedTuple):
-    """What was measured here."""
+    """Measured times and sizes."""
 
-    kernel: dict[int, float]  # seconds a judgment and thread, by judges
-    adding: float  # seconds a byte of tallies that are added
-    estimating: float  # seconds a byte of tallies in the M-step
-    uneven: float  # spread of the blocks' sizes, relative
-    fixed: float  # seconds a pass, of the engine
-    task: float  # seconds a task, of the engine
+    kernel: dict[int, float]  # seconds per judgment and thread, by number of judges
+    adding: float  # seconds per byte of counts that are added
+    estimating: float  # seconds per byte of counts in the M-step
+    uneven: float  # relative spread of block sizes
+    fixed: float  # seconds per iteration, of the engine
+    task: float  # seconds per task, of the engine
 
 
 def measured(fixed: float, task: float) -> Cost:
-    """Measure what one machine can tell."""
+    """Measure the inputs of the estimate on this machine."""
     kernel = {}
     for judges in JUDGES:
         block, params = _block(judges), accurate(judges, K)
@@ -62,10 +62,10 @@ def measured(fixed: float, task: float) -> Cost:
 
 
 def predicted(cost: Cost, size: int, executors: int, judges: int) -> dict[str, float]:
-    """Return the seconds of a pass, part by part."""
+    """Return the seconds of an iteration by part."""
     blocks = -(-size // BLOCK)
     tally = 8.0 * judges * K**2
-    tasks = min(blocks, max(FEWEST_TASKS, min(MOST_TASKS, int(MOST_BYTES / tally))))  # tallies that are sent
+    tasks = min(blocks, max(FEWEST_TASKS, min(MOST_TASKS, int(MOST_BYTES / tally))))  # counts that are sent
     a_task = size / tasks * _interpolated(cost.kernel, judges)
     rounds = math.ceil(tasks / (executors * CORES))
     slowest = 1 + cost.uneven * math.sqrt(BLOCK * tasks / size) * math.sqrt(2 * math.log(max(2, executors * CORES)))
@@ -79,7 +79,7 @@ def predicted(cost: Cost, size: int, executors: int, judges: int) -> dict[str, f
 
 
 def measure(fixed: float = 0.3, task: float = 0.01) -> list[Claim]:
-    """Return the table of the plan, and what it rests on."""
+    """Return the table of estimates, and its inputs."""
     cost = measured(fixed, task)
     rows = []
     for judges in CROWDS:
@@ -88,8 +88,8 @@ def measure(fixed: float = 0.3, task: float = 0.01) -> list[Claim]:
                 parts = predicted(cost, size, executors, judges)
                 memory = (size * BYTES / executors + CORES * 16 * judges * K**2 + 8 * judges * K**2) / 1e9
                 most = max(parts, key=lambda name: parts[name])
-                told = [f"{parts[name]:.2f}" for name in ("kernel", "engine", "network", "adding")]
-                rows.append((f"{judges:,}", f"1e{math.log10(size):.0f}", str(executors), *told,
+                cells = [f"{parts[name]:.2f}" for name in ("kernel", "engine", "network", "adding")]
+                rows.append((f"{judges:,}", f"1e{math.log10(size):.0f}", str(executors), *cells,
                              f"{sum(parts.values()):.1f}", f"{memory:.1f}", most))  # fmt: skip
     head = ("judges", "judgments", "executors", "kernel, s", "engine, s", "network, s", "adding and M-step, s")
     head = (*head, "iteration, s", "GB per executor", "largest part")
@@ -105,15 +105,15 @@ def measure(fixed: float = 0.3, task: float = 0.01) -> list[Claim]:
         ("engine", f"{cost.fixed:.2f} s per iteration, {1e3 * cost.task:.1f} ms per task"),
     ]
     return [
-        Claim("Estimated time of an iteration, up to 10^10", " ".join(__doc__.split("\n\n")[1].split()), head, rows),
+        Claim("Estimated time of an iteration, up to 10^10", description(__doc__), head, rows),
         Claim("Inputs of the estimate", "Measured on this machine; the engine is Spark on two local workers.",
               ("input", "value"), basis),
-        _travelling(),
+        _sent_counts(),
     ]  # fmt: skip
 
 
-def _travelling() -> Claim:
-    """Return how much of a tally is sent, where judges' work is uneven."""
+def _sent_counts() -> Claim:
+    """Return the share of counts that is sent, if the work of judges is uneven."""
     rows, rng = [], np.random.default_rng(0)
     for judges in (10_000, 100_000, 1_000_000):
         for spread in (0.0, 2.0):
@@ -135,12 +135,12 @@ def _travelling() -> Claim:
 
 
 def _interpolated(kernel: dict[int, float], judges: int) -> float:
-    """Return the time a judgment takes with so many judges, between those that were measured."""
+    """Return the time per judgment for a number of judges, interpolated between those that were measured."""
     return float(np.exp(np.interp(math.log(judges), np.log([*kernel]), np.log([*kernel.values()]))))
 
 
 def _block(judges: int) -> Block:
-    """Return random judgments of so many judges."""
+    """Return random judgments of a number of judges."""
     rng = np.random.default_rng(0)
     items = PIECE // AN_ITEM
     label = rng.integers(0, K, PIECE, np.uint8)
@@ -150,7 +150,7 @@ def _block(judges: int) -> Block:
 
 
 def _least(work: object, rounds: int = 5) -> float:
-    """Return the least CPU time of several rounds, on one thread."""
+    """Return the minimum wall time of several calls, on one thread."""
     times = []
     with ThreadPoolExecutor(1) as pool:
         for _ in range(rounds):

@@ -10,12 +10,10 @@ Zheng et al. count a gold item without judgments (1,184 of 1,517 on `adult2`) as
 from __future__ import annotations
 
 import csv
-import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +23,8 @@ import adjudge
 from adjudge.arrays import Floats
 from adjudge.data.gold import read_gold
 from adjudge.inference.components import winners
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import DATA, Claim, description
 
-SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 GOLD_ONLY = "trec2011_task2 restricted to gold_all"  # SQUARE's HCB: judgments of items with gold, and no others
 METHODS = {
     "MV": "majority",
@@ -55,7 +52,7 @@ EXCEPTIONS = {  # why a row is not checked
     "neighbour": "BCC, iBCC and EBCC average over the confusion matrix, ours takes its mode: not the same method",
     "no such model": "CATD, PM, Multi, CBCC, VI-BP, VI-MF, LFC_N, BWA and CUBAM are not implemented",
 }
-MISSES = {  # what is checked, and falls short
+MISSES = {  # numbers that are checked and not reached
     (GOLD_ONLY, "DS_unsupervised", "accuracy"): "a third of its items is not published, with their gold, and "
     "maximum likelihood is worse with fewer judgments per judge; on all judgments of `trec2011_task2` it is above",
 }
@@ -67,7 +64,7 @@ NEAR = (
 
 
 class Row(NamedTuple):
-    """A figure that somebody prints."""
+    """A number that a paper prints."""
 
     folder: str
     method: str
@@ -82,12 +79,12 @@ class Row(NamedTuple):
 
     @property
     def plain_method(self) -> str:
-        """The method without SQUARE's word for "no gold was given"."""
+        """The method without the suffix of SQUARE for "without gold"."""
         return self.method.removesuffix("_unsupervised")
 
 
 class Checked(NamedTuple):
-    """A printed figure and ours."""
+    """A printed number and ours."""
 
     row: Row
     model: str
@@ -96,22 +93,22 @@ class Checked(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether ours is at most two standard errors below."""
+        """Whether ours is at most two standard errors below the printed one."""
         return self.ours > self.row.value - self.margin
 
 
 def rows() -> Iterator[Row]:
     """Return every row of the file."""
-    with (SHARED / "published_results.csv").open(encoding="utf8") as lines:
+    with (DATA / "published_results.csv").open(encoding="utf8") as lines:
         for row in csv.DictReader(lines):
             yield Row(row["our_folder"], row["method"], row["metric"], float(row["value"]), row["source"])
 
 
 def kind(row: Row) -> str:
-    """Return "checked", or which exception a row falls under."""
+    """Return "checked", or the exception of a row."""
     if "qualification" in row.metric or "supervised " in row.method:  # "DS_supervised 10%"
         return "other experiment"
-    if row.folder != GOLD_ONLY and not (SHARED / row.folder / "labels.csv").is_file():
+    if row.folder != GOLD_ONLY and not (DATA / row.folder / "labels.csv").is_file():
         return "set not here"
     if "held-out" in row.source:
         return "gold not here"
@@ -123,7 +120,7 @@ def kind(row: Row) -> str:
 
 
 def checked(row: Row) -> Checked:
-    """Return a printed figure with ours beside it."""
+    """Return a printed number with ours."""
     model = NEIGHBOURS.get(row.method) or METHODS[row.plain_method]
     matrix = confusion(row.folder, model, guess="Zheng" in row.source)
     both, either = matrix[-1, -1], matrix[-1].sum() + matrix[:, -1].sum() - matrix[-1, -1]
@@ -137,11 +134,11 @@ def checked(row: Row) -> Checked:
 
 @cache
 def confusion(folder: str, model: str, guess: bool) -> Floats:
-    """Return gold items by truth and answer (K, K), ties shared; items nobody judged left out, or guessed."""
+    """Return gold items by truth and answer (K, K), ties shared; ``guess`` includes items without judgments."""
     judgments = table(folder)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # gold of items that nobody judged
-        gold = read_gold(str(SHARED / folder.split()[0] / "gold.csv"), judgments)[1]
+        warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # gold of items without judgments
+        gold = read_gold(str(DATA / folder.split()[0] / "gold.csv"), judgments)[1]
     answer = winners(np.array(adjudge.fit(judgments, model, inference="map").posterior))
     K, unjudged = answer.shape[1], gold.size - len(answer)
     answer = np.concatenate([answer, np.full((unjudged, K), guess / K)])
@@ -151,7 +148,7 @@ def confusion(folder: str, model: str, guess: bool) -> Floats:
 @cache
 def table(folder: str) -> adjudge.Judgments:
     """Return the judgments of a set."""
-    path = SHARED / folder.split()[0]
+    path = DATA / folder.split()[0]
     if folder != GOLD_ONLY:
         return adjudge.read(str(path / "labels.csv"))
     labels, gold = (pl.read_csv(path / f"{name}.csv", infer_schema=False) for name in ("labels", "gold"))
@@ -159,39 +156,41 @@ def table(folder: str) -> adjudge.Judgments:
 
 
 def measure() -> list[Claim]:
-    """Return what is checked, the neighbours, and how many rows are neither."""
+    """Return the checked numbers, the related methods, and the numbers that are not checked."""
     kinds = [(row, kind(row)) for row in rows()]
-    found, near = ([checked(row) for row, one in kinds if one == wanted] for wanted in ("checked", "neighbour"))
+    checked_rows, neighbours = (
+        [checked(row) for row, row_kind in kinds if row_kind == group] for group in ("checked", "neighbour")
+    )
     head = ("set", "metric", "method", "printed", "two standard errors", "model", "ours")
-    how = " ".join(__doc__.split("\n\n")[1].split())
-    count = Counter(one for _, one in kinds)
-    reached = f"{sum(one.reached for one in found)} of {len(found)} numbers are reached. {how}"
+    how = description(__doc__)
+    count = Counter(row_kind for _, row_kind in kinds)
+    reached = f"{sum(row.reached for row in checked_rows)} of {len(checked_rows)} numbers are reached. {how}"
     return [
-        Claim("Checked", reached, (*head, "verdict"), [(*cells(one), verdict(one)) for one in found]),
+        Claim("Checked", reached, (*head, "verdict"), [(*cells(row), verdict(row)) for row in checked_rows]),
         Claim(
             "Not reached", MISSED, ("set", "method", "metric", "reason"), [(*key, why) for key, why in MISSES.items()]
         ),
-        Claim("Related methods", NEAR, head, [cells(one) for one in near]),
+        Claim("Related methods", NEAR, head, [cells(row) for row in neighbours]),
         Claim(
             "Not checked",
-            f"{len(kinds) - len(found)} of {len(kinds)} rows.",
+            f"{len(kinds) - len(checked_rows)} of {len(kinds)} rows.",
             ("kind", "rows", "reason"),
-            [(one, str(count[one]), why) for one, why in EXCEPTIONS.items()],
+            [(row_kind, str(count[row_kind]), why) for row_kind, why in EXCEPTIONS.items()],
         ),
     ]
 
 
-def cells(one: Checked) -> tuple[str, ...]:
-    """Return a line of the table."""
-    row = one.row
-    figures = (f"{row.value:.4f}", f"{one.margin:.4f}", f"`{one.model}`", f"{one.ours:.4f}")
+def cells(checked: Checked) -> tuple[str, ...]:
+    """Return a row of the table."""
+    row = checked.row
+    figures = (f"{row.value:.4f}", f"{checked.margin:.4f}", f"`{checked.model}`", f"{checked.ours:.4f}")
     return (row.folder, row.metric, row.plain_method, *figures)
 
 
-def verdict(one: Checked) -> str:
-    """Return what came of a row."""
-    if one.reached:
-        return "above" if one.ours >= one.row.value else "within"
+def verdict(checked: Checked) -> str:
+    """Return the verdict on a number."""
+    if checked.reached:
+        return "above" if checked.ours >= checked.row.value else "within"
     return "missed"
 
 

@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 import polars as pl
 
-from studies.benchmarks.claim import Claim, in_new_process
+from studies.benchmarks.claim import Claim, description, in_new_process
 
 ROWS = 10_000_000
 LOAD = """
@@ -36,7 +36,7 @@ print(json.dumps(time.perf_counter() - began))
 
 
 def table(rows: int, shuffled: bool) -> pl.DataFrame:
-    """Return judgments with text ids, 5 an item and 200 a judge."""
+    """Return judgments with text ids, 5 per item and 200 per judge."""
     rng = np.random.default_rng(0)
     item = np.repeat(np.arange(rows // 5), 5)
     columns = {"item": rng.permutation(item) if shuffled else item}
@@ -46,18 +46,18 @@ def table(rows: int, shuffled: bool) -> pl.DataFrame:
 
 
 def measure(rows: int = ROWS) -> Claim:
-    """Time both sides on both orders of rows."""
-    found = []
+    """Time both libraries on both orders of rows."""
+    cells = []
     with tempfile.TemporaryDirectory() as folder:
         for order, shuffled in (("shuffled", True), ("grouped by item", False)):
             path = Path(folder) / "judgments.parquet"
             table(rows, shuffled).write_parquet(path)
             times = [(in_new_process(LOAD, str(path)), in_new_process(READ, str(path))) for _ in range(5)]
             load, read = (median(side) for side in zip(*times, strict=True))
-            found.append((f"{rows:,}, {order}", f"{load:.2f}", f"{read:.2f}", f"{read / load:.2f}x (goal 3x)"))
-            print(" ".join(found[-1]), file=sys.stderr)
+            cells.append((f"{rows:,}, {order}", f"{load:.2f}", f"{read:.2f}", f"{read / load:.2f}x (goal 3x)"))
+            print(" ".join(cells[-1]), file=sys.stderr)
     head = ("rows", "polars, s", "adjudge, s", "ratio")
-    return Claim("Reading Parquet", " ".join(__doc__.split("\n\n")[1].split()), head, found)
+    return Claim("Reading Parquet", description(__doc__), head, cells)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,7 @@ import adjudge
 from adjudge.data.runs import read_run
 from adjudge.metrics.agreement import agreement
 from adjudge.metrics.ranking import parse_measures, values
-from studies.benchmarks.choosing import SHARED
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import DATA, Claim
 
 HOW = [" ".join(part.split()) for part in re.split(r"\n(?=The )", __doc__.split("\n\n")[1])]
 TOPICS, DOCUMENTS, DRAWS, THEIRS = 100, 200, 1_000, 10
@@ -41,25 +40,25 @@ NAMES = {"MAP": "map", "nDCG": "ndcg", "nDCG@10": "ndcg_cut_10", "P@10": "P_10",
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the least CPU time of three goes after a first, and what was found."""
-    found, times = work(), []
+    """Return the minimum CPU time of three calls after a first one, and the result."""
+    result, times = work(), []
     for _ in range(3):
         began = time.process_time()
         work()
         times.append(time.process_time() - began)
-    return min(times), found
+    return min(times), result
 
 
 def fitted(folder: Path) -> Any:
     """Fit the data of paper 000 as a user would, and return the fit."""
-    data = SHARED / "trec2011_task2"
-    asked = ["fit", str(data / "labels.csv"), "--gold", str(data / "gold.csv"), "--model", "hierarchical"]
-    adjudge_(*asked, "--out", str(folder))
+    data = DATA / "trec2011_task2"
+    arguments = ["fit", str(data / "labels.csv"), "--gold", str(data / "gold.csv"), "--model", "hierarchical"]
+    run_adjudge(*arguments, "--out", str(folder))
     return adjudge.load(folder)
 
 
-def adjudge_(*arguments: str) -> tuple[float, float]:
-    """Run the command line; return the seconds by the clock and of CPU."""
+def run_adjudge(*arguments: str) -> tuple[float, float]:
+    """Run the command line, and return its wall and CPU seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, "-m", "adjudge", *arguments], check=True, capture_output=True)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -68,8 +67,8 @@ def adjudge_(*arguments: str) -> tuple[float, float]:
 
 def page(folder: Path) -> Claim:
     """Time the report."""
-    adjudge_("report", str(folder))
-    walls, cpus = zip(*(adjudge_("report", str(folder)) for _ in range(3)), strict=True)
+    run_adjudge("report", str(folder))
+    walls, cpus = zip(*(run_adjudge("report", str(folder)) for _ in range(3)), strict=True)
     size = (folder / "report.html").stat().st_size / 1e6
     row = [f"{min(walls):.1f} (goal 10)", f"{min(cpus):.1f}", f"{size:.1f} (goal 5)"]
     return Claim("The report", HOW[0], ("wall, s", "CPU, s", "MB"), [row])
@@ -81,23 +80,23 @@ def ranking() -> Claim:
     run = {f"t{t}": {f"d{d}": float(rng.random()) for d in range(DOCUMENTS)} for t in range(TOPICS)}
     label = rng.integers(0, 3, (TOPICS, DOCUMENTS, DRAWS)).astype(np.int8)
     order = [np.argsort([-score for score in documents.values()], kind="stable") for documents in run.values()]
-    asked = parse_measures(list(NAMES))
+    measures = parse_measures(list(NAMES))
 
     def ours() -> np.ndarray:
-        found = [values([order[t]], label[t], np.arange(3.0), asked, 1.0)[0] for t in range(TOPICS)]  # each (M, S)
-        return np.stack(found)
+        topics = [values([order[t]], label[t], np.arange(3.0), measures, 1.0)[0] for t in range(TOPICS)]  # each (M, S)
+        return np.stack(topics)
 
     def theirs() -> np.ndarray:
-        found = np.empty((TOPICS, len(asked), THEIRS))
+        topics = np.empty((TOPICS, len(measures), THEIRS))
         for s in range(THEIRS):
             grades = {f"t{t}": {f"d{d}": int(label[t, d, s]) for d in range(DOCUMENTS)} for t in range(TOPICS)}
-            told = pytrec_eval.RelevanceEvaluator(grades, set(NAMES.values())).evaluate(run)
+            evaluated = pytrec_eval.RelevanceEvaluator(grades, set(NAMES.values())).evaluate(run)
             for t in range(TOPICS):
-                found[t, :, s] = [told[f"t{t}"][name] for name in NAMES.values()]
-        return found
+                topics[t, :, s] = [evaluated[f"t{t}"][name] for name in NAMES.values()]
+        return topics
 
-    (fast, here), (slow, there) = timed(ours), timed(theirs)
-    np.testing.assert_allclose(here[:, :, :THEIRS], there, atol=1e-9)
+    (fast, our_values), (slow, their_values) = timed(ours), timed(theirs)
+    np.testing.assert_allclose(our_values[:, :, :THEIRS], their_values, atol=1e-9)
     a_draw = slow / THEIRS, fast / DRAWS
     rows = [
         ["adjudge", f"{DRAWS:,}", f"{fast:.2f}", "1x"],
@@ -114,8 +113,8 @@ def systems(fit: Any) -> Claim:
         for item, t, p in zip(fit.items.to_list(), fit.topic.tolist(), fit.posterior[:, 1].tolist(), strict=True):
             document = str(item).removeprefix(f"{topics[t]}_")
             lines[name].append(f"{topics[t]} Q0 {document} 1 {p + noise * rng.standard_normal():.6f} {name}")
-    with tempfile.TemporaryDirectory() as place:
-        paths = {name: Path(place) / f"{name}.run" for name in lines}
+    with tempfile.TemporaryDirectory() as temporary:
+        paths = {name: Path(temporary) / f"{name}.run" for name in lines}
         for name, path in paths.items():
             path.write_text("\n".join(lines[name]) + "\n")
         runs = [read_run(str(path)) for path in paths.values()]
@@ -132,11 +131,11 @@ def systems(fit: Any) -> Claim:
 def coefficients() -> Claim:
     """Compare Krippendorff's alpha with the package of that name."""
     judgments = adjudge.simulate("dawid-skene", items=20_000, judges=200, labels=3, per_item=5).judgments
-    whole = np.full((200, 20_000), np.nan)
-    whole[judgments.judge, judgments.item()] = judgments.label
-    fast, here = timed(lambda: agreement(judgments))
-    slow, there = timed(lambda: krippendorff.alpha(whole, level_of_measurement="nominal"))
-    np.testing.assert_allclose(here.values["alpha_nominal"], there, rtol=1e-9)
+    label_table = np.full((200, 20_000), np.nan)
+    label_table[judgments.judge, judgments.item()] = judgments.label
+    fast, our_result = timed(lambda: agreement(judgments))
+    slow, their_alpha = timed(lambda: krippendorff.alpha(label_table, level_of_measurement="nominal"))
+    np.testing.assert_allclose(our_result.values["alpha_nominal"], their_alpha, rtol=1e-9)
     rows = [
         ["adjudge, with kappas and intervals", f"{fast:.3f}", "1x"],
         ["krippendorff, alpha only", f"{slow:.3f}", f"{slow / fast:.1f}x"],
@@ -145,10 +144,10 @@ def coefficients() -> Claim:
 
 
 def measure() -> list[Claim]:
-    """Measure all of it."""
-    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
+    """Run all benchmarks of reports and evaluation."""
+    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
-        folder = Path(place) / "fit"
+        folder = Path(temporary) / "fit"
         fit = fitted(folder)
         return [page(folder), ranking(), systems(fit), coefficients()]
 

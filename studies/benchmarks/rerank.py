@@ -1,7 +1,7 @@
-"""Runs the study of paper 004 on the shared data and writes docs/explanation/papers/paper-004.md with its figure.
+"""Run the study of paper 004 on the shared data, and write docs/explanation/papers/paper-004.md with its figure.
 
 Every number of the page comes from here. Arguments: the folder of the sets, and a folder in which finished cells are
-kept, so that an interrupted study goes on.
+stored, so that an interrupted study can continue.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from adjudge.learn.pairs import group_codes
 from adjudge.learn.ranksvm import RankSVM
 from adjudge.learn.weights import SCHEMES
 from studies.benchmarks.claim import Claim, cpu_seconds
-from studies.benchmarks.rerank_words import POSTERIOR, SURE, TEXT, Again, Seen, against, conclusion
+from studies.benchmarks.rerank_sentences import POSTERIOR, SURE, TEXT, Again, Results, against, conclusion
 from studies.datasets import data_folder
+from studies.markdown import implementation_section
 from studies.parallel import parallel_map
 from studies.rerank.choice import CHOICE
 from studies.rerank.crowds import REGIMES, draw_crowd
 from studies.rerank.methods import BOOSTED, METHODS, TREES, Task, scores
 from studies.rerank.sets import Rows, read_rows
-from studies.rerank.study import RUNS, RerankStudy, Result, figure, power, rerank
+from studies.rerank.study import RUNS, RerankStudy, Result, figure, p_text, power, rerank
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
 DRAWS = 5_000
 STAR = "\\*"
-SEEDS, BUDGET = 20, 200  # crowds on which judging again is tried, and passages that are
-AGAIN_C = 2.0**-12  # for all ways alike; near the best on trecqa_letor
+SEEDS, BUDGET = 20, 200  # simulated crowds for judging again, and passages that are judged again
+AGAIN_C = 2.0**-12  # for all rules; near the best on trecqa_letor
 NOISY = ("noisy", "noisy spam", "hard", "lured")  # crowds whose vote is wrong on more than one passage in twenty
 
 
@@ -100,19 +101,19 @@ The features of the rankers differ by set:
 """
 
 
-def crowds_part(found: RerankStudy) -> str:
-    """Return what the crowds are, and how they came out."""
+def crowds_part(study: RerankStudy) -> str:
+    """Return the section on the crowds and their statistics."""
     rows = []
-    for name, crowd in found.places():
-        facts = found.facts(name, crowd)
-        told = REGIMES[crowd].summary if crowd in REGIMES else f"the {crowd} one"
+    for name, crowd in study.crowd_keys():
+        facts = study.facts(name, crowd)
+        description = REGIMES[crowd].summary if crowd in REGIMES else f"the {crowd} crowd"
         if name in TEXT[1:] and crowd != "paper":
             continue
         rows.append(
             (
                 f"`{name}`",
                 crowd,
-                told,
+                description,
                 *(f"{facts['rows']:,.0f}", f"{facts['judges']:,.0f}", f"{facts['least']:,.0f} to {facts['most']:,.0f}"),
                 *(f"{facts['full']:.1%}", f"{facts['relation']:+.2f}", f"{facts['vote_accuracy']:.1%}"),
             )
@@ -129,7 +130,7 @@ crowds of the other sets are similar and are left out."""
 
 
 def simulators_part(folder: Path) -> str:
-    """Return how the crowd that ships with a set differs from ours, though both claim the paper."""
+    """Return the section that compares the crowd of a set with ours; both follow the paper."""
     rows = read_rows(folder, "xquad_sentences", lambda _: None)
     truth, matched, bm25 = rows.truth, rows.matched, rows.bm25
     if truth is None or matched is None or bm25 is None or rows.crowd is None:
@@ -154,7 +155,7 @@ def simulators_part(folder: Path) -> str:
         trust = [crowd.trust[judge] for judge in table.judges.to_list()]
         column = [f"{share[which].mean():.1%}" for which in where.values()]
         column.append(f"{truth[share > 0.5].mean():.1%}")
-        column += [f"{np.corrcoef(one, right)[0, 1]:+.2f}" for one in (np.log(count), trust)]
+        column += [f"{np.corrcoef(values, right)[0, 1]:+.2f}" for values in (np.log(count), trust)]
         columns.append(column)
     names = [*where, "precision of the vote's yes", "log activity ~ accuracy, over judges", "trust ~ accuracy"]
     how = f"""Two simulators follow the paper: the crowd that is included in `xquad_sentences`, one fixed draw by a
@@ -169,12 +170,12 @@ contain the answer string, and only {matched[~truth].mean():.1%} of the others d
     return Claim("Two simulators", " ".join(how.split()), head, list(zip(names, *columns, strict=True))).markdown()
 
 
-def gains_part(found: RerankStudy) -> str:
-    """Return how far every method is above CA."""
+def gains_part(study: RerankStudy) -> str:
+    """Return the sections on the gains of every method over CA."""
     parts = []
-    for name in dict.fromkeys(own for own, _ in found.places()):
-        crowds = [crowd for own, crowd in found.places() if own == name]
-        by = {crowd: {r.method: r for r in found.at(name, crowd)} for crowd in crowds}
+    for name in dict.fromkeys(set_name for set_name, _ in study.crowd_keys()):
+        crowds = [crowd for set_name, crowd in study.crowd_keys() if set_name == name]
+        by = {crowd: {r.method: r for r in study.at(name, crowd)} for crowd in crowds}
         methods = [m for m in METHODS if m != "CA" and any(m in of for of in by.values())]
         rows = [(m, *(gain_cell(by[crowd].get(m)) for crowd in crowds)) for m in methods]
         first = next(iter(by[crowds[0]].values()))
@@ -186,16 +187,16 @@ methods of the column."""
 
 
 def gain_cell(result: Result | None) -> str:
-    """Return a gain with its error, and a star where it is sure."""
+    """Return a gain with its standard error, and a star if it is significant."""
     if result is None:
         return "-"
     test = result.tests["CA"]["MRR"]
     return f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})"
 
 
-def table_part(found: RerankStudy, name: str, crowd: str) -> str:
+def table_part(study: RerankStudy, name: str, crowd: str) -> str:
     """Return table 1 for one crowd."""
-    results = found.at(name, crowd)
+    results = study.at(name, crowd)
     rows = []
     for r in results:
         mean, spread, test = r.mean["truth"], r.spread["truth"], r.tests.get("CA", {}).get("MRR")
@@ -211,36 +212,35 @@ both, corrected."""
     return Claim(f"Table 1: {name}, crowd {crowd}", " ".join(how.split()), head, rows).markdown()
 
 
-def p_text(p: float) -> str:
-    """Return a p value in short."""
-    return "< .001" if p < 0.0005 else f"{p:.3f}".replace("0.", ".", 1)
-
-
-def numbers_part(found: RerankStudy) -> str:
-    """Return the numbers behind what is seen, crowd by crowd."""
-    seen = Seen(found)
-    every, lines = seen.every, []
+def numbers_part(study: RerankStudy) -> str:
+    """Return the section of numbers behind the results, by crowd."""
+    results = Results(study)
+    every, lines = results.every, []
     texts = list(dict.fromkeys(name for name, _ in every))
-    for what, chosen in (("noisy crowds (`noisy`, `noisy spam`, `hard`, `lured`)", True), ("the other crowds", False)):
-        told = []
+    for title, chosen in (("noisy crowds (`noisy`, `noisy spam`, `hard`, `lured`)", True), ("the other crowds", False)):
+        gains_by_method = []
         for method in ("L", "LP", "TC", "LPTC", "DS margin", "DS pairs", "GLAD margin", "Raykar", "gold"):
             groups = [[at for at in every if at[0] == name and (at[1] in NOISY) is chosen] for name in texts]
-            told.append(f"`{method}` " + ", ".join(f"{fmean(seen.gains(method, group)):+.2f}" for group in groups))
-        own = ", ".join(f"`{n}`" for n in texts)
-        lines.append(f"- Mean MRR above CA in points in {what}, on {own}: {'; '.join(told)}.")
+            gains_by_method.append(
+                f"`{method}` " + ", ".join(f"{fmean(results.gains(method, group)):+.2f}" for group in groups)
+            )
+        set_names = ", ".join(f"`{n}`" for n in texts)
+        lines.append(f"- Mean MRR above CA in points in {title}, on {set_names}: {'; '.join(gains_by_method)}.")
     crowds = f"{len(every)} simulated crowds ({len(every) - 1} of ours and the included one)"
     lines += [f"- Significantly above or below CA, of {crowds}:"]
-    lines += [f"  - {against(seen, m, 'CA')}" for m in (*SCHEMES, "LPTC rate", "vote pairs", "DS", *POSTERIOR, "gold")]
+    lines += [
+        f"  - {against(results, m, 'CA')}" for m in (*SCHEMES, "LPTC rate", "vote pairs", "DS", *POSTERIOR, "gold")
+    ]
     lines += [f"- Significantly above or below LPTC, of the same {len(every)}:"]
-    lines += [f"  - {against(seen, m, 'LPTC')}" for m in ("DS", *POSTERIOR)]
+    lines += [f"  - {against(results, m, 'LPTC')}" for m in ("DS", *POSTERIOR)]
     return "\n".join(["## Numbers behind the results\n", *lines, ""])
 
 
-def trees_part(found: RerankStudy) -> str:
-    """Return LambdaMART beside the linear ranker, and what weights give it."""
+def trees_part(study: RerankStudy) -> str:
+    """Return the section on LambdaMART: compared with the linear ranker, and with weights."""
     rows = []
-    for place in found.places():
-        by = {r.method: r for r in found.at(*place)}
+    for key in study.crowd_keys():
+        by = {r.method: r for r in study.at(*key)}
         if "LM CA" not in by:
             continue
         cells = [f"{100 * by[m].mean['truth']['MRR']:.2f}" for m in ("CA", "LM CA")]
@@ -249,7 +249,7 @@ def trees_part(found: RerankStudy) -> str:
             cells.append(f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})")
         test = by["LM CA"].tests["CA"]["MRR"]
         cells.append(f"{100 * test.difference:+.2f}{STAR if test.p < SURE else ''} ({100 * test.error:.2f})")
-        rows.append((f"{place[0]}, {place[1]}", *cells))
+        rows.append((f"{key[0]}, {key[1]}", *cells))
     settings = ", ".join(f"{key} {value}" for key, value in TREES.items())
     how = f"""The same labels and weights, MRR in percent, and the difference from `LM CA` in points with the
 standard error over questions and runs; a star marks significance. The settings are {settings} for all labels and
@@ -260,9 +260,9 @@ were searched."""
     return Claim("LambdaMART with the same weights", " ".join(how.split()), head, rows).markdown()
 
 
-def c_part(found: RerankStudy) -> str:
-    """Return what c changes."""
-    rows, by = [], Seen(found).curve
+def c_part(study: RerankStudy) -> str:
+    """Return the section on the effect of c."""
+    rows, by = [], Results(study).curve
     for (panel, method), at in by.items():
         rows.append((panel, method, *(f"{at[c]:.2f}" for c in sorted(at))))
     grid = sorted({c for at in by.values() for c in at})
@@ -271,7 +271,7 @@ def c_part(found: RerankStudy) -> str:
 
 
 def solver_part() -> str:
-    """Return our solver beside liblinear, at the paper's size."""
+    """Return the section that compares our solver with liblinear, at the size of the paper."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_540, 55)) @ rng.normal(size=(55, 55)) / 7
     group = np.repeat(np.arange(527), 20)
@@ -306,26 +306,26 @@ thread, in the same run."""
 
 
 def judged_again(folder: Path) -> Again:
-    """Return, by crowd and way to choose, mean distance and its change, mean MRR and its change, with their errors."""
+    """Return, by crowd and rule, the mean distance and MRR, with their changes and standard errors."""
     rows = read_rows(folder, "trecqa_letor", lambda _: None)
-    found: Again = {}
+    changes: Again = {}
     for crowd in ("noisy", "hard"):
-        reached = [again_once(rows, crowd, seed) for seed in range(SEEDS)]
-        for way in reached[0]:
-            value = np.array([one[way] for one in reached])  # (S, 2)
-            change = 100 * (value - np.array([one["nothing"] for one in reached]))
+        outcomes = [again_once(rows, crowd, seed) for seed in range(SEEDS)]
+        for rule in outcomes[0]:
+            value = np.array([outcome[rule] for outcome in outcomes])  # (S, 2)
+            change = 100 * (value - np.array([outcome["no new judgments"] for outcome in outcomes]))
             error = change.std(axis=0, ddof=1) / SEEDS**0.5
-            told = [(100 * value[:, m].mean(), change[:, m].mean(), error[m]) for m in (0, 1)]
-            found.setdefault(crowd, {})[way] = tuple(float(v) for three in told for v in three)
-    return found
+            summary = [(100 * value[:, m].mean(), change[:, m].mean(), error[m]) for m in (0, 1)]
+            changes.setdefault(crowd, {})[rule] = tuple(float(v) for values in summary for v in values)
+    return changes
 
 
-def again_part(found: Again) -> str:
-    """Return whether judging again what turns the ranking most brings it nearer to the one that gold would teach."""
+def again_part(again: Again) -> str:
+    """Return the section on judging again: how close the ranking comes to that of a ranker trained on gold."""
     lines = [
-        (crowd, way, f"{a:.2f}", f"{m:.2f}", f"{moved:+.2f} ({error:.2f})", f"{gained:+.2f} ({spread:.2f})")
-        for crowd, ways in found.items()
-        for way, (a, moved, error, m, gained, spread) in ways.items()
+        (crowd, rule, f"{a:.2f}", f"{m:.2f}", f"{moved:+.2f} ({error:.2f})", f"{gained:+.2f} ({spread:.2f})")
+        for crowd, rules in again.items()
+        for rule, (a, moved, error, m, gained, spread) in rules.items()
     ]
     how = f"""`trecqa_letor`, {SEEDS} crowds, c = {power(AGAIN_C)}. {BUDGET} of 2,746 passages get three
 more judgments each, by random judges of the crowd. They are chosen by how much their next judgment changes the ranking
@@ -337,44 +337,44 @@ held-out questions: lower is better. Standard errors over crowds are in brackets
 
 
 def again_once(rows: Rows, name: str, seed: int) -> dict[str, tuple[float, float]]:
-    """Return, for every way to choose what is judged again, how far the ranking is from gold's, and its MRR."""
+    """Return, for every rule of what is judged again, the distance to the ranking by gold, and the MRR."""
     assert rows.truth is not None
     rng, truth = np.random.default_rng(seed), rows.truth
     crowd = draw_crowd(truth, REGIMES[name], rng, rows.bm25)
     table, judges = crowd.judgments, len(crowd.judgments.judges)
     yes = np.column_stack([_said_yes(table, truth, z, judges) for z in (False, True)])  # (J, 2) by truth
-    known = fit(table, "dawid-skene")
-    p, common = known.posterior[:, 1], yes.mean(axis=0)
+    consensus = fit(table, "dawid-skene")
+    p, common = consensus.posterior[:, 1], yes.mean(axis=0)
     matrix = np.column_stack([1 - common, common])
     move = expected_move(p, matrix)
-    worth = {
-        "what turns the ranking": turns(rows.X, p, rows.question) * move,
-        "what moves probabilities": move,
-        "what tells most bits": information(known.posterior, matrix),
-        "chance": rng.random(p.size),
-        "nothing": None,
+    priority = {
+        "change of the ranking": turns(rows.X, p, rows.question) * move,
+        "change of probabilities": move,
+        "information": information(consensus.posterior, matrix),
+        "random": rng.random(p.size),
+        "no new judgments": None,
     }
     fold = fold_of(rows.question, seed=seed)
     gold = _centred(scores(Task(rows, crowd, truth, AGAIN_C), METHODS["gold"], fold), rows)
-    found = {}
-    for way, value in worth.items():
+    outcome = {}
+    for rule, value in priority.items():
         more = table if value is None else _judged_again(table, np.argsort(-value)[:BUDGET], yes, truth, rng)
         score = scores(Task(rows, crowd._replace(judgments=more), truth, AGAIN_C), METHODS["DS pairs"], fold)
-        own = _centred(score, rows)
-        apart = float(np.sqrt(max(0.0, 1 - (own @ gold) ** 2 / ((own @ own) * (gold @ gold)))))
-        found[way] = (apart, score_groups(score, truth, rows.question, rows.document).means()["MRR"])
-    return found
+        centred = _centred(score, rows)
+        apart = float(np.sqrt(max(0.0, 1 - (centred @ gold) ** 2 / ((centred @ centred) * (gold @ gold)))))
+        outcome[rule] = (apart, score_groups(score, truth, rows.question, rows.document).means()["MRR"])
+    return outcome
 
 
 def _said_yes(table: Judgments, truth: Flags, z: bool, judges: int) -> Floats:
-    """Return how often every judge calls what is so relevant (J)."""
+    """Return how often every judge says yes (J), for rows whose truth is ``z``."""
     of = truth[table.item()] == z
     yes: Floats = np.bincount(table.judge[of], table.label[of], judges) + 0.3
     return yes / (np.bincount(table.judge[of], minlength=judges) + 1)
 
 
 def _judged_again(table: Judgments, rows: Codes, yes: Floats, truth: Flags, rng: np.random.Generator) -> Judgments:
-    """Return judgments with three more on some rows."""
+    """Return the judgments with three more on some rows."""
     item = np.repeat(rows, 3)
     judge = rng.integers(len(table.judges), size=item.size)
     label = (rng.random(item.size) < yes[judge, truth[item].astype(int)]).astype(np.uint8)
@@ -388,7 +388,7 @@ def _centred(score: Floats, rows: Rows) -> Floats:
     return score - (np.bincount(code, score, count) / np.bincount(code, minlength=count))[code]
 
 
-PLACE = (
+IMPLEMENTATION = (
     ("the six schemes", "learn/weights.py", "tests/learn/test_weights.py"),
     ("posterior weights, soft labels", "learn/posterior_weights.py", "tests/learn/test_posterior_weights.py"),
     ("equation 3, the ranker", "learn/ranksvm.py", "tests/papers/test_004_rerank.py"),
@@ -403,26 +403,29 @@ PLACE = (
 
 
 class Spent(NamedTuple):
-    """What a run took, in seconds."""
+    """Times of a run, in seconds."""
 
     wall: float
     cpu: float
 
 
-def times_part(found: RerankStudy, whole: Spent, features: Spent) -> str:
-    """Return how long the study takes, at the paper's size and in all."""
-    size = found.facts("xquad_sentences", "paper")
-    plain = found.facts("xquad_sentences", "clean")
-    cells = Spent(*(sum(cell.facts[key] for cell in found.cells) for key in ("wall", "cpu")))
-    methods = len(found.at("xquad_sentences", "paper"))
-    questions = found.at("xquad_sentences", "paper")[0].questions
-    told = f"{questions:,} questions, {size['rows']:,.0f} passages, {size['judgments']:,.0f} judgments"
+def times_part(study: RerankStudy, script_time: Spent, features: Spent) -> str:
+    """Return the section on run time, at the size of the paper and in total."""
+    size = study.facts("xquad_sentences", "paper")
+    plain = study.facts("xquad_sentences", "clean")
+    cells = Spent(*(sum(cell.facts[key] for cell in study.cells) for key in ("wall", "cpu")))
+    methods = len(study.at("xquad_sentences", "paper"))
+    questions = study.at("xquad_sentences", "paper")[0].questions
+    size_text = f"{questions:,} questions, {size['rows']:,.0f} passages, {size['judgments']:,.0f} judgments"
     rows = [
         ("features of the text, once", *_times(features)),
-        (f"one run at the paper's size ({told}), all {methods} methods", *_times(Spent(size["wall"], size["cpu"]))),
+        (
+            f"one run at the paper's size ({size_text}), all {methods} methods",
+            *_times(Spent(size["wall"], size["cpu"])),
+        ),
         (f"the same without trees (crowd clean), {methods - len(BOOSTED)} methods", *_times(_mean(plain))),
-        (f"all {len(found.cells):,} cells of the study, added up", *_times(cells)),
-        ("this script, from begin to end", *_times(whole)),
+        (f"all {len(study.cells):,} cells of the study, added up", *_times(cells)),
+        ("this script, in total", *_times(script_time)),
     ]
     how = """Seconds on two cores that were shared with other programs, so CPU times are more reliable than wall
 times. Two cells ran at a time, with one thread each. Cells that were kept from an interrupted run have their own
@@ -441,19 +444,12 @@ def _times(spent: Spent) -> tuple[str, str]:
     return wall, cpu
 
 
-def page(found: RerankStudy, whole: Callable[[], Spent], features: Spent, folder: Path) -> str:
-    """Return the page; ``whole`` is asked last, when all is done."""
-    place = [tuple(f"`{cell}`" if "/" in cell else cell for cell in row) for row in PLACE]
-    where = Claim(
-        "Implementation",
-        "Which module implements each part of the paper, and which test checks it.",
-        ("part", "module", "test"),
-        place,
-    )
+def page(study: RerankStudy, script_time: Callable[[], Spent], features: Spent, folder: Path) -> str:
+    """Return the page; ``script_time`` is called last, so that it includes everything."""
     note = (
         "Written by `python -m studies.benchmarks.rerank`, which runs `python -m studies rerank`; "
         "all numbers are from its run. "
-        f"{len(found.cells):,} cells; a method is one of {len(METHODS)}; c is one of {len(CHOICE)}.\n"
+        f"{len(study.cells):,} cells; a method is one of {len(METHODS)}; c is one of {len(CHOICE)}.\n"
     )
     picture = "![MRR, MAP and P@1 by c](paper-004.svg)\n"
     tables = [
@@ -464,16 +460,23 @@ def page(found: RerankStudy, whole: Callable[[], Spent], features: Spent, folder
         ("trecqa_letor", "paper"),
     ]
     tables += [("cast_snippets", "real"), ("nyt_passages", "real")]
-    shown = [table_part(found, *at) for at in tables if at in found.places()]
-    parts = [OPENING, crowds_part(found), simulators_part(folder), where.markdown(), "## The study\n", note]
+    crowd_tables = [table_part(study, *at) for at in tables if at in study.crowd_keys()]
+    parts = [
+        OPENING,
+        crowds_part(study),
+        simulators_part(folder),
+        implementation_section(IMPLEMENTATION),
+        "## The study\n",
+        note,
+    ]
     again = judged_again(folder)
-    parts += [conclusion(found, again), numbers_part(found), gains_part(found)]
-    parts += [trees_part(found), c_part(found), picture, *shown, again_part(again), solver_part()]
-    return "\n".join([*parts, times_part(found, whole(), features)])
+    parts += [conclusion(study, again), numbers_part(study), gains_part(study)]
+    parts += [trees_part(study), c_part(study), picture, *crowd_tables, again_part(again), solver_part()]
+    return "\n".join([*parts, times_part(study, script_time(), features)])
 
 
 def spent_since(began: Spent) -> Spent:
-    """Return what this process and its children took."""
+    """Return the times of this process and its children since ``began``."""
     now = os.times()
     return Spent(now.elapsed - began.wall, now.user + now.system + now.children_user + now.children_system - began.cpu)
 
@@ -486,11 +489,11 @@ def main() -> None:
     read_rows(folder, "xquad_sentences", lambda _: None)
     features = spent_since(began)
     with parallel_map(2) as each:
-        found = rerank(
+        study = rerank(
             folder, runs=RUNS, draws=DRAWS, keep=keep, workers=2, say=lambda s: print(s, file=sys.stderr), each=each
         )
-    text = page(found, lambda: spent_since(began), features, folder)
-    (DOCS / "paper-004.svg").write_text(figure(found), encoding="utf8")
+    text = page(study, lambda: spent_since(began), features, folder)
+    (DOCS / "paper-004.svg").write_text(figure(study), encoding="utf8")
     (DOCS / "paper-004.md").write_text(text, encoding="utf8")
     print("wrote docs/explanation/papers/paper-004.md and .svg")
 

@@ -1,6 +1,6 @@
-"""Runs every benchmark, both sides in one run each, and writes the pages of docs that follow from them.
+"""Run the benchmarks, and write their pages in docs/explanation/measured/.
 
-``run.py published choosing`` writes these pages alone.
+``python -m studies.benchmarks.run published model-selection`` writes these two pages only.
 """
 
 from __future__ import annotations
@@ -15,40 +15,52 @@ from pathlib import Path
 from studies.benchmarks import (
     acceleration,
     bayes,
-    calibrating,
-    choosing,
+    calibration_page,
     diagnostics,
     em_step,
+    engines_dask,
+    engines_spark,
     glad,
-    large,
+    model_selection,
     models,
+    out_of_core,
+    plan,
     published,
     reading,
     reporting,
     scaling,
     search,
     simulation,
-    starting,
+    startup,
     studio,
     update,
     weights,
 )
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, description
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "measured"
 PACKAGES = ("numpy", "numba", "polars", "crowd-kit", "pandas")
-TIMED = (em_step, acceleration, scaling, glad, models, reading, starting, simulation)
+TIMED = (em_step, acceleration, scaling, glad, models, reading, startup, simulation)
 
 
 def timed() -> Iterator[Claim]:
-    """Measure everything that is a matter of time."""
-    for room in TIMED:
-        found = room.measure()
-        yield from found if isinstance(found, list) else [found]
+    """Run the benchmarks of run time."""
+    for module in TIMED:
+        claims = module.measure()
+        yield from claims if isinstance(claims, list) else [claims]
+
+
+def large() -> Iterator[Claim]:
+    """Run the benchmarks of blocks on disk, Dask and Spark, and the estimate that uses the fixed time of Spark."""
+    yield from out_of_core.measure()
+    yield engines_dask.measure()
+    spark = engines_spark.measure()
+    yield spark
+    yield from plan.measure(fixed=float(spark.rows[0][-2].split()[0]))
 
 
 def machine() -> str:
-    """Return what the times were taken on."""
+    """Return the machine and the versions of libraries."""
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
 
@@ -61,21 +73,21 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         bayes.measure,
     ),
     "published": ("Published results and ours", ".", published.measure),
-    "choosing": ("Model selection", ".", choosing.measure),
-    "calibration": ("Calibration of probabilities", calibrating.OPENING, calibrating.measure),
+    "model-selection": ("Model selection", ".", model_selection.measure),
+    "calibration": ("Calibration of probabilities", calibration_page.OPENING, calibration_page.measure),
     "reporting": ("Reports and evaluation, measured", f" ({machine()}).", reporting.measure),
     "diagnostics": (
         "Monitoring of judges, measured",
-        f". {' '.join(diagnostics.__doc__.split(chr(10) * 2)[1].split())}",
+        f". {description(diagnostics.__doc__)}",
         diagnostics.measure,
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
     "update": ("Updates with new judgments, measured", f" ({machine()}).", update.measure),
     "search": ("Search and features, measured", f" ({machine()}).", search.measure),
-    "large": ("Large data, measured", f" ({machine()}).", large.measure),
+    "large": ("Large data, measured", f" ({machine()}).", large),
 }
-FILES = {  # where a page is not called as it is asked for
+FILES = {  # pages whose file has another name
     "large": "large-figures",
     "studio": "studio-figures",
     "weights": "weights-figures",
@@ -84,7 +96,7 @@ FILES = {  # where a page is not called as it is asked for
 
 
 def main() -> None:
-    """Measure, and write the pages."""
+    """Run the named benchmarks, or all, and write their pages."""
     for name in sys.argv[1:] or PAGES:
         title, more, measure = PAGES[name]
         parts = [f"# {title}\n\nWritten by `make bench`{more}\n", *(claim.markdown() for claim in measure())]

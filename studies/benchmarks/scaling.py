@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from studies.benchmarks.claim import Claim, in_new_process
+from studies.benchmarks.claim import RESIDENT, Claim, description, in_new_process
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
-PROGRAM = """
+PROGRAM = (
+    RESIDENT
+    + """
 import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
@@ -21,9 +23,6 @@ from adjudge.inference.infer import parallel_blocks, total_over
 from adjudge.inference.registry import MODELS
 
 size = int(sys.argv[1])
-def resident():  # the high-water mark of this process alone; getrusage inherits that of the parent
-    with open("/proc/self/status") as status:
-        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments
 adjudge.fit(small, "dawid-skene", iterations=12)  # everything is compiled and loaded
 judgments = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200).judgments
@@ -44,18 +43,19 @@ with ThreadPoolExecutor(1) as pool:
         times.append(time.process_time() - began)
 print(json.dumps({"step": float(np.median(times)), "extra": after - before, "resident": after}))
 """
+)
 
 
 def measure() -> Claim:
-    """Measure each size in a process of its own."""
+    """Measure each size in a new process."""
     rows = []
     for size in SIZES:
-        found = in_new_process(PROGRAM, str(size))
-        extra = f"{max(0, found['extra']) / size:.0f}" if size >= 1_000_000 else "-"
-        rows.append((f"{size:,}", f"{1e9 * found['step'] / size:.1f}", extra, f"{found['resident'] / 2**20:,.0f}"))
+        result = in_new_process(PROGRAM, str(size))
+        extra = f"{max(0, result['extra']) / size:.0f}" if size >= 1_000_000 else "-"
+        rows.append((f"{size:,}", f"{1e9 * result['step'] / size:.1f}", extra, f"{result['resident'] / 2**20:,.0f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ("judgments", "ns per judgment and step", "extra bytes per judgment (goal 40)", "resident, MiB (goal 2,048)")
-    return Claim("Scaling", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    return Claim("Scaling", description(__doc__), head, rows)
 
 
 if __name__ == "__main__":

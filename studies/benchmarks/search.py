@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import sys
 import tempfile
 from importlib.metadata import version
@@ -23,14 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.benchmarks.claim import Claim, in_new_process
+from studies.benchmarks.claim import DATA, Claim, description, in_new_process
 
-SHARED = Path(os.environ.get("ADJUDGE_SHARED", Path(__file__).parents[3] / "shared"))
-XQUAD = SHARED / "data/xquad_sentences"
+XQUAD = DATA / "xquad_sentences"
 SIZES = (10_000, 100_000)
 QUERIES = 200
-SLOW = 20  # queries for the side that is slow
-PAIRS = 10_540  # as many as paper 004 has
+SLOW = 20  # queries for rank_bm25, which is slow
+PAIRS = 10_540  # as many as in paper 004
 
 COMMON = """
 import gc, json, sys, time
@@ -127,7 +125,7 @@ def lines(name: str) -> list[list[str]]:
 
 
 def passages(size: int) -> dict[str, str]:
-    """Return so many passages: beginnings and ends of real sentences, put together anew."""
+    """Return a number of passages: beginnings of real sentences joined to ends of others."""
     rng = np.random.default_rng(0)
     sentences = [text.split() for _, text in lines("passages.tsv.gz")]
     first, second = rng.integers(0, len(sentences), (2, size))
@@ -135,18 +133,18 @@ def passages(size: int) -> dict[str, str]:
     return {f"p{n:06}": " ".join([*a[: len(a) // 2], *b[len(b) // 2 :]]) for n, (a, b) in enumerate(halves)}
 
 
-def searching() -> tuple[Claim, Claim]:
-    """Time all sides, and hold what they find side by side."""
+def search_times() -> tuple[Claim, Claim]:
+    """Time all libraries, and compare their results."""
     queries = {f"q{row[0]}": row[1] for row in lines("questions.tsv")[:: len(lines("questions.tsv")) // QUERIES]}
     queries = dict(list(queries.items())[:QUERIES])
-    timed, held = [], []
+    timed, agreement = [], []
     with tempfile.TemporaryDirectory() as folder:
-        asked = Path(folder) / "queries.json"
-        asked.write_text(json.dumps(queries))
+        query_file = Path(folder) / "queries.json"
+        query_file.write_text(json.dumps(queries))
         for size in SIZES:
-            given = Path(folder) / "passages.json"
-            given.write_text(json.dumps(passages(size)))
-            files = str(given), str(asked)
+            passage_file = Path(folder) / "passages.json"
+            passage_file.write_text(json.dumps(passages(size)))
+            files = str(passage_file), str(query_file)
             ours = in_new_process(OURS, *files)
             rank = in_new_process(RANK, *files, str(SLOW))
             plain = in_new_process(BM25S, *files, "numpy")
@@ -158,18 +156,20 @@ def searching() -> tuple[Claim, Claim]:
                 ("adjudge, one query per call", ours[0], ours[1], ours[3]),
                 (f"adjudge, {QUERIES} queries per call", ours[0], ours[1], ours[2]),
             )
-            for name, made, grown, each in sides:
+            for name, index_seconds, grown, each in sides:
                 ratio = "" if name == "rank_bm25" else f"{rank[2] / each:,.0f}x"
                 goal = " (goal 100x)" if name.startswith("adjudge") else ""
-                timed.append((f"{size:,}", name, f"{made:.1f}", f"{grown:.0f}", f"{1e3 * each:.3f}", ratio + goal))
+                timed.append(
+                    (f"{size:,}", name, f"{index_seconds:.1f}", f"{grown:.0f}", f"{1e3 * each:.3f}", ratio + goal)
+                )
                 print(" ".join(timed[-1]), file=sys.stderr)
-            held += [
-                (f"{size:,}", "rank_bm25 with Lucene's idf", *_held(ours[4], rank[4], 2.2)),
-                (f"{size:,}", "rank_bm25 unchanged (Okapi's idf)", *_held(ours[4], rank[3], 2.2)),
-                (f"{size:,}", "bm25s unchanged", *_held(ours[4], plain[3], 1.0)),
+            agreement += [
+                (f"{size:,}", "rank_bm25 with Lucene's idf", *_agreement(ours[4], rank[4], 2.2)),
+                (f"{size:,}", "rank_bm25 unchanged (Okapi's idf)", *_agreement(ours[4], rank[3], 2.2)),
+                (f"{size:,}", "bm25s unchanged", *_agreement(ours[4], plain[3], 1.0)),
             ]
     versions = ", ".join(f"{package} {version(package)}" for package in ("bm25s", "rank-bm25", "snowballstemmer"))
-    how = " ".join(__doc__.split("\n\n")[1].split()) + f" ({versions}.)"
+    how = description(__doc__) + f" ({versions}.)"
     head = ("passages", "library", "indexing, CPU s", "memory, MB", "per query, CPU ms", "speed-up over rank_bm25")
     same = (
         f"The best 20 passages of {QUERIES} queries ({SLOW} queries for rank_bm25). "
@@ -184,28 +184,32 @@ def searching() -> tuple[Claim, Claim]:
         "queries in the same order",
         "with score 0",
     )
-    return Claim("Search", how, head, timed), Claim("Results", same, columns, held)
+    return Claim("Search", how, head, timed), Claim("Results", same, columns, agreement)
 
 
-def _held(ours: dict[str, list], theirs: dict[str, list], scale: float) -> tuple[str, str, str, str]:
-    """Return how far two sides find the same: scores, passages, their order, and passages that have no score."""
+def _agreement(ours: dict[str, list], theirs: dict[str, list], scale: float) -> tuple[str, str, str, str]:
+    """Return how far two libraries agree: scores, passages, their order, and passages with score 0."""
     scores = common = order = zero = total = 0
     for query, rows in theirs.items():
-        found = [(name, score / scale) for name, score in rows if score > 0]
-        own = ours.get(query, [])
-        zero += len(found) < len(rows)
-        total += len(own)
-        common += len({name for name, _ in own} & {name for name, _ in found})
-        order += [name for name, _ in own] == [name for name, _ in found]
-        known = dict(own)
-        close = len(own) == len(found) and np.allclose([s for _, s in own], [s for _, s in found], rtol=1e-5)
-        scores += close and all(np.isclose(known[name], s, rtol=1e-5) for name, s in found if name in known)
+        their_rows = [(name, score / scale) for name, score in rows if score > 0]
+        our_rows = ours.get(query, [])
+        zero += len(their_rows) < len(rows)
+        total += len(our_rows)
+        common += len({name for name, _ in our_rows} & {name for name, _ in their_rows})
+        order += [name for name, _ in our_rows] == [name for name, _ in their_rows]
+        our_scores = dict(our_rows)
+        close = len(our_rows) == len(their_rows) and np.allclose(
+            [s for _, s in our_rows], [s for _, s in their_rows], rtol=1e-5
+        )
+        scores += close and all(
+            np.isclose(our_scores[name], s, rtol=1e-5) for name, s in their_rows if name in our_scores
+        )
     of = len(theirs)
     return f"{scores} of {of}", f"{common / max(total, 1):.1%}", f"{order} of {of}", f"{zero} of {of}"
 
 
-def describing() -> Claim:
-    """Time the features of as many pairs as the paper has."""
+def feature_times() -> Claim:
+    """Time the features of as many pairs as in paper 004."""
     questions = {row[0]: row[1] for row in lines("questions.tsv")}
     texts = dict(lines("passages.tsv.gz"))
     pairs = [(questions[row[0]], texts[row[1]]) for row in lines("candidates.tsv.gz")[1 : PAIRS + 1]]
@@ -214,13 +218,13 @@ def describing() -> Claim:
         path, cache = Path(folder) / "pairs.json", str(Path(folder) / "kept")
         path.write_text(json.dumps([pairs, list(texts.values())]))
         sums = set()
-        for what, workers, kept in (
+        for title, workers, cache_folder in (
             ("all", 1, ""),
             ("all", 2, cache),
             ("all, from the cache", 2, cache),
         ):
-            wall, cpu, count, total = in_new_process(FEATURES, str(path), json.dumps(None), str(workers), kept)
-            rows.append((what, f"{count}", f"{workers}", f"{wall:.1f}", f"{cpu:.1f}"))
+            wall, cpu, count, total = in_new_process(FEATURES, str(path), json.dumps(None), str(workers), cache_folder)
+            rows.append((title, f"{count}", f"{workers}", f"{wall:.1f}", f"{cpu:.1f}"))
             sums.add(total)
             print(" ".join(rows[-1]), file=sys.stderr)
         if len(sums) > 1:
@@ -233,8 +237,8 @@ def describing() -> Claim:
 
 
 def measure() -> list[Claim]:
-    """Measure searching and describing."""
-    return [*searching(), describing()]
+    """Measure search and features."""
+    return [*search_times(), feature_times()]
 
 
 if __name__ == "__main__":

@@ -9,18 +9,18 @@ import sys
 import time
 
 from adjudge.data.simulate import simulate
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, description
 
 
 def measure() -> Claim:
-    """Time one draw of each size."""
+    """Time one simulation of each size."""
     rows = []
     for size in (1_000_000, 10_000_000):
         began = time.perf_counter()
         simulate("dawid-skene", items=size // 5, judges=size // 200)
         rows.append((f"{size:,}", f"{time.perf_counter() - began:.2f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
-    return Claim("Simulation", " ".join(__doc__.split("\n\n")[1].split()), ("judgments", "s"), rows)
+    return Claim("Simulation", description(__doc__), ("judgments", "s"), rows)
 
 
 if __name__ == "__main__":

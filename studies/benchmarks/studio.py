@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -34,78 +33,73 @@ from pathlib import Path
 from typing import Any
 
 from studies.benchmarks import consensus, studio_potato
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, say
 from studies.benchmarks.studio_campaign import (
     SETTINGS,
     Server,
     Size,
     add_judges,
     cpu_seconds,
-    family,
     peak_mb,
+    process_tree,
     write_campaign,
 )
-from studies.benchmarks.studio_kill import Told, faults, hindrances, lines
-from studies.benchmarks.studio_load import Elsewhere, Load
-from studies.benchmarks.studio_races import row as raced
+from studies.benchmarks.studio_kill import Acknowledged, faults, lines, outages
+from studies.benchmarks.studio_load import Load, RemoteJudges
+from studies.benchmarks.studio_races import row as race_row
 
 HOW = [" ".join(part.split()) for part in re.split(r"\n(?=\w+: )", __doc__.split("\n\n")[1])]
 GOAL, GOAL_MS, GOAL_MB, GOAL_TIMES = 300, 100, 300, 20
-SMALL = 2_000  # items of the campaign on which Potato is at its best
-
-
-def say(text: str) -> None:
-    """Tell whoever waits."""
-    print(text, file=sys.stderr, flush=True)
+SMALL = 2_000  # items of a campaign that is small enough for Potato
 
 
 class Stage:
-    """A campaign that is being served, and judges for it."""
+    """A campaign with its server and its judges."""
 
     def __init__(self, folder: Path, size: Size, judgments: int = 3) -> None:
         self.folder, self.judgments = folder, judgments
         write_campaign(folder, size, {**SETTINGS, "redundancy": {"judgments": judgments}})
         self.crowds: dict[str, list[str]] = {}
         self.server = Server(folder, log=folder / "log")
-        self.kept: set[str] = set()
+        self.acknowledged: set[str] = set()
         self.peaks: dict[str, float] = {}  # MB by process
 
     def invite(self, prefix: str, judges: int) -> None:
-        """Add judges, before the server runs."""
+        """Add judges before the server is started."""
         self.crowds[prefix] = add_judges(self.folder, judges, prefix)
 
     def start(self) -> float:
-        """Start the server; return the seconds it took."""
+        """Start the server, and return the seconds until a judge is answered."""
         return self.server.start(next(iter(self.crowds.values()))[0])
 
     def work(self, prefix: str, **how: Any) -> dict[str, Any]:
-        """Let the judges of one name work; return what was measured, the server's share of a core with it."""
+        """Let a group of judges work, and return the measurements with the share of a core that the server used."""
         load = Load(self.server.port, self.crowds[prefix], prefix=f"{prefix}-", **how)
-        judges = Elsewhere(load)
+        judges = RemoteJudges(load)
         self.watch(load.warm + 1.0)
         before, began = cpu_seconds(self.server.pid), time.perf_counter()
         self.watch(load.seconds - 2.0)
         share = (cpu_seconds(self.server.pid) - before) / (time.perf_counter() - began)
-        told = judges.found()
-        self.kept |= set(told.pop("kept"))
-        say(f"{prefix}: {told} server {share:.2f}")
-        if told["problems"]:
-            raise RuntimeError(f"judges met problems: {told['problems']}")
-        return {**told, "server": share}
+        result = judges.result()
+        self.acknowledged |= set(result.pop("acknowledged"))
+        say(f"{prefix}: {result} server {share:.2f}")
+        if result["problems"]:
+            raise RuntimeError(f"judges met problems: {result['problems']}")
+        return {**result, "server": share}
 
     def watch(self, seconds: float) -> None:
-        """Wait, and note how much memory the server and the processes that come and go below it hold."""
+        """Wait, and record the peak memory of the server and of its child processes."""
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
-            for pid in family(self.server.pid):
+            for pid in process_tree(self.server.pid):
                 with contextlib.suppress(OSError):
-                    name = "server" if pid == self.server.pid else _called(pid)
+                    name = "server" if pid == self.server.pid else _process_name(pid)
                     self.peaks[name] = max(self.peaks.get(name, 0.0), peak_mb(pid))
             time.sleep(0.5)
 
     def faults(self) -> list[str]:
-        """Return what is wrong in the database."""
-        return faults(self.folder, Told(self.kept, set(), set(), set()), self.judgments)
+        """Return the faults in the database."""
+        return faults(self.folder, Acknowledged(self.acknowledged, set(), set(), set()), self.judgments)
 
 
 def times(kind: dict[str, float]) -> list[str]:
@@ -113,8 +107,8 @@ def times(kind: dict[str, float]) -> list[str]:
     return [f"{kind[q]:.0f}" for q in ("p50", "p95", "p99")]
 
 
-def whole_campaign(folder: Path) -> Iterator[Claim]:
-    """Measure judges who do not think, judges who do, and the server's memory."""
+def large_campaign(folder: Path) -> Iterator[Claim]:
+    """Measure judges without delay, judges with delay, and the memory of the server."""
     stage = Stage(folder, Size())
     for prefix, judges in (("plain", 50), ("reading", 50), ("thinking", 500)):
         stage.invite(prefix, judges)
@@ -122,40 +116,40 @@ def whole_campaign(folder: Path) -> Iterator[Claim]:
     with stage.server as server:
         rows = []
         for prefix, documents in (("plain", False), ("reading", True)):
-            told = stage.work(prefix, warm=10.0, seconds=40.0, documents=documents)
-            kinds = told["kinds"]
+            result = stage.work(prefix, warm=10.0, seconds=40.0, documents=documents)
+            kinds = result["kinds"]
             requests = sum(kind["per_second"] for kind in kinds.values())
             rate = f"{kinds['submit']['per_second']:,.0f} (goal {GOAL})"
-            cores = f"{told['server']:.2f}, {told['client']:.2f}"
-            what = "yes" if documents else "no"
-            rows.append([what, rate, f"{requests:,.0f}", *times(kinds["submit"]), *times(kinds["next"]), cores])
+            cores = f"{result['server']:.2f}, {result['client']:.2f}"
+            loaded = "yes" if documents else "no"
+            rows.append([loaded, rate, f"{requests:,.0f}", *times(kinds["submit"]), *times(kinds["next"]), cores])
         head = ("documents loaded", "judgments/s", "requests/s", "submit p50, ms", "p95", "p99", "next p50, ms", "p95")
         yield Claim("Throughput", HOW[0], (*head, "p99", "cores: server, judges"), rows)
-        told = stage.work("thinking", warm=30.0, seconds=90.0, think=6.0, documents=True)
-        kinds = told["kinds"]
+        result = stage.work("thinking", warm=30.0, seconds=90.0, think=6.0, documents=True)
+        kinds = result["kinds"]
         p50, p95, p99 = times(kinds["submit"])
         row = ["500", f"{kinds['submit']['per_second']:,.0f}", p50, p95, f"{p99} (goal {GOAL_MS})"]
-        row += [times(kinds["next"])[2], f"{told['server']:.2f}, {told['client']:.2f}"]
+        row += [times(kinds["next"])[2], f"{result['server']:.2f}, {result['client']:.2f}"]
         head = ("judges", "judgments/s", "submit p50, ms", "p95", "p99", "next p99, ms", "cores: server, judges")
         yield Claim("Latency", HOW[1], head, [row])
-        parts = [[name, f"{held:.0f}"] for name, held in stage.peaks.items()]
+        parts = [[name, f"{peak:.0f}"] for name, peak in stage.peaks.items()]
         parts[0][1] += f" (goal {GOAL_MB})"
         server.kill()
         parts.append(["restart after SIGKILL", f"{stage.start():.1f} s (goal 3)"])
         wrong = stage.faults()
         yield Claim("Memory and restart", HOW[2], ("process", "peak, MB"), parts)
         if wrong:
-            raise RuntimeError(f"the database is not as it should be: {wrong}")
+            raise RuntimeError(f"the database has faults: {wrong}")
 
 
-def _called(pid: int) -> str:
-    """Return what a process below the server is, by its command."""
+def _process_name(pid: int) -> str:
+    """Return the name of a child process, from its command."""
     command = Path(f"/proc/{pid}/cmdline").read_text()
     return "consensus, during a fit" if "consensus" in command else "other"
 
 
 def beside_potato(folder: Path) -> Claim:
-    """Measure both with 20 judges, on a small campaign and on a large one."""
+    """Compare adjudge and Potato with 20 judges, on a small and on a large campaign."""
     rows = []
     for items in (SMALL, 100_000):
         judgments = 20 if items == SMALL else 3
@@ -163,8 +157,8 @@ def beside_potato(folder: Path) -> Claim:
         stage.invite("judge", 20)
         stage.start()
         with stage.server:
-            told = stage.work("judge", warm=10.0, seconds=30.0, documents=True)
-            ours, memory = told["kinds"], sum(stage.peaks.values())
+            result = stage.work("judge", warm=10.0, seconds=30.0, documents=True)
+            ours, memory = result["kinds"], sum(stage.peaks.values())
             wrong = stage.faults()
         say("Potato")
         theirs = studio_potato.measure(20, items, judgments=judgments)
@@ -197,20 +191,20 @@ def beside_potato(folder: Path) -> Claim:
 
 
 def _submit_next(kinds: dict[str, dict[str, float]]) -> list[str]:
-    """Return the times of both."""
+    """Return the times of both kinds of request."""
     return [f"{kinds[kind][q]:,.0f}" for kind in ("submit", "next") for q in ("p50", "p99")]
 
 
-def hindered() -> Claim:
-    """Measure what happens while nothing can be written."""
+def outage_claim() -> Claim:
+    """Measure outages, during which nothing can be written."""
     rows = []
-    for what, told in hindrances():
-        if told is None:
-            rows.append([what, "not tried: only root can mount a small disk", "", "", ""])
+    for outage, result in outages():
+        if result is None:
+            rows.append([outage, "not tried: only root can mount a small disk", "", "", ""])
             continue
-        say(f"{what}: {told}")
-        wrong = "; ".join(told["faults"]) or "none"
-        rows.append([what, str(told["during"]), str(told["refused"]), str(told["after"]), wrong])
+        say(f"{outage}: {result}")
+        wrong = "; ".join(result["faults"]) or "none"
+        rows.append([outage, str(result["during"]), str(result["refused"]), str(result["after"]), wrong])
     head = (
         "",
         "acknowledged during the outage",
@@ -222,20 +216,20 @@ def hindered() -> Claim:
 
 
 def races() -> Claim:
-    """Let 64 judges ask 10,000 times in all, then 10,000 times each."""
-    rows = [raced(64, 160, 3), raced(64, 10_000, 20)]
+    """Let 64 judges send 10,000 requests in total, then 10,000 each."""
+    rows = [race_row(64, 160, 3), race_row(64, 10_000, 20)]
     head = ("judges", "requests for the next set", "per second", "twice, repeated or too many", "reservations left")
     return Claim("Races", HOW[6], head, rows)
 
 
 def measure() -> Iterator[Claim]:
-    """Measure all of it."""
-    with tempfile.TemporaryDirectory() as place:
-        yield from whole_campaign(Path(place) / "whole")
-        yield beside_potato(Path(place))
+    """Run all benchmarks of the studio."""
+    with tempfile.TemporaryDirectory() as temporary:
+        yield from large_campaign(Path(temporary) / "whole")
+        yield beside_potato(Path(temporary))
     head, row = lines(100)
     yield Claim("Crashes", HOW[4], head, [row])
-    yield hindered()
+    yield outage_claim()
     yield consensus.measure()
     yield races()
 

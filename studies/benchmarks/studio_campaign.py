@@ -1,4 +1,4 @@
-"""Campaigns to measure the studio on: generated text, gold that can be passed, judges who are signed in, a server.
+"""Campaigns for the benchmarks of the studio: generated text, gold that can be passed, signed-in judges, a server.
 
 The title of a generated document ends with its grade, so that a simulated judge can be right without reading.
 """
@@ -26,20 +26,20 @@ from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.store import Change
 from adjudge.studio.studio import open_studio
 
-GRADES = {  # of gold sets by size: all can be passed, none by saying the same of all documents
+GRADES = {  # of gold sets by size: all can be passed, but not by the same answer for all documents
     2: ((2, 0), (1, 0)),
     5: ((2, 1, 1, 0, 0), (2, 2, 1, 0, 0), (2, 1, 0, 0, 0), (2, 2, 1, 1, 0)),
 }
-SETTINGS: Mapping[str, Mapping[str, Any]] = {"gate": {"seconds": 0.0}}  # simulated judges do not take their time
+SETTINGS: Mapping[str, Mapping[str, Any]] = {"gate": {"seconds": 0.0}}  # simulated judges answer at once
 
 
 class Size(NamedTuple):
-    """How large a campaign is."""
+    """The size of a campaign."""
 
     topics: int = 1_000
-    documents: int = 100  # of a topic
+    documents: int = 100  # per topic
     gold: int = 300  # sets
-    words: int = 100  # of a document
+    words: int = 100  # per document
     set_size: int = 5
 
 
@@ -60,13 +60,13 @@ def write_campaign(folder: Path, size: Size, settings: Mapping[str, Mapping[str,
 
         def document(name: str, grade: int) -> None:
             text = " ".join(rng.choices(words, k=size.words))
-            told = {"document": name, "title": f"{name} {grade}", "kind": "text", "content": text}
-            print(json.dumps(told), file=documents)
+            row = {"document": name, "title": f"{name} {grade}", "kind": "text", "content": text}
+            print(json.dumps(row), file=documents)
 
         for t in range(size.topics):
-            told = {"topic": f"t{t}", "query": " ".join(rng.choices(words, k=3))}
-            told |= {key: " ".join(rng.choices(words, k=20)) for key in ("description", "narrative")}
-            print(json.dumps(told), file=topics)
+            row = {"topic": f"t{t}", "query": " ".join(rng.choices(words, k=3))}
+            row |= {key: " ".join(rng.choices(words, k=20)) for key in ("description", "narrative")}
+            print(json.dumps(row), file=topics)
             for d in range(size.documents):
                 document(f"t{t}d{d}", rng.choice((0, 0, 0, 1, 2)))
                 tables["pool"].writerow((f"t{t}", f"t{t}d{d}"))
@@ -87,7 +87,7 @@ def _toml(keys: Mapping[str, Any]) -> Iterator[str]:
 
 
 def add_judges(folder: Path, count: int, prefix: str = "judge", qualified: bool = False) -> list[str]:
-    """Add judges to a campaign that is not being served; return a session of each."""
+    """Add judges to a campaign without a running server, and return a session for each."""
     studio = open_studio(folder)
     try:
 
@@ -110,15 +110,15 @@ def add_judges(folder: Path, count: int, prefix: str = "judge", qualified: bool 
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
+    """Return a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port
 
 
 class Server:
-    """The studio as a process of its own: `adjudge serve`."""
+    """The studio in its own process: `adjudge serve`."""
 
     def __init__(self, folder: Path, port: int | None = None, log: Path | None = None) -> None:
         self.folder, self.port, self.log = folder, port or free_port(), log
@@ -126,7 +126,7 @@ class Server:
         self.started = 0.0  # seconds that the last start took
 
     def start(self, session: str, within: float = 60.0) -> float:
-        """Start it, wait until a judge is answered; return the seconds that took."""
+        """Start the server, and return the seconds until a judge is answered."""
         command = [sys.executable, "-m", "adjudge", "serve", str(self.folder), "--port", str(self.port)]
         began = time.perf_counter()
         with self.log.open("ab") if self.log else open(os.devnull, "ab") as out:
@@ -142,25 +142,25 @@ class Server:
                     return self.started
             time.sleep(0.02)
         self.stop()
-        told = self.log.read_text()[-2_000:] if self.log else ""
-        raise RuntimeError(f"the studio did not start within {within:.0f} s: {told}")
+        log_text = self.log.read_text()[-2_000:] if self.log else ""
+        raise RuntimeError(f"the studio did not start within {within:.0f} s: {log_text}")
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The id of the process."""
         assert self.process is not None
         return self.process.pid
 
     def kill(self) -> None:
-        """Kill it, and all below it, with SIGKILL: nothing is flushed, nothing is said."""
+        """Kill the server and its child processes with SIGKILL."""
         assert self.process is not None
-        for pid in reversed(family(self.pid)):
+        for pid in reversed(process_tree(self.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Terminate the server."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -175,17 +175,17 @@ class Server:
         self.stop()
 
 
-def family(pid: int) -> list[int]:
-    """Return a process and all below it."""
+def process_tree(parent: int) -> list[int]:
+    """Return a process and its descendants."""
     try:
-        below = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        below = [int(word) for word in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
     except FileNotFoundError:
         return []
-    return [pid, *(found for child in below for found in family(child))]
+    return [parent, *(pid for child in below for pid in process_tree(child))]
 
 
 def peak_mb(pid: int) -> float:
-    """Return the most memory that a process has held, in MB."""
+    """Return the peak memory of a process, in MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1024
@@ -193,9 +193,9 @@ def peak_mb(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process and those below it that are still there."""
+    """Return the CPU time of a process and its running descendants."""
     ticks = 0
-    for each in family(pid):
+    for each in process_tree(pid):
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
             ticks += int(fields[11]) + int(fields[12])

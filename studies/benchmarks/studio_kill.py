@@ -1,4 +1,4 @@
-"""The studio killed with SIGKILL at random moments, its disk full, its database locked: what was acknowledged stays.
+"""The studio killed with SIGKILL at random, with a full disk or a locked database: nothing acknowledged is lost.
 
 ``python -m studies.benchmarks.studio_kill 20`` kills it twenty times.
 """
@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 
 from adjudge.studio.record import audit as chain
 from studies.benchmarks.studio_campaign import SETTINGS, Server, Size, add_judges, write_campaign
-from studies.benchmarks.studio_wire import Line, Reply, quantile
+from studies.benchmarks.studio_client import Line, Reply, quantile
 
-K = 3  # judgments an item
+K = 3  # judgments per item
 JUDGES = 12
 COUNTED = "('work', 'imported')"
 OVER = "('passed', 'returned', 'expired', 'released')"
 
-# What must never be: each question finds rows only where something is wrong.
+# Each query finds rows only if something is wrong.
 QUESTIONS = {
     "answers saved twice": "SELECT key FROM answers GROUP BY key HAVING count(*) > 1",
     "items beyond k": f"""
@@ -40,7 +40,7 @@ QUESTIONS = {
             GROUP BY slots.item)
         GROUP BY item HAVING sum(n) > :k""",
     "items judged twice by one judge": "SELECT person, item FROM judgments GROUP BY person, item HAVING count(*) > 1",
-    "items given anew to who has judged them": """
+    "items given again to a judge who has judged them": """
         SELECT assignments.person, slots.item FROM assignments JOIN sets ON sets.assignment = assignments.id
         JOIN slots ON slots."set" = sets.id
         JOIN judgments ON judgments.person = assignments.person AND judgments.item = slots.item
@@ -68,84 +68,84 @@ QUESTIONS = {
 }
 
 
-class Told(NamedTuple):
-    """What the studio has acknowledged."""
+class Acknowledged(NamedTuple):
+    """The keys, tokens and codes that the studio has acknowledged."""
 
     answers: set[str]  # keys
     finished: set[str]  # tokens of sets
-    taken: set[str]  # tokens of assignments
+    assignments: set[str]  # tokens
     codes: set[str]
 
 
-def faults(folder: Path, told: Told, k: int = K) -> list[str]:
-    """Return everything in a campaign's database that may not be, as sentences."""
+def faults(folder: Path, acknowledged: Acknowledged, k: int = K) -> list[str]:
+    """Return the faults in the database of a campaign, as sentences."""
     with contextlib.closing(sqlite3.connect(f"file:{folder / 'studio.db'}?mode=ro", uri=True, timeout=10)) as database:
         database.row_factory = sqlite3.Row
-        found = []
-        for what, question in QUESTIONS.items():
+        messages = []
+        for title, question in QUESTIONS.items():
             rows = database.execute(question, {"k": k} if ":k" in question else {}).fetchall()
-            found += [f"{what}: {len(rows)}, e.g. {tuple(rows[0])}"] if rows else []
-        held = {
+            messages += [f"{title}: {len(rows)}, e.g. {tuple(rows[0])}"] if rows else []
+        stored_keys = {
             "answers": "SELECT key FROM answers",
             "finished": 'SELECT token FROM sets JOIN finishes ON finishes."set" = sets.id',
-            "taken": "SELECT token FROM assignments",
+            "assignments": "SELECT token FROM assignments",
             "codes": "SELECT code FROM outcomes",
         }
-        for what, question in held.items():
-            lost = getattr(told, what) - {row[0] for row in database.execute(question)}
-            found += [f"acknowledged and lost ({what}): {len(lost)}, e.g. {min(lost)}"] if lost else []
+        for title, question in stored_keys.items():
+            lost = getattr(acknowledged, title) - {row[0] for row in database.execute(question)}
+            messages += [f"acknowledged and lost ({title}): {len(lost)}, e.g. {min(lost)}"] if lost else []
         entry = chain.first_broken_entry(dict(row) for row in database.execute("SELECT * FROM audit ORDER BY id"))
-        found += [f"the audit log is broken at entry {entry}"] if entry is not None else []
-        found += [f"SQLite: {row[0]}" for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        found += [f"foreign key: {tuple(row)}" for row in database.execute("PRAGMA foreign_key_check")]
-    return found
+        messages += [f"the audit log is broken at entry {entry}"] if entry is not None else []
+        messages += [f"SQLite: {row[0]}" for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        messages += [f"foreign key: {tuple(row)}" for row in database.execute("PRAGMA foreign_key_check")]
+    return messages
 
 
-class Stubborn:
-    """A judge who sends again, under the same key, what was not acknowledged; goes on where the studio went on."""
+class RepeatingJudge:
+    """A judge who repeats requests that were not acknowledged, with the same key."""
 
-    def __init__(self, server: Server, session: str, number: int, told: Told) -> None:
-        self.server, self.number, self.told = server, number, told
+    def __init__(self, server: Server, session: str, number: int, acknowledged: Acknowledged) -> None:
+        self.server, self.number, self.acknowledged = server, number, acknowledged
         self.headers = f"Authorization: Bearer {session}\r\nContent-Type: application/json\r\n".encode()
         self.line = Line(server.port)
         self.rng = random.Random(number)
         self.sent = 0
-        self.pending: tuple[str, dict[str, Any]] | None = None  # what was sent last and not answered
+        self.pending: tuple[str, dict[str, Any]] | None = None  # the last request, if it was not answered
         self.refused: dict[int, int] = {}
         self.idle = False
 
     async def work(self) -> None:
-        """Judge until the connection breaks."""
+        """Judge until the connection is lost."""
         self.line = Line(self.server.port)
         with contextlib.suppress(ConnectionError, OSError):
             if self.pending is not None:
                 await self.post(*self.pending)
             while not self.idle:
-                held = await self.post("/api/assignment", {})
-                while held is not None and "set" in held:
-                    held = await self.judge_set(held["set"])
-                if held is not None and "review" in held and held["review"]["may"]["submit"]:
-                    await self.post("/api/submit", {"assignment": held["review"]["token"]})
+                reply = await self.post("/api/assignment", {})
+                while reply is not None and "set" in reply:
+                    reply = await self.judge_set(reply["set"])
+                if reply is not None and "review" in reply and reply["review"]["may"]["submit"]:
+                    await self.post("/api/submit", {"assignment": reply["review"]["token"]})
 
-    async def judge_set(self, one: dict[str, Any]) -> dict[str, Any] | None:
-        """Judge what is not judged yet in a set, and finish it, sometimes with the last answer on the way."""
-        grades = [int(document["title"][-1]) for document in one["documents"]]
+    async def judge_set(self, set_: dict[str, Any]) -> dict[str, Any] | None:
+        """Judge the remaining documents of a set, and finish it, sometimes together with the last answer."""
+        grades = [int(document["title"][-1]) for document in set_["documents"]]
         order = sorted(range(len(grades)), key=lambda slot: -grades[slot])
         rest: list[dict[str, Any]] = []
         for rank, slot in enumerate(order, 1):
-            if one["documents"][slot]["told"]:
+            if set_["documents"][slot]["told"]:
                 continue
             self.sent += 1
             answer = {"key": f"{self.number}-{self.sent}", "slot": slot, "relevance": int(grades[slot] > 0)}
             answer |= {"told": True, "rank": rank, "seconds": 7.5, "comment": ""}
             if rank == len(order) and self.rng.random() < 0.5:
                 rest = [answer]
-            elif await self.post("/api/answers", {"set": one["token"], "answers": [answer]}) is None:
+            elif await self.post("/api/answers", {"set": set_["token"], "answers": [answer]}) is None:
                 return None
-        return await self.post("/api/finish", {"set": one["token"], "answers": rest})
+        return await self.post("/api/finish", {"set": set_["token"], "answers": rest})
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """Send, note what is acknowledged; None where the studio refuses and the judge has to look anew."""
+        """Send a request and record what is acknowledged; None if the studio refuses."""
         self.pending = (path, body)
         reply = await self.line.post(path, json.dumps(body).encode(), self.headers)
         if reply.status == 503 or reply.status == 429:
@@ -160,45 +160,47 @@ class Stubborn:
         return self._acknowledged(path, body, reply)
 
     def _acknowledged(self, path: str, body: dict[str, Any], reply: Reply) -> dict[str, Any]:
-        """Note what the studio says it has kept."""
+        """Record what the studio has acknowledged."""
         answer: dict[str, Any] = json.loads(reply.body)
         if path == "/api/answers":
-            self.told.answers.update(answer["saved"])
+            self.acknowledged.answers.update(answer["saved"])
         elif path == "/api/finish":
-            self.told.answers.update(one["key"] for one in body["answers"])
-            self.told.finished.add(body["set"])
+            self.acknowledged.answers.update(sent["key"] for sent in body["answers"])
+            self.acknowledged.finished.add(body["set"])
         elif path == "/api/assignment":
-            self.told.taken.add(answer["token"])
+            self.acknowledged.assignments.add(answer["token"])
         elif path == "/api/submit":
-            self.told.codes.add(answer["code"])
+            self.acknowledged.codes.add(answer["code"])
         return answer
 
 
 class Trial:
-    """A small campaign, its server, and judges who do not give up."""
+    """A small campaign with its server and judges who repeat requests."""
 
     def __init__(self, folder: Path, rounds: int, judges: int = JUDGES) -> None:
         self.folder = folder
-        per_round = 250  # judgments, at the most
+        per_round = 250  # judgments at most
         items = max(600, rounds * per_round // K)
         write_campaign(
             folder, Size(items // 20, 20, gold=40 + rounds * per_round // 30 // judges * 2, words=20), SETTINGS
         )
         self.sessions = add_judges(folder, judges, qualified=True)
-        self.told = Told(set(), set(), set(), set())
+        self.acknowledged = Acknowledged(set(), set(), set(), set())
         self.server = Server(folder, log=folder / "log")
-        self.judges = [Stubborn(self.server, one, n, self.told) for n, one in enumerate(self.sessions)]
+        self.judges = [
+            RepeatingJudge(self.server, session, n, self.acknowledged) for n, session in enumerate(self.sessions)
+        ]
 
     def faults(self) -> list[str]:
-        """Return what is wrong by now."""
-        return faults(self.folder, self.told)
+        """Return the faults so far."""
+        return faults(self.folder, self.acknowledged)
 
     def refused(self, status: int) -> int:
-        """Return how often the studio has refused with a status."""
+        """Return the number of replies with a status."""
         return sum(judge.refused.get(status, 0) for judge in self.judges)
 
     async def until(self, end: Callable[[], Any]) -> None:
-        """Let judges work until something is done, in a thread, that ends it for them."""
+        """Let judges work until the function ``end`` returns, which runs in a thread."""
         working = [asyncio.create_task(judge.work()) for judge in self.judges]
         await asyncio.to_thread(end)
         done, waiting = await asyncio.wait(working, timeout=20)
@@ -210,79 +212,85 @@ class Trial:
             judge.line.close()
 
 
-def wait_until(so: Callable[[], bool], within: float = 30.0) -> None:
-    """Wait for something, for no longer than some seconds."""
+def wait_until(condition: Callable[[], bool], within: float = 30.0) -> None:
+    """Wait for a condition, for at most some seconds."""
     end = time.perf_counter() + within
-    while not so() and time.perf_counter() < end:
+    while not condition() and time.perf_counter() < end:
         time.sleep(0.001)
 
 
 def killed(folder: Path, rounds: int, seed: int = 0, most: int = 60) -> dict[str, Any]:
-    """Kill the studio again and again while judges work; return what was found.
+    """Kill the studio several times while judges work, and return faults and restart times.
 
-    It is killed a few random milliseconds after a random number of answers, none included.
+    It is killed a few random milliseconds after a random number of answers, which can be 0.
     """
     rng = random.Random(seed)
-    found: list[str] = []
+    fault_messages: list[str] = []
     starts: list[float] = []
     trial = Trial(folder, rounds)
     with trial.server as server:
         for _ in range(rounds):
             starts.append(server.start(trial.sessions[0]))
-            found += trial.faults()
-            answers, later = len(trial.told.answers) + rng.randint(0, most), rng.random() * 0.02
+            fault_messages += trial.faults()
+            answers, later = len(trial.acknowledged.answers) + rng.randint(0, most), rng.random() * 0.02
 
             def end(answers: int = answers, later: float = later) -> None:
-                wait_until(lambda: len(trial.told.answers) >= answers)
+                wait_until(lambda: len(trial.acknowledged.answers) >= answers)
                 time.sleep(later)
                 server.kill()
 
             asyncio.run(trial.until(end))
         starts.append(server.start(trial.sessions[0]))
-        found += trial.faults()
+        fault_messages += trial.faults()
     refused = {status: trial.refused(status) for judge in trial.judges for status in judge.refused}
-    return {"faults": found, "starts": starts, "answers": len(trial.told.answers), "refused": refused}
+    return {"faults": fault_messages, "starts": starts, "answers": len(trial.acknowledged.answers), "refused": refused}
 
 
-def hindered(
-    folder: Path, hindrance: Callable[[Trial], contextlib.AbstractContextManager[None]], seconds: float = 2.0
+def run_outage(
+    folder: Path, outage: Callable[[Trial], contextlib.AbstractContextManager[None]], seconds: float = 2.0
 ) -> dict[str, Any]:
-    """Let judges work before, during and after something that keeps the studio from writing."""
+    """Let judges work before, during and after an outage in which the studio cannot write."""
     trial = Trial(folder, 10)
     counts: list[int] = []
-    found: list[str] = []
+    fault_messages: list[str] = []
 
     def count() -> None:
-        counts.append(len(trial.told.answers))
+        counts.append(len(trial.acknowledged.answers))
 
     with trial.server as server:
         server.start(trial.sessions[0])
 
         def end() -> None:
-            wait_until(lambda: len(trial.told.answers) >= 20)
+            wait_until(lambda: len(trial.acknowledged.answers) >= 20)
             count()
-            with hindrance(trial):
+            with outage(trial):
                 wait_until(lambda: trial.refused(503) > 0)
-                time.sleep(0.5)  # what was on its way has come
+                time.sleep(0.5)  # for replies that were already sent
                 count()
                 time.sleep(seconds)
                 count()
-                found.extend(trial.faults())
-            wait_until(lambda: len(trial.told.answers) >= counts[-1] + 20)
+                fault_messages.extend(trial.faults())
+            wait_until(lambda: len(trial.acknowledged.answers) >= counts[-1] + 20)
             count()
             server.kill()
 
         asyncio.run(trial.until(end))
         server.start(trial.sessions[0])
-        found += trial.faults()
+        fault_messages += trial.faults()
     before, began, ended, after = counts
     refused = trial.refused(503)
-    return {"faults": found, "before": before, "during": ended - began, "after": after - ended, "refused": refused}
+    return {
+        "faults": fault_messages,
+        "before": before,
+        "during": ended - began,
+        "after": after - ended,
+        "refused": refused,
+    }
 
 
 @contextlib.contextmanager
-def no_room(trial: Trial) -> Iterator[None]:
-    """Let the server write no byte more to any file, as on a full disk."""
+def no_file_growth(trial: Trial) -> Iterator[None]:
+    """Let no file of the server grow, as on a full disk."""
     resource.prlimit(trial.server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     yield
     resource.prlimit(trial.server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -290,7 +298,7 @@ def no_room(trial: Trial) -> Iterator[None]:
 
 @contextlib.contextmanager
 def full_disk(trial: Trial) -> Iterator[None]:
-    """Fill the disk, which is to be a small one, to the last byte."""
+    """Fill the disk, which must be a small one."""
     filler = trial.folder / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -301,7 +309,7 @@ def full_disk(trial: Trial) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(trial: Trial) -> Iterator[None]:
-    """Hold the database in another process's hands for longer than the studio waits."""
+    """Lock the database from another process for longer than the studio waits."""
     program = (
         "import sqlite3, sys; held = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10);"
         "held.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()"
@@ -317,35 +325,35 @@ def locked(trial: Trial) -> Iterator[None]:
 
 @contextlib.contextmanager
 def small_disk(size: str = "64m") -> Iterator[Path | None]:
-    """Return a folder on a disk of its own, which only root can have; none elsewhere."""
-    with tempfile.TemporaryDirectory() as place:
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True)
+    """Return a folder on a separate small disk; None without the rights of root."""
+    with tempfile.TemporaryDirectory() as temporary:
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", temporary], capture_output=True)
         try:
-            yield Path(place) / "campaign" if done.returncode == 0 else None
+            yield Path(temporary) / "campaign" if done.returncode == 0 else None
         finally:
             if done.returncode == 0:
-                subprocess.run(["umount", "--lazy", place], check=True)
+                subprocess.run(["umount", "--lazy", temporary], check=True)
 
 
-def hindrances() -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Try everything that keeps the studio from writing."""
-    with tempfile.TemporaryDirectory() as place:
-        yield "no file can grow (EFBIG)", hindered(Path(place) / "a", no_room)
-        yield "database locked by another process", hindered(Path(place) / "b", locked)
+def outages() -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Run the outages, and yield their names and results."""
+    with tempfile.TemporaryDirectory() as temporary:
+        yield "no file can grow (EFBIG)", run_outage(Path(temporary) / "a", no_file_growth)
+        yield "database locked by another process", run_outage(Path(temporary) / "b", locked)
     with small_disk() as folder:
-        yield "disk full (ENOSPC)", None if folder is None else hindered(folder, full_disk)
+        yield "disk full (ENOSPC)", None if folder is None else run_outage(folder, full_disk)
 
 
 def lines(rounds: int) -> tuple[Sequence[str], Sequence[str]]:
-    """Kill the studio; return the head and the row of the table."""
-    with tempfile.TemporaryDirectory() as place:
-        found = killed(Path(place) / "campaign", rounds)
+    """Kill the studio several times, and return the head and the row of the table."""
+    with tempfile.TemporaryDirectory() as temporary:
+        result = killed(Path(temporary) / "campaign", rounds)
     head = ("rounds", "acknowledged answers", "lost, duplicated or too many", "restart p50, s", "longest, s (goal 3)")
-    starts = found["starts"][1:]
+    starts = result["starts"][1:]
     row = (
         str(rounds),
-        f"{found['answers']:,}",
-        "; ".join(found["faults"]) or "none",
+        f"{result['answers']:,}",
+        "; ".join(result["faults"]) or "none",
         f"{quantile(starts, 0.5):.2f}",
         f"{max(starts):.2f}",
     )
@@ -354,5 +362,5 @@ def lines(rounds: int) -> tuple[Sequence[str], Sequence[str]]:
 
 if __name__ == "__main__":
     print(lines(int(sys.argv[1]) if len(sys.argv) > 1 else 20))
-    for hindrance, outcome in hindrances():
-        print(hindrance, outcome)
+    for outage, outcome in outages():
+        print(outage, outcome)

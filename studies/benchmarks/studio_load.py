@@ -1,7 +1,7 @@
-"""Simulated judges at the studio's judge API, as a process of its own.
+"""Simulated judges who use the judge API of the studio, in a separate process.
 
-Reads what to do as JSON from standard input (``Load``), prints what it found as JSON. Judges are right: the title of
-a generated document ends with its grade.
+The process reads its settings (``Load``) as JSON from standard input, and prints its measurements as JSON. Judges are
+right, because the title of a generated document ends with its grade.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from studies.benchmarks.studio_wire import Line, Reply, Watch, run
+from studies.benchmarks.studio_client import Line, Reply, Watch, run
 
 
 class Load(NamedTuple):
-    """How judges go about their work."""
+    """The settings of simulated judges."""
 
     port: int
     sessions: list[str]
-    warm: float = 5.0  # seconds before anything counts, in which judges also qualify
+    warm: float = 5.0  # seconds before the measurement, in which judges also qualify
     seconds: float = 30.0
-    think: float = 0.0  # mean seconds a judgment; 0: the next is sent when the last is acknowledged
+    think: float = 0.0  # mean seconds per judgment; 0: the next is sent when the last is acknowledged
     documents: bool = False  # whether judges also load the documents
     prefix: str = ""  # of the keys of answers
 
 
 class RefusedError(Exception):
-    """An answer that a judge cannot go on from."""
+    """A reply after which a judge cannot continue."""
 
 
 class Judge:
@@ -44,35 +44,39 @@ class Judge:
         self.rng = random.Random(number)
         self.sent = 0
         self.due = 0.0
-        self.kept: list[str] = []  # keys of acknowledged answers
+        self.acknowledged: list[str] = []  # keys of acknowledged answers
 
     async def work(self) -> None:
         """Judge until time is up."""
-        if self.load.think:  # not all at once
+        if self.load.think:  # judges start at different times
             await asyncio.sleep(self.rng.random() * min(self.load.think, self.load.warm))
         self.due = time.perf_counter()
         while not self.watch.over():
             reply = await self.post("assignment", "/api/assignment", b"{}")
             if reply.status == 409:  # nothing to do
                 return
-            held = json.loads(reply.body)
-            while "set" in held and not self.watch.over():
-                held = await self.judge_set(held["set"])
-            if "review" in held and held["review"]["may"]["submit"] and held["review"]["kind"] == "work":
-                await self.post("close", "/api/submit", b'{"assignment":"%b"}' % held["review"]["token"].encode())
-            elif "review" in held and not held["review"]["passed"]:
-                raise RefusedError(f"the work of a right judge was returned: {held['review']['criteria']}")
+            reply_body = json.loads(reply.body)
+            while "set" in reply_body and not self.watch.over():
+                reply_body = await self.judge_set(reply_body["set"])
+            if (
+                "review" in reply_body
+                and reply_body["review"]["may"]["submit"]
+                and reply_body["review"]["kind"] == "work"
+            ):
+                await self.post("close", "/api/submit", b'{"assignment":"%b"}' % reply_body["review"]["token"].encode())
+            elif "review" in reply_body and not reply_body["review"]["passed"]:
+                raise RefusedError(f"the work of a right judge was returned: {reply_body['review']['criteria']}")
         self.line.close()
 
-    async def judge_set(self, one: dict[str, Any]) -> dict[str, Any]:
-        """Judge the documents of a set, each for itself, and leave it for the next."""
-        token = one["token"].encode()
-        grades = [int(document["title"][-1]) for document in one["documents"]]
+    async def judge_set(self, set_: dict[str, Any]) -> dict[str, Any]:
+        """Judge the documents of a set one by one, and ask for the next set."""
+        token = set_["token"].encode()
+        grades = [int(document["title"][-1]) for document in set_["documents"]]
         order = sorted(range(len(grades)), key=lambda slot: -grades[slot])
         for rank, slot in enumerate(order, 1):
             if self.load.documents:
                 await self.watch.timed(
-                    "document", lambda slot=slot: self.line.get(one["documents"][slot]["url"], self.headers)
+                    "document", lambda slot=slot: self.line.get(set_["documents"][slot]["url"], self.headers)
                 )
             await self.thought()
             self.sent += 1
@@ -83,17 +87,17 @@ class Judge:
             )
             reply = await self.post("submit", "/api/answers", body, since=self.due if self.load.think else None)
             if reply.status == 200 and b'"%b"' % key in reply.body:
-                self.kept.append(key.decode())
+                self.acknowledged.append(key.decode())
         return json.loads((await self.post("next", "/api/finish", b'{"set":"%b","answers":[]}' % token)).body)
 
     async def thought(self) -> None:
-        """Wait until the next judgment is due: of itself, however long the last answer took."""
+        """Wait until the next judgment is due, which does not depend on the time of the last reply."""
         if self.load.think:
             self.due += self.load.think * (0.5 + self.rng.random())
             await asyncio.sleep(max(0.0, self.due - time.perf_counter()))
 
     async def post(self, kind: str, path: str, body: bytes, since: float | None = None) -> Reply:
-        """Post, again where the studio asks for patience."""
+        """Post, and repeat if the studio is busy."""
         while True:
             reply = await self.watch.timed(kind, lambda: self.line.post(path, body, self.headers), since)
             if reply.status not in (429, 503):
@@ -105,7 +109,7 @@ class Judge:
 
 
 async def judged(load: Load) -> dict[str, Any]:
-    """Let all judges work; return what was measured."""
+    """Let all judges work, and return the measurements."""
     begin = time.perf_counter() + load.warm
     watch = Watch(begin, begin + load.seconds)
     judges = [Judge(load, session, watch, number) for number, session in enumerate(load.sessions)]
@@ -113,29 +117,29 @@ async def judged(load: Load) -> dict[str, Any]:
     ends = await asyncio.gather(*(judge.work() for judge in judges), return_exceptions=True)
     await clock
     problems = [repr(end) for end in ends if isinstance(end, BaseException)]
-    kept = [key for judge in judges for key in judge.kept]
-    return {**watch.told(), "kept": kept, "problems": problems[:5]}
+    acknowledged = [key for judge in judges for key in judge.acknowledged]
+    return {**watch.summary(), "acknowledged": acknowledged, "problems": problems[:5]}
 
 
-class Elsewhere:
-    """Judges in a process of their own."""
+class RemoteJudges:
+    """Judges in a separate process."""
 
     def __init__(self, load: Load) -> None:
-        self.told = tempfile.TemporaryFile("w+")  # noqa: SIM115  # a pipe would hold 64 kB, and nobody reads yet
+        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115  # a pipe holds only 64 kB
         command = [sys.executable, "-m", "studies.benchmarks.studio_load"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.told, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=self.output, text=True)
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(load._asdict()))
         self.process.stdin.close()
 
-    def found(self) -> dict[str, Any]:
-        """Return what they found, once they are done."""
+    def result(self) -> dict[str, Any]:
+        """Wait for the process, and return its measurements."""
         if self.process.wait():
             raise RuntimeError("the process of the judges failed")
-        with self.told as file:
+        with self.output as file:
             file.seek(0)
-            told: dict[str, Any] = json.load(file)
-        return told
+            result_row: dict[str, Any] = json.load(file)
+        return result_row
 
 
 if __name__ == "__main__":

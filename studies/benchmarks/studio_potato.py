@@ -1,4 +1,4 @@
-"""Potato beside the studio: installed in an environment of its own, run as its documentation says to run it.
+"""Potato, for comparison with the studio: installed in a separate environment, run as its documentation describes.
 
 ``python -m studies.benchmarks.studio_potato`` measures it alone.
 """
@@ -19,12 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from studies.benchmarks.studio_campaign import family, peak_mb
-from studies.benchmarks.studio_wire import Line, Watch, run
+from studies.benchmarks.claim import say
+from studies.benchmarks.studio_campaign import peak_mb, process_tree
+from studies.benchmarks.studio_client import Line, Watch, run
 
 PACKAGES = ("potato-annotation==2.12.1", "gunicorn==27.0.0")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "adjudge-benchmarks" / "potato"
-# One worker and eight threads is what its Docker image runs; it refuses more workers, as its state is in one process.
+# One worker and eight threads as in its Docker image; more workers are refused, because its state is in one process.
 SERVER = ("--workers", "1", "--threads", "8", "--timeout", "120")
 CONFIG = """\
 annotation_task_name: Relevance
@@ -46,13 +47,8 @@ secret_key: 0123456789abcdef0123456789abcdef
 """
 
 
-def say(text: str) -> None:
-    """Tell whoever waits."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def environment() -> Path | None:
-    """Return the environment with Potato in it, made where it is missing; none where it cannot be installed."""
+    """Return the interpreter of the environment with Potato, created if missing; None if it cannot be installed."""
     python = CACHE / "bin" / "python"
     if not (CACHE / "installed").exists():
         say(f"installing {' '.join(PACKAGES)} in {CACHE} (once, some 500 MB)")
@@ -67,7 +63,7 @@ def environment() -> Path | None:
 
 
 def write_task(folder: Path, items: int, judgments: int, cap: int | None) -> None:
-    """Write a task of Potato: its settings and as many texts of 100 words."""
+    """Write a task of Potato: its settings, and texts of 100 words."""
     rng = random.Random(0)
     words = [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{n}" for n in range(500)]
     more = f"max_annotations_per_user: {cap}\n" if cap else ""
@@ -79,7 +75,7 @@ def write_task(folder: Path, items: int, judgments: int, cap: int | None) -> Non
 
 @contextlib.contextmanager
 def served(python: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run its server until the work is done."""
+    """Run the server of Potato while the context is open."""
     command = [str(python), "-m", "gunicorn", *SERVER, "-b", f"127.0.0.1:{port}"]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
@@ -99,8 +95,8 @@ def served(python: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[b
             server.wait(30)
 
 
-async def judge(name: str, port: int, watch: Watch, given: list[tuple[str, str]], problems: list[str]) -> None:
-    """Sign in, then do as its page does: save the answer, ask for the next item, load its page."""
+async def judge(name: str, port: int, watch: Watch, acknowledged: list[tuple[str, str]], problems: list[str]) -> None:
+    """Sign in, then do what its page does: save the answer, ask for the next item, load its page."""
     line = Line(port)
     reply = await line.post(
         "/auth", f"email={name}&pass=".encode(), b"Content-Type: application/x-www-form-urlencoded\r\n"
@@ -119,7 +115,7 @@ async def judge(name: str, port: int, watch: Watch, given: list[tuple[str, str]]
             "submit", lambda body=body: line.post("/updateinstance", json.dumps(body).encode(), as_json)
         )
         if saved.status == 200 and json.loads(saved.body).get("status") != "error":
-            given.append((name, item))
+            acknowledged.append((name, item))
         else:
             problems.append(f"{saved.status} {saved.body[:200]!r}")
         body = b'{"action": "next_instance"}'
@@ -133,22 +129,22 @@ async def judge(name: str, port: int, watch: Watch, given: list[tuple[str, str]]
 
 
 async def load(port: int, judges: int, warm: float, seconds: float) -> dict[str, Any]:
-    """Let judges work without pause."""
+    """Let judges work without delay."""
     begin = time.perf_counter() + warm
-    watch, given, problems = Watch(begin, begin + seconds), [], []
+    watch, acknowledged, problems = Watch(begin, begin + seconds), [], []
     clock = asyncio.create_task(watch.clocked())
-    await asyncio.gather(*(judge(f"judge{n}", port, watch, given, problems) for n in range(judges)))
+    await asyncio.gather(*(judge(f"judge{n}", port, watch, acknowledged, problems) for n in range(judges)))
     await clock
-    return {**watch.told(), "given": given, "problems": problems[:5]}
+    return {**watch.summary(), "acknowledged": acknowledged, "problems": problems[:5]}
 
 
 def stored(folder: Path) -> set[tuple[str, str]]:
-    """Return what its files hold: who judged what."""
-    found = set()
+    """Return the stored pairs of judge and item."""
+    pairs = set()
     for file in (folder / "annotation_output").glob("*/user_state.json"):
         state = json.loads(file.read_text())
-        found |= {(state["user_id"], item) for item, labels in state["instance_id_to_label_to_value"].items() if labels}
-    return found
+        pairs |= {(state["user_id"], item) for item, labels in state["instance_id_to_label_to_value"].items() if labels}
+    return pairs
 
 
 def measure(
@@ -159,20 +155,26 @@ def measure(
     warm: float = 10.0,
     seconds: float = 30.0,
 ) -> dict[str, Any] | None:
-    """Return what Potato does a second, with what it stored compared to what it acknowledged."""
+    """Return the requests per second of Potato, and how many acknowledged answers are not stored."""
     python = environment()
     if python is None:
         return None
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         write_task(folder, items, judgments, cap)
         began = time.perf_counter()
         with served(python, folder, 8467) as server:
             start = time.perf_counter() - began
-            found = run(load(8467, judges, warm, seconds))
-            memory = sum(peak_mb(pid) for pid in family(server.pid))
-        given, held = found.pop("given"), stored(folder)
-        return {**found, "start": start, "memory": memory, "given": len(given), "lost": len(set(given) - held)}
+            result = run(load(8467, judges, warm, seconds))
+            memory = sum(peak_mb(pid) for pid in process_tree(server.pid))
+        acknowledged, stored_pairs = result.pop("acknowledged"), stored(folder)
+        return {
+            **result,
+            "start": start,
+            "memory": memory,
+            "acknowledged": len(acknowledged),
+            "lost": len(set(acknowledged) - stored_pairs),
+        }
 
 
 if __name__ == "__main__":

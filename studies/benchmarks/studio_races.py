@@ -1,9 +1,9 @@
-"""Many judges who ask for the next set at once, in one process, through the one writer.
+"""Many judges who ask for the next set at the same time, in one process, with a single writer.
 
-Judges differ: most are right and submit, some give their work up, some walk away and their leases run out, some are
-wrong and their work is returned.
+Most judges are right and submit; some give up their work, some leave so that their reservations expire, and some are
+wrong so that their work is returned.
 
-``python -m studies.benchmarks.studio_races 64 1000``: 64 judges, some 1,000 asks each.
+``python -m studies.benchmarks.studio_races 64 1000``: 64 judges with about 1,000 requests each.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio, open_studio
 from adjudge.studio.work.commands import expire, finish_set, release, submit, take_assignment
 from studies.benchmarks.studio_campaign import Size, add_judges, write_campaign
-from studies.benchmarks.studio_kill import Told, faults
-from studies.benchmarks.studio_wire import run
+from studies.benchmarks.studio_client import run
+from studies.benchmarks.studio_kill import Acknowledged, faults
 
-GIVEN_UP, LEFT, WRONG = 0.03, 0.005, 0.02  # shares of assignments; who leaves makes everybody's lease end
+GIVEN_UP, LEFT, WRONG = 0.03, 0.005, 0.02  # shares of assignments; after a judge leaves, all reservations expire
 SETTINGS = {
     "gate": {"seconds": 0.0},
     "assignment": {"documents": 2, "lease_minutes": 1},
@@ -35,17 +35,17 @@ SETTINGS = {
 
 
 class Race(NamedTuple):
-    """What came of it."""
+    """The result of a race."""
 
-    asked: int  # how often for the next set
+    requests: int  # for the next set
     refused: dict[str, int]
     seconds: float
-    open: int  # leases left after all were given time to end
+    open: int  # reservations that remain after all should have expired
     faults: list[str]
 
 
-class Wound(Clock):
-    """A clock that one can set forward, so that leases end without waiting."""
+class SettableClock(Clock):
+    """A clock that can be set forward, so that reservations expire without waiting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,16 +57,16 @@ class Wound(Clock):
 
 
 class Racer:
-    """A judge."""
+    """A simulated judge."""
 
     def __init__(self, studio: Studio, person: int) -> None:
         self.studio, self.person = studio, person
         self.rng = random.Random(person)
-        self.asked = self.sent = 0
+        self.requests = self.sent = 0
         self.refused: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Ask for the next until there is none."""
+        """Ask for assignments until there is none."""
         while True:
             try:
                 await self.assignment()
@@ -76,31 +76,33 @@ class Racer:
                     return
 
     async def assignment(self) -> None:
-        """Take an assignment, and do with it as it falls."""
-        self.asked += 1
-        held: Assignment = await self.studio.do(take_assignment, self.person, self.studio.rng, then=self.held)
-        way = self.rng.random()
-        stop = self.rng.randrange(len(held.sets)) if way < GIVEN_UP + LEFT else len(held.sets)
-        for one in [one for one in held.sets if one.finished is None][:stop]:
-            right = way >= GIVEN_UP + LEFT + WRONG
-            await self.studio.do(finish_set, self.person, one.token, self.answers(one.items, right))
-            self.asked += 1
-        if way < GIVEN_UP:
-            await self.studio.do(release, self.person, held.token)
-        elif way < GIVEN_UP + LEFT:
-            self.studio.store.clock.ahead += 61.0  # type: ignore[attr-defined]  # as if all had been away for a minute
+        """Take an assignment, and finish it, give it up or leave it at random."""
+        self.requests += 1
+        assignment: Assignment = await self.studio.do(
+            take_assignment, self.person, self.studio.rng, then=self.current_assignment
+        )
+        draw = self.rng.random()
+        stop = self.rng.randrange(len(assignment.sets)) if draw < GIVEN_UP + LEFT else len(assignment.sets)
+        for set_ in [set_ for set_ in assignment.sets if set_.finished is None][:stop]:
+            right = draw >= GIVEN_UP + LEFT + WRONG
+            await self.studio.do(finish_set, self.person, set_.token, self.answers(set_.items, right))
+            self.requests += 1
+        if draw < GIVEN_UP:
+            await self.studio.do(release, self.person, assignment.token)
+        elif draw < GIVEN_UP + LEFT:
+            self.studio.store.clock.ahead += 61.0  # type: ignore[attr-defined]  # as if a minute had passed
             await self.studio.do(expire)
-        elif way >= GIVEN_UP + LEFT + WRONG:
-            await self.studio.do(submit, self.person, held.token)
+        elif draw >= GIVEN_UP + LEFT + WRONG:
+            await self.studio.do(submit, self.person, assignment.token)
 
-    def held(self, ledger: Ledger, now: float, _: Any) -> Assignment:
+    def current_assignment(self, ledger: Ledger, now: float, _: Any) -> Assignment:
         """Return the assignment that the judge now has."""
         last = ledger.people[self.person].last
         assert last is not None
         return ledger.assignments[last]
 
     def answers(self, items: list[int], right: bool) -> list[dict[str, Any]]:
-        """Return answers to a set: gold is relevant where its document's grade is not 0."""
+        """Return answers to a set; gold is relevant if the grade of its document is not 0."""
         campaign = self.studio.campaign
         pairs = [self.studio.ledger.items.pairs[item] for item in items]
         grades = [campaign.gold[pair].grade if pair in campaign.gold else self.rng.randint(0, 2) for pair in pairs]
@@ -121,8 +123,10 @@ class Racer:
 
 
 def race(folder: Path, judges: int, asks: int, k: int = 3) -> Race:
-    """Let judges run until nothing is left, which takes about as many asks each; return what came of it."""
-    items = int(judges * asks * (6 / 7) * (5 / 6) * 2 / k)  # one ask in seven is for an assignment, one set in six gold
+    """Let judges work until nothing is left, which takes about ``asks`` requests each."""
+    items = int(
+        judges * asks * (6 / 7) * (5 / 6) * 2 / k
+    )  # one request in seven is for an assignment, one set in six is gold
     size = Size(max(12, items // 100), 100, gold=asks // 4 + 20, words=5, set_size=2)
     write_campaign(folder, size, {**SETTINGS, "redundancy": {"judgments": k}})
     add_judges(folder, judges)
@@ -130,9 +134,9 @@ def race(folder: Path, judges: int, asks: int, k: int = 3) -> Race:
 
 
 async def _raced(folder: Path, k: int) -> Race:
-    """Open the studio, let everybody run at once, then let all leases end."""
+    """Open the studio, let all judges work at once, then let all reservations expire."""
     studio = open_studio(folder)
-    clock = studio.store.clock = Wound()
+    clock = studio.store.clock = SettableClock()
     began = time.perf_counter()
     async with studio.running():
         racers = [Racer(studio, person.id) for person in studio.ledger.people.values() if person.role == "judge"]
@@ -143,21 +147,21 @@ async def _raced(folder: Path, k: int) -> Race:
         items, left = studio.ledger.items, len(studio.ledger.open_assignments())
         left += int(abs(items.leased).sum())
         over = int((items.judged > k).sum())
-    found = faults(folder, Told(set(), set(), set(), set()), k)
-    found += [f"items judged more than {k} times, by the ledger: {over}"] if over else []
+    messages = faults(folder, Acknowledged(set(), set(), set(), set()), k)
+    messages += [f"items judged more than {k} times, by the ledger: {over}"] if over else []
     refused: dict[str, int] = {}
     for racer in racers:
         for code, n in racer.refused.items():
             refused[code] = refused.get(code, 0) + n
-    return Race(sum(racer.asked for racer in racers), refused, took, left, found)
+    return Race(sum(racer.requests for racer in racers), refused, took, left, messages)
 
 
 def row(judges: int, asks: int, k: int) -> list[str]:
-    """Return the line of the table."""
-    with tempfile.TemporaryDirectory() as place:
-        told = race(Path(place) / "campaign", judges, asks, k)
-    wrong = "; ".join(told.faults) or "none"
-    return [str(judges), f"{told.asked:,}", f"{told.asked / told.seconds:,.0f}", wrong, str(told.open)]
+    """Return the row of the table."""
+    with tempfile.TemporaryDirectory() as temporary:
+        result = race(Path(temporary) / "campaign", judges, asks, k)
+    wrong = "; ".join(result.faults) or "none"
+    return [str(judges), f"{result.requests:,}", f"{result.requests / result.seconds:,.0f}", wrong, str(result.open)]
 
 
 if __name__ == "__main__":

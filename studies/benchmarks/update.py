@@ -27,21 +27,21 @@ import adjudge
 from adjudge.arrays import Codes
 from adjudge.data.judgments import judgment_table
 from adjudge.errors import AdjudgeWarning
-from studies.benchmarks.choosing import judged
-from studies.benchmarks.claim import Claim, cpu_seconds
+from studies.benchmarks.claim import Claim, cpu_seconds, description
+from studies.benchmarks.model_selection import read_judged
 
 SIZES = {"items": 200_200, "judges": 500, "labels": 5, "per_item": 5}
 NEW = 1_000
-MODEL = "dawid-skene"  # named, and so not calibrated: what is timed is the fit and its update
+MODEL = "dawid-skene"  # a named model is not calibrated, so only fit and update are timed
 CROWDS = (0.85, 0.7, 0.5)
 TOLERANCE = 1e-8
 REAL = ("product", "web_search")
 FORMS = ("{:.2%}", "{:.4f}", "{:.4f}")  # of errors
-STEPS = 10  # of a stream: its first half is fitted, the rest comes in as many parts
+STEPS = 10  # updates of a stream, after a fit of its first half
 
 
 def measure() -> Iterator[Claim]:
-    """Time updates, and follow streams."""
+    """Time updates, and measure streams of updates."""
     warnings.simplefilter("ignore", AdjudgeWarning)
     yield timed()
     yield processes()
@@ -49,21 +49,21 @@ def measure() -> Iterator[Claim]:
 
 
 def parted(accuracy: float) -> tuple[adjudge.Judgments, adjudge.Judgments]:
-    """Return the judgments of a crowd and some more, each with the names that are in it."""
+    """Return the judgments of a crowd and new ones, each with its own names."""
     every = adjudge.simulate("dawid-skene", **SIZES, accuracy=accuracy, seed=1).judgments
     more = np.random.default_rng(0).choice(len(every), NEW, replace=False)
     return of_rows(every, np.setdiff1d(np.arange(len(every)), more)), of_rows(every, more)
 
 
 def of_rows(judgments: adjudge.Judgments, rows: Codes) -> adjudge.Judgments:
-    """Return some judgments as they are read from a table of these alone."""
+    """Return some judgments as if they were read from their own table."""
     table = judgment_table(judgments.take(rows)).select("item", "judge", "label")
     scale = judgments.scale
     return adjudge.read(table, item="item", judge="judge", labels=scale.labels, ordinal=scale.ordinal)
 
 
 def timed() -> Claim:
-    """Time a fit of all, an update, and updates online."""
+    """Time a fit of all judgments, an update, and online updates."""
     rows = []
     for accuracy in CROWDS:
         old, new = parted(accuracy)
@@ -100,24 +100,22 @@ def timed() -> Claim:
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ("accuracy", "fit of all, s (iterations)", "update, s (iterations)", "speed-up", "below, tolerances")
     more = ("labels that differ", "online, s", "speed-up", "labels that differ")
-    return Claim(
-        "A thousand new judgments after a million", " ".join(__doc__.split("\n\n")[1].split()), (*head, *more), rows
-    )
+    return Claim("A thousand new judgments after a million", description(__doc__), (*head, *more), rows)
 
 
 def processes() -> Claim:
-    """Time the same as commands, from files to files."""
+    """Time the same as commands that read and write files."""
     old, new = parted(0.7)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+        folder_path = Path(folder)
         tables = {"old": judgment_table(old), "new": judgment_table(new)}
         for name, table in tables.items():
-            table.write_csv(place / f"{name}.csv")
-        tables["old"].vstack(tables["new"]).write_csv(place / "all.csv")
-        _spent(place, "fit", "old.csv", "--model", MODEL, "--out", "fit")
-        cold = _spent(place, "fit", "all.csv", "--model", MODEL, "--out", "all")
-        exact = _spent(place, "update", "fit", "new.csv", "--out", "grown")
-        online = _spent(place, "update", "fit", "new.csv", "--online", "--out", "online")
+            table.write_csv(folder_path / f"{name}.csv")
+        tables["old"].vstack(tables["new"]).write_csv(folder_path / "all.csv")
+        _spent(folder_path, "fit", "old.csv", "--model", MODEL, "--out", "fit")
+        cold = _spent(folder_path, "fit", "all.csv", "--model", MODEL, "--out", "all")
+        exact = _spent(folder_path, "update", "fit", "new.csv", "--out", "grown")
+        online = _spent(folder_path, "update", "fit", "new.csv", "--online", "--out", "online")
     rows = [
         ("`adjudge fit all.csv --model dawid-skene --out all`", f"{cold:.2f}", "1"),
         ("`adjudge update fit new.csv --out grown`", f"{exact:.2f}", f"{cold / exact:.1f}"),
@@ -133,7 +131,7 @@ def processes() -> Claim:
 
 
 def _spent(folder: Path, *arguments: str) -> float:
-    """Return the median CPU time of a command in a folder: others may be at work on the machine."""
+    """Return the median CPU time of a command in a folder."""
     times = []
     for _ in range(5):
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -144,12 +142,14 @@ def _spent(folder: Path, *arguments: str) -> float:
 
 
 def streams() -> Claim:
-    """Follow streams of updates online, with and without the judgments that were fitted."""
+    """Measure streams of online updates, with and without the fitted judgments."""
     crowds = {f"simulated, {a:g} right": _simulated(a) for a in (0.85, 0.7)} | {
-        f"`{name}`": judged(name) for name in REAL
+        f"`{name}`": read_judged(name) for name in REAL
     }
     rows = [
-        _followed(name, judgments, gold, kept) for name, (judgments, gold) in crowds.items() for kept in (True, False)
+        _followed(name, judgments, gold, with_judgments)
+        for name, (judgments, gold) in crowds.items()
+        for with_judgments in (True, False)
     ]
     how = (
         f"Half of a set is fitted. The rest is added in {STEPS} updates in random order, so that nearly every item "
@@ -164,7 +164,7 @@ def streams() -> Claim:
 
 
 def _simulated(accuracy: float) -> tuple[adjudge.Judgments, Codes]:
-    """Return a crowd and the truths of all its items."""
+    """Return a simulated crowd, and the truths of all items."""
     drawn = adjudge.simulate(
         "dawid-skene", items=4_000, judges=40, labels=4, per_item=5, accuracy=accuracy, gold=4_000, seed=2
     )
@@ -172,17 +172,19 @@ def _simulated(accuracy: float) -> tuple[adjudge.Judgments, Codes]:
     return drawn.judgments, truth
 
 
-def _followed(name: str, judgments: adjudge.Judgments, gold: Codes, kept: bool) -> tuple[str, ...]:
-    """Return how far off a stream is."""
+def _followed(name: str, judgments: adjudge.Judgments, gold: Codes, with_judgments: bool) -> tuple[str, ...]:
+    """Return the row of a stream: its errors compared with fits of all judgments."""
     order = np.random.default_rng(0).permutation(len(judgments))
     first, *later = np.split(
         order, [order.size // 2 + n * (order.size - order.size // 2) // STEPS for n in range(STEPS)]
     )
-    whole = of_rows(judgments, first)
-    online, sofar, errors = adjudge.fit(whole, MODEL), first, []
+    fitted_judgments = of_rows(judgments, first)
+    online, sofar, errors = adjudge.fit(fitted_judgments, MODEL), first, []
     for rows in later:
         new = of_rows(judgments, rows)
-        online = adjudge.update(online, new, whole if kept and online.judgments is None else None, online=True)
+        online = adjudge.update(
+            online, new, fitted_judgments if with_judgments and online.judgments is None else None, online=True
+        )
         sofar = np.r_[sofar, rows]
         exact = adjudge.fit(of_rows(judgments, sofar), MODEL)
         errors.append(_errors(online, exact, new))
@@ -190,17 +192,17 @@ def _followed(name: str, judgments: adjudge.Judgments, gold: Codes, kept: bool) 
     right = [_accuracy(each, truth) for each in (online, exact)]
     columns = zip(FORMS, zip(*errors, strict=True), strict=True)
     cells = [form.format(value) for form, column in columns for value in (fmean(column), column[-1])]
-    row = (name, "yes" if kept else "no", *cells, f"{right[0]:.3f}, {right[1]:.3f}")
+    row = (name, "yes" if with_judgments else "no", *cells, f"{right[0]:.3f}, {right[1]:.3f}")
     print(" ".join(row), file=sys.stderr)
     return row
 
 
 def _errors(online: adjudge.Fit, exact: adjudge.Fit, new: adjudge.Judgments) -> tuple[float, float, float]:
     """Return the share of labels that differ, and mean differences of probabilities and of judges' accuracy."""
-    place = {name: i for i, name in enumerate(online.items.to_list())}
-    item = np.array([place[name] for name in exact.items.to_list()])
-    seat = {name: j for j, name in enumerate(online.judge_names.to_list())}
-    judge = np.array([seat[name] for name in exact.judge_names.to_list()])
+    item_index = {name: i for i, name in enumerate(online.items.to_list())}
+    item = np.array([item_index[name] for name in exact.items.to_list()])
+    judge_index = {name: j for j, name in enumerate(online.judge_names.to_list())}
+    judge = np.array([judge_index[name] for name in exact.judge_names.to_list()])
     concerned = np.isin(exact.items.to_list(), new.items.to_list())
     gap = np.abs(online.posterior[item] - exact.posterior)[concerned]
     return (

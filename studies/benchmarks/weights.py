@@ -18,7 +18,7 @@ import adjudge
 from adjudge.data.simulate import simulate
 from adjudge.errors import AdjudgeWarning
 from adjudge.learn.weights import SCHEMES, weights
-from studies.benchmarks.claim import Claim, cpu_seconds
+from studies.benchmarks.claim import Claim, cpu_seconds, description
 
 SIZES = {"topics": 1, "items": 200_000, "judges": 5_000}
 REGIMES = (
@@ -41,7 +41,7 @@ def measure() -> Iterator[Claim]:
 
 
 def timed() -> Claim:
-    """Time every scheme both ways, and pandas."""
+    """Time every scheme from encoded judgments, from a frame, and in pandas."""
     crowd = simulate("rerank", **SIZES)
     table, trust = crowd.table.to_pandas(), dict(zip(crowd.judgments.judges, crowd.trust, strict=True))
     rows = []
@@ -56,11 +56,11 @@ def timed() -> Claim:
         rows.append((scheme, f"{encoded:.3f}", f"{read:.3f}", f"{plain:.2f}", f"{plain / read:.1f}"))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ("scheme", "encoded, s", "from a frame, s", "pandas, s", "pandas / from a frame")
-    return Claim("Weights of a million judgments", " ".join(__doc__.split("\n\n")[1].split()), head, rows)
+    return Claim("Weights of a million judgments", description(__doc__), head, rows)
 
 
 def in_pandas(table: pd.DataFrame, scheme: str) -> pd.Series:
-    """Return the weights by item as one would write them in pandas."""
+    """Return the weights by item, computed with pandas."""
     factors = SCHEMES[scheme]
     sign = table["label"].astype(int) * 2 - 1
     majority = np.sign(sign.groupby(table["item"]).transform("sum"))
@@ -90,16 +90,16 @@ def crowds() -> Claim:
 
 
 def _regime(sizes: dict[str, float]) -> tuple[str, ...]:
-    """Return what the crowd of one regime looks like."""
-    seen = np.mean([_seen(simulate("rerank", seed=seed, **sizes)) for seed in range(SEEDS)], axis=0)
-    full, kappa, least, most, active, trusted, vote, model = seen
+    """Return the row of one regime."""
+    means = np.mean([_marginals(simulate("rerank", seed=seed, **sizes)) for seed in range(SEEDS)], axis=0)
+    full, kappa, least, most, active, trusted, vote, model = means
     name = ", ".join(f"{size} {value:g}" for size, value in sizes.items()) or "as tuned"
-    told = (f"{full:.1%}", f"{kappa:.3f}", f"{least:,.0f} to {most:,.0f}", f"{active:.2f}", f"{trusted:.2f}")
-    return (name, *told, f"{vote:.1%}", f"{model:.1%}")
+    cells = (f"{full:.1%}", f"{kappa:.3f}", f"{least:,.0f} to {most:,.0f}", f"{active:.2f}", f"{trusted:.2f}")
+    return (name, *cells, f"{vote:.1%}", f"{model:.1%}")
 
 
-def _seen(crowd: adjudge.data.crowds.Simulation) -> tuple[float, ...]:
-    """Return the marginals of one crowd."""
+def _marginals(crowd: adjudge.data.crowds.Simulation) -> tuple[float, ...]:
+    """Return the statistics of one crowd."""
     judgments = crowd.judgments
     yes, work = judgments.label.reshape(-1, 5).sum(axis=1), np.bincount(judgments.judge)
     agreeing = adjudge.agreement(judgments, draws=1).values["fleiss_kappa"]

@@ -178,7 +178,7 @@ class RerankStudy:
         """Return the results of all methods with one crowd."""
         return [r for r in self.results if (r.set, r.crowd, r.c) == (name, crowd, c)]
 
-    def places(self) -> list[tuple[str, str]]:
+    def crowd_keys(self) -> list[tuple[str, str]]:
         """Return the sets and crowds in the order of the study."""
         return list(dict.fromkeys((r.set, r.crowd) for r in self.results))
 
@@ -206,13 +206,13 @@ class RerankStudy:
 
     def tables(self) -> list[Table]:
         """Return the gains over CA by crowd, and a table of each crowd, in percent as in the paper."""
-        return [*self.gains(), *(self._table(*pair) for pair in self.places())]
+        return [*self.gains(), *(self._table(*pair) for pair in self.crowd_keys())]
 
     def gains(self) -> list[Table]:
         """Return a table per set with the difference in MRR to CA, by method and crowd."""
         tables = []
-        for name in dict.fromkeys(pair[0] for pair in self.places()):
-            crowds = [crowd for other, crowd in self.places() if other == name]
+        for name in dict.fromkeys(pair[0] for pair in self.crowd_keys()):
+            crowds = [crowd for other, crowd in self.crowd_keys() if other == name]
             by = {crowd: {r.method: r for r in self.at(name, crowd)} for crowd in crowds}
             methods = [m for m in METHODS if m != "CA" and any(m in of for of in by.values())]
             rows = [[m, *(_gain(by[crowd].get(m)) for crowd in crowds)] for m in methods]
@@ -406,8 +406,8 @@ def _row(result: Result) -> list[Any]:
     row.append(f"{100 * result.mean['vote']['MRR']:.2f}")
     row.append(None if result.chosen is None else power(result.chosen))
     over, best = (result.tests.get(other, {}).get("MRR") for other in ("CA", "LPTC"))
-    row += [None] * 4 if over is None else [f"{100 * over.difference:+.2f}", *map(_p, (over.t, over.drawn, over.p))]
-    row += [None] * 2 if best is None else [f"{100 * best.difference:+.2f}", _p(best.p)]
+    row += [None] * 4 if over is None else [f"{100 * over.difference:+.2f}", *map(p_text, (over.t, over.drawn, over.p))]
+    row += [None] * 2 if best is None else [f"{100 * best.difference:+.2f}", p_text(best.p)]
     return row
 
 
@@ -416,7 +416,7 @@ def power(c: float) -> str:
     return f"2^{np.log2(c):.0f}"
 
 
-def _p(p: float) -> str:
+def p_text(p: float) -> str:
     """Return a p value as short text."""
     return "< .001" if p < 0.0005 else f"{p:.3f}".replace("0.", ".", 1)
 

@@ -43,7 +43,7 @@ def test_values_are_those_of_the_runs():
     found = curves()
     assert found.at(5, "one").values["accuracy"].tolist() == [seed % 10 / 10 for seed in seeds(0, 5, 4)]
     assert found.methods == ("one", "two")
-    assert found.places() == [("", 5), ("", 50)]
+    assert found.positions() == [("", 5), ("", 50)]
     assert repr(found) == "Curves(test: 2 methods at 2 places x 4 runs)"
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_leaves_the_places_that_are_finished():
 
     found = trace(AXES, [Stop("a", 5, once), Stop("a", 50, interrupted)], StudyOptions(runs=3))
     assert found.interrupted
-    assert found.places() == [("a", 5)]
+    assert found.positions() == [("a", 5)]
     assert found.warnings() == ["interrupted; finished: items a 5"]
     with pytest.raises(KeyboardInterrupt):
         trace(AXES, [Stop("a", 50, interrupted)], StudyOptions(runs=3))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.markdown import PaperClaim, against_the_paper, difference, section, table, verdict, where
+from studies.markdown import PaperClaim, against_the_paper, difference, implementation_section, section, table, verdict
 
 
 def test_tables_and_sections():
@@ -12,7 +12,7 @@ def test_tables_and_sections():
         "| a | b |\n| --- | --- |\n| 1,000 | 0.123 |\n| - | x |\n"
     )
     assert section("Title", "one", "two\n") == "## Title\n\none\n\ntwo\n"
-    assert "| what | `a.py` | `t.py` |" in where([("what", "a.py", "t.py")])
+    assert "| what | `a.py` | `t.py` |" in implementation_section([("what", "a.py", "t.py")])
 
 
 def test_what_holds():

@@ -74,7 +74,7 @@ def test_modes_are_fits_and_predictions(crowd):
 
 def test_a_panel_for_each_set(memory_curves):
     """With its numbers of labels, and what the sets are."""
-    assert memory_curves.places() == [("c", 1), ("c", 3), ("d", 1), ("d", 3)]
+    assert memory_curves.positions() == [("c", 1), ("c", 3), ("d", 1), ("d", 3)]
     assert memory_curves.methods == KEPT
     assert memory_curves.tables()[0].rows[0] == ("c", 40, 9, 4, 200)
     assert [table.title for table in memory_curves.tables()[1:3]] == [

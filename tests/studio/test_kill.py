@@ -17,10 +17,10 @@ def test_nothing_acknowledged_is_lost_when_the_studio_is_killed(tmp_path: Path) 
     """Twenty times SIGKILL at random moments: no answer lost or doubled, no item beyond k, the audit log holds."""
     from studies.benchmarks.studio_kill import killed
 
-    found = killed(tmp_path / "campaign", rounds=20)
-    assert found["faults"] == []
-    assert found["answers"] > 100, "the judges hardly worked: nothing was tried"
-    assert set(found["refused"]) <= {429, 409, 410}
+    result = killed(tmp_path / "campaign", rounds=20)
+    assert result["faults"] == []
+    assert result["answers"] > 100, "the judges hardly worked: nothing was tried"
+    assert set(result["refused"]) <= {429, 409, 410}
 
 
 def test_what_is_lost_or_doubled_would_be_found(tmp_path: Path) -> None:
@@ -28,12 +28,12 @@ def test_what_is_lost_or_doubled_would_be_found(tmp_path: Path) -> None:
     import sqlite3
 
     from studies.benchmarks.studio_campaign import Size, add_judges, write_campaign
-    from studies.benchmarks.studio_kill import Told, faults
+    from studies.benchmarks.studio_kill import Acknowledged, faults
 
     folder = tmp_path / "campaign"
     write_campaign(folder, Size(4, 10, gold=2, words=5))
     add_judges(folder, 2)
-    nothing = Told(set(), set(), set(), set())
+    nothing = Acknowledged(set(), set(), set(), set())
     assert faults(folder, nothing) == []
     rows = {
         "assignments": [(n, 0.0, 1 + n % 2, "work", f"a{n}", "") for n in (1, 2, 3, 4)],
@@ -50,28 +50,28 @@ def test_what_is_lost_or_doubled_would_be_found(tmp_path: Path) -> None:
             database.execute(f'DROP TRIGGER "{name}"')
         database.execute("UPDATE audit SET who = 'nobody' WHERE id = 1")
     database.close()
-    told = " ".join(faults(folder, nothing._replace(answers={"gone"}, codes={"ABCD-EFGH"})))
-    for what in (
+    messages = " ".join(faults(folder, nothing._replace(answers={"gone"}, codes={"ABCD-EFGH"})))
+    for text in (
         "answers saved twice: 1",
         "items beyond k: 1, e.g. (7, 5)",
-        "items given anew to who has judged them: 1",
+        "items given again to a judge who has judged them: 1",
         "judges with two open assignments: 2",
         "judgments that are not the last answer: 1",
         "acknowledged and lost (answers): 1, e.g. gone",
         "acknowledged and lost (codes): 1, e.g. ABCD-EFGH",
         "audit log is broken at entry 1",
     ):
-        assert what in told
+        assert text in messages
 
 
-@pytest.mark.parametrize("hindrance", ["no_room", "locked"])
-def test_what_cannot_be_written_is_answered_503_and_not_acknowledged(tmp_path: Path, hindrance: str) -> None:
+@pytest.mark.parametrize("outage", ["no_file_growth", "locked"])
+def test_what_cannot_be_written_is_answered_503_and_not_acknowledged(tmp_path: Path, outage: str) -> None:
     """A full disk, a database in other hands: 503, nothing false acknowledged, and work goes on without a restart."""
     from studies.benchmarks import studio_kill
 
-    found = studio_kill.hindered(tmp_path / "campaign", getattr(studio_kill, hindrance))
-    assert found["faults"] == []
-    assert found["before"] >= 20
-    assert found["during"] == 0
-    assert found["refused"] > 0
-    assert found["after"] >= 20
+    result = studio_kill.run_outage(tmp_path / "campaign", getattr(studio_kill, outage))
+    assert result["faults"] == []
+    assert result["before"] >= 20
+    assert result["during"] == 0
+    assert result["refused"] > 0
+    assert result["after"] >= 20

@@ -20,12 +20,12 @@ def test_sixty_four_judges_who_ask_ten_thousand_times(tmp_path: Path) -> None:
     """Some are right, some wrong, some give up, some leave; at the end they race for the last items."""
     from studies.benchmarks.studio_races import race
 
-    told = race(tmp_path / "campaign", judges=64, asks=160, k=3)
-    assert told.faults == []
-    assert told.open == 0
-    assert told.asked >= 10_000
-    assert told.refused["nothing"] == 64  # the last items were raced for
-    assert told.refused["over"] > 0  # leases did run out under judges who came back
+    result = race(tmp_path / "campaign", judges=64, asks=160, k=3)
+    assert result.faults == []
+    assert result.open == 0
+    assert result.requests >= 10_000
+    assert result.refused["nothing"] == 64  # the last items were raced for
+    assert result.refused["over"] > 0  # leases did run out under judges who came back
 
 
 @pytest.mark.parametrize("jump", [400 * 86_400.0, -400 * 86_400.0])
@@ -47,13 +47,13 @@ def test_no_lease_ends_and_no_time_goes_back_when_the_machines_clock_jumps(tmp_p
         studio.store.clock = Clock(studio.ledger.latest, wall=lambda: wall[0])
         judge = Racer(studio, 1)
         async with studio.running():
-            held = await studio.do(take_assignment, 1, studio.rng, then=judge.held)
-            for one in held.sets[:3]:
+            assignment = await studio.do(take_assignment, 1, studio.rng, then=judge.current_assignment)
+            for set_ in assignment.sets[:3]:
                 wall[0] += jump
                 assert await studio.do(expire) == 0
-                await studio.do(finish_set, 1, one.token, judge.answers(one.items, True))
+                await studio.do(finish_set, 1, set_.token, judge.answers(set_.items, True))
             assert abs(studio.store.clock.jumped() - 3 * jump) < 3_600
-            return held.finished
+            return assignment.finished
 
     assert asyncio.run(judged()) == 3
     with contextlib.closing(sqlite3.connect(folder / "studio.db")) as database:

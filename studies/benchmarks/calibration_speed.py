@@ -1,6 +1,6 @@
 """Claim: a fit that is calibrated by judgments takes at most three times as long as one that is not.
 
-CPU time of both fits on one thread, one after the other, the least of three; the first of all is thrown away.
+CPU time of both fits on one thread, one after the other, minimum of three after a first one.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import warnings
 
 import adjudge
 from adjudge.errors import AdjudgeWarning
-from studies.benchmarks.choosing import judged
 from studies.benchmarks.claim import Claim
+from studies.benchmarks.model_selection import read_judged
 
 MODELS = ("majority", "one-coin", "dawid-skene", "hybrid-confusion", "glad", "minimax-entropy")
 SETS = ("bluebirds", "rte", "web_search", "trec2011_task2")
-SIZES = (100_000, 1_000_000)  # of crowds drawn from Dawid-Skene's model
-SLOW, MOST = "minimax-entropy", 100_000  # and the judgments that it is timed with at most: it takes minutes
+SIZES = (100_000, 1_000_000)  # of crowds simulated from the model of Dawid and Skene
+SLOW, MOST = "minimax-entropy", 100_000  # and the most judgments that it is timed with, since it takes minutes
 ROUNDS = 3
 GOAL = 3.0
 
 
 def crowds() -> dict[str, adjudge.Judgments]:
     """Return sets of several sizes, and larger crowds that are simulated."""
-    found = {name: judged(name)[0] for name in SETS}
+    judgments_by_name = {name: read_judged(name)[0] for name in SETS}
     for size in SIZES:
         drawn = adjudge.simulate("dawid-skene", items=size // 5, judges=size // 200, labels=3, per_item=5, seed=1)
-        found[f"simulated, {size:,}"] = drawn.judgments
-    return found
+        judgments_by_name[f"simulated, {size:,}"] = drawn.judgments
+    return judgments_by_name
 
 
 def seconds(judgments: adjudge.Judgments, model: str, calibrate: str) -> float:
@@ -49,11 +49,13 @@ def measure() -> Claim:
                 if model == SLOW and len(judgments) > MOST:
                     cells.append("")
                     continue
-                seconds(judgments.take(range(50)), model, "judgments")  # compiled, or read from the cache
+                seconds(
+                    judgments.take(range(50)), model, "judgments"
+                )  # compiles the kernels, or reads them from the cache
                 pairs = [[seconds(judgments, model, how) for how in ("none", "judgments")] for _ in range(ROUNDS)]
-                own, hedged = map(min, zip(*pairs, strict=True))
-                worst = max(worst, (hedged / own if model != "majority" else 0.0, model, name))
-                cells.append(f"{own:.3f} + {max(0.0, hedged - own):.3f} ({hedged / own:.1f}x)")
+                plain, hedged = map(min, zip(*pairs, strict=True))
+                worst = max(worst, (hedged / plain if model != "majority" else 0.0, model, name))
+                cells.append(f"{plain:.3f} + {max(0.0, hedged - plain):.3f} ({hedged / plain:.1f}x)")
                 print(name, model, cells[-1], file=sys.stderr)
             rows.append((name, f"{len(judgments):,}", *cells))
     ratio, model, name = worst

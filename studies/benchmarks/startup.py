@@ -14,13 +14,13 @@ from statistics import median
 
 from adjudge.data.judgments import judgment_table
 from adjudge.data.simulate import simulate
-from studies.benchmarks.claim import Claim
+from studies.benchmarks.claim import Claim, description
 
 IMPORTS = "import adjudge.cli.fit, adjudge.cli.output, adjudge.inference.fit"
 
 
 def wall(command: list[str]) -> float:
-    """Return the median wall time of a command, after one run that does not count."""
+    """Return the median wall time of a command, after a first run."""
     times = []
     for _ in range(8):
         began = time.perf_counter()
@@ -45,7 +45,7 @@ def measure() -> Claim:
     ]
     for row in rows:
         print(" ".join(row), file=sys.stderr)
-    return Claim("Start-up time", " ".join(__doc__.split("\n\n")[1].split()), ("command", "s", "goal, s"), rows)
+    return Claim("Start-up time", description(__doc__), ("command", "s", "goal, s"), rows)
 
 
 if __name__ == "__main__":

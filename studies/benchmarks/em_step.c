@@ -1,5 +1,5 @@
-/* One EM step of Dawid and Skene as a textbook writes it: log tables, log-sum-exp, one loop over the judgments.
- * It stands here to measure against; nothing in the package uses it. */
+/* One EM step of Dawid and Skene as in a textbook: log tables, log-sum-exp, one loop over the judgments.
+ * It is the reference of a benchmark; nothing in the package uses it. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

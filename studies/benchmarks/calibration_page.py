@@ -1,7 +1,7 @@
-"""Runs the study of calibration on the shared data, for docs/explanation/measured/calibration.md and its figure.
+"""Run the study of calibration on the shared data, for docs/explanation/measured/calibration.md and its figure.
 
-Every number of the page comes from here, or from calibrating_tried.py. Finished cells are kept in build/,
-so that an interrupted run goes on.
+Every number of the page comes from here, or from calibration_alternatives.py. Finished cells are stored in build/, so
+that an interrupted run can continue.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from studies.benchmarks import calibrating_speed, calibrating_tried
+from studies.benchmarks import calibration_alternatives, calibration_speed
 from studies.benchmarks.claim import Claim
-from studies.calibration import WORSE, ByModel, CalibrationStudy, calibrating, svg
+from studies.calibration import WORSE, ByModel, CalibrationStudy, calibrating, log_loss_of, mean_of_all, svg
 from studies.calibration_cells import BY_GOLD, JUDGMENTS, LEARNED, OWN, Cell
 from studies.outcome import StudyOptions
 
 ROOT = Path(__file__).parents[2]
 KEEP = ROOT / "build" / "calibration"
-TREC, GOAL, TREC_GOALS = "trec2011_task2", 0.65, (0.65, 0.62)  # log losses that were asked for
-LITTLE = 0.005  # that nobody minds
+TREC, GOAL, TREC_GOALS = "trec2011_task2", 0.65, (0.65, 0.62)  # log losses that are the goals
+LITTLE = 0.005  # smaller changes are not reported
 
 OPENING = """; `python -m studies calibration --out results` does the same.
 
@@ -103,18 +103,18 @@ TRIED = (
 )
 
 
-def found_by_study() -> CalibrationStudy:
-    """Return the study, with every core."""
+def run_study() -> CalibrationStudy:
+    """Run the study on all cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = calibrating(StudyOptions(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
-    if found.interrupted:
-        raise KeyboardInterrupt  # half a study is no page
-    return found
+    study = calibrating(StudyOptions(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
+    if study.interrupted:
+        raise KeyboardInterrupt  # an unfinished study has no page
+    return study
 
 
-def by_model(found: CalibrationStudy) -> Claim:
-    """Return every model before and after."""
-    models = found.by_model()
+def by_model(study: CalibrationStudy) -> Claim:
+    """Return the table of models, before and after calibration."""
+    models = study.by_model()
     head = [
         "model",
         "sets",
@@ -127,20 +127,20 @@ def by_model(found: CalibrationStudy) -> Claim:
         "Brier",
     ]
     head += ["by judgments", "ECE", "by judgments", f"sets worse than the vote by more than {WORSE:g}"]
-    return Claim("By model", " ".join(sentences(found, models)), head, [_model(one) for one in models])
+    return Claim("By model", " ".join(sentences(study, models)), head, [_model(row) for row in models])
 
 
-def sentences(found: CalibrationStudy, models: Sequence[ByModel]) -> list[str]:
-    """Return what the table says."""
-    many = len(found.sets)
-    full = [one for one in models if one.sets == many and one.model != "weighted-vote"]
-    by = {one.model: one for one in full}
+def sentences(study: CalibrationStudy, models: Sequence[ByModel]) -> list[str]:
+    """Return the sentences about the table of models."""
+    many = len(study.sets)
+    full = [row for row in models if row.sets == many and row.model != "weighted-vote"]
+    by = {row.model: row for row in full}
     ds, vote = by["dawid-skene"], by["majority"]
-    within = [one.model for one in full if one.after["log_loss"] <= GOAL]
-    safe = [one.model for one in full if not one.worse]
-    best = min(full, key=lambda one: one.after["log_loss"])
-    dearer = [one.model for one in models if one.after["log_loss"] > one.before["log_loss"] + LITTLE]
-    poorer = [one.model for one in models if one.after["accuracy"] < one.before["accuracy"] - LITTLE]
+    within = [row.model for row in full if row.after["log_loss"] <= GOAL]
+    safe = [row.model for row in full if not row.worse]
+    best = min(full, key=lambda row: row.after["log_loss"])
+    dearer = [row.model for row in models if row.after["log_loss"] > row.before["log_loss"] + LITTLE]
+    poorer = [row.model for row in models if row.after["accuracy"] < row.before["accuracy"] - LITTLE]
     return [
         f"Means over {many} sets, of the model's own probabilities and of those calibrated by judgments. The own",
         f"probabilities of Dawid-Skene have a log loss of {ds.before['log_loss']:.3f}, the vote shares",
@@ -156,37 +156,39 @@ def sentences(found: CalibrationStudy, models: Sequence[ByModel]) -> list[str]:
     ]
 
 
-def by_set(found: CalibrationStudy, model: str) -> Claim:
-    """Return one model set by set."""
-    cells = found.of(model)
-    votes = [found.vote(cell.job.set) for cell in cells]
-    ways = [[_way(cell, way) for cell in cells] for way in (OWN, JUDGMENTS, BY_GOLD)]
+def by_set(study: CalibrationStudy, model: str) -> Claim:
+    """Return the table of one model by set."""
+    cells = study.of(model)
+    votes = [study.vote(cell.job.set) for cell in cells]
+    losses_by_kind = [[log_loss_of(cell, kind) for cell in cells] for kind in (OWN, JUDGMENTS, BY_GOLD)]
     worse = [
         f"`{c.job.set}` ({c.ways[JUDGMENTS].log_loss - v:+.3f})"
         for c, v in zip(cells, votes, strict=True)
         if v is not None and c.ways[JUDGMENTS].log_loss > v + WORSE
     ]
     rows = [
-        _set(cell, (vote, *losses)) for cell, vote, losses in zip(cells, votes, zip(*ways, strict=True), strict=True)
+        _set(cell, (vote, *losses))
+        for cell, vote, losses in zip(cells, votes, zip(*losses_by_kind, strict=True), strict=True)
     ]
-    rows.append(("mean", "", *(_number(_mean(each)) for each in (votes, *ways)), "", ""))
+    rows.append(("mean", "", *(_number(mean_of_all(each)) for each in (votes, *losses_by_kind)), "", ""))
     how = f"Log loss. Worse than the vote by more than {WORSE:g}, by judgments: {', '.join(worse) or 'no set'}."
     trec = next((cell for cell in cells if cell.job.set == TREC), None)
     if trec is not None:
-        asked = [
-            f"{way} {_number(_way(trec, name))} ({_reached(_way(trec, name), goal)})"
-            for (way, name), goal in zip((("by judgments", JUDGMENTS), ("by gold", BY_GOLD)), TREC_GOALS, strict=True)
+        goals = [
+            f"{kind} {_number(log_loss_of(trec, name))} ({_reached(log_loss_of(trec, name), goal)})"
+            for (kind, name), goal in zip((("by judgments", JUDGMENTS), ("by gold", BY_GOLD)), TREC_GOALS, strict=True)
         ]
-        how += f" On `{TREC}`: {', '.join(asked)}."
+        how += f" On `{TREC}`: {', '.join(goals)}."
     head = ("set", "gold items", "vote shares", "own", "by judgments", "by gold", "z", "weight of the vote")
     return Claim(f"By set: `{model}`", how, head, rows)
 
 
 def tried() -> Claim:
-    """Return what was tried beside, and what it came to."""
-    reached, by = calibrating_tried.measure(), calibrating_tried.settings()
+    """Return the table of alternative methods."""
+    reached, by = calibration_alternatives.measure(), calibration_alternatives.settings()
     how = (
-        f"Mean log loss on the {len(calibrating_tried.SETS)} sets that are fitted quickly, by `calibrating_tried.py`. "
+        f"Mean log loss on the {len(calibration_alternatives.SETS)} sets that are fitted quickly, by "
+        "`calibration_alternatives.py`. "
         "The method in use keeps the requested model, needs two more fits, and changes nothing if the model is true. "
         f"It has {by['used']:.3f} with Dawid-Skene here; with its three constants chosen on all sets except the one "
         f"that is scored, {by['left out']:.3f}; with the best constants of a grid, chosen on these sets, "
@@ -198,30 +200,25 @@ def tried() -> Claim:
 
 def measure() -> list[Claim]:
     """Run the study, draw its figure, and return its tables."""
-    found = found_by_study()
-    for warning in found.warnings():
+    study = run_study()
+    for warning in study.warnings():
         print(warning, file=sys.stderr)
-    (ROOT / "docs" / "explanation" / "measured" / "calibration.svg").write_text(svg(found), encoding="utf8")
-    return [by_model(found), *(by_set(found, model) for model in LEARNED), tried(), calibrating_speed.measure()]
+    (ROOT / "docs" / "explanation" / "measured" / "calibration.svg").write_text(svg(study), encoding="utf8")
+    return [by_model(study), *(by_set(study, model) for model in LEARNED), tried(), calibration_speed.measure()]
 
 
-def _model(one: ByModel) -> tuple[str, ...]:
-    """Return a model's row."""
-    pairs = [[f"{way[m]:.3f}" for way in (one.before, one.after)] for m in ("accuracy", "log_loss", "brier", "ece")]
-    worse = ", ".join([str(len(one.worse)), *(f"`{name}`" for name in one.worse)])
-    gain = "{:.3f} ({:.3f} to {:.3f})".format(*one.gain)
-    return (f"`{one.model}`", str(one.sets), *pairs[0], *pairs[1], gain, _number(one.vote), *pairs[2], *pairs[3], worse)
+def _model(row: ByModel) -> tuple[str, ...]:
+    """Return the row of a model."""
+    pairs = [[f"{means[m]:.3f}" for means in (row.before, row.after)] for m in ("accuracy", "log_loss", "brier", "ece")]
+    worse = ", ".join([str(len(row.worse)), *(f"`{name}`" for name in row.worse)])
+    gain = "{:.3f} ({:.3f} to {:.3f})".format(*row.gain)
+    return (f"`{row.model}`", str(row.sets), *pairs[0], *pairs[1], gain, _number(row.vote), *pairs[2], *pairs[3], worse)
 
 
 def _set(cell: Cell, losses: Sequence[float | None]) -> tuple[str, ...]:
-    """Return a set's row."""
+    """Return the row of a set."""
     measured = (f"{cell.dependence:.1f}", f"{cell.hedge:.2f}")
     return (f"`{cell.job.set}`", f"{cell.items:,}", *map(_number, losses), *measured)
-
-
-def _way(cell: Cell, way: str) -> float | None:
-    """Return a log loss, None where it was left out."""
-    return cell.ways[way].log_loss if way in cell.ways else None
 
 
 def _reached(loss: float | None, goal: float) -> str:
@@ -229,19 +226,13 @@ def _reached(loss: float | None, goal: float) -> str:
     return f"goal below {goal:g}, {'reached' if loss is not None and loss < goal else 'missed'}"
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    """Return a mean, None where a value is missing."""
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there and len(there) == len(values) else None
-
-
 def _number(value: float | None) -> str:
-    """Return a number as the page has it."""
+    """Return a number as text."""
     return "-" if value is None else f"{value:.3f}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them."""
+    """Return names as a list in a sentence."""
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 

@@ -1,7 +1,7 @@
-"""The lightest HTTP client that can keep fifty judges busy: one connection each, kept open, in one event loop.
+"""A light HTTP client for simulated judges: one open connection each, in one event loop.
 
-The client runs on the machine that it measures, so what it costs is taken from what is measured: it sends bytes that
-are ready and looks only for the status, the length and a header or two.
+The client runs on the machine that it measures, so it must use little time: it sends prepared bytes, and reads only the
+status, the length and a few headers.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from typing import NamedTuple
 
 try:
     from uvloop import run
-except ImportError:  # where there is none
+except ImportError:  # uvloop is optional
     run = asyncio.run
 
 __all__ = ["Line", "Reply", "Watch", "quantile", "run"]
 
 
 class Reply(NamedTuple):
-    """What a server answered."""
+    """The reply of a server."""
 
     status: int
     head: bytes
     body: bytes
 
     def header(self, name: bytes) -> bytes:
-        """Return the value of a header, empty where there is none."""
+        """Return the value of a header, empty if it is missing."""
         begin = self.head.lower().find(b"\r\n" + name + b":")
         return self.head[begin + len(name) + 3 :].split(b"\r\n", 1)[0].strip() if begin >= 0 else b""
 
 
 class Line(asyncio.Protocol):
-    """A connection that is opened anew when the server has closed it. One question at a time."""
+    """A connection that is opened again when the server has closed it, for one request at a time."""
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.host, self.port = host, port
-        self.wire: asyncio.Transport | None = None
+        self.transport: asyncio.Transport | None = None
         self.buffer = bytearray()
         self.waiting: asyncio.Future[Reply] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the wire."""
-        self.wire = transport  # type: ignore[assignment]  # uvloop's transports are of no class of asyncio
+        """Store the transport."""
+        self.transport = transport  # type: ignore[assignment]  # transports of uvloop are not classes of asyncio
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell who waits that nothing will come."""
-        self.wire = None
+        """Fail the request that waits for a reply."""
+        self.transport = None
         if self.waiting and not self.waiting.done():
             self.waiting.set_exception(ConnectionError("the server closed the connection"))
 
     def data_received(self, data: bytes) -> None:
-        """Gather bytes until a whole reply is there."""
+        """Collect bytes until a reply is complete."""
         self.buffer += data
         cut = self.buffer.find(b"\r\n\r\n")
         if cut < 0 or self.waiting is None:
@@ -69,29 +69,29 @@ class Line(asyncio.Protocol):
             del self.buffer[:end]
             if not self.waiting.done():
                 self.waiting.set_result(Reply(status, head, body))
-            if b"\r\nconnection: close" in low and self.wire:
-                self.wire.close()
-                self.wire = None
+            if b"\r\nconnection: close" in low and self.transport:
+                self.transport.close()
+                self.transport = None
 
     async def ask(self, request: bytes) -> Reply:
-        """Send a request, wait for the reply; again, as browsers do, where the server has just closed an idle line."""
-        kept = self.wire is not None and not self.wire.is_closing()
+        """Send a request and wait for the reply; repeat once if the server has just closed an idle connection."""
+        reused = self.transport is not None and not self.transport.is_closing()
         try:
-            return await self._asked(request)
+            return await self._ask_once(request)
         except ConnectionError:
-            if not kept:
+            if not reused:
                 raise
-        return await self._asked(request)
+        return await self._ask_once(request)
 
-    async def _asked(self, request: bytes) -> Reply:
+    async def _ask_once(self, request: bytes) -> Reply:
         """Send a request once."""
         loop = asyncio.get_running_loop()
-        if self.wire is None or self.wire.is_closing():
+        if self.transport is None or self.transport.is_closing():
             self.buffer.clear()
             await loop.create_connection(lambda: self, self.host, self.port)
-        assert self.wire is not None
+        assert self.transport is not None
         self.waiting = loop.create_future()
-        self.wire.write(request)
+        self.transport.write(request)
         return await self.waiting
 
     async def post(self, path: str, body: bytes, headers: bytes) -> Reply:
@@ -106,13 +106,13 @@ class Line(asyncio.Protocol):
         return await self.ask(b"GET %b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%b\r\n" % (path.encode(), self.port, headers))
 
     def close(self) -> None:
-        """Hang up."""
-        if self.wire:
-            self.wire.close()
+        """Close the connection."""
+        if self.transport:
+            self.transport.close()
 
 
 class Watch:
-    """Times of requests by kind, kept only between ``begin`` and ``end`` by the clock."""
+    """Times of requests by kind, recorded between ``begin`` and ``end``."""
 
     def __init__(self, begin: float, end: float) -> None:
         self.begin, self.end = begin, end
@@ -121,11 +121,11 @@ class Watch:
         self.cpu = [0.0, 0.0]
 
     def over(self) -> bool:
-        """Tell whether time is up."""
+        """Return whether the time is over."""
         return time.perf_counter() >= self.end
 
     async def timed(self, kind: str, question: Callable[[], Awaitable[Reply]], since: float | None = None) -> Reply:
-        """Ask, and note how long the answer took, or how long after it was due it came, in the time that counts."""
+        """Send a request, and record its time, from ``since`` if that is given."""
         began = time.perf_counter() if since is None else since
         reply = await question()
         ended = time.perf_counter()
@@ -138,12 +138,12 @@ class Watch:
         return reply
 
     async def clocked(self) -> None:
-        """Note the client's own CPU time over the time that counts."""
+        """Record the CPU time of the client between begin and end."""
         for at, moment in enumerate((self.begin, self.end)):
             await asyncio.sleep(max(0.0, moment - time.perf_counter()))
             self.cpu[at] = time.process_time()
 
-    def told(self) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """Return counts per second, times in ms and the client's share of one core."""
         seconds = self.end - self.begin
         kinds = {
