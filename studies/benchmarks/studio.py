@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from studies.benchmarks import consensus, studio_potato
+from studies.benchmarks import studio_consensus, studio_potato
 from studies.benchmarks.claim import Claim, say
 from studies.benchmarks.studio_campaign import (
     SETTINGS,
@@ -230,7 +230,7 @@ def measure() -> Iterator[Claim]:
     head, row = lines(100)
     yield Claim("Crashes", HOW[4], head, [row])
     yield outage_claim()
-    yield consensus.measure()
+    yield studio_consensus.measure()
     yield races()
 
 
