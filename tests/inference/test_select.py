@@ -125,7 +125,7 @@ SETS = ("bluebirds", "ducks", "nyt_2p", "nyt_3p", "rte", "temp", "weather_amt", 
 
 @pytest.mark.parametrize("name", SETS)
 def test_auto_does_not_lose_to_the_vote(shared, name):
-    """On real sets, small ones here and all in studies/benchmarks/model_selection.py, it is at most one point behind."""
+    """On small real sets (all are in studies/benchmarks/model_selection.py), it is at most one point behind."""
     folder = shared(f"data/{name}")
     vote, taken = (
         adjudge.score(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]

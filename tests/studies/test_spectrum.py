@@ -22,7 +22,7 @@ def test_the_run_is_the_papers():
 
 def test_sizes_are_in_order_and_methods_are_the_papers(spectrum_curves):
     """And last the ceiling."""
-    assert spectrum_curves.places() == [("", 5), ("", 40)]
+    assert spectrum_curves.positions() == [("", 5), ("", 40)]
     assert spectrum_curves.methods == (*METHODS, CEILING)
 
 

@@ -118,7 +118,7 @@ def small(tmp_path, monkeypatch):
 def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     """With the spread over folds, and tests against CA and LPTC."""
     found = rerank(small, ["trecqa_letor"], runs=2, draws=100, keep=tmp_path / "cells")
-    assert found.places() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
+    assert found.crowd_keys() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
     results = {r.method: r for r in found.at("trecqa_letor", "noisy")}
     assert list(results) == list(METHODS)
     assert ("trecqa_letor", "noisy") in SLOW
