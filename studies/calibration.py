@@ -196,7 +196,7 @@ class CalibrationStudy:
         return Table(title, head, [*rows, ["mean", None, *means, None, None]])
 
 
-def calibrating(options: StudyOptions) -> CalibrationStudy:
+def calibration(options: StudyOptions) -> CalibrationStudy:
     """Run the study. Finished cells are stored in ``options.keep`` and reused; Ctrl-C ends with the finished ones."""
     folder = data_folder(options.data)
     if options.keep is None:

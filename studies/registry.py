@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.errors import UsageError, quoted
-from studies import calibration as calibrating
-from studies import memory, spectrum
+from studies import calibration, memory, spectrum
 from studies.comparison import STUDIES, Comparison, Study, run
 from studies.datasets import data_folder
 from studies.outcome import Outcome, StudyOptions
@@ -73,7 +72,7 @@ ALL: Mapping[str, StudyEntry] = {
         ("data", "sets", "runs", "sizes"),
     ),
     "trec2011": StudyEntry(TREC2011.title, TREC2011.paper, f"sets: {', '.join(TREC2011.sets)}", trec2011),
-    "calibration": StudyEntry(calibrating.TITLE, calibrating.PAPER, calibrating.ON, calibrating.calibrating),
+    "calibration": StudyEntry(calibration.TITLE, calibration.PAPER, calibration.ON, calibration.calibration),
     "rerank": StudyEntry(
         "learning to rank from a crowd: weights, posteriors, soft labels",
         "Abad and Moschitti 2016 (paper 004)",

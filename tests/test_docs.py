@@ -65,3 +65,11 @@ def test_files_that_pages_name_exist():
         for module in re.findall(r"python -m (studies[\w.]*)", text):
             path = ROOT / module.rstrip(".").replace(".", "/")
             assert path.is_dir() or path.with_suffix(".py").exists(), f"{page.name}: {module}"
+
+
+def test_links_of_the_readme_lead_to_files():
+    """The site checks the links of its own pages; these are the links of the files beside it."""
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf8")
+        for path in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text):
+            assert (ROOT / path).exists(), f"{name}: {path}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from studies.benchmarks import calibration_alternatives, calibration_speed
 from studies.benchmarks.claim import Claim
-from studies.calibration import WORSE, ByModel, CalibrationStudy, calibrating, log_loss_of, mean_of_all, svg
+from studies.calibration import WORSE, ByModel, CalibrationStudy, calibration, log_loss_of, mean_of_all, svg
 from studies.calibration_cells import BY_GOLD, JUDGMENTS, LEARNED, OWN, Cell
 from studies.outcome import StudyOptions
 
@@ -106,7 +106,7 @@ TRIED = (
 def run_study() -> CalibrationStudy:
     """Run the study on all cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    study = calibrating(StudyOptions(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
+    study = calibration(StudyOptions(keep=str(KEEP), workers=cores, say=lambda line: print(line, file=sys.stderr)))
     if study.interrupted:
         raise KeyboardInterrupt  # an unfinished study has no page
     return study

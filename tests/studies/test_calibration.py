@@ -8,26 +8,25 @@ import pytest
 
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.registry import MODELS
-from studies import calibration as calibrating
-from studies import calibration_cells as calibrating_cells
+from studies import calibration, calibration_cells
 from studies.calibration import NOTE, CalibrationStudy, pooled, progress, svg
 from studies.calibration_cells import BINS, METHODS, Cell, Job, Scores, make_cell
 from studies.outcome import StudyOptions
 
-study = calibrating.calibrating
+study = calibration.calibration
 FEW = ("majority", "wawa", "dawid-skene", "hybrid-confusion", "mean")
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Let there be few models, of which one needs an order."""
-    monkeypatch.setattr(calibrating, "METHODS", FEW)
+    monkeypatch.setattr(calibration, "METHODS", FEW)
 
 
 @pytest.fixture
 def counted(monkeypatch):
     """Return the cells that are made, as they are begun; the fourth is interrupted."""
-    real, calls = calibrating_cells._cell, []
+    real, calls = calibration_cells._cell, []
 
     def cell(job, crowd):
         calls.append(job)
@@ -35,7 +34,7 @@ def counted(monkeypatch):
             raise KeyboardInterrupt
         return real(job, crowd)
 
-    monkeypatch.setattr(calibrating_cells, "_cell", cell)
+    monkeypatch.setattr(calibration_cells, "_cell", cell)
     return calls
 
 
@@ -117,7 +116,7 @@ def test_a_study_without_a_finished_cell_ends(crowds, tmp_path, monkeypatch):
     def interrupted(job, crowd):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(calibrating_cells, "_cell", interrupted)
+    monkeypatch.setattr(calibration_cells, "_cell", interrupted)
     with pytest.raises(KeyboardInterrupt):
         study(StudyOptions(str(crowds), ["a"], keep=str(tmp_path)))
 
@@ -126,7 +125,7 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
     """A changed set, and a changed package."""
     shutil.copytree(crowds / "a", tmp_path / "data" / "a")
     options = StudyOptions(str(tmp_path / "data"), ["a"], keep=str(tmp_path))
-    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
+    monkeypatch.setattr(calibration, "METHODS", ("majority",))
 
     def cells():
         """Return how many are kept, and how many items the study has."""
@@ -137,20 +136,20 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
     gold = tmp_path / "data" / "a" / "gold.csv"
     gold.write_text("".join(gold.read_text().splitlines(keepends=True)[:-1]))
     assert cells() == (2, 39)
-    monkeypatch.setattr(calibrating, "code_mark", lambda: "other")
+    monkeypatch.setattr(calibration, "code_mark", lambda: "other")
     assert cells() == (3, 39)
 
 
 def test_processes_do_not_change_the_result(crowds, monkeypatch):
     """Two give what one gives, but for the time it took."""
-    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
+    monkeypatch.setattr(calibration, "METHODS", ("majority",))
     one, two = (study(StudyOptions(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
 def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, monkeypatch):
     """With a word; a set that was named is refused."""
-    monkeypatch.setattr(calibrating, "METHODS", ("majority",))
+    monkeypatch.setattr(calibration, "METHODS", ("majority",))
     shutil.copytree(crowds / "a", tmp_path / "a")
     shutil.copytree(crowds / "a", tmp_path / "b")
     (tmp_path / "b" / "gold.csv").write_text("item,label\n")
@@ -197,7 +196,7 @@ def test_the_bar_tells_how_long():
 
 def test_a_real_set(shared, monkeypatch):
     """Dawid-Skene is far too sure of the bluebirds: calibration takes it below the vote's loss, gold further."""
-    monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
+    monkeypatch.setattr(calibration, "METHODS", ("majority", "dawid-skene"))
     found = study(StudyOptions(str(shared("data/bluebirds").parent), ["bluebirds"]))
     row = found.tables()[1].rows[0]
     vote, own, judgments, gold = row[2:6]

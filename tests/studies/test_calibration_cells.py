@@ -11,7 +11,7 @@ from adjudge.errors import InputError, UsageError
 from adjudge.inference import calibrate
 from adjudge.inference.fit import fit
 from adjudge.metrics.probabilities import brier, calibration, log_loss
-from studies import calibration_cells as calibrating_cells
+from studies import calibration_cells
 from studies.calibration_cells import (
     BINS,
     Job,
@@ -94,7 +94,7 @@ def test_a_mark_tells_data_and_code(crowds, tmp_path, monkeypatch):
     (tmp_path / "copy" / "meta.json").write_text("{}")
     assert mark_of(tmp_path / "copy", "code") != mark
     code = code_mark()
-    monkeypatch.setattr(calibrating_cells, "LIBRARIES", ("numpy", "no-such-library"))
+    monkeypatch.setattr(calibration_cells, "LIBRARIES", ("numpy", "no-such-library"))
     assert code_mark() != code
 
 
@@ -139,11 +139,11 @@ def test_a_model_that_refuses_is_left_out_with_its_words(job, monkeypatch):
     def refused(*arguments, **options):
         raise UsageError("not these")
 
-    monkeypatch.setattr(calibrating_cells, "fit", refused)
+    monkeypatch.setattr(calibration_cells, "fit", refused)
     assert (make_cell(job).ways, read_cell(job).left_out) == ({}, "not these")
 
 
-@pytest.mark.parametrize(("module", "name"), [(calibrating_cells, "fit"), (calibrate, "infer")])
+@pytest.mark.parametrize(("module", "name"), [(calibration_cells, "fit"), (calibrate, "infer")])
 def test_half_a_fit_is_not_measured(job, monkeypatch, module, name):
     """Ctrl-C during a fit ends the cell, whether the fit is the model's own or one of the calibration."""
     real = getattr(module, name)

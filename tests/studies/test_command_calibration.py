@@ -7,8 +7,7 @@ import pytest
 
 from adjudge.data.judgments import judgment_table
 from adjudge.data.simulate import simulate
-from studies import calibration as calibrating
-from studies import calibration_cells as calibrating_cells
+from studies import calibration, calibration_cells
 
 STUDY = ("study", "calibration", "--data", "crowds", "--out", "results")
 
@@ -16,7 +15,7 @@ STUDY = ("study", "calibration", "--data", "crowds", "--out", "results")
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
     """Leave a small crowd, and let few models take part, in this process alone."""
-    monkeypatch.setattr(calibrating, "METHODS", ("majority", "dawid-skene"))
+    monkeypatch.setattr(calibration, "METHODS", ("majority", "dawid-skene"))
     monkeypatch.setattr("studies.command._cores", lambda: 1)
     drawn = simulate("dawid-skene", 0, items=60, judges=9, labels=2, per_item=5, gold=40)
     (tmp_path / "crowds" / "a").mkdir(parents=True)
@@ -38,20 +37,20 @@ def test_tables_figure_and_cells(run, crowd, tmp_path, monkeypatch):
     assert table["calibrate"].to_list() == ["none", "judgments", "none", "judgments", "gold"]
     drawn = set(ElementTree.parse(tmp_path / "results" / "study_calibration.svg").getroot().itertext())
     assert "dawid-skene, by judgments" in drawn
-    monkeypatch.setattr(calibrating_cells, "_cell", None)
+    monkeypatch.setattr(calibration_cells, "_cell", None)
     assert run(*STUDY).out == answer.out
 
 
 def test_ctrl_c_keeps_what_is_finished(run, crowd, tmp_path, monkeypatch):
     """Tables of it are shown, and the exit code says that it was ended."""
-    real = calibrating_cells._cell
+    real = calibration_cells._cell
 
     def interrupted(job, crowd):
         if job.model == "dawid-skene":
             raise KeyboardInterrupt
         return real(job, crowd)
 
-    monkeypatch.setattr(calibrating_cells, "_cell", interrupted)
+    monkeypatch.setattr(calibration_cells, "_cell", interrupted)
     answer = run(*STUDY)
     assert answer.code == 130
     assert "adjudge: warning: interrupted; cells finished: 1" in answer.err
