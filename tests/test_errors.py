@@ -74,7 +74,7 @@ def test_quote_fits_on_a_line(name: object, shown: str) -> None:
 
 
 def test_quoted_lists_names() -> None:
-    """Many names are cut, and none is said in a word."""
+    """Many names are cut, and an empty list says 'none'."""
     assert quoted(["a", "b"]) == "'a', 'b'"
     assert quoted("abcdefgh") == "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
     assert quoted(range(5), most=3) == "'0', '1', '2' and 2 more"

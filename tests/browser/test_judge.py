@@ -320,7 +320,7 @@ def test_a_judge_may_join_by_invitation(site, judge):
 
 
 def test_the_message_names_the_two_documents(judge):
-    """And cannot be passed by, but mended by one key."""
+    """It cannot be skipped, but one key fixes it."""
     one = judge()
     page = one.at_work()
     page.keyboard.press("r")  # A

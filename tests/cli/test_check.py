@@ -25,7 +25,7 @@ def test_chains_crowd_and_items_are_checked(run, sampled):
 
 
 def test_two_fits_are_compared(run, sampled):
-    """By the difference of what each foretells."""
+    """By the difference of their held-out log-likelihoods."""
     run("fit", sampled, "--model", "hierarchical", *SHORT, "--out", "other")
     answer = run("check", "fit", sampled, "--against", "other")
     assert answer.code == 0

@@ -94,7 +94,7 @@ def test_what_cannot_be_is_refused(run, fitted):
 
 
 def test_judgments_that_were_not_fitted_are_refused(run, fitted, tmp_path):
-    """A judge is held against the fit that was made from her judgments."""
+    """A judge is compared with the fit of their own judgments."""
     (tmp_path / "new.csv").write_text("item,judge,label\ni1,stranger,0\n")
     answer = run("monitor", "fit", "--judgments", "new.csv")
     assert answer.code == 2

@@ -134,7 +134,7 @@ def test_names_are_over_our_models(name):
 
 
 def test_glad_is_theirs():
-    """Labels agree, abilities and logs of ease correlate: ours integrates the ease out, theirs climbs in it."""
+    """Labels agree, abilities and logs of ease correlate: ours integrates the ease out, theirs optimises it."""
     table, _ = crowd()
     ours, theirs = crowdkit.GLAD().fit(table), aggregation.GLAD().fit(table)
     assert (ours.labels_ == theirs.labels_.reindex(ours.labels_.index)).mean() > 0.95

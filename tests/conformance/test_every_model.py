@@ -19,7 +19,7 @@ from adjudge.kernels.bits import unpack
 EVERY = pytest.mark.parametrize("model", list(MODELS))
 CLIMBED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "map" in model.inferences])
 SAMPLED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "gibbs" in model.inferences])
-FEW = {"iterations": 6, "accelerate": False, "inference": "map"}  # before rounding can push a climb off a saddle
+FEW = {"iterations": 6, "accelerate": False, "inference": "map"}  # before rounding can push EM off a saddle point
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=40)
 
@@ -106,7 +106,7 @@ def test_renaming_and_reordering_only_permutes_the_answer(model, judged, data):
 
 @CLIMBED
 def test_renaming_only_permutes_what_is_learned_of_judges(model):
-    """On a crowd with a clear answer, the whole climb, leaps and all, gives judges the same matrices by name."""
+    """On a crowd with a clear answer, EM with acceleration gives judges the same matrices by name."""
     labels = 2 if MODELS[model].labels.binary else 3
     crowd = adjudge.simulate("dawid-skene", seed=2, items=300, judges=12, labels=labels, per_item=5).judgments
     plain = [(int(i), int(j), int(k)) for i, j, k in zip(crowd.item(), crowd.judge, crowd.label, strict=True)]
@@ -225,7 +225,7 @@ def test_threads_change_nothing(model, monkeypatch):
 @given(judged=rows)
 @settings(max_examples=25, deadline=None)
 def test_evidence_never_falls(model, judged):
-    """Along a climb the log evidence rises or stays, to rounding."""
+    """In EM the log-likelihood increases or stays the same, up to rounding."""
     history = np.array(fitted(table(judged, model), model).evidence)
     assert (np.diff(history) >= -1e-9 * np.maximum(1, np.abs(history[:-1]))).all()
 
@@ -283,7 +283,7 @@ def test_calibrated_probabilities_are_probabilities(model, judged, tmp_path_fact
 
 @EVERY
 def test_calibration_leaves_gold_certain(model):
-    """Against any vote, and whether judges err together or not."""
+    """Against any vote, and whether errors are correlated or not."""
     rng = np.random.default_rng(4)
     hard = rng.random(40) < 0.3
     judged = [(i, j, int((rng.random() < (0.7 if hard[i] else 0.05)) != i % 2)) for i in range(40) for j in range(7)]

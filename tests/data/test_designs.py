@@ -122,7 +122,7 @@ def test_carpenter_honest_judges_come_from_their_populations(carpenter: Simulati
 
 
 def test_carpenter_labels_follow_the_judges_and_truths_the_topics(carpenter: Simulation) -> None:
-    """Each judge's shares are her sensitivity and specificity, each topic's share of truths its prevalence."""
+    """Each judge's shares are their sensitivity and specificity, each topic's share of truths its prevalence."""
     assert distance(tally(carpenter), carpenter.confusion) < FAR
     assert carpenter.judgments.topic is not None
     truths = np.zeros((100, 2))
@@ -387,7 +387,7 @@ def test_rerank_activity_and_trust_follow_skill_as_said() -> None:
 
 
 def test_rerank_labels_follow_the_matrices(passages: Simulation) -> None:
-    """Over items of every ease, each judge errs as her matrix says; spammers do not look."""
+    """Over items of every ease, each judge errs as their matrix says; spammers are at chance."""
     assert distance(tally(passages), passages.confusion) < FAR
     assert passages.spammers is not None
     assert passages.skill is not None
@@ -444,7 +444,7 @@ def test_passages_of_known_truth_are_judged() -> None:
 
 
 def test_tables_carry_trust_where_there_is_any(passages: Simulation) -> None:
-    """A judge's trust stands beside each of her judgments, and nowhere else."""
+    """The trust of a judge is given with each of their judgments, and nowhere else."""
     assert passages.trust is not None
     assert passages.table.columns == ["item", "judge", "label", "topic", "trust"]
     each = passages.table.unique(["judge", "trust"])

@@ -131,7 +131,7 @@ def test_names_that_nearly_agree_are_different() -> None:
 
 
 def test_more_labels_than_a_byte_holds() -> None:
-    """300 labels are told apart."""
+    """300 labels are distinguished."""
     columns = {"item": ["a"] * 300, "judge": ["x"] * 300, "label": [f"l{k:03}" for k in range(300)]}
     judgments = encode(from_frame(pl.DataFrame(columns)), {})
     assert judgments.label.tolist() == list(range(300))

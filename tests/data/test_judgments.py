@@ -267,7 +267,7 @@ def test_repeats_are_kept_unless_told() -> None:
 
 
 def test_merged_repeats_say_the_same() -> None:
-    """Merging drops what a judge says of an item again, and keeps what she says otherwise."""
+    """Merging drops repeated judgments of a judge on an item, and keeps those with another label."""
     kept, gone = _table_table(weight=np.arange(7.0)).without_repeats("merge")
     assert rows_of(kept) == [(0, 1, 0), (0, 0, 1), (0, 1, 1), (2, 0, 1), (2, 1, 1), (2, 0, 0)]
     assert kept.weight is not None

@@ -336,7 +336,7 @@ make_blocks(Table([sys.argv[1]], {}), sys.argv[2], block=400, say=say)
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 @pytest.mark.parametrize("when", ["read", "3 of"])
 def test_making_blocks_may_be_stopped_and_asked_again(tmp_path, when, how):
-    """Whenever: what was left is made anew."""
+    """At any time: what is missing is written again."""
     rows().write_csv(tmp_path / "t.csv")
     command = [sys.executable, "-c", KILLED, str(tmp_path / "t.csv"), str(tmp_path / "b"), when, how]
     assert subprocess.run(command, capture_output=True).returncode != 0

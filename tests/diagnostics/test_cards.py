@@ -80,7 +80,7 @@ def test_a_sampled_fit_says_the_same_on_cards_and_in_its_own_table():
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_agreement_is_that_of_a_naive_loop(labels):
-    """On the items of which the others tell, her own label left out, the share where she says what they do."""
+    """The share of items on which a judge agrees with the others, without the judge's own label."""
     crowd = adjudge.simulate("dawid-skene", 1, items=80, judges=6, per_item=4, labels=labels)
     fit, judgments = adjudge.fit(crowd.judgments, "single-confusion"), crowd.judgments
     tally = np.zeros((6, labels, labels))

@@ -42,7 +42,7 @@ def test_what_a_confusion_costs_is_counted():
 
 
 def test_one_judge_is_no_matter_for_the_guidelines():
-    """A word with her may do more."""
+    """Feedback to this judge may help more."""
     (first,) = confusions(*crowd_of(1, 1))
     assert first.sentence.endswith("1 of 2 judges makes it: talking to 'muddled0' may help most.")
     (first,) = confusions(*crowd_of(2, 12))
@@ -50,7 +50,7 @@ def test_one_judge_is_no_matter_for_the_guidelines():
 
 
 def test_a_confusion_that_is_mostly_one_judges_names_her():
-    """Revising guidelines for all would not reach her."""
+    """New guidelines for all would not change this judge."""
     (first,) = confusions(*crowd_of(4, 4))
     assert (first.chief, first.chief_share) == ("muddled0", 0.25)
     fit, judgments = crowd_of(3, 6)

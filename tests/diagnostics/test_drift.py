@@ -59,7 +59,7 @@ def test_a_change_is_found_where_it_is():
 
 
 def test_a_judge_who_becomes_lenient_has_changed():
-    """Though she is right as often: what she misses becomes what she finds too much."""
+    """Even if the accuracy stays the same: misses become false alarms."""
     rng = np.random.default_rng(2)
     truth = rng.integers(2, size=200)
     others = np.where(np.eye(2)[truth] > 0, 0.97, 0.03)

@@ -39,7 +39,7 @@ def naive_others(evidence):
 
 
 def test_the_others_are_everyone_but_her(known):
-    """All of her own labels are left out, repeats too; gold is known to all."""
+    """All labels of the judge are left out, repeats too; gold is known to all."""
     evidence = gather_evidence(*known)[1]
     said, expected = other_judges(evidence), naive_others(evidence)
     np.testing.assert_array_equal(said.truth, expected.argmax(axis=1))
@@ -123,7 +123,7 @@ def coin_tossers(seed):
 
 
 def test_intervals_cover_where_truths_and_matrices_are_learned_together():
-    """Nine in ten, of a climbed fit too: given its posterior alone, where a judge's own labels are in, it was half."""
+    """Nine in ten, also for a fit by EM: with its posterior, which includes the judge's own labels, it was half."""
     held, better = [], []
     for seed in range(8):
         judgments, right = coin_tossers(seed)

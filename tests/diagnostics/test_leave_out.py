@@ -63,7 +63,7 @@ def test_one_label_says_nothing():
 
 
 def test_what_is_right_is_expected_by_a_matrix():
-    """A label's chance of being the truth, its mean and variance over what she may say."""
+    """The probability that a label is the truth, and its mean and variance over the judge's possible labels."""
     others, matrix = np.array([[0.9, 0.1]]), np.array([[[0.8, 0.2], [0.3, 0.7]]])
     right = correctness(others, np.array([1]), matrix)
     chance = np.array([0.9 * 0.8 + 0.1 * 0.3, 0.9 * 0.2 + 0.1 * 0.7])
@@ -96,7 +96,7 @@ def crowd(rng, items=30, weighted=False):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_her_votes_are_left_out(weighted):
-    """All of them, where she judged an item twice; gold stays what it is."""
+    """All of them if a judge labelled an item twice; gold does not change."""
     rng = np.random.default_rng(0)
     block = crowd(rng, weighted=weighted)
     prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (J, K))

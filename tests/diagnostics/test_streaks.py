@@ -12,7 +12,7 @@ from adjudge.errors import UsageError
 
 
 def crowd(seed, lazy=0):
-    """Return judgments of ten judges in order of items; the first says 1 to her last so many items, without a look."""
+    """Return judgments of ten judges in order of items; the first answers 1 on their last items without looking."""
     drawn = adjudge.simulate("dawid-skene", seed, items=300, judges=10, labels=2, accuracy=0.85)
     table = pl.DataFrame(
         {
@@ -49,7 +49,7 @@ def test_those_who_look_are_not():
 
 
 def test_one_who_always_says_the_same_has_a_habit():
-    """Longer than the items explain; her own matrix expects nothing else."""
+    """Longer than the items explain; the judge's own matrix expects exactly this."""
     rows = [(f"i{n:03}", judge, n % 2, n) for n in range(60) for judge in "xyz"]
     rows += [(f"i{n:03}", "w", 1, n) for n in range(60)]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"))

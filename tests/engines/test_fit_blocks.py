@@ -140,7 +140,7 @@ def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
 
 @pytest.mark.parametrize("model", ["majority", "hybrid-confusion"])
 def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path, model):
-    """What is read back is this fit alone, climbed or sampled."""
+    """Only this fit is read back, whether by EM or sampled."""
     stale = tmp_path / "labels" / "part-00099.parquet"
     stale.parent.mkdir()
     stale.write_bytes(b"")
@@ -203,7 +203,7 @@ def kept(folder):
 
 @pytest.mark.parametrize("last", [3, 12, 21, 22, 23, 30])
 def test_wherever_a_climb_ends_it_goes_on_to_the_same_bits(shelf, tmp_path, last):
-    """In the middle of leaps, too: params that were read back lie in memory as those that were not."""
+    """Also during acceleration: parameters that were read back have the same memory order as the others."""
 
     class EndedError(BaseException):
         pass
@@ -271,7 +271,7 @@ def test_ctrl_c_keeps_what_is_found_and_goes_on(shelf, tmp_path):
 
 
 def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
-    """Another model, or another option, begins anew."""
+    """Another model, or another option, starts again."""
 
     def impatient(passes, evidence):
         if passes == 4:

@@ -201,7 +201,7 @@ def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
 
 
 def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(engine, shelf, tmp_path):
-    """It is asked again, and does not begin anew."""
+    """It is asked again, and does not start again."""
     words = [sys.executable, "-c", DRIVER, str(shelf.blocks.folder), str(tmp_path)]
     with open(tmp_path / "log", "wb") as log, subprocess.Popen(words, stdout=log, stderr=log) as driver:
         kept, times = tmp_path / CHECKPOINT / "climb.npz", set()

@@ -153,7 +153,7 @@ def test_draws_vary_by_the_sum_of_the_parts():
 
 
 def test_certain_labels_leave_the_plain_bootstrap_over_topics():
-    """The interval of a difference is that of its values by topic, drawn anew and widened."""
+    """The interval of a difference is that of its values by topic, drawn again and widened."""
     rng = np.random.default_rng(2)
     chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
     runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}

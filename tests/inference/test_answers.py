@@ -36,7 +36,7 @@ def random_draws(K=3, J=4, T=2):
 
 @pytest.mark.parametrize("prevalence", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5], [1.0, 0.0]])
 def test_a_perfect_judge_tells_all_there_is(prevalence):
-    """Her judgment has the entropy of prevalence, in bits; she is right, and fully informed."""
+    """The judgment has the entropy of the prevalence, in bits; the judge is right, and fully informed."""
     found = judged(one(np.eye(len(prevalence)), prevalence), np.ones(1))
     np.testing.assert_allclose(found.bits, entropy(prevalence), atol=1e-12)
     np.testing.assert_allclose(found.informedness, 1)
@@ -45,7 +45,7 @@ def test_a_perfect_judge_tells_all_there_is(prevalence):
 
 @pytest.mark.parametrize("row", [[0.5, 0.5], [0.9, 0.1], [1.0, 0.0], [0.2, 0.3, 0.5]])
 def test_a_judge_who_does_not_look_tells_nothing(row):
-    """Whatever she says most often."""
+    """Whatever label the judge gives most often."""
     prevalence = RNG.dirichlet(np.ones(len(row)))
     found = judged(one([row] * len(row), prevalence), np.ones(1))
     np.testing.assert_allclose(found.bits, 0, atol=1e-12)
@@ -62,7 +62,7 @@ def test_an_adversary_tells_as_much_as_a_friend():
 
 
 def test_a_noisy_judge_is_a_symmetric_channel():
-    """One minus the entropy of her errors; informedness is sensitivity + specificity - 1."""
+    """One minus the entropy of the judge's errors; informedness is sensitivity + specificity - 1."""
     found = judged(one([[0.8, 0.2], [0.2, 0.8]], [0.5, 0.5]), np.ones(1))
     np.testing.assert_allclose(found.bits, 1 - entropy([0.8, 0.2]))
     np.testing.assert_allclose(judged(one([[0.7, 0.3], [0.1, 0.9]], [0.5, 0.5]), np.ones(1)).informedness, 0.6)

@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say: left alone where the model is true, hedged where judges err together."""
+"""Calibrated probabilities: unchanged if the model is true, hedged if errors are correlated."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_where_judges_err_together_probabilities_are_hedged():
 
 
 def test_a_model_that_knows_difficulty_recovers_the_true_posterior():
-    """It explains why judges err together, and is left alone; a plain model's hedge costs little at worst."""
+    """It explains the correlated errors, and is not changed; the hedge of a plain model costs little at worst."""
     for seed in range(3):
         judgments, truth, known = easy_and_hard(seed)
         best = loss(known, truth)
@@ -139,7 +139,7 @@ def test_what_cannot_be_done_is_refused():
 
 @pytest.mark.parametrize("model", ["majority", "wawa", "minimax-entropy", "vote-weight", "one-coin", "mace"])
 def test_probabilities_stay_probabilities(model):
-    """Of any model, and none is 0 or 1 where judges err together."""
+    """For any model, and none is 0 or 1 if errors are correlated."""
     judgments, _ = misled(7, items=200)
     fit = adjudge.fit(judgments, model, calibrate="judgments")
     assert np.abs(fit.posterior.sum(axis=1) - 1).max() < 1e-12

@@ -1,4 +1,4 @@
-"""The climb: it never falls, it ends for a stated reason, and leaps save steps without losing height."""
+"""EM: the log-likelihood never falls, EM ends for a stated reason, and acceleration saves steps."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_it_converges_and_says_so():
 
 
 def test_leaps_save_steps_on_a_slow_slope():
-    """Where a step goes one percent of the way, leaping needs far fewer."""
+    """If a step goes one percent of the way, acceleration needs far fewer steps."""
     slow = [maximise(towards(0.7, 0.99), params(0.2), Rules(1, 1e-6, 5000, accelerate=fast)) for fast in (False, True)]
     assert slow[1].passes < slow[0].passes / 4
     assert slow[1].evidence[-1] >= slow[0].evidence[-1]
@@ -42,13 +42,13 @@ def test_leaps_save_steps_on_a_slow_slope():
 
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_history_never_falls(accelerate):
-    """Whatever leaps do, what is kept rises."""
+    """With acceleration, the recorded log-likelihood increases."""
     history = maximise(towards(0.7, 0.97), params(0.01), Rules(1, 1e-9, 900, accelerate)).evidence
     assert (np.diff(history) >= 0).all()
 
 
 def test_a_leap_that_loses_is_taken_back():
-    """Steps that shorten make leaps overshoot a cliff; the climb goes on from before them and never falls."""
+    """Acceleration can overshoot a cliff; EM then continues from the point before it, and never falls."""
     lost = []
 
     def step(at):
@@ -64,12 +64,12 @@ def test_a_leap_that_loses_is_taken_back():
 
 
 def test_a_cap_in_the_middle_of_a_cycle_loses_no_history():
-    """What was measured is told, whenever the climb ends."""
+    """The measured values are reported, whenever EM ends."""
     assert len(maximise(towards(0.7, 0.9), params(0.2), Rules(1, 0, 1)).evidence) == 1
 
 
 def test_the_cap_is_kept_and_named():
-    """Passes are counted, leaps included."""
+    """Iterations are counted, accelerated ones included."""
     calls = []
 
     def step(at):
@@ -82,7 +82,7 @@ def test_the_cap_is_kept_and_named():
 
 
 def test_an_interrupt_keeps_what_was_found():
-    """Ctrl-C in the middle ends the climb with the params it had."""
+    """Ctrl-C ends EM with the current parameters."""
     passes = []
 
     def step(at):
@@ -106,21 +106,23 @@ def test_progress_is_told_every_pass():
 @pytest.mark.parametrize("model", ["dawid-skene", "one-coin", "single-confusion"])
 @pytest.mark.parametrize("name", [*SLOW, "adult2", "fact_eval", "nyt_3p", "dog", "ducks", "temp"])
 def test_leaping_never_ends_below_plain_em(shared, name, model):
-    """On real judgments the accelerated climb ends at least as high as plain EM with the same tolerance."""
+    """On real judgments, accelerated EM ends with at least the log-likelihood of plain EM at the same tolerance."""
     judgments = adjudge.read(str(shared(f"data/{name}/labels.csv")))
-    plain, fast = (adjudge.fit(judgments, model, accelerate=leap) for leap in (False, True))
+    plain, fast = (adjudge.fit(judgments, model, accelerate=accelerate) for accelerate in (False, True))
     assert fast.evidence[-1] >= plain.evidence[-1] - 1e-8 * len(judgments)
 
 
 @pytest.mark.parametrize("name", SLOW)
 def test_leaping_halves_the_passes_at_least(shared, name):
-    """To come within 1e-6 a judgment of where plain EM ends, leaping takes at most half the passes."""
+    """To come within 1e-6 per judgment of plain EM, acceleration needs at most half of the iterations."""
     judgments = adjudge.read(str(shared(f"data/{name}/labels.csv")))
     counts = []
     goal = adjudge.fit(judgments, "dawid-skene", accelerate=False).evidence[-1] - 1e-6 * len(judgments)
-    for leap in (False, True):
+    for accelerate in (False, True):
         heard = []
-        adjudge.fit(judgments, "dawid-skene", accelerate=leap, progress=lambda n, e, heard=heard: heard.append((e, n)))
+        adjudge.fit(
+            judgments, "dawid-skene", accelerate=accelerate, progress=lambda n, e, heard=heard: heard.append((e, n))
+        )
         counts.append(next(n for evidence, n in heard if evidence >= goal))
     assert counts[1] <= counts[0] / 2
 
@@ -148,7 +150,7 @@ def test_a_circle_is_noticed():
 
 
 def test_settling_keeps_the_cap_and_interrupts():
-    """As a climb does."""
+    """As EM does."""
     assert settle(to_tenths, params(0.3), Rules(1, 0, 2)).stopped == "stopped at the cap of 2 passes"
 
     def interrupted(at):

@@ -59,7 +59,7 @@ def test_it_says_what_it_is(fit):
 
 
 def test_a_judge_whose_judgments_count_for_nothing_is_expected_to_be_average():
-    """Weights of 0 leave nothing to count; her accuracy is what the model expects of her."""
+    """Weights of 0 leave nothing to count; the accuracy is what the model expects of the judge."""
     table = {"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": ["0", "1", "1"], "weight": [1, 0, 1]}
     fit = adjudge.fit(pl.DataFrame(table))
     assert fit.accuracy[1] > 0.5

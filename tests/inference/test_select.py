@@ -149,7 +149,7 @@ def crowd():
 
 
 def test_it_comes_near_the_likelihood_of_the_truth(crowd):
-    """No model can foretell better than the true matrices and what the other judgments say; Dawid-Skene comes near."""
+    """No model predicts better than the true matrices with the other judgments; Dawid-Skene comes near."""
     table, found = crowd.judgments, held_out(crowd.judgments, "dawid-skene")
     chance = crowd.confusion[table.judge, crowd.truth[table.item()], table.label]
     ceiling = np.log(chance).mean()  # with the truths known

@@ -45,7 +45,7 @@ def some_of(judgments, share, seed=0):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Let a climb from the earlier fit be all there is, as it is on large tables."""
+    """Let EM start from the earlier fit only, as on large tables."""
     monkeypatch.setattr(room, "SMALL", 0)
     monkeypatch.setattr(room, "MUCH", 1.0)
     monkeypatch.setattr(room, "DENSE", 0)

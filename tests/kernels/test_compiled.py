@@ -39,7 +39,7 @@ def _replaced(values, k, value):
 
 
 def test_put_replaces_in_tuples_and_arrays():
-    """A tuple is made anew and the old one stays; an array is changed where it is."""
+    """A new tuple is made and the old one stays; an array is changed in place."""
     before, array = (1.0, 2.0, 3.0), np.array([1.0, 2.0, 3.0])
     assert _replaced(before, 1, 9.0) == (1.0, 9.0, 3.0)
     assert before == (1.0, 2.0, 3.0)

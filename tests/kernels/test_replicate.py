@@ -84,7 +84,7 @@ def test_replicates_follow_the_stream():
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.5])
 def test_effects_of_items_leave_judges_as_good_as_they_are(strength):
-    """However much they err together: each is right about as often as her matrix has it, and wrong in the same ways."""
+    """With any correlation of errors, each judge is right about as often as their matrix says, and wrong alike."""
     rng = np.random.default_rng(3)
     items, judges, K = 20_000, 4, 3
     start = np.arange(0, items * judges + 1, judges)

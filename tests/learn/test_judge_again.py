@@ -1,4 +1,4 @@
-"""Which documents, judged again, would turn the ranking most: against learning anew."""
+"""Which documents, judged again, would change the ranking most: compared with training again."""
 
 import numpy as np
 import polars as pl

@@ -41,7 +41,7 @@ def test_two_labels_are_as_the_formulas_say() -> None:
 
 
 def test_more_labels_are_on_the_same_scale() -> None:
-    """From 0 where nothing is known to 1 where all is."""
+    """From 0 if nothing is known to 1 if all is known."""
     posterior = [[0.0, 1.0, 0.0], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]]
     assert sure(posterior, "margin") == pytest.approx([1, 0, 0])
     assert sure(posterior, "entropy") == pytest.approx([1, 0, 1 - 1 / np.log2(3)], abs=1e-12)

@@ -49,7 +49,7 @@ def test_signs_of_an_answer():
     ("question", "passage", "wanted"),
     [
         ("Who had a lamb?", "It was Mary who had one.", 1),
-        ("Who is Mary?", "It was Mary who had one.", 0),  # she is in the question already
+        ("Who is Mary?", "It was Mary who had one.", 0),  # Mary is in the question already
         ("When was it?", "It was in 1998.", 1),
         ("How many were there?", "There were 12 in 1998.", 1),
         ("How many were there?", "There were some in 1998.", 0),  # a year is no number of things

@@ -183,7 +183,7 @@ def test_an_unfitted_ranker_says_so(rows):
 
 
 def test_scores_and_predictions_are_those_of_the_decision(rows):
-    """And the share of pairs in order is what score tells; a clone begins anew."""
+    """The share of ordered pairs is what score returns; a clone is not fitted."""
     X, y, g, f = rows
     found = RankSVM(0.1).fit(X, y, g, f)
     assert found.predict(X) == pytest.approx(found.decision_function(X))

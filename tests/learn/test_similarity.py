@@ -31,7 +31,7 @@ QUERIES = {"q1": "the little lamb, a lamb", "q2": "white snow", "q3": "wolf"}
 
 
 def test_the_score_is_that_of_a_search():
-    """The same passages as corpus: the same number, pair by pair; and 0 where nothing is found."""
+    """The same passages as corpus: the same number for every pair; and 0 if nothing is found."""
     pairs = [(query, passage) for query in QUERIES.values() for passage in PASSAGES.values()]
     score = pair_features(pairs, ["bm25"], PASSAGES)["bm25"].reshape(3, 5)
     run = Index(PASSAGES, K1, B).search(QUERIES)

@@ -176,7 +176,7 @@ def test_positive_only_turns_the_sign_of_two_labels() -> None:
 
 
 def test_one_label_one_judge_and_single_judgments_are_defined() -> None:
-    """Everybody says the same, or there is one judge: all items alike, and a word where nothing can be learned."""
+    """All judges agree, or there is one judge: all items weigh the same, with a warning if nothing can be learned."""
     rows = [("a", "x", 1), ("b", "x", 1)]
     with pytest.warns(AdjudgeWarning, match="every judgment has the label '1': a classifier cannot learn"):
         found = weights(table(rows), "LTC")

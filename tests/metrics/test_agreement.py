@@ -1,4 +1,4 @@
-"""The doorway: measures with intervals, what is said where nothing is defined, pairs, and the sentence."""
+"""Agreement: measures with intervals, messages if a measure is undefined, pairs, and the sentence."""
 
 import time
 from typing import Any

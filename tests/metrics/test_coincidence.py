@@ -38,7 +38,7 @@ from adjudge.metrics.coincidence import (
 )
 
 ALPHAS = {"nominal": alpha_nominal, "ordinal": alpha_ordinal, "interval": alpha_interval}
-FOUR = [  # observers by units, 0 where none: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", part D
+FOUR = [  # observers by units, 0 if missing: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", part D
     [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
     [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
@@ -373,7 +373,7 @@ def listed(given: Votes) -> list[tuple[int, int, int, float]]:
 
 
 def test_items_with_one_judge_are_left_out() -> None:
-    """The others are numbered anew, and nothing else changes."""
+    """The others are numbered again, and nothing else changes."""
     found = count_votes(_votes_table(("a", "x", "no"), ("b", "x", "no"), ("b", "y", "yes"), ("c", "y", "no")))
     assert listed(found) == [(0, 0, 0, 1), (0, 1, 1, 1)]
     assert (found.voters.tolist(), found.alone, found.repeats, found.split) == ([2], 2, 0, False)
@@ -401,6 +401,6 @@ def test_weights_share_a_vote() -> None:
 
 
 def test_sums_are_floats_of_the_asked_length() -> None:
-    """Also where nothing is summed."""
+    """Also if there is nothing to sum."""
     assert group_total(np.array([1, 1, 3]), np.array([0.5, 1, 2]), 5).tolist() == [0, 1.5, 0, 2, 0]
     assert group_total(np.empty(0, int), np.empty(0), 2).tolist() == [0, 0]

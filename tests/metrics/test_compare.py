@@ -132,7 +132,7 @@ def test_within_two_standard_errors_models_are_alike(
 
 
 def test_with_gold_models_are_alike_that_the_test_cannot_tell() -> None:
-    """Two judges of whom one is always right, and a vote that is as right as she is not."""
+    """Two judges of whom one is always right, and a vote that is right as often as the other is wrong."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=200)
     said = np.array([np.where(rng.random(200) < share, truth, 1 - truth) for share in (0.99, 0.99, 0.55, 0.55, 0.55)])

@@ -1,4 +1,4 @@
-"""The doorway: answers of every shape, what is said where nothing is defined, and every refusal."""
+"""Scores: answers of every shape, messages if a measure is undefined, and every error."""
 
 from pathlib import Path
 from typing import Any

@@ -234,7 +234,7 @@ def test_errors_that_cancel_are_said() -> None:
 
 
 def test_errors_that_cancel_between_two_labels_are_said() -> None:
-    """As sure of either label, right in 99 % of one and 81 % of the other; also where none of a bin came true."""
+    """Equally sure of both labels, right in 99 % of one and 81 % of the other; also if no item of a bin is right."""
     truth, p = np.r_[np.arange(500) < 495, np.arange(500) < 95], np.repeat([0.9, 0.1], 500)
     assert calibration(truth, p).sentence.endswith("but under-confident at 90 %, where 99 % have the outcome")
     some = calibration(np.r_[np.zeros(40), np.arange(60) < 56], np.repeat([0.4, 0.75], [40, 60]))

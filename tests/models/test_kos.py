@@ -131,7 +131,7 @@ def block(start, judge, label, judges, weight=(), gold=None):
 
 
 def test_the_first_round_is_the_vote():
-    """Every judge hears the vote of the others, times her own."""
+    """Every judge gets the vote of the others, times their own."""
     told = block([0, 3], [0, 1, 2], [1, 1, 0], judges=3)
     sums, score = pass_messages(told, np.empty((3, 0, 2)), 1)
     np.testing.assert_array_equal(score, [[1, 3]])
@@ -165,7 +165,7 @@ def test_sums_of_blocks_add_up():
 
 
 def test_units():
-    """The largest sum is one, what rounding left is zero, and where nothing was said the unit is one."""
+    """The largest sum is one, rounding errors become zero, and without judgments the unit is one."""
     sums = np.array([[[4.0, 4.0], [0.0, 0.0]], [[-8.0, 9.0], [0.0, 0.0]], [[1e-15, 3.0], [0.0, 0.0]]])
     history = in_units(sums)
     np.testing.assert_array_equal(history[:, 0], [[0.5, 8], [-1, 8], [0, 8]])

@@ -85,7 +85,7 @@ ROWS = [  # item, topic, judge, label
     ("b", "s", "z", 0),
     ("c", "t", "x", 1),
     ("c", "t", "y", 0),
-    ("c", "t", "y", 1),  # she said both
+    ("c", "t", "y", 1),  # this judge gave both labels
     ("d", "t", "x", 1),
     ("d", "t", "z", 1),
 ]

@@ -42,7 +42,7 @@ def test_closed_form_is_where_the_papers_em_ends():
 
 
 def test_a_judge_without_a_right_label_only_spams():
-    """Where all her labels are wrong she knows nothing, and her labels are her own."""
+    """If all labels of a judge are wrong, the judge is a spammer with their own label distribution."""
     chance = mace.knowing(np.array([[[0.0, 8.0], [2.0, 0.0]]]))[0]
     np.testing.assert_allclose(chance, [0, 0.2, 0.8], atol=0.01)
 

@@ -1,4 +1,4 @@
-"""Minimax entropy: its climb, its limits, and what it recovers."""
+"""Minimax entropy: its optimisation, its limits, and what it recovers."""
 
 import numpy as np
 import polars as pl
@@ -65,7 +65,7 @@ def test_without_penalties_on_judges_or_tilts_of_items_it_is_dawid_skene(monkeyp
 
 
 def test_plain_steps_rise_from_anywhere():
-    """No leap, no luck: every single step from far-off judges raises the evidence."""
+    """Without acceleration, every single step from a distant start increases the log-likelihood."""
     judgments = adjudge.simulate("dawid-skene", seed=1, items=60, judges=6, labels=3, per_item=4).judgments
     b, model, rng = judgments.block(), MODELS[0], np.random.default_rng(0)
     for _ in range(5):
@@ -79,7 +79,7 @@ def test_plain_steps_rise_from_anywhere():
 
 
 def test_leaps_change_how_fast_and_not_where():
-    """The accelerated climb ends where plain steps end."""
+    """Accelerated EM ends where plain EM ends."""
     judgments = adjudge.simulate("dawid-skene", seed=3, items=200, judges=10, labels=2, per_item=5).judgments
     fast, plain = (adjudge.fit(judgments, NAME, accelerate=on, tolerance=1e-11) for on in (True, False))
     np.testing.assert_allclose(fast.posterior, plain.posterior, atol=1e-3)

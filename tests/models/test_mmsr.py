@@ -13,7 +13,7 @@ from adjudge.models.mmsr import MODELS, agreements, compare_judges, completed, p
 
 
 def crowd(skill, items=400, labels=3, seed=0):
-    """Return the truths, and a table in which every judge labels every item, right with her own probability."""
+    """Return the truths, and a table in which every judge labels every item, right with their own probability."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(labels, size=items)
     right = (np.asarray(skill) * (labels - 1) + 1) / labels
@@ -47,7 +47,7 @@ def test_colluders_mislead_the_vote_and_not_the_model():
 
 
 def test_gold_counts_as_one_more_judge():
-    """Two camps that answer the reverse of each other cannot be told apart; gold tells them apart."""
+    """Two groups with opposite answers cannot be distinguished without gold; with gold they can."""
     said = [(i, j, (i + (j > 1)) % 2) for i in range(30) for j in range(4)]
     table = pl.DataFrame(said, schema=["item", "judge", "label"], orient="row")
     assert adjudge.fit(table, "m-msr").labels["probability"].to_list() == [0.5] * 30

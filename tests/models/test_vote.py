@@ -83,7 +83,7 @@ def test_wawa_weighs_by_agreement_with_the_majority():
 
 
 def test_zbs_repeats_until_skills_are_those_of_its_own_answer():
-    """At rest, a judge's weight is her share of agreement with the labels that her weight helps to give."""
+    """At convergence, the weight of a judge is their share of agreement with the weighted labels."""
     fit = adjudge.fit(CROWD.judgments, "zbs")
     assert fit.converged
     np.testing.assert_allclose(fit.judges["vote_weight"].to_numpy(), skills(fit.label))

@@ -158,7 +158,7 @@ def test_a_judge_at_chance_changes_no_posterior(rate):
 
 
 def test_a_judge_at_chance_changes_no_draw():
-    """A sweep draws the same truths, and counts the same for all others, whatever she says."""
+    """A sweep draws the same truths, and counts the same for all others, whatever the judge answers."""
     alone, together = with_spam()
     rng = np.random.default_rng(1)
     prevalence, confusion = rng.dirichlet([1, 1], 2), rng.dirichlet([1, 1], (4, 2))

@@ -1,6 +1,6 @@
 """GLAD against crowd-kit's, and what of crowd-kit cannot be compared with.
 
-- Its GLAD climbs in every item's ease, ours integrates the ease out: the same model and priors, another estimate.
+- Its GLAD optimises the ease of every item, ours integrates it out: same model and priors, another estimate.
 - Its Wawa, ZeroBasedSkill and GoldMajorityVote fail with today's scikit-learn: ours are held against the definitions,
   written out, in ``tests/models/test_vote.py``.
 - Its MACE counts spam by workers and labels in sorted order, and reads the counts by their order of appearance: ours

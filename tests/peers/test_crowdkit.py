@@ -65,7 +65,7 @@ def test_vote_shares_agree():
 def test_crowdkit_stops_too_early(shared):
     """Its stop rule adds the log prior once a label, so it may stop after two steps, far below the summit.
 
-    Ours climbs on: the difference is of definitions, so no equality is asked for, only that ours is higher.
+    Ours continues: the definitions differ, so equality is not required, only that ours is higher.
     """
     table = pd.read_csv(shared("data/trec2011_task2_mini/labels.csv")).rename(columns={"item": "task"})
     assert len(DawidSkene(n_iter=100).fit(table[["task", "worker", "label"]]).loss_history_) == 2

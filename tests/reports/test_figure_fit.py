@@ -30,7 +30,7 @@ def points_of(chart, *names):
 
 @pytest.fixture(scope="module")
 def case():
-    """Return the case of a climbed fit, held against the truth."""
+    """Return the case of a fit by EM, compared with the truth."""
     drawn = crowd(8)
     known = pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
     return build_case(adjudge.fit(drawn.judgments, "dawid-skene"), drawn.judgments, known)

@@ -28,7 +28,7 @@ def sampled(relevance):
 
 @pytest.fixture(scope="module")
 def climbed():
-    """Return the case of a climbed fit of five labels, without topics or gold."""
+    """Return the case of a fit by EM with five labels, without topics or gold."""
     judgments = adjudge.simulate("ordinal", seed=1, items=40, judges=6, labels=5, per_item=4).judgments
     return build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
 

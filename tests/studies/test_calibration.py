@@ -48,7 +48,7 @@ def test_every_model_takes_part(crowds, tmp_path):
 
 
 def test_gains_have_intervals(crowds):
-    """Of sets drawn anew: that of one set is a point, and the mean lies within."""
+    """A bootstrap over sets: with one set it is a point, and the mean is inside."""
     found = study(StudyOptions(str(crowds), ["a", "b"])).by_model()
     for one in found:
         assert one.gain[0] == pytest.approx(one.before["log_loss"] - one.after["log_loss"])

@@ -25,7 +25,7 @@ def crowd(tmp_path, monkeypatch):
 
 
 def test_tables_figure_and_cells(run, crowd, tmp_path, monkeypatch):
-    """And the next run makes nothing anew."""
+    """The next run computes nothing again."""
     answer = run(*STUDY)
     assert answer.code == 0
     assert answer.out.startswith(

@@ -40,7 +40,7 @@ def test_people_see_gains_and_a_table_of_each_crowd(run, small):
 
 
 def test_out_keeps_cells_table_and_figure(run, small, tmp_path, monkeypatch):
-    """And the next run makes nothing anew."""
+    """The next run computes nothing again."""
     answer = run(*STUDY, "--out", "results")
     assert answer.out.endswith("wrote study_rerank.csv to results\nwrote study_rerank.svg to results\n")
     table = pl.read_csv(tmp_path / "results/study_rerank.csv")

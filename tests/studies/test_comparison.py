@@ -32,7 +32,7 @@ def vote(crowds):
 
 
 def test_methods_are_the_papers():
-    """Four starts and six others; every model that needs no order, and that can be climbed."""
+    """Four initialisations and six others; all models for unordered labels that are fitted by EM."""
     assert [method.name for method in STUDIES["ordinal"].methods()] == [
         "ordinal mean",
         "ordinal median",
@@ -205,7 +205,7 @@ def test_ctrl_c_leaves_the_sets_that_are_finished(crowds, monkeypatch, how):
 
 
 def test_real_grades(shared):
-    """nyt_3p: weighing judges beats averaging them, told apart; expected values of the vote are the mean's."""
+    """nyt_3p: weighted judges are significantly better than averages; expected values of the vote are the means."""
     found = run(STUDIES["ordinal"], shared("data/nyt_3p").parent, ["nyt_3p"], draws=200)
     by_method = {result.method: result for result in found.results}
     assert by_method["ordinal mean"].items == 120

@@ -104,7 +104,7 @@ def run(script):
 
 
 def test_judgments_and_standings_are_news_and_taking_work_is_not(file_crowd):
-    """What changes nothing in the consensus does not have it computed anew."""
+    """A change that does not affect the consensus does not compute it again."""
     made = file_crowd(FREE)
     lea, ann = made.person("lea", "lead"), made.person("ann")
     before = studios.news(made.store.ledger)

@@ -1,4 +1,4 @@
-"""What models of worths share: the climb and its standard errors, on a likelihood whose answers are known."""
+"""What models of worths share: the optimisation and its standard errors, on a likelihood with known answers."""
 
 import numpy as np
 import pytest

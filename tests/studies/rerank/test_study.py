@@ -241,7 +241,7 @@ def _task_of(data, job):
 
 
 def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monkeypatch):
-    """Each makes all cells anew, beside those that are there; what is as before is read."""
+    """Each computes all cells again, in addition to the stored ones; unchanged cells are read."""
     keep, counts = tmp_path / "cells", []
 
     def run():

@@ -93,7 +93,7 @@ def test_items_that_nobody_judged_are_as_likely_as_others():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_of_the_settings_has_a_consensus(model):
-    """And goes on from itself, where it climbs."""
+    """It continues from the previous fit, if it is fitted by EM."""
     rows, _ = crowd()
     first = consensus(rows, model)
     assert first.summary["model"] == model
@@ -103,7 +103,7 @@ def test_every_model_of_the_settings_has_a_consensus(model):
 
 
 def test_it_goes_on_from_the_last_fit_until_much_is_new():
-    """Then it begins anew; the number of judgments it began anew from is kept."""
+    """Then it starts again; the number of judgments at that time is stored."""
     rows, _ = crowd()
     first = consensus(rows, "dawid-skene")
     assert (first.summary["warm"], first.summary["afresh"]) == (False, 360)
@@ -132,7 +132,7 @@ def test_one_judge_alone_is_counted():
 
 
 def test_one_judge_and_gold_are_enough():
-    """The model can tell how she errs."""
+    """The model can estimate the errors of the judge."""
     found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0), (3, 1, 1)], 3, {1: 1}), "dawid-skene")
     assert found.summary["model"] == "dawid-skene"
 

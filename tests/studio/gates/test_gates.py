@@ -58,7 +58,7 @@ def test_what_is_not_told_or_not_ranked_is_named():
 
 
 def test_the_same_rank_twice_names_both_documents():
-    """And is no problem of order besides."""
+    """And is not also an error of order."""
     assert problems(told([0, 1, 1], [2, 2, 1])) == [Problem("same-rank", (0, 1))]
 
 

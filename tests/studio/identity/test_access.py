@@ -72,7 +72,7 @@ def test_a_broken_hash_is_no_password():
 
 
 def test_old_parameters_are_noticed():
-    """A hash of a weaker time is to be made anew."""
+    """A hash with weaker parameters must be computed again."""
     from argon2 import PasswordHasher
 
     assert access.needs_rehash(PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash("x"))

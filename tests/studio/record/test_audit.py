@@ -33,7 +33,7 @@ def test_a_changed_entry_shows(field):
 
 
 def test_a_changed_entry_with_its_hash_shows_in_the_next():
-    """Who makes the hash anew has to make all later ones anew."""
+    """After a change of one hash, all later ones must be computed again."""
     rows = chain(5)
     rows[2] = {**rows[2], "who": "eve"}
     rows[2]["hash"] = entry_hash(rows[2])

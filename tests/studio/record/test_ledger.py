@@ -57,7 +57,7 @@ def test_judgments_revise_what_is_believed(file_crowd):
     ledger.believe(found(0.5, 0))
     held = made.through(made.person("ann"))
     item = next(one.items[0] for one in held.sets if one.use == "work")
-    assert ledger.belief[item] == 0.9 / 1.1  # she calls everything relevant
+    assert ledger.belief[item] == 0.9 / 1.1  # this judge calls everything relevant
     ledger.believe(found(0.4, 0))
     assert np.isclose(ledger.belief[item], 0.4 * 0.9 / (0.4 * 0.9 + 0.6 * 0.2))
     ledger.believe(found(0.4, 10**6))
