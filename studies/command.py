@@ -128,7 +128,7 @@ def _cores() -> int:
 
 def _list() -> None:
     """Print a list of the studies."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from studies.registry import ALL
 
     rows = [(name, entry.title, entry.paper) for name, entry in ALL.items()]
@@ -149,7 +149,7 @@ def _sizes(text: str | None) -> list[int] | None:
 
 def _deliver(outcome: Outcome, format: str | None) -> None:  # noqa: A002
     """Print all results in a format, or the tables."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from adjudge.data.write import frame, table_text
 
     if format is not None:

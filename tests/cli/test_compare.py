@@ -188,10 +188,10 @@ def test_only_one_table_comes_from_standard_input(run):
 
 def test_many_models_leave_out_a_matrix_that_does_not_fit(run, labels, monkeypatch):
     """On a narrow screen the matrix goes, the table stays."""
-    from adjudge.cli import show
+    from adjudge.cli import output
 
     assert "in percent" in run("compare", "labels.csv", *MODELS).out
-    monkeypatch.setattr(show, "WIDTH", 20)
+    monkeypatch.setattr(output, "WIDTH", 20)
     assert "in percent" not in run("compare", "labels.csv", *MODELS).out
 
 

@@ -124,7 +124,7 @@ def test_ctrl_c_leaves_the_fit_and_says_where_the_rest_is(run, fitted, tmp_path,
         raise KeyboardInterrupt
 
     before = contents(fitted)
-    monkeypatch.setattr("adjudge.cli.show.FitProgress.__call__", enough)
+    monkeypatch.setattr("adjudge.cli.output.FitProgress.__call__", enough)
     answer = run("update", "fit/", "new.csv")
     assert answer.code == 130
     assert "wrote labels.csv, judges.csv and the fit to fit-interrupted" in answer.out

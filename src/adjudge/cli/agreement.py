@@ -27,10 +27,7 @@ def agreement(
     ] = 1_000,
     seed: o.Seed = 0,
     pairs: Annotated[
-        bool,
-        typer.Option(
-            "--pairs", rich_help_panel=o.OUTPUT, help="With --format: print the pairs of judges, not the measures."
-        ),
+        bool, o.output_option("--pairs", None, "With --format: print the pairs of judges, not the measures.")
     ] = False,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
@@ -69,7 +66,7 @@ def agreement(
 
 def _show(result: Agreement) -> None:
     """Print the measures, the pairs of judges, and the summary."""
-    from adjudge.cli.show import NOTES, console, table
+    from adjudge.cli.output import NOTES, console, table
 
     screen = console()
     alone = f"; {result.alone:,} items with fewer than two judges are left out" if result.alone else ""
@@ -85,7 +82,7 @@ def _show(result: Agreement) -> None:
 
 def _show_topics(topics: Mapping[Any, Agreement], rows: int) -> None:
     """Print the first topics, one per row."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     cells = [
         (str(name), result.items, result.judges, *(result.values[measure] for measure in TOPIC_MEASURES), _span(result))

@@ -10,16 +10,13 @@ from adjudge import __version__
 from adjudge.cli import (
     agreement,
     campaign,
-    campaign_data,
+    catalogue,
     check,
     compare,
-    datasets,
-    draws,
     evaluate,
     features,
     fit,
     judges,
-    models,
     monitor,
     predict,
     rank,
@@ -36,29 +33,21 @@ from adjudge.cli import (
 from adjudge.cli.help import add_commands, command_group
 
 SECTIONS = {
-    "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, draws.draws, models.models),
+    "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, check.draws, catalogue.models),
     "Judges": (judges.judges, monitor.monitor, agreement.agreement),
     "Evaluation": (score.score, evaluate.evaluate, report.report),
     "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),
     "Collection": (serve.serve,),
-    "Data": (read.read, simulate.simulate, datasets.datasets),
+    "Data": (read.read, simulate.simulate, catalogue.datasets),
 }
-LISTS = (simulate.simulate, models.models, datasets.datasets)  # called without arguments, they list what there is
+LISTS = (simulate.simulate, catalogue.models, catalogue.datasets)  # called without arguments, they list what there is
 
 app = command_group()
 for section, commands in SECTIONS.items():
     add_commands(app, section, commands, without_arguments=LISTS)
-add_commands(campaign.campaign, "Set up", (campaign.new, campaign.check, campaign.gate, campaign_data.invite))
+add_commands(campaign.campaign, "Set up", (campaign.new, campaign.check, campaign.gate, campaign.invite))
 add_commands(
-    campaign.campaign,
-    "Data",
-    (
-        campaign_data.export_,
-        campaign_data.import_,
-        campaign_data.prompts,
-        campaign_data.backup,
-        campaign_data.verify,
-    ),
+    campaign.campaign, "Data", (campaign.export_, campaign.import_, campaign.prompts, campaign.backup, campaign.verify)
 )
 app.add_typer(rerank.rerank, name="rerank", rich_help_panel="Ranking and learning")
 app.add_typer(campaign.campaign, name="campaign", rich_help_panel="Collection")

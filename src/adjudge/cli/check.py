@@ -1,4 +1,4 @@
-"""``adjudge check``: whether a sampled fit can be trusted."""
+"""``adjudge check`` and ``adjudge draws``: whether a sampled fit can be trusted, and its draws for other tools."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ def check(
     $ adjudge fit labels.csv --model hybrid-confusion --out fit/
     $ adjudge check fit/ labels.csv
     """
-    from adjudge.cli.output import warn
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table, warn
     from adjudge.inference.save import load
     from adjudge.metrics.checks import check as run
 
     saved = load(fit)
-    data = reading.read(judgments, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
+    data = reading.read_like(saved, judgments)
     result, screen = run(saved, data, against, seed=seed), console()
     worst = [tuple(row[name] for name in COLUMNS) for row in result.parameters.head(rows).iter_rows(named=True)]
     title = f"Chains: the worst {len(worst):,} of {result.parameters.height:,} parameters"
@@ -57,3 +56,23 @@ def check(
         note = f" ({gain.note})" if gain.note else ""
         text = f"elpd {gain.elpd:+,.1f}, standard error {gain.error:,.1f}{note}"
         screen.print(f"\n{result.model} against {result.other}: {text}")
+
+
+def draws(
+    fit: o.FitFolder, out: Annotated[str, o.out_option("FILE", "NetCDF file to write.")] = "posterior.nc"
+) -> None:
+    """Write the posterior draws of a sampled fit as NetCDF, for ArviZ and other tools.
+
+    \b
+    $ adjudge datasets anesthesia --out labels.csv
+    $ adjudge fit labels.csv --model hybrid-confusion --out fit/
+    $ adjudge draws fit/ --out posterior.nc
+    """
+    from adjudge.inference.export import write_netcdf
+    from adjudge.inference.result import draws_of
+    from adjudge.inference.save import load
+
+    saved = load(fit)
+    write_netcdf(saved, out)
+    C, D = draws_of(saved).prevalence.shape[:2]
+    print(f"wrote {C} x {D:,} draws to {out}")

@@ -21,18 +21,12 @@ def compare(
     judgments: o.Table,
     gold: Annotated[
         str | None,
-        typer.Option(
-            "--gold",
-            metavar="TABLE",
-            rich_help_panel=o.INPUT,
-            help="Table of (item, label) to score the models with; the models do not see it.",
-        ),
+        o.input_option("--gold", "TABLE", "Table of (item, label) to score the models with; the models do not see it."),
     ] = None,
     gold_format: o.GoldFormat = None,
     reading: o.Reading = o.READING,
     models: Annotated[
-        str | None,
-        typer.Option("--models", "-m", metavar="A,B,C", help="Models to compare; default: all that apply."),
+        str | None, typer.Option("--models", "-m", metavar="A,B,C", help="Models to compare; default: all that apply.")
     ] = None,
     folds: Annotated[
         int, typer.Option(min=2, metavar="NUMBER", help="Number of cross-validation folds of the judgments.")
@@ -93,7 +87,7 @@ def _deliver(result: Comparison, out: str | None, out_format: str, format: str |
 
 def _show(result: Comparison) -> None:
     """Print the models, how often they agree, and which is best."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     screen, first = console(), result.models[result.best]
     head = ["model", "held-out", "+-", "as vote", "seconds"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,68 +18,65 @@ VARIANCE = "variance: labels, topics"
 TABLES = ("systems", "pairs", "documents")
 
 
-def _example(folder: str | None) -> None:
-    """Write judgments, two runs and the truth, and stop."""
-    if folder is not None:
-        from adjudge.cli.output import write_examples
-        from adjudge.data.runs import example
+def _example(folder: str) -> None:
+    """Write judgments, two runs and the truth."""
+    from adjudge.cli.output import write_examples
+    from adjudge.data.runs import example
 
-        write_examples(example(), folder)
-        raise typer.Exit
+    write_examples(example(), folder)
 
 
-def evaluate(
-    fit: Annotated[
-        str,
-        typer.Option("--fit", metavar="FOLDER", rich_help_panel=o.INPUT, help="Saved fit of judgments with topics."),
-    ],
-    more: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN", help="Runs with lines: topic Q0 document rank score tag.")
-    ] = None,
-    runs: Annotated[
-        list[str] | None,
-        typer.Option("--runs", metavar="RUN...", rich_help_panel=o.INPUT, help="Runs, with this option or without it."),
-    ] = None,
-    measures: Annotated[
-        str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k.")
-    ] = MEASURES,
+@dataclass(frozen=True)
+class Settings:
+    """How systems are compared; the names are those of the parameters of ``adjudge.evaluate``."""
+
+    measures: Annotated[str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k.")] = (
+        MEASURES
+    )
     unjudged: Annotated[
         str,
         typer.Option(
             metavar="HOW", help="Documents that nobody judged: zero (grade 0), or prevalence (drawn as in their topic)."
         ),
-    ] = "zero",
-    level: Annotated[float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document.")] = 1.0,
+    ] = "zero"
+    level: Annotated[float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document.")] = 1.0
     complete: Annotated[
         bool, typer.Option("--complete", help="Use all topics of the fit, not only those of the runs.")
-    ] = False,
+    ] = False
     budget: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="Number of documents to name whose labels would decide most.")
-    ] = 10,
+    ] = 10
     pair: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The two runs to decide between; default: the two best by the first measure."),
+    ] = None
+    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Number of draws of the labels.")] = 1_000
+    seed: o.Seed = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the settings as arguments of ``adjudge.evaluate``."""
+        return {**vars(self), "pair": _parse_pair(self.pair)}
+
+
+SETTINGS = Settings()
+
+
+@o.takes("settings", Settings)
+def evaluate(
+    fit: Annotated[str, o.input_option("--fit", "FOLDER", "Saved fit of judgments with topics.")],
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Runs with lines: topic Q0 document rank score tag.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=20, metavar="NUMBER", help="Number of draws of the labels.")] = 1_000,
-    seed: o.Seed = 0,
+    runs: Annotated[
+        list[str] | None, o.input_option("--runs", "RUN...", "Runs, with this option or without it.")
+    ] = None,
+    settings: Settings = SETTINGS,
     out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            rich_help_panel=o.OUTPUT,
-            help="Write systems.csv, pairs.csv and documents.csv to this folder.",
-        ),
+        str | None, o.out_option("FOLDER", "Write systems.csv, pairs.csv and documents.csv to this folder.")
     ] = None,
     format: o.TableFormat = None,  # noqa: A002
     table: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=o.OUTPUT,
-            help="With --format: the table to print: systems, pairs or documents.",
-        ),
+        str, o.output_option("--table", "NAME", "With --format: the table to print: systems, pairs or documents.")
     ] = "systems",
     example: Annotated[str | None, o.example_option("FOLDER", _example)] = None,
 ) -> None:
@@ -102,19 +100,7 @@ def evaluate(
     if table not in TABLES:
         raise UsageError(f"table {table!r} is not one of {quoted(TABLES)}")
     check_folder(out)
-    result = run(
-        fit,
-        files,
-        measures,
-        draws=draws,
-        seed=seed,
-        budget=budget,
-        unjudged=unjudged,
-        level=level,
-        complete=complete,
-        pair=_parse_pair(pair),
-    )
-    _deliver(result, out, format, table)
+    _deliver(run(fit, files, **settings.arguments()), out, format, table)
 
 
 def _parse_pair(text: str | None) -> tuple[str, str] | None:
@@ -159,7 +145,7 @@ def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> Any:
 
 def _show(result: Evaluation) -> None:
     """Print the systems, the pairs, and the documents whose labels would decide."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     screen = console()
     title = f"Systems on {len(result.topics):,} topics, {result.draws:,} draws of the labels; 90 % intervals"
@@ -197,7 +183,7 @@ def _show(result: Evaluation) -> None:
 
 def _show_deciding(result: Evaluation, measure: str, first: str, second: str) -> None:
     """Print the documents whose labels would decide, or that there is none."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     if not result.deciding:
         print(f"no further label could decide between {first} and {second} by {measure}")

@@ -18,7 +18,7 @@ FORMATS = ("svm", "csv", "jsonl", "parquet")
 def _list_features(requested: bool) -> None:
     """Print all features and stop."""
     if requested:
-        from adjudge.cli.show import console, table
+        from adjudge.cli.output import console, table
         from adjudge.learn.features import FEATURES
 
         rows = [(feature.name, feature.group, feature.summary) for feature in FEATURES.values()]
@@ -47,23 +47,10 @@ def features(
         int | None, typer.Option(min=1, metavar="NUMBER", help="Number of threads; default: one per core.")
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=o.OUTPUT,
-            help="Write to this .svm (SVM-light), .csv, .jsonl or .parquet file.",
-        ),
+        str | None, o.out_option("FILE", "Write to this .svm (SVM-light), .csv, .jsonl or .parquet file.")
     ] = None,
     format: Annotated[  # noqa: A002
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            rich_help_panel=o.OUTPUT,
-            help="Print only the features, as svm, csv, jsonl or parquet.",
-        ),
+        str | None, o.output_option("--format", "FORMAT", "Print only the features, as svm, csv, jsonl or parquet.")
     ] = None,
     rows: o.Rows = 10,
 ) -> None:
@@ -117,7 +104,7 @@ def _deliver(result: RunFeatures, out: str | None, format: str | None, rows: int
 
 def _show(result: RunFeatures, rows: int) -> None:
     """Print the first pairs, with as many features as fit into the width."""
-    from adjudge.cli.show import console, fitting, table
+    from adjudge.cli.output import console, fitting, table
 
     head, screen = result.table.head(rows), console()
     columns = head.columns

@@ -1,23 +1,30 @@
-"""``adjudge fit``: infer labels and judges' confusions from judgments."""
+"""``adjudge fit``: infer labels and judges' confusions from judgments, in memory or from blocks on disk."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adjudge.cli import options as o
-from adjudge.cli.fit_blocks import LargeData, fit_files
-from adjudge.errors import UsageError
+from adjudge.errors import UsageError, quoted
 
 if TYPE_CHECKING:
-    from adjudge.cli.show import FitProgress
+    from adjudge.cli.output import FitProgress
     from adjudge.data.judgments import Judgments
+    from adjudge.engines.engine import Engine
+    from adjudge.engines.fit_blocks import FitOnDisk
     from adjudge.inference.options import Options
     from adjudge.inference.result import Fit
+
+ENGINES = ("threads", "dask", "spark")
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,10 @@ class ModelOptions:
     ] = "random"
     seed: o.Seed = 0
 
+    def settings(self) -> dict[str, Any]:
+        """Return the fields of ``adjudge.Options`` that are set here."""
+        return {name: value for name, value in vars(self).items() if name != "model"}
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -96,6 +107,63 @@ class Calibration:
             "no model is named), gold (learn from gold items), or none (the default of a named model and of --blocks).",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class LargeData:
+    """How judgments that do not fit into memory are fitted."""
+
+    threads: o.Threads = None
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Fit from disk: store the judgments of all files as blocks in this folder, or reuse its blocks.",
+        ),
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="With --blocks: memory that one block may use, such as 500MB.")
+    ] = None
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --blocks: what computes: threads (the default), dask or spark."),
+    ] = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="With --engine dask: its scheduler, such as tcp://host:8786.")
+    ] = None
+    master: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="With --engine spark: its master, such as spark://host:7077.")
+    ] = None
+
+    def check_without_blocks(self) -> None:
+        """Raise an error if an option is given that needs --blocks."""
+        for name in ("memory", "engine", "scheduler", "master"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"--{name} needs --blocks FOLDER")
+
+    def check_engine(self) -> None:
+        """Raise an error if there is no such engine, or if an address is for another engine."""
+        name = self.engine or "threads"
+        if name not in ENGINES:
+            raise UsageError(f"engine '{name}' is not one of {quoted(ENGINES)}")
+        if self.scheduler is not None and name != "dask":
+            raise UsageError(f"--scheduler needs --engine dask, but the engine is {name}")
+        if self.master is not None and name != "spark":
+            raise UsageError(f"--master needs --engine spark, but the engine is {name}")
+
+    def start_engine(self) -> Engine:
+        """Return the engine, which the caller closes."""
+        if self.engine == "dask":
+            from adjudge.engines.dask import Dask
+
+            return Dask(self.scheduler, self.threads)
+        if self.engine == "spark":
+            from adjudge.engines.spark import Spark
+
+            return Spark(self.master)
+        from adjudge.engines.engine import Threads
+
+        return Threads(self.threads)
 
 
 @dataclass(frozen=True)
@@ -155,27 +223,14 @@ def fit(
     $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
-    from adjudge.cli.output import FIT_FORMATS, check_fit_folder, check_output
-    from adjudge.cli.show import ChainProgress, FitProgress
+    from adjudge.cli.output import FIT_FORMATS, ChainProgress, FitProgress, check_fit_folder, check_output
     from adjudge.inference.fit import AUTO, default_model
     from adjudge.inference.options import Options
     from adjudge.inference.registry import model_named
 
     name, by = default_model(model.model, calibration.calibrate or ("none" if large.blocks is not None else None))
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
-    options = Options(
-        seed=model.seed,
-        ties=model.ties,
-        start=model.start,
-        tolerance=model.tolerance,
-        iterations=model.iterations,
-        accelerate=model.accelerate,
-        inference=model.inference,
-        run=sampling.run(),
-        prior=prior.prior(),
-        calibrate=by,
-        prevalence=model.prevalence,
-    )
+    options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=by)
     inputs = (*judgments, gold.gold)
     check_output(output.format, inputs, FIT_FORMATS)
     check_fit_folder(output.out, inputs)
@@ -191,13 +246,7 @@ def fit(
 
 
 def _fit_table(
-    path: str,
-    model: str,
-    gold: Gold,
-    reading: o.Reading,
-    options: Options,
-    threads: int | None,
-    progress: FitProgress,
+    path: str, model: str, gold: Gold, reading: o.Reading, options: Options, threads: int | None, progress: FitProgress
 ) -> tuple[Judgments, Fit]:
     """Return the judgments of a table, and their fit in memory."""
     from adjudge.data.gold import read_gold
@@ -217,18 +266,22 @@ def _fit_table(
     return table, result
 
 
+def folder_for(result: Fit, out: str | None) -> str | None:
+    """Return the folder to write a fit to: another than the named one if an interrupted fit would replace a fit."""
+    if result.stopped == "interrupted" and out is not None and os.path.exists(out):
+        return f"{out.rstrip('/')}-interrupted"
+    return out
+
+
 def _deliver(result: Fit, table: Judgments, output: Output) -> None:
     """Write and print a fit; exit with code 130 if it was interrupted."""
     from adjudge.cli.output import deliver
 
-    out, interrupted = output.out, result.stopped == "interrupted"
-    if interrupted and out is not None and os.path.exists(out):
-        out = f"{out.rstrip('/')}-interrupted"  # the complete fit in the folder stays
-    deliver(result, table, out, output.format, output.rows)
+    deliver(result, table, folder_for(result, output.out), output.format, output.rows)
     if result.calibration is not None:
         print(f"adjudge: {result.calibration.words}", file=sys.stderr)
     warn_unconverged(result)
-    if interrupted:
+    if result.stopped == "interrupted":
         raise typer.Exit(130)
 
 
@@ -256,7 +309,7 @@ def _fit_blocks(
     if output.out is None or output.format is not None:
         raise UsageError("--blocks writes its result to a folder: give --out FOLDER, and leave out --format")
     try:
-        result = fit_files(files, model, (gold.gold, gold.gold_format), output.out, reading, options, large, progress)
+        result = _fit_files(files, model, (gold.gold, gold.gold_format), output.out, reading, options, large, progress)
     finally:
         progress.close()
     fit, shares = result.fit, result.label_counts / result.label_counts.sum()
@@ -269,3 +322,49 @@ def _fit_blocks(
     if fit.stopped == "interrupted":
         print(f"adjudge: the same command continues from here ({fit.passes:,} passes)", file=sys.stderr)
         raise typer.Exit(130)
+
+
+def _fit_files(
+    files: Sequence[str],
+    model: str,
+    gold: tuple[str | None, str | None],
+    out: str,
+    reading: o.Reading,
+    options: Options,
+    large: LargeData,
+    progress: object,
+) -> FitOnDisk:
+    """Store files as blocks, fit them, and write the result; ``gold`` is a table and its format."""
+    from adjudge.cli.output import StepProgress
+    from adjudge.data.blocks import with_gold
+    from adjudge.data.make_blocks import Table, make_blocks
+    from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
+
+    memory = parse_size(large.memory)
+    large.check_engine()
+    refuse_in_memory(options)  # before the rows are read, which may take hours
+    refuse_same_folder(out, str(large.blocks))
+    if reading.time is not None:
+        raise UsageError("--blocks does not store times: leave out --time")
+    columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
+    labels = o.label_list(reading.labels)
+    table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format)
+    with StepProgress() as progress_line:
+        blocks = make_blocks(table, str(large.blocks), memory=memory, say=progress_line)
+    number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
+    print(f"{len(blocks):,} judgments of {blocks.items:,} items in {number}", file=sys.stderr)
+    gold_table, gold_format = gold
+    if gold_table is not None:
+        blocks = with_gold(blocks, gold_table, item=reading.item, label=reading.label, format=gold_format)
+    with closing(large.start_engine()) as engine:
+        return fit_blocks(blocks, model, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]
+
+
+def parse_size(size: str | None) -> int | None:
+    """Return a size such as 500MB in bytes."""
+    if size is None:
+        return None
+    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", size.lower())
+    if match is None or not match[1].replace(".", "", 1).isdigit() or not float(match[1]):
+        raise UsageError(f"memory {size!r} is not a size such as 500MB or 2GB")
+    return max(1, int(float(match[1]) * UNITS[match[2]]))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
@@ -41,28 +39,18 @@ def judges(
     reading: o.Reading = o.READING,
     seed: o.Seed = 0,
     judge: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            metavar="NAME",
-            rich_help_panel=o.OUTPUT,
-            help="Show the card of one judge, with their confusions.",
-        ),
+        str | None, o.output_option("--judge", "NAME", "Show the card of one judge, with their confusions.")
     ] = None,
     items: Annotated[
         bool,
-        typer.Option(
-            "--items",
-            rich_help_panel=o.OUTPUT,
-            help="Also show the items that deserve a second look; with --format, print only these.",
+        o.output_option(
+            "--items", None, "Also show the items that deserve a second look; with --format, print only these."
         ),
     ] = False,
     sort: Annotated[
         str,
-        typer.Option(
-            metavar="BY",
-            rich_help_panel=o.OUTPUT,
-            help=f"Order of the judges: {', '.join(SORTS)}; highest (of seconds, lowest) first.",
+        o.output_option(
+            "--sort", "BY", f"Order of the judges: {', '.join(SORTS)}; highest (of seconds, lowest) first."
         ),
     ] = "informedness",
     format: o.TableFormat = None,  # noqa: A002
@@ -97,12 +85,11 @@ def judges(
     if items and format is not None:
         print_table(crowd.second_looks.table, format)
         return
-    cards = crowd.cards
-    chosen = sorted(cards, key=SORTS[sort]) if judge is None else [cards.of(judge)]
+    chosen = sorted(crowd.cards, key=SORTS[sort]) if judge is None else [crowd.cards.of(judge)]
     if format is not None:
-        print_table(replace(cards, cards=tuple(chosen)).table, format)
+        print_table(replace(crowd.cards, cards=tuple(chosen)).table, format)
     elif judge is not None:
-        _show_card(chosen[0], cards)
+        _show_card(chosen[0], crowd.cards)
     else:
         _show_cards(chosen, sort, rows)
         _show_crowd(crowd, items)
@@ -110,7 +97,7 @@ def judges(
 
 def _show_crowd(crowd: Judges, items: bool) -> None:
     """Print the reliability of the cards, the confusions, and on demand the items for a second look."""
-    from adjudge.cli.show import console
+    from adjudge.cli.output import console
     from adjudge.errors import quoted
 
     screen, reliability, confusions = console(), crowd.cards.reliability, crowd.confusions
@@ -124,11 +111,9 @@ def _show_crowd(crowd: Judges, items: bool) -> None:
 
 def _show_cards(chosen: Sequence[Card], sort: str, rows: int) -> None:
     """Print the judges: all or, of many, the first and the last."""
-    from adjudge.cli.show import NOTES, console, table
+    from adjudge.cli.output import NOTES, console, first_and_last, table
 
-    lines, some = [_line(card) for card in chosen], ""
-    if len(lines) > 2 * rows:
-        lines, some = [*lines[:rows], ("...",) * len(HEAD), *lines[-rows:]], f"the first and last {rows} of "
+    lines, some = first_and_last([_line(card) for card in chosen], rows)
     console().print(table(f"Judges by {sort}: {some}{len(chosen):,}", HEAD, lines, NOTES))
 
 
@@ -140,7 +125,7 @@ def _line(card: Card) -> tuple[Any, ...]:
 
 def _show_card(card: Card, cards: Cards) -> None:
     """Print one judge: every number with its interval or the reason why it is missing, and their confusions."""
-    from adjudge.cli.show import CELLS, NOTES, console, table
+    from adjudge.cli.output import CELLS, NOTES, console, table
     from adjudge.errors import quote
 
     screen, names = console(), cards.scale.names
@@ -186,7 +171,7 @@ def _expected(card: Card) -> str:
 
 def _show_items(looks: SecondLooks) -> None:
     """Print the items for a second look, reason by reason."""
-    from adjudge.cli.show import NOTES, console, table
+    from adjudge.cli.output import NOTES, console, table
 
     screen = console()
     head = ("item", "topic", "label", "probability", "judgments", "given", "reason")
@@ -201,7 +186,7 @@ def _show_items(looks: SecondLooks) -> None:
 
 def _name(text: str) -> str:
     """Return a name that is not too long for a table."""
-    from adjudge.cli.show import LONGEST
+    from adjudge.cli.output import LONGEST
 
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
@@ -54,23 +52,15 @@ def monitor(
     judgments: o.KeptTable = None,
     new: Annotated[
         str | None,
-        typer.Option(
-            metavar="TABLE",
-            rich_help_panel=o.INPUT,
-            help="New judgments, to compare with what the fit expects of their judges.",
-        ),
+        o.input_option("--new", "TABLE", "New judgments, to compare with what the fit expects of their judges."),
     ] = None,
     gold: o.Gold = None,
     reading: o.Reading = o.READING,
     show: Annotated[
-        str | None,
-        typer.Option(metavar="SECTION", rich_help_panel=o.OUTPUT, help=f"Only one section: {', '.join(SECTIONS)}."),
+        str | None, o.output_option("--show", "SECTION", f"Only one section: {', '.join(SECTIONS)}.")
     ] = None,
     format: Annotated[  # noqa: A002
-        str | None,
-        typer.Option(
-            metavar="FORMAT", rich_help_panel=o.OUTPUT, help="With --show: print only the table, as csv or jsonl."
-        ),
+        str | None, o.output_option("--format", "FORMAT", "With --show: print only the table, as csv or jsonl.")
     ] = None,
     rows: o.Rows = 10,
 ) -> None:
@@ -107,7 +97,7 @@ def monitor(
         raise UsageError(f"--format needs one section: name it with --show, one of {quoted(SECTIONS)}")
     saved = load(fit)
     table = kept_judgments(fit, saved, judgments, reading)
-    new_table = None if new is None else reading.read(new, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
+    new_table = None if new is None else reading.read_like(saved, new)
     parts = tuple(SECTIONS) if show is None else (show,)
     try:
         result = run(saved, table, gold=gold, new=new_table, parts=parts)
@@ -131,7 +121,7 @@ def _reason(result: Monitoring, name: str) -> str:
 
 def _show(result: Monitoring, parts: tuple[str, ...], rows: int) -> None:
     """Print parts for people."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     screen = console()
     for name in parts:

@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
     from adjudge.inference.chains import Run
     from adjudge.inference.prior import Prior
+    from adjudge.inference.result import Fit
 
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 INPUT, OUTPUT = "Input", "Output"  # sections of help
 
 
-def example_option(metavar: str, callback: Callable[[str | None], None]) -> Any:
-    """Return the option that writes small files to try, and stops."""
+def example_option(metavar: str, write: Callable[[str], None]) -> Any:
+    """Return the option that writes small files to try with ``write``, and stops."""
+
+    def callback(path: str | None) -> None:
+        if path is not None:
+            write(path)
+            raise typer.Exit
+
     return typer.Option(
         "--example",
         metavar=metavar,
@@ -34,9 +41,24 @@ def example_option(metavar: str, callback: Callable[[str | None], None]) -> Any:
     )
 
 
+def input_option(name: str, metavar: str, text: str) -> Any:
+    """Return an option of the section Input, with its help text."""
+    return typer.Option(name, metavar=metavar, rich_help_panel=INPUT, help=text)
+
+
+def output_option(name: str, metavar: str | None, text: str) -> Any:
+    """Return an option of the section Output, with its help text; a flag has no ``metavar``."""
+    return typer.Option(name, metavar=metavar, rich_help_panel=OUTPUT, help=text)
+
+
+def out_option(metavar: str, text: str) -> Any:
+    """Return the option --out, with its help text."""
+    return typer.Option("--out", "-o", metavar=metavar, rich_help_panel=OUTPUT, help=text)
+
+
 def column_option(role: str, content: str) -> Any:
     """Return the option that names a column of the input."""
-    return typer.Option(f"--{role}", metavar="COLUMN", rich_help_panel=INPUT, help=f"Name of the column of {content}.")
+    return input_option(f"--{role}", "COLUMN", f"Name of the column of {content}.")
 
 
 Table: TypeAlias = Annotated[
@@ -49,33 +71,17 @@ Table: TypeAlias = Annotated[
 FitFolder: TypeAlias = Annotated[str, typer.Argument(metavar="FIT", help="Folder that `adjudge fit --out` wrote.")]
 KeptTable: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--judgments",
-        metavar="TABLE",
-        rich_help_panel=INPUT,
-        help="The judgments of the fit; needed if its folder does not hold them.",
-    ),
+    input_option("--judgments", "TABLE", "The judgments of the fit; needed if its folder does not hold them."),
 ]
 TruthTable: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--truth",
-        metavar="TABLE",
-        rich_help_panel=INPUT,
-        help="Table of (item, label) that the fit did not use, to compare its labels with.",
-    ),
+    input_option("--truth", "TABLE", "Table of (item, label) that the fit did not use, to compare its labels with."),
 ]
 Queries: TypeAlias = Annotated[
     str, typer.Argument(metavar="QUERIES", help="Table of (query_id, text), or lines of name, tab and text.")
 ]
 Grades: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--grades",
-        metavar="QRELS",
-        rich_help_panel=INPUT,
-        help="Labels of the documents: qrels, or a table of (topic, item, label).",
-    ),
+    str | None, input_option("--grades", "QRELS", "Labels of the documents: qrels, or a table of (topic, item, label).")
 ]
 ItemColumn: TypeAlias = Annotated[str | None, column_option("item", "items")]
 JudgeColumn: TypeAlias = Annotated[str | None, column_option("judge", "judges")]
@@ -85,81 +91,46 @@ WeightColumn: TypeAlias = Annotated[str | None, column_option("weight", "weights
 TimeColumn: TypeAlias = Annotated[str | None, column_option("time", "times")]
 InputFormat: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    input_option(
         "--input-format",
-        metavar="FORMAT",
-        rich_help_panel=INPUT,
-        help="csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run; needed if the file name does "
+        "FORMAT",
+        "csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run; needed if the file name does "
         "not show it.",
     ),
 ]
 Labels: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--labels", metavar="A,B,C", rich_help_panel=INPUT, help="All labels, in order; any other label is an error."
-    ),
+    str | None, input_option("--labels", "A,B,C", "All labels, in order; any other label is an error.")
 ]
 Ordinal: TypeAlias = Annotated[
     bool, typer.Option("--ordinal", rich_help_panel=INPUT, help="The labels are ordered, lowest first.")
 ]
 Repeats: TypeAlias = Annotated[
     str,
-    typer.Option(
+    input_option(
         "--repeats",
-        metavar="HOW",
-        rich_help_panel=INPUT,
-        help="If a judge labels an item more than once: keep all, merge equal labels, or drop all but the first.",
+        "HOW",
+        "If a judge labels an item more than once: keep all, merge equal labels, or drop all but the first.",
     ),
 ]
 Gold: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--gold", metavar="TABLE", rich_help_panel=INPUT, help="Table of (item, label): items whose truth is known."
-    ),
+    str | None, input_option("--gold", "TABLE", "Table of (item, label): items whose truth is known.")
 ]
 GoldFormat: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--gold-format",
-        metavar="FORMAT",
-        rich_help_panel=INPUT,
-        help="Format of the gold table; needed if its file name does not show it.",
-    ),
+    input_option("--gold-format", "FORMAT", "Format of the gold table; needed if its file name does not show it."),
 ]
 Out: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FOLDER",
-        rich_help_panel=OUTPUT,
-        help="Write labels.csv, judges.csv and the saved fit to this folder.",
-    ),
+    str | None, out_option("FOLDER", "Write labels.csv, judges.csv and the saved fit to this folder.")
 ]
 Format: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        rich_help_panel=OUTPUT,
-        help="Print only the labels, as csv, jsonl, parquet, qrels or trec-task2-run.",
-    ),
+    output_option("--format", "FORMAT", "Print only the labels, as csv, jsonl, parquet, qrels or trec-task2-run."),
 ]
 TableFormat: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="FORMAT", rich_help_panel=OUTPUT, help="Print only the table, as csv, jsonl or parquet."
-    ),
+    str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl or parquet.")
 ]
 TableFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        rich_help_panel=OUTPUT,
-        help="Write the full table to this .csv, .jsonl or .parquet file.",
-    ),
+    str | None, out_option("FILE", "Write the full table to this .csv, .jsonl or .parquet file.")
 ]
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, metavar="NUMBER", help="Random seed; the same seed gives the same result.")
@@ -196,6 +167,10 @@ class Reading:
         from adjudge.data.read import read
 
         return read(path, **{**self.arguments(), **instead})
+
+    def read_like(self, fit: Fit, path: str) -> Judgments:
+        """Read the table on the scale of a fit."""
+        return self.read(path, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as the arguments of ``adjudge.read``."""

@@ -34,5 +34,5 @@ def predict(
     if out is not None and os.path.realpath(out) == os.path.realpath(fit):
         raise UsageError(f"--out {out} is the folder of the fit, which would be lost: name another folder")
     saved = load_fit(fit)
-    table = reading.read(judgments, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
+    table = reading.read_like(saved, judgments)
     deliver(infer(saved, table), table, out, format, rows)

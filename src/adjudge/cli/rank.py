@@ -17,15 +17,13 @@ FILE = "ranking.csv"
 EXAMPLE = {"ann": "abcde", "bob": "abdce", "cy": "bacd", "dee": "abce", "eve": "dceba"}  # items of a judge, best first
 
 
-def _example(path: str | None) -> None:
-    """Write a small table of rankings and stop."""
-    if path is not None:
-        from adjudge.data.write import write_file
+def _example(path: str) -> None:
+    """Write a small table of rankings."""
+    from adjudge.data.write import write_file
 
-        rows = [f"t1,{item},{judge},{n}" for judge, order in EXAMPLE.items() for n, item in enumerate(order, 1)]
-        write_file("\n".join(["topic,item,judge,rank", *rows, ""]).encode(), path)
-        print(f"wrote {path}")
-        raise typer.Exit
+    rows = [f"t1,{item},{judge},{n}" for judge, order in EXAMPLE.items() for n, item in enumerate(order, 1)]
+    write_file("\n".join(["topic,item,judge,rank", *rows, ""]).encode(), path)
+    print(f"wrote {path}")
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class RankModel:
     spread: Annotated[
         float,
         typer.Option(
-            metavar="NUMBER",
-            help="plackett-luce and bradley-terry: prior standard deviation of the items' log worths.",
+            metavar="NUMBER", help="plackett-luce and bradley-terry: prior standard deviation of the items' log worths."
         ),
     ] = 1.0
     judge_spread: Annotated[
@@ -97,25 +94,14 @@ def rank(
     ],
     items: Annotated[
         str | None,
-        typer.Option(
-            metavar="TABLE",
-            rich_help_panel=o.INPUT,
-            help="Table of (item) or (topic, item) with all items; any other item is an error.",
+        o.input_option(
+            "--items", "TABLE", "Table of (item) or (topic, item) with all items; any other item is an error."
         ),
     ] = None,
     columns: Columns = COLUMNS,
     input_format: o.InputFormat = None,
     model: RankModel = MODEL,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            rich_help_panel=o.OUTPUT,
-            help=f"Write {FILE} and judges.csv to this folder.",
-        ),
-    ] = None,
+    out: Annotated[str | None, o.out_option("FOLDER", f"Write {FILE} and judges.csv to this folder.")] = None,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
     example: Annotated[str | None, o.example_option("FILE", _example)] = None,
@@ -158,16 +144,14 @@ def _deliver(ranking: Ranking, out: str | None, format: str | None, rows: int) -
 
 def _show(ranking: Ranking, rows: int) -> None:
     """Print the ranking, the judges who agree most with it first, and the method."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, first_rows
     from adjudge.data.write import frame
 
     items, judges = frame(ranking.item_columns()), frame(ranking.judge_columns())
-    first = judges.sort("tau", descending=True, nulls_last=True, maintain_order=True).head(rows)
-    title = f"Ranking ({min(rows, items.height):,} of {items.height:,} items)"
+    judges = judges.sort("tau", descending=True, nulls_last=True, maintain_order=True)
     screen = console()
-    screen.print(table(title, items.columns, items.head(rows).rows()))
+    screen.print(first_rows("Ranking", items, rows, " items"))
     screen.print()
-    title = f"Judges, highest agreement first ({first.height:,} of {judges.height:,})"
-    screen.print(table(title, judges.columns, first.rows()))
+    screen.print(first_rows("Judges, highest agreement first", judges, rows))
     screen.print()
     screen.print(f"{ranking.method}: {', '.join(ranking.summary())}")

@@ -22,8 +22,7 @@ def read(
     $ adjudge read labels.csv
     $ adjudge read labels.csv --labels 1,2,3,4 --ordinal --rows 3
     """
-    from adjudge.cli.output import check_output, print_table
-    from adjudge.cli.show import NOTES, console, table
+    from adjudge.cli.output import NOTES, check_output, console, first_rows, print_table, table
     from adjudge.data.judgments import judgment_table
 
     check_output(format, (judgments,))
@@ -35,5 +34,4 @@ def read(
     screen, summary = console(), result.summary
     screen.print(table(f"How {judgments} is read", summary.columns, summary.rows(), NOTES))
     screen.print()
-    title = f"Judgments ({min(rows, content.height):,} of {content.height:,}, sorted by item)"
-    screen.print(table(title, content.columns, content.head(rows).rows()))
+    screen.print(first_rows("Judgments", content, rows, ", sorted by item"))

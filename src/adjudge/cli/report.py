@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
 from adjudge.cli import options as o
 
 FILE = "report.html"
@@ -18,37 +16,14 @@ def report(
     judgments: o.KeptTable = None,
     truth: o.TruthTable = None,
     earlier: Annotated[
-        str | None,
-        typer.Option(
-            "--earlier",
-            metavar="FIT",
-            rich_help_panel=o.INPUT,
-            help="An earlier fit of the same judges, to compare their work with.",
-        ),
+        str | None, o.input_option("--earlier", "FIT", "An earlier fit of the same judges, to compare their work with.")
     ] = None,
     reading: o.Reading = o.READING,
     seed: o.Seed = 0,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", rich_help_panel=o.OUTPUT, help="Title of the page.")
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=o.OUTPUT,
-            help=f"File of the page; default: {FILE} in the fit's folder.",
-        ),
-    ] = None,
+    title: Annotated[str | None, o.output_option("--title", "TEXT", "Title of the page.")] = None,
+    out: Annotated[str | None, o.out_option("FILE", f"File of the page; default: {FILE} in the fit's folder.")] = None,
     figures: Annotated[
-        str | None,
-        typer.Option(
-            "--figures",
-            metavar="FOLDER",
-            rich_help_panel=o.OUTPUT,
-            help="Also write every figure to this folder, as SVG and PNG.",
-        ),
+        str | None, o.output_option("--figures", "FOLDER", "Also write every figure to this folder, as SVG and PNG.")
     ] = None,
 ) -> None:
     """Write an HTML page about a fit: its labels and their uncertainty, the judges, and what to do.
@@ -63,8 +38,7 @@ def report(
     $ adjudge report fit/
     $ adjudge report fit/ --truth crowd/truth.csv --figures pictures/
     """
-    from adjudge.cli.output import kept_judgments
-    from adjudge.cli.show import StepProgress
+    from adjudge.cli.output import StepProgress, kept_judgments
     from adjudge.inference.save import load
     from adjudge.reports.report import report as make
 

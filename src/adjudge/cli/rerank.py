@@ -28,14 +28,12 @@ FeatureTable = Annotated[
 FEATURES = 10  # features of a ranker that are shown
 
 
-def _example(folder: str | None) -> None:
-    """Write judgments, features, a run and the truth, and stop."""
-    if folder is not None:
-        from adjudge.cli.output import write_examples
-        from adjudge.learn.rerank import example
+def _example(folder: str) -> None:
+    """Write judgments, features, a run and the truth."""
+    from adjudge.cli.output import write_examples
+    from adjudge.learn.rerank import example
 
-        write_examples(example(), folder)
-        raise typer.Exit
+    write_examples(example(), folder)
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,7 @@ class Source:
         typer.Option(metavar="TABLE", help="Learn from labels and weights, as `adjudge weights` writes them."),
     ] = None
     grades: Annotated[
-        str | None,
-        typer.Option(metavar="QRELS", help="Learn from grades: qrels, or a table of (topic, item, label)."),
+        str | None, typer.Option(metavar="QRELS", help="Learn from grades: qrels, or a table of (topic, item, label).")
     ] = None
 
     def check(self) -> None:
@@ -118,19 +115,13 @@ def train(
     source: Source = SOURCE,
     options: RankerOptions = RANKER,
     *,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", rich_help_panel=o.OUTPUT, help="Write the ranker to this folder."
-        ),
-    ],
+    out: Annotated[str, o.out_option("FOLDER", "Write the ranker to this folder.")],
     run: Annotated[
         str | None,
-        typer.Option(
+        o.output_option(
             "--run",
-            metavar="FILE",
-            rich_help_panel=o.OUTPUT,
-            help="Write a cross-validated run: every topic is ranked by a ranker that did not learn from it.",
+            "FILE",
+            "Write a cross-validated run: every topic is ranked by a ranker that did not learn from it.",
         ),
     ] = None,
     example: Annotated[str | None, o.example_option("FOLDER", _example)] = None,
@@ -178,16 +169,8 @@ def train(
 def apply(
     ranker: Annotated[str, typer.Argument(metavar="RANKER", help="Folder that `adjudge rerank train` wrote.")],
     features: FeatureTable,
-    name: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", rich_help_panel=o.OUTPUT, help="Name of the run; default: that of RANKER."),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Write the run here instead of printing it."
-        ),
-    ] = None,
+    name: Annotated[str | None, o.output_option("--name", "TEXT", "Name of the run; default: that of RANKER.")] = None,
+    out: Annotated[str | None, o.out_option("FILE", "Write the run here instead of printing it.")] = None,
 ) -> None:
     """Rank documents with a trained ranker, and write a TREC run.
 
@@ -214,24 +197,12 @@ def apply(
 @o.reads_judgments("labels", "ordinal", "repeats")
 def again(
     features: FeatureTable,
-    fit: Annotated[
-        str,
-        typer.Option("--fit", metavar="FOLDER", rich_help_panel=o.INPUT, help="Saved fit that the ranker learns from."),
-    ],
+    fit: Annotated[str, o.input_option("--fit", "FOLDER", "Saved fit that the ranker learns from.")],
     judgments: o.KeptTable = None,
     reading: o.Reading = o.READING,
     budget: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of documents to choose.")] = 20,
     cost: Annotated[float, typer.Option("-c", "--cost", metavar="NUMBER", help="svm: cost of slack.")] = 1.0,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=o.OUTPUT,
-            help="Write them as a pool for `adjudge campaign new --pool`.",
-        ),
-    ] = None,
+    out: Annotated[str | None, o.out_option("FILE", "Write them as a pool for `adjudge campaign new --pool`.")] = None,
 ) -> None:
     """Choose the documents whose next judgment would change the ranking most.
 
@@ -280,7 +251,7 @@ def _parse_cost(text: str | None) -> float | str | None:
 
 def _show(trained: Trained) -> None:
     """Print what was learned, and how good it is."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from adjudge.errors import quoted
 
     ranker, skipped = trained.ranker, trained.ranker.groups_without_pairs_
@@ -302,7 +273,7 @@ def _show(trained: Trained) -> None:
 
 def _show_again(chosen: JudgeAgain) -> None:
     """Print the documents to judge again."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from adjudge.errors import quoted
 
     if not len(chosen):

@@ -30,8 +30,7 @@ class LabelOptions:
         ),
     ] = None
     bound: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Log loss: probabilities are kept between this and 1 minus this."),
+        float, typer.Option(metavar="NUMBER", help="Log loss: probabilities are kept between this and 1 minus this.")
     ] = BOUND
 
 
@@ -40,8 +39,7 @@ class RunOptions:
     """How runs of search systems are scored."""
 
     measures: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help=f"MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k [{MEASURES}]."),
+        str | None, typer.Option(metavar="A,B,C", help=f"MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k [{MEASURES}].")
     ] = None
     per_topic: Annotated[bool, typer.Option("--per-topic", help="Show every topic.")] = False
     complete: Annotated[
@@ -59,8 +57,7 @@ class RunOptions:
     ] = 1_000
     seed: o.Seed = 0
     format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="FORMAT", help="Print only the table, as csv, jsonl or parquet."),
+        str | None, typer.Option("--format", metavar="FORMAT", help="Print only the table, as csv, jsonl or parquet.")
     ] = None
 
 
@@ -103,7 +100,7 @@ def score(
     $ adjudge evaluate --example search/
     $ adjudge score search/bm25.run search/dense.run search/truth.qrels
     """
-    from adjudge.cli.show import show_scores
+    from adjudge.cli.output import show_scores
     from adjudge.data.runs import is_run
     from adjudge.errors import UsageError
     from adjudge.metrics.labels import scores
@@ -146,7 +143,7 @@ def _score_runs(runs: list[str], grades: str, options: RunOptions) -> None:
 
 def _show(result: RunScores, per_topic: bool) -> None:
     """Print the means of every run and, for several, their differences."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
 
     screen = console()
     if per_topic:

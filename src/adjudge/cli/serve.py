@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from adjudge.cli.campaign import require_studio
+from adjudge.errors import UsageError, quote
 
 
 def serve(
@@ -35,16 +41,7 @@ def serve(
     $ adjudge serve trial/
     $ adjudge serve trial/ --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
     """
-    import contextlib
-    import tempfile
-
-    from adjudge.cli.output import require_studio
-    from adjudge.errors import UsageError, quote
-
-    if folder is None and not demo:
-        raise UsageError("no campaign is named: give its folder, or --demo")
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise UsageError(f"--url {quote(url)} must begin with http:// or https://")
+    _check(folder, demo, url)
     require_studio()
     from adjudge.studio.web import app
 
@@ -57,15 +54,22 @@ def serve(
         stack.callback(studio.store.close)
         for warning in studio.campaign.warnings:
             print(f"note: {warning}")
-        links = {"lead": app.invitation_link(studio, "lead")} if not app.has_lead(studio) else {}
-        if demo:
-            links["judge"] = app.invitation_link(studio, "judge")
+        roles = [*(() if app.has_lead(studio) else ("lead",)), *(("judge",) if demo else ())]
+        links = {role: app.invitation_link(studio, role) for role in roles}
 
         def ready(port: int) -> None:
             address = (url or f"http://{host}:{port}").rstrip("/")
             _print_address(studio.campaign.settings.campaign.name, address, links, temporary=folder is None)
 
         app.serve(studio, host, port, proxies, ready)
+
+
+def _check(folder: str | None, demo: bool, url: str | None) -> None:
+    """Raise an error unless there is a campaign to serve, at an address that can be one."""
+    if folder is None and not demo:
+        raise UsageError("no campaign is named: give its folder, or --demo")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {quote(url)} must begin with http:// or https://")
 
 
 def _print_address(name: str, address: str, links: dict[str, str], temporary: bool) -> None:
@@ -80,9 +84,6 @@ def _print_address(name: str, address: str, links: dict[str, str], temporary: bo
 
 def _make_demo(folder: str) -> None:
     """Put the demo campaign with work of simulated judges into a folder, unless it holds it already."""
-    from pathlib import Path
-
-    from adjudge.errors import UsageError, quote
     from adjudge.studio.demo import is_demo, make_demo, simulate_demo
 
     if not (Path(folder) / "campaign.toml").exists():

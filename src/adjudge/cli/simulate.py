@@ -21,16 +21,7 @@ def simulate(
         ),
     ] = None,
     seed: o.Seed = 0,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            rich_help_panel=o.OUTPUT,
-            help="Write labels.csv, gold.csv and truth.csv to this folder.",
-        ),
-    ] = "crowd",
+    out: Annotated[str, o.out_option("FOLDER", "Write labels.csv, gold.csv and truth.csv to this folder.")] = "crowd",
 ) -> None:
     """Draw judgments from a model of judges, together with the truth.
 
@@ -38,7 +29,7 @@ def simulate(
     $ adjudge simulate
     $ adjudge simulate liu-wang --size items=200 --size gold=50 --out crowd/
     """
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from adjudge.data.simulate import DESIGNS
     from adjudge.data.simulate import simulate as draw
     from adjudge.data.write import frame, table_text, write_whole

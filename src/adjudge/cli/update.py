@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adjudge.cli import options as o
+from adjudge.cli.fit import folder_for
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
@@ -26,12 +27,7 @@ def update(
     ],
     data: Annotated[
         str | None,
-        typer.Option(
-            "--data",
-            metavar="TABLE",
-            rich_help_panel=o.INPUT,
-            help="The judgments of the fit; needed if its folder does not hold them.",
-        ),
+        o.input_option("--data", "TABLE", "The judgments of the fit; needed if its folder does not hold them."),
     ] = None,
     gold: o.Gold = None,
     reading: o.Reading = o.READING,
@@ -40,14 +36,7 @@ def update(
     ] = False,
     threads: o.Threads = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            rich_help_panel=o.OUTPUT,
-            help="Write the new fit here instead of replacing the fit in its folder.",
-        ),
+        str | None, o.out_option("FOLDER", "Write the new fit here instead of replacing the fit in its folder.")
     ] = None,
     format: o.Format = None,  # noqa: A002
     rows: o.Rows = 10,
@@ -65,37 +54,39 @@ def update(
     $ adjudge update fit/ new.csv
     $ adjudge update fit/ new.csv --online --out quick/
     """
-    from adjudge.cli.output import FIT_FORMATS, check_fit_folder, check_output, deliver, load_fit, warn
-    from adjudge.cli.show import FitProgress
-    from adjudge.errors import InputError
-    from adjudge.inference.update import other_advice
+    from adjudge.cli.output import FIT_FORMATS, FitProgress, check_fit_folder, check_output, deliver, load_fit, warn
     from adjudge.inference.update import update as infer
 
     target = fit if out is None else out
     check_output(format, (judgments, data, gold), FIT_FORMATS)
     check_fit_folder(target, (judgments, data, gold))
     saved = load_fit(fit)
-    try:
-        new = reading.read(judgments, labels=saved.scale.labels, ordinal=saved.scale.ordinal)
-    except InputError as error:
-        raise other_advice(error) from error
+    new = _new_judgments(saved, judgments, reading)
     progress = FitProgress()
     try:
         before = _saved_judgments(fit, saved, data, reading)
         result = infer(saved, new, before, gold, online=online, workers=threads, progress=progress)
     finally:
         progress.close()
-    interrupted = result.stopped == "interrupted"
-    if interrupted and os.path.exists(target):
-        target = f"{target.rstrip('/')}-interrupted"  # the complete fit in the folder stays
     with _ignoring_ctrl_c():
-        deliver(result, result.judgments, target, format, rows)
+        deliver(result, result.judgments, folder_for(result, target), format, rows)
     if not result.converged:
         warn(f"the fit has not converged: {result.stopped}")
     if result.calibration is not None and not online:
         print(f"adjudge: {result.calibration.words}", file=sys.stderr)
-    if interrupted:
+    if result.stopped == "interrupted":
         raise typer.Exit(130)
+
+
+def _new_judgments(fit: Fit, table: str, reading: o.Reading) -> Judgments:
+    """Return the new judgments, on the scale of the fit."""
+    from adjudge.errors import InputError
+    from adjudge.inference.update import other_advice
+
+    try:
+        return reading.read_like(fit, table)
+    except InputError as error:
+        raise other_advice(error) from error
 
 
 def _saved_judgments(folder: str, fit: Fit, table: str | None, reading: o.Reading) -> Judgments | None:
@@ -104,7 +95,7 @@ def _saved_judgments(folder: str, fit: Fit, table: str | None, reading: o.Readin
     from adjudge.data.formats import open_source
 
     if table is not None:
-        return reading.read(table, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
+        return reading.read_like(fit, table)
     path = os.path.join(folder, JUDGMENTS)
     if os.path.isfile(path) and (fit.judgments is None or "time" in open_source(path).columns):  # a fit has no times
         return kept_judgments(folder, fit, None, o.READING)

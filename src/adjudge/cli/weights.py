@@ -20,8 +20,7 @@ class SchemeOptions:
     """How judgments are weighted."""
 
     scheme: Annotated[
-        str | None,
-        typer.Option("--scheme", "-s", metavar="NAME", help="L, P, LP, TC, LTC or LPTC; default: LPTC."),
+        str | None, typer.Option("--scheme", "-s", metavar="NAME", help="L, P, LP, TC, LTC or LPTC; default: LPTC.")
     ] = None
     trust: Annotated[
         str | None,
@@ -56,8 +55,7 @@ class FitOptions:
         typer.Option(metavar="FOLDER", help="Weight by the certainty of a saved fit instead, without JUDGMENTS."),
     ] = None
     kind: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="margin, |2p - 1| (the default), or entropy, 1 - H(p)."),
+        str | None, typer.Option(metavar="NAME", help="margin, |2p - 1| (the default), or entropy, 1 - H(p).")
     ] = None
 
 
@@ -79,16 +77,11 @@ def weights(
     reading: o.Reading = o.READING,
     scheme: SchemeOptions = SCHEME,
     fit: FitOptions = FIT,
-    raw: Annotated[
-        bool,
-        typer.Option("--raw", rich_help_panel=o.OUTPUT, help="Do not scale the weights to a mean of 1."),
-    ] = False,
+    raw: Annotated[bool, o.output_option("--raw", None, "Do not scale the weights to a mean of 1.")] = False,
     judges: Annotated[
         bool,
-        typer.Option(
-            "--judges",
-            rich_help_panel=o.OUTPUT,
-            help="Also show the judges and their factors; with --format or --out, only these.",
+        o.output_option(
+            "--judges", None, "Also show the judges and their factors; with --format or --out, only these."
         ),
     ] = False,
     out: o.TableFile = None,
@@ -185,21 +178,17 @@ def _deliver(
 
 def _show(result: Weights, judges: bool, rows: int) -> None:
     """Print the items with the largest and smallest weights and, on demand, the judges."""
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, first_and_last, first_rows, table
     from adjudge.data.write import frame
 
     screen, items = console(), frame(result.item_columns()).sort("weight", descending=True, maintain_order=True)
-    lines, some = items.rows(), ""
-    if items.height > 2 * rows:
-        lines = [*items.head(rows).rows(), ("...",) * items.width, *items.tail(rows).rows()]
-        some = f"the first and last {rows} of "
+    lines, some = first_and_last(items.rows(), rows)
     screen.print(table(f"Items by weight, {result.scheme}: {some}{items.height:,}", items.columns, lines))
     if judges:
         by = list(result.judge_columns)[-1]
         factors = _judge_table(result).sort(by, descending=True, maintain_order=True)
         screen.print()
-        title = f"Judges by {by} ({min(rows, factors.height):,} of {factors.height:,})"
-        screen.print(table(title, factors.columns, factors.head(rows).rows()))
+        screen.print(first_rows(f"Judges by {by}", factors, rows))
     zero = int((result.weight == 0).sum())
     if zero:
         print(f"{zero:,} of {len(result):,} items have weight 0: learners ignore them")

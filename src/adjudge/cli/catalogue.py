@@ -1,4 +1,4 @@
-"""``adjudge datasets``: judgments that ship with the package."""
+"""``adjudge models`` and ``adjudge datasets``: the models, and judgments that ship with the package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import typer
 from adjudge.cli import options as o
 
 
+def models() -> None:
+    """List the models, with what each assumes and its paper.
+
+    \b
+    $ adjudge models
+    """
+    from adjudge.cli.output import console, table
+    from adjudge.inference.registry import MODELS
+
+    rows = [(model.name, model.labels.needs, model.summary, model.paper) for model in MODELS.values()]
+    console().print(table("Models", ("name", "labels", "what it assumes", "paper"), rows, longest=999))
+
+
 def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Data set to print; without it, all are listed.")
     ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", rich_help_panel=o.OUTPUT, help="Write it to this file instead."),
-    ] = None,
+    out: Annotated[str | None, o.out_option("FILE", "Write it to this file instead.")] = None,
 ) -> None:
     """List the data sets that ship with the package, or write one as CSV.
 
@@ -24,7 +34,7 @@ def datasets(
     $ adjudge datasets
     $ adjudge datasets anesthesia --out labels.csv
     """
-    from adjudge.cli.show import console, table
+    from adjudge.cli.output import console, table
     from adjudge.data.datasets import DATASETS, dataset
     from adjudge.data.judgments import judgment_table
     from adjudge.data.write import table_text, write_file
