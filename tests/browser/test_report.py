@@ -8,7 +8,7 @@ import pytest
 import adjudge
 from adjudge.reports.case import build_case
 from adjudge.reports.gallery import FIGURES
-from adjudge.reports.report import document
+from adjudge.reports.page import document
 
 WIDTHS = {"desktop": 1_200, "phone": 360}
 

@@ -42,14 +42,40 @@ MOST_ITEMS = 50  # to look at, for each reason
 
 
 def build_case(fit: Fit, judgments: Judgments, truth: Any = None, *, seed: int = 0, earlier: Fit | None = None) -> Case:
-    """Return a case; ``truth`` is a table of (item, label) that the fit did not use."""
+    """Return a fit with everything that a report says about it.
+
+    Parameters
+    ----------
+    fit
+        The fit to report on.
+    judgments
+        The judgments that it was made from.
+    truth
+        A table of (item, label) that the fit did not use, to compare its labels with.
+    seed
+        Seed of the draws behind the intervals of a fit that was not sampled.
+    earlier
+        An earlier fit of the same judges, to compare their work with.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> case = build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
+    >>> len(case.cards), case.time_problem
+    (5, 'the judgments have no times')
+    """
     table = replace(judgments, kind="polars")  # the page reads polars frames
     return Case(fit, table, read_truth(fit, judgments, truth), seed, earlier)
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A fit with everything that a report says about it; each part is computed once."""
+    """A fit with everything that a report says about it.
+
+    Each part is computed when it is first used, and once. A part that needs what is not there (times, an earlier fit,
+    several labels) is None, and ``label_problem`` and ``time_problem`` say why.
+    """
 
     fit: Fit
     judgments: Judgments
@@ -78,7 +104,10 @@ class Case:
         return self.in_fit_order(vote_shares(self.block._replace(gold=np.full_like(self.block.gold, -1))))
 
     def in_fit_order(self, values: Floats) -> Floats:
-        """Return values of judged items in the order of the fit; nan for the other items."""
+        """Return values of judged items (I', ...) in the order of the fit (I, ...).
+
+        Items of the fit that have no judgments, only gold, are nan.
+        """
         ordered = np.full((len(self.fit.items), *values.shape[1:]), np.nan)
         index = places(self.fit.items, self.judgments.items)
         ordered[index >= 0] = values[index[index >= 0]]

@@ -23,7 +23,14 @@ SHARP = 2.0  # pixels of a PNG per pixel of a figure
 
 
 def load_altair() -> tuple[Any, Any]:
-    """Return Altair, and the library that converts its charts into files."""
+    """Load Altair, and the library that converts its charts into files.
+
+    Returns
+    -------
+    tuple
+        The modules ``altair`` and ``vl_convert``. If one is not installed, ``MissingExtra`` is raised with the line to
+        type.
+    """
     try:
         import altair
         import vl_convert
@@ -33,7 +40,16 @@ def load_altair() -> tuple[Any, Any]:
 
 
 def apply_theme(chart: Any, background: str = "white") -> Any:
-    """Return a chart in the theme of all figures; a title wider than its chart is wrapped."""
+    """Return a chart in the theme of all figures.
+
+    Parameters
+    ----------
+    chart
+        An Altair chart. A title that is wider than the chart is wrapped; charts side by side have no width of their
+        own, and count as wide ones.
+    background
+        The colour behind the chart; ``CLEAR`` for a figure on a page, which has its own.
+    """
     if isinstance(chart.title, str):
         width = getattr(chart, "width", None)  # charts side by side have none
         wide = width if isinstance(width, int | float) else WIDE
@@ -68,7 +84,21 @@ FILES: Mapping[str, Callable[[Any, Any], str | bytes]] = {"svg": render_svg, "pn
 
 
 def data_chart(alt: Any, values: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a chart of points, with numbers rounded to what a picture can show."""
+    """Return a chart without marks, to which a figure adds its own.
+
+    Parameters
+    ----------
+    alt
+        The module ``altair``.
+    values
+        One mapping per point, from names to values. Numbers are rounded to what a picture can show, which keeps the
+        page small.
+
+    Examples
+    --------
+    >>> data_chart(load_altair()[0], [{"share": 0.123456}]).data.values
+    [{'share': 0.1235}]
+    """
     rounded = [{name: round(v, 4) if isinstance(v, float) else v for name, v in point.items()} for point in values]
     return alt.Chart(alt.Data(values=rounded))
 

@@ -24,7 +24,11 @@ MOST_TOPICS = 60
 
 
 def certainty_chart(case: Case) -> Any:
-    """Return the number of items by the probability of their label."""
+    """Return the number of items by the probability of their label.
+
+    The histogram begins at the probability of guessing, 1 / K, which no label can be below. The title says how many
+    labels are certain.
+    """
     alt, _ = load_altair()
     fit = case.fit
     chance = fit.posterior[np.arange(fit.label.size), fit.label]
@@ -48,7 +52,12 @@ def certainty_chart(case: Case) -> Any:
 
 
 def calibration_chart(case: Case) -> Any:
-    """Return predicted against observed shares on items whose truth is known."""
+    """Return predicted against observed shares on items whose truth is known.
+
+    Truths are gold, and those that the fit did not use. The probability of a gold item is computed without its gold
+    label; dots on the dashed line are calibrated. With two labels, the probability is that of the second label,
+    otherwise that of the answer.
+    """
     alt, _ = load_altair()
     curve, names = calibration(*case.known_truths), case.fit.scale.names
     parts = (curve.predicted, curve.observed, curve.low, curve.high, curve.count)
@@ -68,12 +77,19 @@ def calibration_chart(case: Case) -> Any:
 
 
 def convergence_chart(case: Case) -> Any:
-    """Return the chains of the parameter with the largest R-hat or, for EM, the log evidence of each step."""
+    """Return how the fit ended: the chains that mix worst or, for EM, the log evidence of each step.
+
+    Of a sampled fit, the parameter with the largest R-hat is shown, thinned to at most ``LONGEST`` draws per chain.
+    """
     return _chains(case.fit, case.fit.draws) if case.fit.draws is not None else _evidence(case.fit)
 
 
 def prevalence_chart(case: Case) -> Any:
-    """Return the prevalence of each label in every topic, with intervals."""
+    """Return the prevalence of each label in every topic, with intervals.
+
+    With two labels, only the second is shown. Of more than ``MOST_TOPICS`` topics, those with the highest and the
+    lowest prevalence are shown, and the title says so.
+    """
     alt, _ = load_altair()
     points, title = _by_topic(case.fit)
     names = list(case.fit.scale.names)

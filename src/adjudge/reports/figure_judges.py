@@ -26,7 +26,11 @@ MORE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7"
 
 
 def vote_chart(case: Case) -> Any:
-    """Return figure 1 of paper 000: the share of votes against the estimate, of the second label or of the answer."""
+    """Return figure 1 of paper 000: the share of votes of every item against its estimate.
+
+    With two labels, both are those of the second label, otherwise those of the answer. Items without judgments are left
+    out; the title says how often the consensus differs from the vote.
+    """
     fit, names = case.fit, case.fit.scale.names
     rows = np.flatnonzero(~np.isnan(case.votes[:, 0]))
     two = len(names) == 2
@@ -38,7 +42,11 @@ def vote_chart(case: Case) -> Any:
 
 
 def quality_chart(case: Case) -> Any:
-    """Return figure 2 of paper 000: judges by specificity and sensitivity; with more labels, by Youden's J."""
+    """Return figure 2 of paper 000: judges by specificity and sensitivity.
+
+    With more than two labels, or a model without confusion matrices, it is ``work_chart`` instead. The title counts
+    the judges who are probably no better than chance, among those with at least ``FEW`` judgments.
+    """
     cards = [card for card in case.cards if card.judgments >= FEW]
     lost = sum(card.p_chance > 0.5 for card in cards)
     title = f"{lost:,} of {len(cards):,} judges with at least {FEW} judgments are probably no better than chance"
@@ -48,7 +56,10 @@ def quality_chart(case: Case) -> Any:
 
 
 def work_chart(case: Case, title: str) -> Any:
-    """Return judges by their number of judgments and Youden's J, with intervals."""
+    """Return judges by their number of judgments and Youden's J, with 90 % intervals.
+
+    Judges above the line are better than chance; the intervals of judges with few judgments are long.
+    """
     alt, _ = load_altair()
     points = [{"judge": card.judge, "judgments": card.judgments, **card.informedness._asdict()} for card in case.cards]
     x = alt.X("judgments:Q", scale=alt.Scale(type="log", nice=False), title="judgments (logarithmic)")
@@ -75,7 +86,10 @@ def rank_chart(case: Case) -> Any:
 
 
 def confusion_chart(case: Case) -> Any:
-    """Return the average confusion matrix (figure 7 of paper 003): how often each truth is given each label."""
+    """Return the average confusion matrix (figure 7 of paper 003): how often each truth is given each label.
+
+    Every cell has its share and a 90 % interval, from ``mean_confusion``; the title names the most common confusion.
+    """
     alt, _ = load_altair()
     names, (mean, low, high) = case.fit.scale.names, mean_confusion(case)
     cells = [
@@ -103,7 +117,14 @@ def confusion_chart(case: Case) -> Any:
 
 
 def mean_confusion(case: Case) -> tuple[Floats, Floats, Floats]:
-    """Return the mean of all judges' matrices, weighted by their judgments, and the ends of its interval."""
+    """Return the confusion matrix of all judges together.
+
+    Returns
+    -------
+    tuple
+        The mean of the judges' matrices (K, K), weighted by their numbers of judgments, and the low and the high end of
+        its 90 % interval, over the draws of the matrices.
+    """
     weight = case.fit.judged / max(case.fit.judged.sum(), 1)  # (J)
     theta = case.confusion_draws.confusion  # (C, D, J, K, K)
     draws = np.tensordot(theta, weight, axes=(2, 0)).reshape(-1, *theta.shape[3:])  # (S, K, K)
@@ -112,7 +133,11 @@ def mean_confusion(case: Case) -> tuple[Floats, Floats, Floats]:
 
 
 def label_chart(case: Case) -> Any:
-    """Return the labels that busy judges gave to the items that most of them judged (the ratings of paper 003)."""
+    """Return the labels that busy judges gave to the items that most of them judged (the ratings of paper 003).
+
+    Columns are judges, the highest Youden's J first, and rows are items, by their estimated truth: judges without
+    errors make bands of one colour.
+    """
     alt, _ = load_altair()
     names = case.fit.scale.names
     cells = [{"item": i, "judge": j, "label": names[k]} for i, j, k in _label_cells(case)]
@@ -134,7 +159,11 @@ def label_chart(case: Case) -> Any:
 
 
 def control_panels(case: Case) -> Any:
-    """Return the control charts of the judges who break most rules, or of the busiest if nobody does."""
+    """Return the control charts of the judges who break most rules, or of the busiest if nobody does.
+
+    A panel has the share of right labels per batch of work, the level of the judge, and the limits within which chance
+    explains a deviation. Judgments without times have no control charts, which is a ``UsageError``.
+    """
     alt, _ = load_altair()
     chart = case.control_chart
     if chart is None:

@@ -27,7 +27,18 @@ class Trend(NamedTuple):
 
 
 def votes(share: Floats, estimate: Floats, voted: str = VOTED, estimated: str = ESTIMATED, title: str = "") -> Any:
-    """Return figure 1: the share of votes of an item (I) against its estimate (I), with the trend."""
+    """Return figure 1: the share of votes of every item against its estimate, with the trend.
+
+    Parameters
+    ----------
+    share, estimate
+        The share of votes for a label, and its estimated probability (I). At most ``ITEMS`` items are drawn, at random;
+        the trend is that of all.
+    voted, estimated
+        Titles of the two axes.
+    title
+        Title of the figure.
+    """
     alt, _ = load_altair()
     rng = np.random.default_rng(0)
     chosen = rng.permutation(share.size)[:ITEMS]
@@ -42,7 +53,14 @@ def votes(share: Floats, estimate: Floats, voted: str = VOTED, estimated: str = 
 
 
 def trend(share: Floats, estimate: Floats) -> Trend:
-    """Return the mean estimate by share of votes, smoothed with a Gaussian kernel."""
+    """Return the mean estimate by share of votes, smoothed with a Gaussian kernel.
+
+    Examples
+    --------
+    >>> line = trend(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.3, 0.9]))
+    >>> line.estimate[[0, 20, 40]].round(2).tolist()
+    [0.1, 0.3, 0.9]
+    """
     at = np.linspace(0, 1, STEPS)
     votes, index = np.unique(share, return_inverse=True)  # few: items have few judgments
     count, total = np.bincount(index), np.bincount(index, estimate)
@@ -51,7 +69,10 @@ def trend(share: Floats, estimate: Floats) -> Trend:
 
 
 def rates(fit: Fit, title: str = "") -> Any:
-    """Return figure 2: every judge's specificity and sensitivity, with the diagonal of chance."""
+    """Return figure 2: every judge's specificity and sensitivity, with the diagonal of chance.
+
+    The fit has two labels; the size of a dot is the judge's number of judgments.
+    """
     alt, _ = load_altair()
     rate = fit.params.confusion  # (J, 2, 2)
     points = [
@@ -64,7 +85,11 @@ def rates(fit: Fit, title: str = "") -> Any:
 
 
 def judge_draws(fit: Fit) -> Any:
-    """Return figure 3: draws of specificity and sensitivity of sixteen judges, by number of judgments."""
+    """Return figure 3: draws of specificity and sensitivity of sixteen judges, by number of judgments.
+
+    The fit is sampled and has two labels. Every judge has a panel with ``OF_EACH`` draws: the more judgments, the
+    smaller the cloud.
+    """
     alt, _ = load_altair()
     panels = []
     for judge in sixteen(fit.judged):
@@ -78,7 +103,24 @@ def judge_draws(fit: Fit) -> Any:
 
 
 def sixteen(judged: Codes) -> list[int]:
-    """Return judges from the fewest to the most judgments, in even ratios, with the two busiest."""
+    """Choose sixteen judges, from the fewest to the most judgments in even ratios, with the two busiest.
+
+    Parameters
+    ----------
+    judged
+        The number of judgments of every judge (J).
+
+    Returns
+    -------
+    list of int
+        The codes of the judges; all judges if there are no more than sixteen.
+
+    Examples
+    --------
+    >>> chosen = sixteen(np.arange(1, 101))
+    >>> len(chosen), chosen[:4], chosen[-2:]
+    (16, [0, 1, 2, 3], [98, 99])
+    """
     order = np.argsort(judged, kind="stable")
     rest = order[:-2]
     if rest.size <= SIXTEEN - 2:
@@ -92,7 +134,10 @@ def sixteen(judged: Codes) -> list[int]:
 
 
 def population_draws(fit: Fit) -> Any:
-    """Return figure 4: draws of (phi, kappa) of specificity, sensitivity and prevalence."""
+    """Return figure 4: draws of (phi, kappa) of specificity, sensitivity and prevalence.
+
+    The fit is hierarchical and has two labels. Every population has a panel with ``HYPER`` draws.
+    """
     alt, _ = load_altair()
     panels = []
     for name, (phi, kappa) in populations(fit).items():
@@ -106,7 +151,21 @@ def population_draws(fit: Fit) -> Any:
 
 
 def populations(fit: Fit, most: int = HYPER) -> dict[str, tuple[Floats, Floats]]:
-    """Return draws of mean and precision of each population (S); the mean is that of the right label, or of label 1."""
+    """Return draws of the mean and the precision of each population.
+
+    Parameters
+    ----------
+    fit
+        A hierarchical fit of two labels.
+    most
+        The number of draws, evenly spaced along the chains.
+
+    Returns
+    -------
+    dict
+        By population, the draws of phi (S) and kappa (S). phi of specificity and sensitivity is the mean probability of
+        the right label, phi of prevalence that of label 1.
+    """
     phi, kappa = (_thinned(_all_draws(fit, name), most) for name in ("phi", "kappa"))  # (S, 3, 2), (S, 3)
     return {
         name: (phi[:, row, label], kappa[:, row])

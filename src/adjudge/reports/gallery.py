@@ -19,7 +19,7 @@ SAMPLED = "the fit has no draws (fit 'hierarchical' or 'hybrid-confusion', which
 
 
 class Figure(NamedTuple):
-    """A figure of a report."""
+    """A figure of a report: what the page says about it, how it is drawn, and when it cannot be."""
 
     name: str
     heading: str
@@ -170,7 +170,13 @@ FIGURES = tuple(
 
 
 def find_figure(name: str) -> Figure:
-    """Return a figure by name."""
+    """Return a figure by name; a name that no figure has is a ``UsageError``.
+
+    Examples
+    --------
+    >>> find_figure("votes").heading
+    'Votes and estimates'
+    """
     for figure in FIGURES:
         if figure.name == name:
             return figure
@@ -178,7 +184,20 @@ def find_figure(name: str) -> Figure:
 
 
 def chart(name: str, case: Case) -> Any:
-    """Return a figure as an Altair chart; if it cannot be drawn, raise an error with the reason."""
+    """Draw one figure of a report.
+
+    Parameters
+    ----------
+    name
+        The name of a figure in ``FIGURES``, such as ``"judges"``.
+    case
+        The fit and its judgments.
+
+    Returns
+    -------
+    altair.Chart
+        The figure without the theme of the page. If it cannot be drawn, a ``UsageError`` gives the reason.
+    """
     figure = find_figure(name)
     problem = figure.problem(case)
     if problem:
@@ -187,7 +206,20 @@ def chart(name: str, case: Case) -> Any:
 
 
 def figure_files(case: Case, progress: Callable[[str], None] = lambda step: None) -> dict[str, bytes]:
-    """Return the files of all figures that can be drawn, SVG and PNG, by name."""
+    """Draw all figures that can be drawn, as SVG and PNG.
+
+    Parameters
+    ----------
+    case
+        The fit and its judgments.
+    progress
+        Called with a text before every figure.
+
+    Returns
+    -------
+    dict
+        The content of every file by its name, such as ``judges.svg``.
+    """
     contents = {}
     for figure in FIGURES:
         if not figure.problem(case):

@@ -27,7 +27,23 @@ COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion i
 
 
 def opening(case: Case) -> list[str]:
-    """Return what was judged, and how certain the labels are."""
+    """Say what was judged, and how certain the labels are.
+
+    Returns
+    -------
+    list of str
+        One sentence each: the size of the data, the certainty of labels, how often the vote is overruled, how many
+        labels are right where a truth is known that the fit did not use, how much judges agree, whether probabilities
+        are calibrated and, if it has not, that the fit has not converged.
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> from adjudge.reports.case import build_case
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> opening(build_case(adjudge.fit(judgments, "dawid-skene"), judgments))[0]
+    "315 judgments of 45 items by 5 judges; labels '1', '2', '3', '4'."
+    """
     fit, judgments = case.fit, case.judgments
     topics = "" if fit.topics is None else f" on {_many(len(fit.topics), 'topic')}"
     size = f"{_many(len(judgments), 'judgment')} of {_many(len(judgments.items), 'item')}{topics}"
@@ -72,20 +88,32 @@ def _calibration_lines(case: Case) -> list[str]:
 
 
 def actions(case: Case) -> list[str]:
-    """Return what to do, the most important first."""
+    """Say what to do, the most important first.
+
+    Returns
+    -------
+    list of str
+        One sentence each: judges who are weak or wrong on purpose, judges who copy or changed, confusions that the
+        guidelines should address, and items that deserve a second look. Empty if nothing needs to be done.
+    """
     return [*_judge_lines(case), *_watch_lines(case), *_guideline_lines(case), *_item_lines(case)]
 
 
 def _judge_lines(case: Case) -> list[str]:
     """Return what to do about weak and adversarial judges."""
     cards = [card for card in case.cards if card.judgments >= FEW]
-    opposed = [card for card in cards if card.informedness.high < 0 and card.p_adversarial > 0.5]
-    weak = [card for card in cards if card.informedness.high < WEAK and card not in opposed]
+    opposed = [card for card in cards if _is_opposed(card)]
+    weak = [card for card in cards if card.informedness.high < WEAK and not _is_opposed(card)]
     lines = [
         _judge_line(case, opposed, "Wrong more often than chance", "Ask whether they mix up the labels."),
         _judge_line(case, weak, "Hardly better than chance at best", "Train them, or end their work."),
     ]
     return [line for line in lines if line]
+
+
+def _is_opposed(card: Card) -> bool:
+    """Whether a judge is wrong more often than chance, and probably on purpose or by a mix-up."""
+    return card.informedness.high < 0 and card.p_adversarial > 0.5
 
 
 def _judge_line(case: Case, cards: Sequence[Card], claim: str, advice: str) -> str:

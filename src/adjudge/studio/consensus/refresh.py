@@ -170,7 +170,7 @@ def main(arguments: list[str]) -> int:
 def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dict[str, Any]:
     """Return a card for every judge, with their confusion matrix, its intervals and whether they changed."""
     from adjudge.diagnostics.cards import cards
-    from adjudge.reports.judge_section import lines
+    from adjudge.reports.page import card_lines
 
     drift = _drift(fit, judgments)
     judge_cards = cards(fit, judgments)
@@ -178,7 +178,7 @@ def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dic
         {
             **_card(card),
             "person": people[card.judge],
-            "lines": [list(line) for line in lines(card, fit.scale.names)],
+            "lines": [list(line) for line in card_lines(card, fit.scale.names)],
             "drift": None if drift is None else _change(drift, j),
         }
         for j, card in enumerate(judge_cards)
