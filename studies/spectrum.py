@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.data.crowds import Simulation
 from adjudge.data.designs import LIU_WANG_CONFUSION, LIU_WANG_PREVALENCE
 from adjudge.data.judgments import Judgments
 from adjudge.data.simulate import simulate
+from adjudge.data.simulation import Simulation
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit

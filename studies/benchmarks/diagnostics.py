@@ -19,7 +19,7 @@ import polars as pl
 
 import adjudge
 from adjudge.arrays import Codes, Floats
-from adjudge.data import crowds
+from adjudge.data import simulation
 from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
 from adjudge.diagnostics.false_discovery import q_values
 from adjudge.diagnostics.leave_out import item_logs
@@ -62,7 +62,7 @@ SWITCHES = (
 def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
     """Return a crowd of 40 judges of whom the first 8 change half-way, and the middle of each series (J)."""
     rng, items = np.random.default_rng(seed), JUDGES * SERIES // PER_ITEM
-    truth, panel = rng.integers(2, size=items), crowds.panels(rng, items, JUDGES, PER_ITEM)
+    truth, panel = rng.integers(2, size=items), simulation.panels(rng, items, JUDGES, PER_ITEM)
     when = np.repeat(rng.permutation(items)[:, None], PER_ITEM, axis=1)
     judge, moment, item = panel.ravel(), when.ravel(), np.repeat(np.arange(items, dtype=np.int32), PER_ITEM)
     count = np.bincount(judge, minlength=JUDGES)
@@ -74,7 +74,7 @@ def changing(seed: int, switch: Switch) -> tuple[adjudge.Judgments, Codes]:
     right = rng.random(judge.size) < side[np.arange(judge.size), truth[item]]
     label = np.where(right, truth[item], 1 - truth[item])
     shape = np.broadcast_to(np.eye(2), (JUDGES, 2, 2))
-    return crowds.named_judgments(item, judge, label, shape, time=pl.Series("time", moment)), count // 2
+    return simulation.named_judgments(item, judge, label, shape, time=pl.Series("time", moment)), count // 2
 
 
 def drifted(switch: Switch) -> tuple[str, ...]:
@@ -181,16 +181,16 @@ class Ring(NamedTuple):
     def crowd(self, seed: int) -> Crowd:
         """Simulate the crowd; all pairs of the ring copy."""
         rng = np.random.default_rng(seed)
-        truth, prevalence = crowds.draw_truth(rng, self.items, self.labels)
-        matrix = crowds.draw_confusion(rng, self.judges, self.labels, 0.8)
-        judge = crowds.panels(rng, self.items, self.judges, PER_ITEM)
-        label = crowds.draw_labels(rng, matrix, judge, truth[:, None])
+        truth, prevalence = simulation.draw_truth(rng, self.items, self.labels)
+        matrix = simulation.draw_confusion(rng, self.judges, self.labels, 0.8)
+        judge = simulation.panels(rng, self.items, self.judges, PER_ITEM)
+        label = simulation.draw_labels(rng, matrix, judge, truth[:, None])
         inside = judge < self.size
         first = inside.argmax(axis=1)
         copies = inside & (rng.random(judge.shape) < self.copying)
         label = np.where(copies, np.take_along_axis(label, first[:, None], axis=1), label)
         item = np.repeat(np.arange(self.items, dtype=np.int32), PER_ITEM)
-        judgments = crowds.named_judgments(item, judge.ravel(), label.ravel(), matrix)
+        judgments = simulation.named_judgments(item, judge.ravel(), label.ravel(), matrix)
         return Crowd(judgments, set(combinations(range(self.size), 2)), prevalence, matrix)
 
     def __str__(self) -> str:

@@ -98,7 +98,7 @@ def _regime(sizes: dict[str, float]) -> tuple[str, ...]:
     return (name, *cells, f"{vote:.1%}", f"{model:.1%}")
 
 
-def _marginals(crowd: adjudge.data.crowds.Simulation) -> tuple[float, ...]:
+def _marginals(crowd: adjudge.data.simulation.Simulation) -> tuple[float, ...]:
     """Return the statistics of one crowd."""
     judgments = crowd.judgments
     yes, work = judgments.label.reshape(-1, 5).sum(axis=1), np.bincount(judgments.judge)

@@ -5,8 +5,8 @@ import pytest
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data import designs
-from adjudge.data.crowds import Simulation
 from adjudge.data.simulate import simulate
+from adjudge.data.simulation import Simulation
 
 FAR = 5  # standard errors that no share of a correct design is away, of the thousands looked at
 OFTEN = 10  # times a label is expected, and expected not, where its share is looked at: a share is normal only then

@@ -191,7 +191,20 @@ def block_bytes(judgments: Judgments) -> bytes:
 
 
 def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
-    """Open a folder of blocks, with or without a folder of gold."""
+    """Open a folder of blocks.
+
+    Parameters
+    ----------
+    folder
+        The folder that ``make_blocks`` wrote.
+    gold
+        A folder of gold inside it, as ``with_gold`` writes.
+
+    Returns
+    -------
+    Blocks
+        The names of judges and topics, checked by their checksums. Blocks are checked when they are first used.
+    """
     root = Path(folder)
     try:
         about = manifest(root)
@@ -361,7 +374,16 @@ def with_gold(
 ) -> Blocks:
     """Return the blocks with gold; items that only gold has become one more block, without judgments.
 
-    ``item`` and ``label`` name columns of the gold, if it has them.
+    Parameters
+    ----------
+    blocks
+        The judgments.
+    gold
+        A path, a frame, or a mapping from item to true label.
+    item, label
+        Names of columns of the gold, if it has them.
+    format
+        The format of the file, if its name and content do not show it.
     """
     source = gold_source(gold, format)
     item, label = (column if column in source.columns else None for column in (item, label))

@@ -38,7 +38,29 @@ EXPORTED_LABELS = ("topic", "document", "label", "probability", "judgments", "en
 def find_columns(
     names: Sequence[str], chosen: Mapping[str, str | None], source: str, needed: Sequence[str] = NEEDED
 ) -> dict[str, str]:
-    """Return role -> column. Every needed role has a column; tables of judgments may have the other roles as well."""
+    """Find the column of every role.
+
+    Parameters
+    ----------
+    names
+        The columns of the table.
+    chosen
+        Role -> column, for the columns that the user named; None for the others.
+    source
+        What messages call the table.
+    needed
+        The roles without which the table is refused. Tables of judgments may have the other roles of ``USUAL`` as well.
+
+    Returns
+    -------
+    dict
+        Role -> column.
+
+    Examples
+    --------
+    >>> find_columns(["doc_id", "Worker ID", "vote", "query"], {}, "labels.csv")
+    {'item': 'doc_id', 'judge': 'Worker ID', 'label': 'vote', 'topic': 'query'}
+    """
     named = [column for column in chosen.values() if column is not None]
     wished = USUAL if needed == NEEDED else needed
     columns = {role: chosen.get(role) or _find(role, names, named, source, role in needed) for role in wished}
@@ -60,7 +82,11 @@ def topic_column(names: Sequence[str]) -> str | None:
 
 
 def match_columns(names: Iterable[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return role -> column, each with the first of its aliases that is a column's name in any case."""
+    """Return role -> column, each with the first of its aliases that is a column's name in any case.
+
+    >>> match_columns(["Doc-ID", "Grade", "note"], {"document": DOCUMENT, "grade": GRADE})
+    {'document': 'Doc-ID', 'grade': 'Grade'}
+    """
     columns = {_underscored(name): name for name in reversed([*names])}
     first = {role: next((alias for alias in each if alias in columns), None) for role, each in aliases.items()}
     return {role: columns[alias] for role, alias in first.items() if alias is not None}

@@ -10,9 +10,9 @@ import polars as pl
 from scipy.special import expit, ndtr
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data import crowds
-from adjudge.data.crowds import Simulation
+from adjudge.data import simulation
 from adjudge.data.scale import Scale
+from adjudge.data.simulation import Simulation
 
 # Means and precisions (phi, kappa) of Carpenter's three populations: prevalence is high, specificity varies most.
 PREVALENCE, SENSITIVITY, SPECIFICITY = (0.65, 7.0), (0.8, 6.0), (0.65, 3.0)
@@ -52,19 +52,19 @@ def carpenter(
     y[n] ~ Bern(z theta1 + (1 - z)(1 - theta0)). Workloads are log-normal, and judges meet items at random, sometimes
     twice. Spammers have theta1 = 1 - theta0.
     """
-    topic = np.repeat(np.arange(topics, dtype=np.int32), crowds.allocate(rng, items, rng.gamma(20, size=topics)))
+    topic = np.repeat(np.arange(topics, dtype=np.int32), simulation.allocate(rng, items, rng.gamma(20, size=topics)))
     prevalence = _two(_beta(rng, PREVALENCE, topics))
-    truth = crowds.draw_categories(rng, prevalence, topic)
-    item = np.repeat(np.arange(items, dtype=np.int32), crowds.allocate(rng, judgments, np.ones(items)))
-    workload = crowds.allocate(rng, judgments, np.exp(TAIL[0] * rng.normal(size=judges).clip(max=TAIL[1])))
+    truth = simulation.draw_categories(rng, prevalence, topic)
+    item = np.repeat(np.arange(items, dtype=np.int32), simulation.allocate(rng, judgments, np.ones(items)))
+    workload = simulation.allocate(rng, judgments, np.exp(TAIL[0] * rng.normal(size=judges).clip(max=TAIL[1])))
     judge = rng.permutation(np.repeat(np.arange(judges, dtype=np.int32), workload))
     sensitivity, specificity = _beta(rng, SENSITIVITY, judges), _beta(rng, SPECIFICITY, judges)
-    spam, rate = _spam(rng, workload, crowds.share_count(spammers, judges))
+    spam, rate = _spam(rng, workload, simulation.share_count(spammers, judges))
     sensitivity[spam], specificity[spam] = rate, 1 - rate
     confusion = np.stack([_two(1 - specificity), _two(sensitivity)], axis=1)
-    label = crowds.draw_labels(rng, confusion, judge, truth[item])
-    table = crowds.named_judgments(
-        item, judge, label, confusion, topics=crowds.numbered_names("topic", topics), topic=frozen(topic)
+    label = simulation.draw_labels(rng, confusion, judge, truth[item])
+    table = simulation.named_judgments(
+        item, judge, label, confusion, topics=simulation.numbered_names("topic", topics), topic=frozen(topic)
     )
     return Simulation(table, frozen(truth), frozen(prevalence), frozen(confusion), spammers=frozen(spam))
 
@@ -75,10 +75,11 @@ def liu_wang(rng: np.random.Generator, *, items: int) -> Simulation:
     Three judges label every item A, B or C, whose prevalence is .05, .15 and .8. The figure with the matrices of the
     paper is lost; these matrices are ours, with one cell at 0 as in the paper.
     """
-    truth = crowds.draw_categories(rng, LIU_WANG_PREVALENCE, np.zeros(items, np.int32))
+    truth = simulation.draw_categories(rng, LIU_WANG_PREVALENCE, np.zeros(items, np.int32))
     judge = np.tile(np.arange(3, dtype=np.int32), (items, 1))
-    label = crowds.draw_labels(rng, LIU_WANG_CONFUSION, judge, truth[:, None])
-    return crowds.simulation(judge, label, truth, LIU_WANG_PREVALENCE, LIU_WANG_CONFUSION, scale=Scale(("A", "B", "C")))
+    label = simulation.draw_labels(rng, LIU_WANG_CONFUSION, judge, truth[:, None])
+    scale = Scale(("A", "B", "C"))
+    return simulation.from_panels(judge, label, truth, LIU_WANG_PREVALENCE, LIU_WANG_CONFUSION, scale=scale)
 
 
 def dawid_skene(
@@ -89,11 +90,11 @@ def dawid_skene(
     z[i] ~ Categorical(pi); y[n] ~ Categorical(theta[judge[n], z[item[n]]]); the rows of theta are Dirichlet,
     with ``accuracy`` as the mean of the diagonal. Every item has a panel of different judges.
     """
-    truth, prevalence = crowds.draw_truth(rng, items, labels)
-    confusion = crowds.draw_confusion(rng, judges, labels, accuracy)
-    judge = crowds.panels(rng, items, judges, per_item)
-    label = crowds.draw_labels(rng, confusion, judge, truth[:, None])
-    return crowds.simulation(judge, label, truth, prevalence, confusion)
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    confusion = simulation.draw_confusion(rng, judges, labels, accuracy)
+    judge = simulation.panels(rng, items, judges, per_item)
+    label = simulation.draw_labels(rng, confusion, judge, truth[:, None])
+    return simulation.from_panels(judge, label, truth, prevalence, confusion)
 
 
 def ordinal(rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int) -> Simulation:
@@ -102,15 +103,15 @@ def ordinal(rng: np.random.Generator, *, items: int, judges: int, labels: int, p
     theta[j,k,l] is proportional to exp(-|l - k - bias[j]| / blur[j]): errors become rarer with their distance
     from the true label, and are more likely in the direction of the bias.
     """
-    truth, prevalence = crowds.draw_truth(rng, items, labels)
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
     bias, blur = rng.uniform(-LEAN, LEAN, judges), rng.uniform(*BLUR, judges)
     step = np.arange(labels) - np.arange(labels)[:, None]  # (K, K) from the truth to the label
     weight = np.exp(-np.abs(step - bias[:, None, None]) / blur[:, None, None])
     confusion = weight / weight.sum(axis=2, keepdims=True)
-    judge = crowds.panels(rng, items, judges, per_item)
-    label = crowds.draw_labels(rng, confusion, judge, truth[:, None])
-    scale = crowds.numbered_scale(labels, ordinal=True)
-    return crowds.simulation(judge, label, truth, prevalence, confusion, scale=scale, bias=frozen(bias))
+    judge = simulation.panels(rng, items, judges, per_item)
+    label = simulation.draw_labels(rng, confusion, judge, truth[:, None])
+    scale = simulation.numbered_scale(labels, ordinal=True)
+    return simulation.from_panels(judge, label, truth, prevalence, confusion, scale=scale, bias=frozen(bias))
 
 
 def gaussian(rng: np.random.Generator, *, items: int, judges: int, per_item: int) -> Simulation:
@@ -121,10 +122,10 @@ def gaussian(rng: np.random.Generator, *, items: int, judges: int, per_item: int
     """
     degree, noise = rng.random(items), NOISE[0] * (NOISE[1] / NOISE[0]) ** rng.random(judges)
     truth, prevalence = (degree > THRESHOLD).astype(np.int32), np.full((1, 2), 0.5)
-    judge = crowds.panels(rng, items, judges, per_item)
+    judge = simulation.panels(rng, items, judges, per_item)
     signal = _draw_signals(rng, np.repeat(degree, per_item), np.sqrt(noise)[judge.ravel()])
     label = (signal > THRESHOLD).astype(np.int32).reshape(judge.shape)
-    return crowds.simulation(
+    return simulation.from_panels(
         judge, label, truth, prevalence, _gaussian_confusion(noise), degree=frozen(degree), noise=frozen(noise)
     )
 
@@ -138,13 +139,13 @@ def colluding(
     label of the first with probability ``copying``, and otherwise their own. A share ``colluders`` of all judges is
     in pairs, who often judge the same items. The confusion is that of labels that are not copied.
     """
-    truth, prevalence = crowds.draw_truth(rng, items, labels)
-    confusion = crowds.draw_confusion(rng, judges, labels, STEADY)
-    pairs = rng.permutation(judges)[: 2 * crowds.share_count(colluders, judges // 2)].reshape(-1, 2)
-    judge = _seat_pairs(rng, crowds.panels(rng, items, judges, per_item), pairs, judges)
-    original = crowds.draw_labels(rng, confusion, judge, truth[:, None])
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    confusion = simulation.draw_confusion(rng, judges, labels, STEADY)
+    pairs = rng.permutation(judges)[: 2 * simulation.share_count(colluders, judges // 2)].reshape(-1, 2)
+    judge = _seat_pairs(rng, simulation.panels(rng, items, judges, per_item), pairs, judges)
+    original = simulation.draw_labels(rng, confusion, judge, truth[:, None])
     label = _copy_labels(rng, original, judge, pairs, copying)
-    return crowds.simulation(judge, label, truth, prevalence, confusion, colluders=frozen(pairs))
+    return simulation.from_panels(judge, label, truth, prevalence, confusion, colluders=frozen(pairs))
 
 
 def drifting(
@@ -155,18 +156,18 @@ def drifting(
     All judge as in the model of Dawid and Skene, one judgment at a time. A share ``drifters`` of the judges guesses
     at random on a share ``guessing`` of the items, from some point of their series on.
     """
-    truth, prevalence = crowds.draw_truth(rng, items, labels)
-    before = crowds.draw_confusion(rng, judges, labels, STEADY)
-    judge = crowds.panels(rng, items, judges, per_item)
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    before = simulation.draw_confusion(rng, judges, labels, STEADY)
+    judge = simulation.panels(rng, items, judges, per_item)
     time = rng.permutation(judge.size).reshape(judge.shape)
     changed = np.full(judges, -1)
-    chosen = rng.permutation(judges)[: crowds.share_count(drifters, judges)]
+    chosen = rng.permutation(judges)[: simulation.share_count(drifters, judges)]
     changed[chosen] = _draw_changes(rng, judge.ravel(), time.ravel(), judges)[chosen]
     after = np.where((changed >= 0)[:, None, None], (1 - guessing) * before + guessing / labels, before)
     late = (changed[judge] >= 0) & (time >= changed[judge])
-    label = crowds.draw_labels(rng, np.concatenate([before, after]), judge + judges * late, truth[:, None])
+    label = simulation.draw_labels(rng, np.concatenate([before, after]), judge + judges * late, truth[:, None])
     series = pl.Series("time", time.ravel())
-    return crowds.simulation(
+    return simulation.from_panels(
         judge, label, truth, prevalence, before, time=series, changed=frozen(changed), after=frozen(after)
     )
 
@@ -189,11 +190,11 @@ def rerank(
     """
     topic = np.arange(items, dtype=np.int32) * topics // items
     prevalence = _two(_beta(rng, RELEVANT, topics))
-    truth = crowds.draw_categories(rng, prevalence, topic)
+    truth = simulation.draw_categories(rng, prevalence, topic)
     shares = {"noise": noise, "relation": relation, "trusted": trusted, "spammers": spammers}
     crowd = judged_passages(rng, truth, judges=judges, per_item=per_item, **shares)
     table = replace(
-        crowd.judgments, topics=crowds.numbered_names("topic", topics), topic=frozen(topic.astype(np.int32))
+        crowd.judgments, topics=simulation.numbered_names("topic", topics), topic=frozen(topic.astype(np.int32))
     )
     return replace(crowd, judgments=table, prevalence=frozen(prevalence))
 
@@ -223,7 +224,7 @@ def judged_passages(
     workload = np.empty(judges, np.int64)
     workload[np.argsort(activity, kind="stable")] = _workloads(truth.size, judges, per_item)
     judge = _shuffle_panels(rng, _deal_panels(rng, workload, per_item))
-    spam = np.argsort(skill)[: crowds.share_count(spammers, judges)]
+    spam = np.argsort(skill)[: simulation.share_count(spammers, judges)]
     ease, lean, rate = EASE * rng.normal(size=truth.size), LEANING * rng.normal(size=judges), np.full(judges, np.nan)
     rate[spam] = rng.random(spam.size)
     logit = SKILL * skill[:, None] + lean[:, None] * np.array([-1.0, 1.0])  # (J, 2) of being right, by truth
@@ -237,7 +238,7 @@ def judged_passages(
     confusion = np.stack([np.stack([mean[:, 0], 1 - mean[:, 0]], 1), np.stack([1 - mean[:, 1], mean[:, 1]], 1)], 1)
     prevalence = _two(np.array([truth.mean()]))
     scores = TRUST[0] + TRUST[1] * ndtr(trust)
-    return crowds.simulation(
+    return simulation.from_panels(
         judge, label, truth, prevalence, confusion, spammers=frozen(spam), trust=frozen(scores), skill=frozen(skill)
     )
 

@@ -39,7 +39,24 @@ class Coded(NamedTuple):
 def encode(
     source: Source, named: Mapping[str, str | None], labels: Sequence[Label] | None = None, ordinal: bool = False
 ) -> Judgments:
-    """Return the judgments of a table; what cannot be right is refused with its file and row."""
+    """Encode a table of judgments; what cannot be right is refused with its file and row.
+
+    Parameters
+    ----------
+    source
+        The columns of the table.
+    named
+        Role -> column, for columns with unusual names; None for the others.
+    labels
+        All labels of the scale, in order. By default those that occur, or the categories of an ordered column.
+    ordinal
+        Whether the order of the labels has a meaning.
+
+    Returns
+    -------
+    Judgments
+        Items, judges and labels as codes, sorted by item.
+    """
     roles = find_columns(source.columns, named, source.name)
     source = without_undecided(source, roles["label"])
     refuse_swapped_columns(source, roles)
@@ -99,7 +116,20 @@ def without_undecided(source: Source, label: str) -> Source:
 
 
 def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
-    """Return role -> codes; columns are coded in parallel, since hashing and coding release the GIL."""
+    """Encode the columns of some roles; an empty value is refused with its row.
+
+    Parameters
+    ----------
+    source
+        The columns of the table. They are coded in parallel, since hashing and coding release the GIL.
+    roles
+        Role -> column.
+
+    Returns
+    -------
+    dict
+        Role -> ``Coded``: the code of every row, and the names of the codes.
+    """
     with ThreadPoolExecutor(2) as pool:
         coded = pool.map(lambda role: _code_column(source, role, roles[role]), roles)
         return dict(zip(roles, coded, strict=True))
@@ -108,7 +138,21 @@ def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
 def scale_codes(
     source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool, advice: str = EXTEND
 ) -> tuple[Scale, Codes]:
-    """Return the scale and the position on it of each label that occurs; ``advice`` ends the message about others."""
+    """Return the scale of labels, and the position on it of each label that occurs.
+
+    Parameters
+    ----------
+    source
+        The table, for messages.
+    label
+        The column of labels as codes.
+    labels
+        All labels of the scale, in order; None for those that occur.
+    ordinal
+        Whether the order has a meaning.
+    advice
+        The end of the message about a label that is not on the scale.
+    """
     values = label.names.to_list()
     if labels is None:
         _refuse_twins(source, label)
@@ -137,7 +181,12 @@ def _code_column(source: Source, role: str, column: str) -> Coded:
 
 
 def code_names(series: pl.Series) -> Coded:
-    """Return names as codes, by hashing them; after a collision, which is rare, they are hashed again."""
+    """Return names as codes, by hashing them; after a collision, which is rare, they are hashed again.
+
+    >>> coded = code_names(pl.Series(["b", "a", "b"]))
+    >>> coded.code.tolist(), coded.names.to_list(), coded.first.tolist()
+    ([0, 1, 0], ['b', 'a'], [0, 1])
+    """
     for seed in count(0, 2):
         result = code(_hashes(series, seed), len(series))
         if result is not None:

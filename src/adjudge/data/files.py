@@ -75,7 +75,21 @@ def read_bytes(path: FilePath, limit: int = -1) -> bytes:
 def read_content(path: FilePath, name: str | None = None, *, limit: int | None = None, empty: bool = False) -> Content:
     """Return the content of a file or of standard input, decompressed and decoded.
 
-    A file with more than ``limit`` bytes after decompression is refused, and so is an empty file unless ``empty``.
+    Parameters
+    ----------
+    path
+        The file; ``-`` is standard input.
+    name
+        What messages call the file, if not by its path.
+    limit
+        The most bytes that the file may have after decompression; a larger one is refused.
+    empty
+        Whether the file may be empty.
+
+    Returns
+    -------
+    Content
+        UTF-8 text, or the bytes of a Parquet file, with the encoding and the compression that the file had.
     """
     name = name or display_name(path)
     try:
@@ -119,7 +133,11 @@ def checked_bytes(path: FilePath, problems: Problems, limit: int = LARGEST) -> b
 
 
 def decompress(data: bytes, name: str, limit: int | None = None) -> tuple[bytes, str | None]:
-    """Return bytes without their compression, and its name if there is one; see ``read_content`` for ``limit``."""
+    """Return bytes without their compression, and its name if there is one; see ``read_content`` for ``limit``.
+
+    >>> decompress(gzip.compress(b"item,judge"), "labels.csv")
+    (b'item,judge', 'gzip')
+    """
     if data.startswith(ZIP):
         raise InputError("is a zip archive or an Excel workbook: unpack it, or save the sheet as CSV", name)
     compression = compression_of(data)
@@ -147,6 +165,9 @@ def to_utf8(data: bytes, name: str) -> tuple[bytes, str]:
     """Return the bytes of a text as UTF-8 without a byte order mark, and the encoding that they had.
 
     A text that is not UTF-8 is read as windows-1252, with a warning; bytes that are neither are refused.
+
+    >>> to_utf8("a,b".encode("utf-16"), "labels.csv")
+    (b'a,b', 'utf-16')
     """
     encoding = _marked_encoding(data)
     if encoding == "utf-8" or (encoding is None and data.isascii()):
@@ -179,7 +200,10 @@ def decode_document(data: bytes) -> str:
 
 @contextmanager
 def open_decompressed(path: FilePath) -> Iterator[IO[bytes]]:
-    """Open a file for reading its bytes a piece at a time, decompressed."""
+    """Open a file for reading its bytes a piece at a time, decompressed.
+
+    Zstandard files are decompressed as a whole. A damaged archive is an ``InputError`` when its damage is reached.
+    """
     with _readable(path):
         with open(path, "rb") as file:
             compression = compression_of(file.read(8))

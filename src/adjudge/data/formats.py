@@ -63,7 +63,20 @@ class ParsedRows(NamedTuple):
 
 
 def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
-    """Return the columns of a file, of standard input (``-``), or of a frame."""
+    """Open a table for reading by column; the first problem is an error with its row.
+
+    Parameters
+    ----------
+    data
+        A path, ``-`` for standard input, or a frame. A Parquet file on disk is read one column at a time.
+    format
+        A name in ``READERS``. By default it is recognised from the content and the name of the file.
+
+    Returns
+    -------
+    Source
+        The columns, with the format, the encoding and the compression of the file.
+    """
     if not isinstance(data, str | os.PathLike):
         return from_frame(data)
     if format in (None, "parquet") and os.path.isfile(data) and read_bytes(data, len(PARQUET)) == PARQUET:
@@ -81,10 +94,24 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
 def read_rows(
     content: Content, problems: Problems, columns: Mapping[str, Sequence[str]], needed: Sequence[str]
 ) -> Iterator[Row]:
-    """Go through the rows of a table and add its problems to ``problems``.
+    """Go through the rows of a table, and collect its problems instead of raising an error at the first.
 
-    ``columns`` has for every role the names that its column may have; other columns are ignored. A header without a
-    ``needed`` role is a problem. In JSON lines every row has its own names, so there a value may be None.
+    Parameters
+    ----------
+    content
+        The file, from ``files.read_content``.
+    problems
+        Where problems are added, with the file and the row.
+    columns
+        For every role, the names that its column may have; other columns are ignored.
+    needed
+        The roles without which a header is a problem. In JSON lines every row has its own names, so there a value may
+        be None.
+
+    Yields
+    ------
+    Row
+        The values of a row by role, and its line.
     """
     parsed = parse_rows(content)
     roles = match_columns(parsed.header or (), columns)
@@ -94,10 +121,8 @@ def read_rows(
     for line, values in () if missing else parsed.rows:
         if isinstance(values, str):
             problems.add(values, content.name, line)
-        elif roles:
-            yield Row(line, {role: values[column] for role, column in roles.items()})
         else:
-            yield Row(line, {role: named_value(values, aliases) for role, aliases in columns.items()})
+            yield Row(line, _by_role(values, roles, columns))
 
 
 def read_text_rows(
@@ -120,7 +145,21 @@ def named_value(values: Mapping[str, Any], aliases: Sequence[str]) -> Any:
 
 
 def parse_rows(content: Content, format: str | None = None) -> ParsedRows:  # noqa: A002
-    """Return the rows of a table, with the problem of every row that cannot be read."""
+    r"""Return the rows of a table, with the problem of every row that cannot be read.
+
+    Parameters
+    ----------
+    content
+        The file, from ``files.read_content``.
+    format
+        A name in ``READERS``. By default it is recognised from the content and the name of the file.
+
+    Examples
+    --------
+    >>> parsed = parse_rows(Content("labels.csv", b"item,label\na,1\nb\n"))
+    >>> parsed.header, list(parsed.rows)
+    (('item', 'label'), [(2, {'item': 'a', 'label': '1'}), (3, '1 values, expected 2 as in the header')])
+    """
     kind = format or format_of(content)
     if kind == "jsonl":
         return ParsedRows(None, 1, _json_rows(content.text))
@@ -135,7 +174,11 @@ def parse_rows(content: Content, format: str | None = None) -> ParsedRows:  # no
 
 
 def format_of(content: Content) -> str:
-    """Return the format of a file, from its content or else from its name."""
+    """Return the format of a file, from its content or else from its name.
+
+    >>> format_of(Content("labels.txt", b'{"item": "a"}')), format_of(Content("labels.txt", b"1 0 d1 2"))
+    ('jsonl', 'qrels')
+    """
     named = named_format(content.name)
     if content.is_parquet or named == "parquet":
         return "parquet"
@@ -147,7 +190,11 @@ def format_of(content: Content) -> str:
 
 
 def named_format(path: FilePath) -> str | None:
-    """Return the format that the name of a file shows, None if it shows none."""
+    """Return the format that the name of a file shows, None if it shows none.
+
+    >>> named_format("labels.tsv.gz"), named_format("labels.txt")
+    ('tsv', None)
+    """
     endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() not in files.SUFFIXES]
     return SUFFIXES.get(endings[-1]) if endings else None
 
@@ -331,6 +378,15 @@ def parse_json_object(line: str) -> dict[str, Any] | str:
 def _refuse_constant(constant: str) -> None:
     """Refuse NaN and Infinity, which Python would accept."""
     raise ValueError(f"{constant} is not a JSON value")
+
+
+def _by_role(
+    values: Mapping[str, Any], roles: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return the values of a row by role: by column or, without a header, by the names in the row."""
+    if roles:
+        return {role: values[column] for role, column in roles.items()}
+    return {role: named_value(values, aliases) for role, aliases in columns.items()}
 
 
 def _missing_columns(

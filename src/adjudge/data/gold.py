@@ -41,10 +41,31 @@ def read_gold(
     label: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> tuple[Judgments, Codes]:
-    """Return the judgments with the items that only gold has added, and the true label of each item (-1 if unknown).
+    """Read gold, and match it to the items of judgments.
 
-    ``item`` and ``label`` name columns of the gold, if it has them. Gold for items that nobody judged is kept with a
-    warning; gold without any judged item is an error.
+    Parameters
+    ----------
+    data
+        A path, a frame, or a mapping from item to true label.
+    judgments
+        The judgments that gold is about.
+    item, label
+        Names of columns of the gold, if it has them.
+    format
+        The format of the file, if its name and content do not show it.
+
+    Returns
+    -------
+    tuple
+        The judgments, with items that only gold has added (which is a warning), and the true label of each item (I), -1
+        if it is unknown. Gold without any judged item is an error.
+
+    Examples
+    --------
+    >>> from adjudge.data.datasets import dataset
+    >>> judgments, gold = read_gold({"1": 1, "3": 2}, dataset("anesthesia"))
+    >>> gold[:4].tolist()
+    [0, -1, 1, -1]
     """
     source = gold_source(data, format)
     item, label = (column if column in source.columns else None for column in (item, label))

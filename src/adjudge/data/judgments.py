@@ -150,7 +150,17 @@ class Judgments:
 def from_codes(
     item: Codes, judge: Codes, label: Codes, *, items: Names, judges: Names, scale: Scale, **rest: Any
 ) -> Judgments:
-    """Return judgments sorted by item, from the codes of items, judges and labels in any order."""
+    """Return judgments sorted by item, from codes in any order.
+
+    Parameters
+    ----------
+    item, judge, label
+        The codes of each judgment (N).
+    items, judges, scale
+        The names of the codes.
+    **rest
+        Other fields of ``Judgments``; ``weight`` and ``time`` are in the order of the codes.
+    """
     start, in_order = starts(item, len(items))
     small = np.uint8 if len(scale) <= 256 else np.int32
     columns = {"judge": judge.astype(np.int32, copy=False), "label": label.astype(small, copy=False)}
@@ -187,7 +197,20 @@ class NewJudgments(NamedTuple):
 
 
 def match_names(index: NameIndex, new: Judgments) -> NewJudgments:
-    """Return new judgments in the codes of an index; names that it does not have come after those that it has."""
+    """Return new judgments in the codes of old ones.
+
+    Parameters
+    ----------
+    index
+        The names of the old codes.
+    new
+        Judgments with their own codes.
+
+    Returns
+    -------
+    NewJudgments
+        The judgments sorted by item, and all names: new names come after the old ones.
+    """
     judge, judges = _match(new.judges, index.judges)
     topic, topics = _match_topics(index, new)
     position, items = _match_items(index, new, topic, topics)

@@ -63,7 +63,14 @@ class TopicItems(NamedTuple):
 def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:
     """Return the rankings of a table with item, judge, rank and, optionally, topic.
 
-    ``named`` has role -> column for columns with unusual names. If there are ``items``, other items are refused.
+    Parameters
+    ----------
+    source
+        The columns of the table.
+    named
+        Role -> column, for columns with unusual names.
+    items
+        A table of all items that may be ranked; others are refused.
     """
     columns = code_columns(source, find_roles(source, named, ("item", "judge", "rank"), ("topic",)))
     item, judge, topic = columns["item"], columns["judge"], columns.get("topic")

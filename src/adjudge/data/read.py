@@ -1,4 +1,9 @@
-"""Read judgments from files and frames, and describe how they were read."""
+"""``read``: judgments from files and frames.
+
+A file is read in three steps, each in its module: ``files`` reads, decompresses and decodes its bytes, ``formats``
+turns the text into columns (a ``Source``), and ``encode`` turns the columns into the codes of ``Judgments``. Frames are
+columns already.
+"""
 
 from __future__ import annotations
 

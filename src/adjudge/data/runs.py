@@ -73,7 +73,20 @@ def is_run(path: FilePath) -> bool:
 
 
 def read_run(data: Any, name: str | None = None) -> System:
-    """Read a run from a file, from a frame with topic, document and score, or from {topic: {document: score}}."""
+    """Read a run of a search system.
+
+    Parameters
+    ----------
+    data
+        A TREC file, a frame with topic, document and score, or {topic: {document: score}}.
+    name
+        The name of the system. By default that of the file, without its suffix.
+
+    Examples
+    --------
+    >>> read_run({"q1": {"d1": 0.2, "d2": 0.7}}, "bm25").ranked
+    {'q1': ['d2', 'd1']}
+    """
     if isinstance(data, System):
         return data
     if isinstance(data, str | os.PathLike):
@@ -85,7 +98,11 @@ def read_run(data: Any, name: str | None = None) -> System:
 
 
 def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
-    """Read several runs with different names: the keys of a mapping, or else the names of the files."""
+    """Read several runs, see ``read_run``.
+
+    Their names are the keys of a mapping, or else those of the files; files of the same name are called by their
+    paths. Two runs with the same name are refused.
+    """
     if isinstance(data, Mapping):
         systems = [read_run(run, name) for name, run in data.items()]
     else:
@@ -101,7 +118,19 @@ def read_runs(data: Mapping[str, Any] | Sequence[Any]) -> list[System]:
 
 
 def read_grades(data: Any) -> dict[str, dict[str, float]]:
-    """Read the grade of every judged document of every topic, from a file, a frame or {topic: {document: grade}}."""
+    """Read the grade of every judged document of every topic.
+
+    Parameters
+    ----------
+    data
+        A qrels file, a table with topic, item (or document) and label as a file or a frame, or
+        {topic: {document: grade}}. An item may be called ``topic_document``.
+
+    Returns
+    -------
+    dict
+        {topic: {document: grade}}. A document that a topic has twice is refused.
+    """
     if isinstance(data, Mapping):
         source = from_frame(_frame(data, "label").rename({"document": "item"}), "qrels")
     elif isinstance(data, str | os.PathLike) and named_format(data) in (None, "qrels"):
@@ -121,7 +150,11 @@ def read_grades(data: Any) -> dict[str, dict[str, float]]:
 
 
 def run_text(system: System) -> str:
-    """Return a run as the text of a TREC file."""
+    r"""Return a run as the text of a TREC file.
+
+    >>> run_text(read_run({"q1": {"d1": 0.25}}, "bm25"))
+    'q1 Q0 d1 1 0.25 bm25\n'
+    """
     rows = [
         f"{topic} Q0 {document} {rank} {score!r} {system.name}\n"
         for (topic,), part in system.table.group_by("topic", maintain_order=True)

@@ -21,7 +21,21 @@ READ: Mapping[type, Callable[[str], Label]] = {  # how a label of each type is r
 
 @dataclass(frozen=True)
 class Scale:
-    """The labels that judges may give, in order; the order has a meaning only if ``ordinal``."""
+    """The labels that judges may give, in order.
+
+    Parameters
+    ----------
+    labels
+        Every label once.
+    ordinal
+        Whether the order has a meaning, lowest first.
+
+    Examples
+    --------
+    >>> scale = Scale(("no", "maybe", "yes"), ordinal=True)
+    >>> len(scale), scale.values, scale.places(["yes", "never"])
+    (3, (0.0, 1.0, 2.0), [2, None])
+    """
 
     labels: tuple[Label, ...]
     ordinal: bool = False
@@ -55,7 +69,11 @@ class Scale:
 
 
 def scale_of(labels: Iterable[Label], ordinal: bool = False) -> Scale:
-    """Return the scale of labels that occur: numbers in numeric order, others by name."""
+    """Return the scale of labels that occur: numbers in numeric order, others by name.
+
+    >>> scale_of(["10", "9"]).labels, scale_of(["yes", "no"]).labels
+    (('9', '10'), ('no', 'yes'))
+    """
     labels = list(labels)
     numbers = [number for label in labels if (number := number_of(label)) is not None]
     if len(numbers) == len(labels):
@@ -69,7 +87,13 @@ def scale_of(labels: Iterable[Label], ordinal: bool = False) -> Scale:
 
 
 def given_scale(labels: Sequence[Label], ordinal: bool, like: Label) -> Scale:
-    """Return the scale that a user gives, in the type of the labels of the table: 1 and not "1"."""
+    """Return the scale that a user gives, in the type of the labels of the table.
+
+    ``like`` is one of these labels. If their type cannot hold the labels that the user gives, the scale has texts.
+
+    >>> given_scale(["0", "1", "2"], ordinal=True, like=1).labels
+    (0, 1, 2)
+    """
     if isinstance(labels, str):
         raise UsageError(f"labels {labels!r} is one text: give a list of labels")
     names = Scale(tuple(labels)).names

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adjudge.data import designs
-from adjudge.data.crowds import Simulation
 from adjudge.data.scale import Label
+from adjudge.data.simulation import Simulation
 from adjudge.errors import UsageError, quoted
 
 BUSY = 200  # judgments per judge, from which the default number of judges follows

@@ -31,7 +31,7 @@ def no_order(column: str) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class Source:
-    """Named columns, and the row number that messages use for each position."""
+    """Named columns that are read on request, and the row number that messages use for each position."""
 
     name: str
     columns: tuple[str, ...]
@@ -50,7 +50,24 @@ class Source:
 
 
 def from_frame(frame: Any, name: str = "table") -> Source:
-    """Return a pandas, polars, pyarrow or other eager frame as a source; rows are numbered from 0."""
+    """Return a frame of any library as a source; rows are numbered from 0.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or pyarrow table, or one of another library that narwhals knows. A lazy frame of polars is
+        collected.
+    name
+        What messages call the table.
+
+    Examples
+    --------
+    >>> source = from_frame(pl.DataFrame({"item": ["a", "b"], "label": [0, 1]}))
+    >>> source.columns, source.column("label").to_list()
+    (('item', 'label'), [0, 1])
+    >>> str(source.wrong("this is not right", 1))
+    'table, row 1: this is not right'
+    """
     try:
         table = nw.from_native(frame.collect() if isinstance(frame, pl.LazyFrame) else frame, eager_only=True)
         native = {str(column): column for column in table.columns}
@@ -74,7 +91,17 @@ def from_frame(frame: Any, name: str = "table") -> Source:
 
 
 def from_lines(name: str, frame: pl.DataFrame, first_row: int) -> Source:
-    """Return lines of text that were read as columns; lines without any value are skipped."""
+    """Return lines of text that were read as columns; lines without any value are skipped.
+
+    Parameters
+    ----------
+    name
+        What messages call the file.
+    frame
+        The values as text, with null for a value that is missing.
+    first_row
+        The number of the first line in the file. A value may contain line breaks, which count.
+    """
     rows, table = None, frame
     if frame.get_column(frame.columns[0]).null_count():
         rows = (~frame.select(pl.all_horizontal(pl.all().is_null())).to_series()).arg_true()

@@ -43,7 +43,11 @@ NOTHING = "na"  # written for a missing value
 
 
 def sniff_format(line: str) -> str | None:
-    """Return the format of a TREC file without a header from its first line, None if it is no such file."""
+    """Return the format of a TREC file without a header from its first line, None if it is no such file.
+
+    >>> sniff_format("20002 0 d1 1"), sniff_format("20002 d1 3 0.75"), sniff_format("item,judge,label")
+    ('qrels', 'trec-task2-run', None)
+    """
     tabs, fields = line.rstrip("\r\n").split("\t"), line.split()
     if len(tabs) == len(TASK1) and tabs[TASK1.index("type")].strip() in TYPES:
         return "trec-task1"
@@ -98,7 +102,11 @@ def parse_fields(content: Content, fields: Sequence[str]) -> Iterator[tuple[int,
 
 
 def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
-    """Return a qrels file: the topic and the grade of every item (I)."""
+    r"""Return a qrels file: the topic and the grade of every item (I).
+
+    >>> qrels_text(pl.Series(["q1_d1", "d2"]), pl.Series(["q1", "q1"]), [1, 0])
+    'q1 0 d1 1\nq1 0 d2 0\n'
+    """
     rows = zip(topics, items, grades, strict=True)
     return _text(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
 
@@ -145,7 +153,11 @@ def task1_run_lines(rows: Sequence[Sequence[object]]) -> str:
 
 
 def document_of(item: object, topic: object) -> str:
-    """Return the document in an item's name: ``topic_document`` without the topic."""
+    """Return the document in an item's name: ``topic_document`` without the topic.
+
+    >>> document_of("q1_d1", "q1")
+    'd1'
+    """
     return str(item).removeprefix(f"{topic}_")
 
 

@@ -21,7 +21,11 @@ Columns = Mapping[str, Any]
 
 
 def frame(columns: Columns, kind: Any = "polars") -> Any:
-    """Return named columns as a frame of a kind: polars, pandas or pyarrow."""
+    """Return named columns as a frame of a kind: polars, pandas or pyarrow.
+
+    >>> frame({"item": ["a", "b"], "share": [0.5, 1.0]}).shape
+    (2, 2)
+    """
     if kind == "polars":
         return pl.DataFrame(dict(columns))
     plain = {name: _plain(column) for name, column in columns.items()}
@@ -39,7 +43,11 @@ def stacked(tables: Sequence[Mapping[str, pl.Series]]) -> dict[str, pl.Series]:
 
 
 def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002
-    """Return a table as the bytes of a file."""
+    r"""Return a table as the bytes of a file, in a format of ``FORMATS``: csv, jsonl or parquet.
+
+    >>> table_text(pl.DataFrame({"item": ["a"], "label": [1]}), "csv")
+    b'item,label\na,1\n'
+    """
     if format not in FORMATS:
         raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
     return FORMATS[format](table)
@@ -49,6 +57,13 @@ def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
     """Write files into a folder so that each is complete or absent.
 
     They are written to a temporary folder on the same disk first, and moved when all of them are complete.
+
+    Parameters
+    ----------
+    files
+        The content of every file by its name.
+    folder
+        The folder, which is created if it does not exist. Other files in it stay.
     """
     target = Path(folder).resolve()
     new = not target.exists()

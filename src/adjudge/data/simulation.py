@@ -1,4 +1,4 @@
-"""The parts of simulated crowds: panels of judges, labels drawn from confusion matrices, and the result."""
+"""A simulated crowd, and the draws that designs share: panels of judges, true labels, confusions and labels."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Simulation:
         return rows.with_columns(trust=pl.Series(np.round(self.trust, 4)).gather(self.judgments.judge))
 
 
-def simulation(
+def from_panels(
     judge: Codes, label: Codes, truth: Codes, prevalence: Floats, confusion: Floats, **more: Any
 ) -> Simulation:
     """Return the simulation in which the panels ``judge`` (I, P) gave the labels ``label`` (I, P) to the items."""
