@@ -1,7 +1,6 @@
 """Rows of files, a batch at a time."""
 
 import gzip
-import json
 import subprocess
 import sys
 
@@ -11,7 +10,7 @@ import pytest
 
 import adjudge
 from adjudge.data import make_blocks as room
-from adjudge.data.blocks import MANIFEST, open_blocks, with_gold
+from adjudge.data.blocks import MANIFEST
 from adjudge.data.make_blocks import Table, batches, make_blocks, sizes
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
@@ -260,29 +259,6 @@ def test_memory_bounds_blocks(tmp_path):
     assert len(many.parts) >= 9
 
 
-def test_damage_is_noticed(tmp_path):
-    """In any file of the folder, before anything is computed from it."""
-    rows().write_csv(tmp_path / "t.csv")
-    folder = tmp_path / "b"
-    make_blocks(Table([tmp_path / "t.csv"], {}), folder)
-    for name in ("block-00000.bin", "judges.parquet", "topics.parquet"):
-        content = (folder / name).read_bytes()
-        (folder / name).write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
-        with pytest.raises(InputError, match="damaged"):
-            open_blocks(folder).block(0)
-        (folder / name).write_bytes(content)
-    about = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**about, "format": 9}))
-    with pytest.raises(InputError, match="format 9 by a newer adjudge"):
-        open_blocks(folder)
-    (folder / MANIFEST).write_text("{")
-    with pytest.raises(InputError, match="damaged manifest"):
-        open_blocks(folder)
-    (folder / MANIFEST).unlink()
-    with pytest.raises(InputError, match=r"is not a folder of blocks: manifest.json is missing"):
-        open_blocks(folder)
-
-
 @pytest.mark.parametrize("kinds", [(pl.Int64, pl.String), (pl.String, pl.Int32), (pl.Int64, pl.Int32, pl.UInt8)])
 def test_names_are_the_same_as_numbers_and_as_text(tmp_path, kinds):
     """An item, a judge or a label is one, whatever a file holds it as; all blocks hold items alike."""
@@ -369,22 +345,6 @@ def test_a_damaged_manifest_is_told(tmp_path, content):
     (tmp_path / "b" / MANIFEST).write_text(content)
     with pytest.raises(InputError, match=r"damaged manifest.json|blocks of other files"):
         make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
-
-
-def test_damaged_names_and_truths_are_told(tmp_path):
-    """Names of items by their checksum, truths by their number."""
-    rows().write_csv(tmp_path / "t.csv")
-    blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=2_000)
-    told = with_gold(blocks, {"d1": 1, "d2": 0})
-    (told.gold / "gold-00000.bin").write_bytes(b"1234")
-    with pytest.raises(InputError, match="is missing or damaged: remove"):
-        told.truths(0)
-    blocks.names(1).to_frame().write_parquet(tmp_path / "b" / "items-00000.parquet")
-    with pytest.raises(InputError, match="is not the file that was written"):
-        blocks.names(0)
-    (tmp_path / "b" / "items-00000.parquet").unlink()
-    with pytest.raises(InputError, match="is missing or damaged"):
-        blocks.names(0)
 
 
 def test_what_cannot_be_a_folder_or_a_file_is_told(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +16,7 @@ from adjudge.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     from adjudge.cli.output import FitProgress
+    from adjudge.data.blocks import Blocks
     from adjudge.data.judgments import Judgments
     from adjudge.engines.engine import Engine
     from adjudge.engines.fit_blocks import FitOnDisk
@@ -304,60 +304,57 @@ def _fit_blocks(
     progress: FitProgress,
 ) -> None:
     """Fit judgments in blocks on disk, and print a summary."""
+    from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
+
     if model == "auto":
         raise UsageError("--model auto compares models in memory: name a model to use --blocks")
     if output.out is None or output.format is not None:
         raise UsageError("--blocks writes its result to a folder: give --out FOLDER, and leave out --format")
-    try:
-        result = _fit_files(files, model, (gold.gold, gold.gold_format), output.out, reading, options, large, progress)
-    finally:
-        progress.close()
-    fit, shares = result.fit, result.label_counts / result.label_counts.sum()
-    print(f"{fit.model}: {result.items:,} items, {len(fit.judge_names):,} judges; {fit.stopped}")
-    for name, share in zip(fit.scale.names, shares, strict=True):
-        print(f"  {name}: {share:.1%} of items")
-    print(f"wrote labels/, judges.csv and the fit to {output.out}")
-    print("adjudge: probabilities are not calibrated: calibration needs the judgments in memory", file=sys.stderr)
-    warn_unconverged(fit)
-    if fit.stopped == "interrupted":
-        print(f"adjudge: the same command continues from here ({fit.passes:,} passes)", file=sys.stderr)
-        raise typer.Exit(130)
-
-
-def _fit_files(
-    files: Sequence[str],
-    model: str,
-    gold: tuple[str | None, str | None],
-    out: str,
-    reading: o.Reading,
-    options: Options,
-    large: LargeData,
-    progress: object,
-) -> FitOnDisk:
-    """Store files as blocks, fit them, and write the result; ``gold`` is a table and its format."""
-    from adjudge.cli.output import StepProgress
-    from adjudge.data.blocks import with_gold
-    from adjudge.data.make_blocks import Table, make_blocks
-    from adjudge.engines.fit_blocks import fit_blocks, refuse_in_memory, refuse_same_folder
-
     memory = parse_size(large.memory)
     large.check_engine()
     refuse_in_memory(options)  # before the rows are read, which may take hours
-    refuse_same_folder(out, str(large.blocks))
+    refuse_same_folder(output.out, str(large.blocks))
+    try:
+        blocks = _store(files, gold, reading, str(large.blocks), memory)
+        with closing(large.start_engine()) as engine:
+            result = fit_blocks(blocks, model, out=output.out, engine=engine, options=options, progress=progress)
+    finally:
+        progress.close()
+    _show_blocks(result, output.out)
+
+
+def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory: int | None) -> Blocks:
+    """Return the judgments of files as blocks in a folder, with gold; ``memory`` is the most bytes of a block."""
+    from adjudge.cli.output import StepProgress
+    from adjudge.data.blocks import with_gold
+    from adjudge.data.make_blocks import Table, make_blocks
+
     if reading.time is not None:
         raise UsageError("--blocks does not store times: leave out --time")
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
     labels = o.label_list(reading.labels)
     table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format)
     with StepProgress() as progress_line:
-        blocks = make_blocks(table, str(large.blocks), memory=memory, say=progress_line)
+        blocks = make_blocks(table, folder, memory=memory, say=progress_line)
     number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
     print(f"{len(blocks):,} judgments of {blocks.items:,} items in {number}", file=sys.stderr)
-    gold_table, gold_format = gold
-    if gold_table is not None:
-        blocks = with_gold(blocks, gold_table, item=reading.item, label=reading.label, format=gold_format)
-    with closing(large.start_engine()) as engine:
-        return fit_blocks(blocks, model, out=out, engine=engine, options=options, progress=progress)  # type: ignore[arg-type]
+    if gold.gold is None:
+        return blocks
+    return with_gold(blocks, gold.gold, item=reading.item, label=reading.label, format=gold.gold_format)
+
+
+def _show_blocks(result: FitOnDisk, out: str) -> None:
+    """Print a summary of a fit on disk; exit with code 130 if it was interrupted."""
+    fit, shares = result.fit, result.label_counts / result.label_counts.sum()
+    print(f"{fit.model}: {result.items:,} items, {len(fit.judge_names):,} judges; {fit.stopped}")
+    for name, share in zip(fit.scale.names, shares, strict=True):
+        print(f"  {name}: {share:.1%} of items")
+    print(f"wrote labels/, judges.csv and the fit to {out}")
+    print("adjudge: probabilities are not calibrated: calibration needs the judgments in memory", file=sys.stderr)
+    warn_unconverged(fit)
+    if fit.stopped == "interrupted":
+        print(f"adjudge: the same command continues from here ({fit.passes:,} passes)", file=sys.stderr)
+        raise typer.Exit(130)
 
 
 def parse_size(size: str | None) -> int | None:
