@@ -13,13 +13,13 @@ QUIET = ("--disable-gpu", "--disable-background-networking", "--disable-componen
 @pytest.fixture(scope="module")  # not longer: while it runs, its event loop is the thread's
 def chromium() -> Iterator:
     """Return a running Chromium, or skip where there is none."""
-    found = next((path for name in PLACES if (path := shutil.which(name))), None)
-    if found is None:
+    result = next((path for name in PLACES if (path := shutil.which(name))), None)
+    if result is None:
         pytest.skip("needs Chromium (Debian's package chromium)")
     from playwright.sync_api import sync_playwright
 
     alone = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*QUIET, *alone])
+        browser = playwright.chromium.launch(executable_path=result, args=[*QUIET, *alone])
         yield browser
         browser.close()

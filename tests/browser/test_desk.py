@@ -72,8 +72,8 @@ def test_axe_finds_nothing(opened, served, scheme):
     for path in (*PAGES, judge):
         page.goto(served + path)
         page.evaluate("Promise.allSettled(document.getAnimations().map(one => one.finished))")  # colours have arrived
-        found = Axe().run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+        result = Axe().run(page).response["violations"]
+        assert [(entry["id"], entry["nodes"][0]["html"]) for entry in result] == [], path
 
 
 def test_nothing_is_wider_than_a_phone(opened, served):

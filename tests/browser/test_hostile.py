@@ -138,14 +138,14 @@ class Site:
 
     def answer(self, path):
         """Return what is at a path: the page that shows documents, or a document."""
-        asked = urlsplit(path)
-        names = parse_qs(asked.query).get("name", [])
-        if asked.path == "/page":
+        requested = urlsplit(path)
+        names = parse_qs(requested.query).get("name", [])
+        if requested.path == "/page":
             policy = {"Content-Security-Policy": page_policy()} if self.walls.page else {}
             sandbox = "sandbox" if self.walls.sandbox else ""
             frames = [f"<iframe {sandbox} src='/document?name={name}' width=200 height=130></iframe>" for name in names]
             return f"<!doctype html><title>page</title>{' '.join(frames)}", policy
-        if asked.path != "/document" or not set(names) < set(DOCUMENTS):
+        if requested.path != "/document" or not set(names) < set(DOCUMENTS):
             return "", {}
         name = names[0]
         text = self.markup(name)
@@ -171,8 +171,8 @@ class Knock(BaseRequestHandler):
         """Note what is asked for, and hang up; who connects and asks for nothing is noted, too."""
         self.server.names.add("somebody")
         with suppress(OSError):
-            asked = self.request.recv(1_000).decode("latin-1").split(" ")
-            self.server.names.update(part.strip("/").partition("?")[0].partition("/")[0] for part in asked[1:2])
+            requested = self.request.recv(1_000).decode("latin-1").split(" ")
+            self.server.names.update(part.strip("/").partition("?")[0].partition("/")[0] for part in requested[1:2])
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def site():
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             """Answer."""
-            text, headers = found.answer(self.path)
+            text, headers = result.answer(self.path)
             self.send_response(200 if text else 404)
             for name, value in {"Content-Type": "text/html; charset=utf-8", **headers}.items():
                 self.send_header(name, value)
@@ -204,29 +204,29 @@ def site():
             """Say nothing."""
 
     with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
-        found = Site(server.server_address[1])
-        yield found
+        result = Site(server.server_address[1])
+        yield result
 
 
 def watch(page, site):
     """Return the list in which is noted all that happens in a page, but that it and its document are loaded."""
-    seen = []
+    calls = []
     ours = (f"http://127.0.0.1:{site.port}/page", f"http://127.0.0.1:{site.port}/document", "data:", "about:")
 
     def asked(request):
         if not request.url.startswith(ours):
-            seen.append("asks")
+            calls.append("asks")
 
     def hushed(dialog):
-        seen.append("opens a dialog")
+        calls.append("opens a dialog")
         dialog.dismiss()
 
     page.on("request", asked)
-    page.on("popup", lambda _: seen.append("opens a window"))
+    page.on("popup", lambda _: calls.append("opens a window"))
     page.on("dialog", hushed)
-    page.on("console", lambda said: seen.append(f"says {said.text}"))
-    page.on("pageerror", lambda error: seen.append(f"fails with {error}"))
-    return seen
+    page.on("console", lambda said: calls.append(f"says {said.text}"))
+    page.on("pageerror", lambda error: calls.append(f"fails with {error}"))
+    return calls
 
 
 def show(chromium, site, walls, names, kind="html", wait=600, until=lambda seen, reached: True, still=True):
@@ -297,6 +297,6 @@ def test_the_sandbox_alone_leaks(chromium, site):
 
 def test_policy_sandbox_and_page_together_let_no_request_out(chromium, site):
     """Even of documents that were not cleaned; but on a link under the mouse, the browser connects ahead of a click."""
-    seen, reached, _ = show(chromium, site, Walls(policy=True, sandbox=True, page=True), DOCUMENTS)
+    observed, reached, _ = show(chromium, site, Walls(policy=True, sandbox=True, page=True), DOCUMENTS)
     assert reached == set()
-    assert not {"opens a dialog", "opens a window", "moves the page"} & set(seen)
+    assert not {"opens a dialog", "opens a window", "moves the page"} & set(observed)

@@ -139,8 +139,8 @@ class Judge:
     def answers(self):
         """Return what the studio has of the set that the judge is at."""
         ledger = self.site.studio.ledger
-        held = ledger.assignments[ledger.people[self.person].last]
-        return held.sets[held.finished].answers
+        assignment = ledger.assignments[ledger.people[self.person].last]
+        return assignment.sets[assignment.finished].answers
 
 
 def added(ledger, now, name, qualified, language):
@@ -165,17 +165,17 @@ PASSWORD = "seven green trees"
 @pytest.fixture
 def judge(site, chromium):
     """Return a maker of judges; none of their pages may complain, or ask anybody but the studio."""
-    made = []
+    collected = []
 
     def make(**options):
-        made.append(Judge(site, chromium, **options))
-        return made[-1]
+        collected.append(Judge(site, chromium, **options))
+        return collected[-1]
 
     yield make
-    for one in made:
-        one.context.close()
-        assert [line for line in one.complaints if "Failed to load resource" not in line] == []
-        assert one.foreign == []
+    for entry in collected:
+        entry.context.close()
+        assert [line for line in entry.complaints if "Failed to load resource" not in line] == []
+        assert entry.foreign == []
 
 
 def title(page):
@@ -228,14 +228,14 @@ def tab_to(page, selector, most=80):
 
 def test_the_whole_way_by_keyboard(site, judge):
     """Sign in, qualify, judge, be reviewed, submit: without a mouse."""
-    one = judge(qualified=False)
-    one.context.clear_cookies()
-    page = one.page("/sign-in")
+    session = judge(qualified=False)
+    session.context.clear_cookies()
+    page = session.page("/sign-in")
     page.wait_for_selector("#name:focus")  # a browser that has just begun gives it some frames after the load
-    page.keyboard.type(one.name)
+    page.keyboard.type(session.name)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
-    assert (page.input_value("#name"), page.input_value("#password")) == (one.name, PASSWORD)
+    assert (page.input_value("#name"), page.input_value("#password")) == (session.name, PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-part=begin]")
     assert "at least 2" in page.inner_text("[data-part=rules] >> nth=1")
@@ -262,7 +262,7 @@ def test_the_whole_way_by_keyboard(site, judge):
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-part=completion]:visible")
     assert re.fullmatch(r"[A-Z0-9]{4}(-[A-Z0-9]{4})+", page.inner_text("[data-part=code]"))
-    assert len(site.studio.ledger.people[one.person].counted) == 5  # the gold set is no judgment of work
+    assert len(site.studio.ledger.people[session.person].counted) == 5  # the gold set is no judgment of work
     assert page.evaluate("Object.keys(localStorage).filter(name => name.includes('/work/'))") == []
 
 
@@ -303,10 +303,10 @@ def test_a_judge_may_join_by_invitation(site, judge):
     """A short password is refused with a word on it, a good one is taken."""
     from adjudge.studio.work.people import invite
 
-    one = judge()
-    one.context.clear_cookies()
+    session = judge()
+    session.context.clear_cookies()
     offered = site.studio.store.do(lambda ledger, now: invite(ledger, now, "judge", "", 14, None))
-    page = one.page(f"/join/{site.studio.signer.invitation(offered)}")
+    page = session.page(f"/join/{site.studio.signer.invitation(offered)}")
     page.fill("#name", "Zoë")
     page.eval_on_selector("#password", "field => field.removeAttribute('minlength')")
     page.fill("#password", "short")
@@ -321,8 +321,8 @@ def test_a_judge_may_join_by_invitation(site, judge):
 
 def test_the_message_names_the_two_documents(judge):
     """It cannot be skipped, but one key fixes it."""
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     page.keyboard.press("r")  # A
     page.keyboard.press("r")  # B
     page.keyboard.press("i")  # C
@@ -345,7 +345,7 @@ def test_the_message_names_the_two_documents(judge):
     assert order(page) == "ABDCE"
     assert page.get_attribute("[data-part=next]", "aria-disabled") == "false"
     saved(page)
-    until(lambda: [answer.rank for answer in one.answers()] == [1, 2, 4, 3, 5])
+    until(lambda: [answer.rank for answer in session.answers()] == [1, 2, 4, 3, 5])
 
 
 def test_answers_sort_themselves(judge):
@@ -381,8 +381,8 @@ def test_ranks_by_drag_buttons_arrows_and_digits(judge):
 
 def test_undo_and_redo(judge):
     """Of answers, ranks and comments, here and in the studio."""
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     page.keyboard.press("i")
     page.keyboard.press("k")
     page.fill("[data-part=comment]", "a dead tree")
@@ -397,62 +397,62 @@ def test_undo_and_redo(judge):
     assert page.locator("input[name=verdict]:checked").count() == 0
     assert page.get_attribute("[data-part=undo]", "aria-disabled") == "true"
     saved(page)
-    until(lambda: not any(answer.decided for answer in one.answers()))
+    until(lambda: not any(answer.decided for answer in session.answers()))
     for key in ("U", "Control+y", "Control+Shift+z"):
         page.keyboard.press(key)
     assert order(page) == "ABCDE"
     saved(page)
-    until(lambda: (one.answers()[0].relevance, one.answers()[0].comment) == (0, "a dead tree"))
+    until(lambda: (session.answers()[0].relevance, session.answers()[0].comment) == (0, "a dead tree"))
 
 
 def test_offline_and_back(judge):
     """Nothing is lost, and the page says how it stands."""
-    one = judge()
-    page = one.at_work()
-    one.context.set_offline(True)
+    session = judge()
+    page = session.at_work()
+    session.context.set_offline(True)
     page.keyboard.press("r")
     page.keyboard.press("i")
     page.fill("[data-part=comment]", "under way")
     page.wait_for_selector(".saved[data-state=offline]")
     assert re.search(r"Offline: \d changes? stored here", page.inner_text(".saved"))
-    assert not any(answer.decided for answer in one.answers())
-    one.context.set_offline(False)
+    assert not any(answer.decided for answer in session.answers())
+    session.context.set_offline(False)
     saved(page)
-    told = [(answer.relevance, answer.decided, answer.comment) for answer in one.answers()[:3]]
-    assert told == [(1, True, ""), (0, True, ""), (None, False, "under way")]
+    result = [(answer.relevance, answer.decided, answer.comment) for answer in session.answers()[:3]]
+    assert result == [(1, True, ""), (0, True, ""), (None, False, "under way")]
 
 
 def test_a_closed_tab_loses_nothing(judge):
     """What was kept when the tab was closed is sent when the page is opened again."""
-    one = judge()
-    page = one.at_work()
-    one.context.set_offline(True)
+    session = judge()
+    page = session.at_work()
+    session.context.set_offline(True)
     page.keyboard.press("c")
     page.wait_for_selector(".saved[data-state=offline]")
     page.close()
-    one.context.set_offline(False)
-    page = one.page()
+    session.context.set_offline(False)
+    page = session.page()
     page.wait_for_selector("[role=tab][data-verdict=unsure]")
-    assert one.answers()[0].decided
+    assert session.answers()[0].decided
 
 
 def test_finishing_waits_for_the_network(judge):
     """A set that is left while the network is gone is left when it is back."""
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     judge_set(page)
     saved(page)
-    one.context.set_offline(True)
+    session.context.set_offline(True)
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".saved[data-state=offline]")
-    one.context.set_offline(False)
+    session.context.set_offline(False)
     page.wait_for_selector("text=Set 2 of 2")
 
 
 def test_a_busy_studio_is_asked_again(judge):
     """After 503 the same change is sent once more, under the same key."""
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     keys, again = [], []
 
     def refuse_once(route):
@@ -469,13 +469,13 @@ def test_a_busy_studio_is_asked_again(judge):
     again[0].continue_()
     saved(page)
     assert keys[0] == keys[1]
-    assert one.answers()[0].relevance == 1
+    assert session.answers()[0].relevance == 1
 
 
 def test_a_reload_keeps_everything(judge):
     """Answers, ranks, comment and time; another machine has them as well."""
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     page.keyboard.press("r")
     page.keyboard.press("i")
     page.fill("[data-part=comment]", "half done")
@@ -489,12 +489,12 @@ def test_a_reload_keeps_everything(judge):
     assert order(page) == before
     assert page.inner_text("[role=tab] >> nth=2 >> .time") != "0 s"
     assert page.inner_text("[data-part=judged]") == "2 of 5 judged"
-    one.context.clear_cookies()
+    session.context.clear_cookies()
     page.close()
-    one.sign_in()
-    other = one.context.browser.new_context(storage_state={"cookies": one.context.cookies(), "origins": []})
+    session.sign_in()
+    other = session.context.browser.new_context(storage_state={"cookies": session.context.cookies(), "origins": []})
     elsewhere = other.new_page()
-    elsewhere.goto(one.site.url + "/judge")
+    elsewhere.goto(session.site.url + "/judge")
     elsewhere.wait_for_selector("[role=tab][data-verdict=relevant]")
     assert order(elsewhere) == before
     elsewhere.keyboard.press("j")
@@ -505,27 +505,27 @@ def test_a_reload_keeps_everything(judge):
 
 def test_a_session_that_ends_loses_nothing(judge):
     """The page asks to sign in again, keeps what it has, and sends it afterwards."""
-    one = judge()
-    page = one.at_work()
-    one.context.clear_cookies()
+    session = judge()
+    page = session.at_work()
+    session.context.clear_cookies()
     page.keyboard.press("r")
     page.wait_for_selector("#signed-out-dialog[open]")
-    assert not one.answers()[0].decided
-    one.sign_in()
-    page.goto(one.site.url + "/judge")
+    assert not session.answers()[0].decided
+    session.sign_in()
+    page.goto(session.site.url + "/judge")
     page.wait_for_selector("[role=tab][data-verdict=relevant]")
-    assert one.answers()[0].decided
+    assert session.answers()[0].decided
 
 
 def test_an_assignment_that_is_over_is_told(site, judge):
     """And what is kept of it here is forgotten."""
     from adjudge.studio.work.commands import release
 
-    one = judge()
-    page = one.at_work()
+    session = judge()
+    page = session.at_work()
     ledger = site.studio.ledger
-    token = ledger.assignments[ledger.people[one.person].last].token
-    site.studio.store.do(lambda ledger, now: release(ledger, now, one.person, token))
+    token = ledger.assignments[ledger.people[session.person].last].token
+    site.studio.store.do(lambda ledger, now: release(ledger, now, session.person, token))
     page.keyboard.press("r")
     page.wait_for_selector("text=This assignment is over")
     assert page.evaluate("Object.keys(localStorage).filter(name => name.includes('/work/'))") == []
@@ -535,9 +535,9 @@ def test_an_assignment_that_is_over_is_told(site, judge):
 
 def test_two_windows_do_not_disturb_each_other(judge):
     """A set that was finished in one window leads the other on as well."""
-    one = judge()
-    first = one.at_work()
-    second = one.page()
+    session = judge()
+    first = session.at_work()
+    second = session.page()
     second.wait_for_selector(".ranked")
     first.bring_to_front()
     judge_set(first)
@@ -547,7 +547,7 @@ def test_two_windows_do_not_disturb_each_other(judge):
     second.keyboard.press("r")
     second.wait_for_selector("text=Set 2 of 2")
     assert "another window" in second.inner_text("#toast")
-    assert not any(answer.decided for answer in one.answers())
+    assert not any(answer.decided for answer in session.answers())
 
 
 def test_an_assignment_can_be_given_up(judge):
@@ -631,10 +631,10 @@ def test_radio_buttons_do_not_lead_away(judge):
 
 def test_time_counts_only_while_somebody_is_there(judge):
     """Half a minute after the last sign the clock stands still, and goes on with the next."""
-    one = judge()
-    page = one.context.new_page()
+    session = judge()
+    page = session.context.new_page()
     page.clock.install()
-    page.goto(one.site.url + "/judge")
+    page.goto(session.site.url + "/judge")
     page.click("[data-part=begin]")
     page.wait_for_selector(".ranked")
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)  # from here on time is ours, however slow the machine
@@ -721,8 +721,8 @@ def exclude(one):
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_a_phone_never_scrolls_sideways(judge, language):
     """At 360 pixels, in every view and both languages; what can be pressed is large enough."""
-    one = judge(language=language, viewport={"width": 360, "height": 740}, has_touch=True, locale=language)
-    for name, page in views(one):
+    session = judge(language=language, viewport={"width": 360, "height": 740}, has_touch=True, locale=language)
+    for name, page in views(session):
         assert page.get_attribute("html", "lang") == language
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
         small = page.evaluate(
@@ -740,8 +740,8 @@ def grave(page):
     from axe_playwright_python.sync_playwright import Axe
 
     page.evaluate("Promise.allSettled(document.getAnimations().map(one => one.finished))")  # colours have arrived
-    found = Axe().run(page).response["violations"]
-    return [(rule["id"], node["html"]) for rule in found if rule["impact"] in SERIOUS for node in rule["nodes"]]
+    result = Axe().run(page).response["violations"]
+    return [(rule["id"], node["html"]) for rule in result if rule["impact"] in SERIOUS for node in rule["nodes"]]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -753,8 +753,8 @@ def test_axe_finds_nothing_serious(judge, scheme):
 
 def test_the_page_weighs_little(judge):
     """All that a judge's browser loads before the first document is far less than 100 kB, compressed."""
-    one = judge()
-    page, weights = one.context.new_page(), {}
+    session = judge()
+    page, weights = session.context.new_page(), {}
 
     def weigh(response):
         if "/documents/" not in response.url and response.request.method == "GET":
@@ -762,7 +762,7 @@ def test_the_page_weighs_little(judge):
 
     got = []
     page.on("response", lambda response: got.append(response))
-    page.goto(one.site.url + "/judge")
+    page.goto(session.site.url + "/judge")
     page.click("[data-part=begin]")
     page.wait_for_selector(".ranked")
     for response in got:

@@ -30,13 +30,13 @@ def page(request, chromium, file):
     """Return the opened page, and what it asked for and complained about; none of either is to be."""
     size, scheme = request.param
     context = chromium.new_context(viewport={"width": WIDTHS[size], "height": 800}, color_scheme=scheme)
-    opened, asked, complaints = context.new_page(), [], []
-    opened.on("request", lambda sent: asked.append(sent.url))
+    opened, requests, complaints = context.new_page(), [], []
+    opened.on("request", lambda sent: requests.append(sent.url))
     opened.on("console", lambda said: complaints.append(said.text))
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.goto(file.as_uri())
     yield opened
-    assert asked == [file.as_uri()]
+    assert requests == [file.as_uri()]
     assert complaints == []
     context.close()
 
@@ -70,9 +70,9 @@ def test_judges_are_searched(page):
     """By any word of a row; how many are left is told."""
     name = page.locator("#gallery tbody tr").first.locator("td").first.inner_text()
     page.fill("#search", name.upper())
-    shown = page.locator("#gallery tbody tr:visible")
-    assert 1 <= shown.count() < 30
-    assert page.locator("#matches").inner_text() == f"{shown.count()} of 30"
+    displayed = page.locator("#gallery tbody tr:visible")
+    assert 1 <= displayed.count() < 30
+    assert page.locator("#matches").inner_text() == f"{displayed.count()} of 30"
     page.fill("#search", "no such judge")
     assert page.locator("#matches").inner_text() == "0 of 30"
 

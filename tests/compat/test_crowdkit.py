@@ -114,9 +114,9 @@ def crowd(seed=0, items=60, judges=6):
     """Return a table of two labels in crowd-kit's names, judges right from .6 to .95 of the time, and the truths."""
     rng = np.random.default_rng(seed)
     truth, right = rng.integers(2, size=items), np.linspace(0.6, 0.95, judges)
-    said = np.where(rng.random((items, judges)) < right, truth[:, None], 1 - truth[:, None])
-    task, worker = np.indices(said.shape).reshape(2, -1)
-    table = pd.DataFrame({"task": task, "worker": worker, "label": np.array(["no", "yes"])[said.ravel()]})
+    labels = np.where(rng.random((items, judges)) < right, truth[:, None], 1 - truth[:, None])
+    task, worker = np.indices(labels.shape).reshape(2, -1)
+    table = pd.DataFrame({"task": task, "worker": worker, "label": np.array(["no", "yes"])[labels.ravel()]})
     return table.sample(frac=1, random_state=seed), np.array(["no", "yes"])[truth]
 
 
@@ -160,14 +160,14 @@ def test_mace_tells_who_spams():
 def test_skills_predict_other_tasks(name):
     """skills_ is indexed by worker, and tasks never seen are labelled by them."""
     table, truth = crowd()
-    seen, other = table[table["task"] < 40], table[table["task"] >= 40]
-    ours = getattr(crowdkit, name)().fit(seen)
+    observed, other = table[table["task"] < 40], table[table["task"] >= 40]
+    ours = getattr(crowdkit, name)().fit(observed)
     assert (ours.skills_.name, ours.skills_.index.name, len(ours.skills_)) == ("skill", "worker", 6)
     labels, probas = ours.predict(other), ours.predict_proba(other)
     assert (labels.sort_index() == truth[40:]).mean() > 0.85
     assert list(probas.index) == list(labels.index)
     same = getattr(crowdkit, name)()
-    pd.testing.assert_series_equal(same.fit_predict(seen), same.predict(seen))
+    pd.testing.assert_series_equal(same.fit_predict(observed), same.predict(observed))
 
 
 def test_agreement_with_the_majority_is_the_skill():

@@ -114,9 +114,9 @@ def test_renaming_only_permutes_what_is_learned_of_judges(model):
     before = fitted(table(plain, model), model, inference="map")
     renamed = [(i, judge[j], label[k]) for i, j, k in reversed(plain)]
     after = fitted(table(renamed, model), model, inference="map")
-    place = {name: j for j, name in enumerate(after.judge_names)}
+    position = {name: j for j, name in enumerate(after.judge_names)}
     for j, name in enumerate(before.judge_names):
-        matrix = after.params.confusion[place[f"j{judge[int(name[1:])]}"]]
+        matrix = after.params.confusion[position[f"j{judge[int(name[1:])]}"]]
         np.testing.assert_allclose(matrix[np.ix_(label, label)], before.params.confusion[j], atol=1e-4)
 
 
@@ -125,7 +125,7 @@ def test_a_judge_never_seen_is_an_average_one(model):
     """Her matrix is the population's, and of the kind that the model gives to judges."""
     judged = [(i, j, (i + (i + j) % 7 // 6) % 3) for i in range(30) for j in range(5)]
     fit = fitted(table(judged, model), model)
-    told = adjudge.predict(
+    result = adjudge.predict(
         fit,
         adjudge.read(
             pl.DataFrame({"item": ["n"], "judge": ["new"], "label": ["l1"]}),
@@ -133,10 +133,10 @@ def test_a_judge_never_seen_is_an_average_one(model):
             ordinal=fit.scale.ordinal,
         ),
     )
-    np.testing.assert_array_equal(told.params.confusion[0], fit.params.population)
+    np.testing.assert_array_equal(result.params.confusion[0], fit.params.population)
     if model == "one-coin":
         assert len(np.unique(np.round(fit.params.population, 12))) == 2  # right, and wrong
-    assert_sound(told)
+    assert_sound(result)
 
 
 @CLIMBED
@@ -215,10 +215,10 @@ def test_threads_change_nothing(model, monkeypatch):
     judged = [(int(i), int(j), int(k)) for i, j, k in rng.integers(0, (60, 3, 2), (2_000, 3))]
     judgments = table(judged, model)
     assert len(core.parallel_blocks(judgments.block())) > 2
-    one, two = (fitted(judgments, model, seed=3, workers=workers) for workers in (1, 2))
-    np.testing.assert_array_equal(one.posterior, two.posterior)
-    np.testing.assert_array_equal(one.label, two.label)
-    assert one.evidence == two.evidence
+    first, two = (fitted(judgments, model, seed=3, workers=workers) for workers in (1, 2))
+    np.testing.assert_array_equal(first.posterior, two.posterior)
+    np.testing.assert_array_equal(first.label, two.label)
+    assert first.evidence == two.evidence
 
 
 @EVERY
@@ -271,8 +271,8 @@ def test_calibrated_probabilities_are_probabilities(model, judged, tmp_path_fact
     assert_sound(fit)
     hedge, vote = fit.calibration.hedge, smoothed_votes(judgments.block(), fit.calibration.extra)
     np.testing.assert_allclose(fit.posterior, (1 - hedge) * own.posterior + hedge * vote)
-    for one, two in zip(own.params, fit.params, strict=True):
-        np.testing.assert_array_equal(one, two)
+    for param, two in zip(own.params, fit.params, strict=True):
+        np.testing.assert_array_equal(param, two)
     np.testing.assert_allclose(fit.posterior[np.arange(fit.label.size), fit.label], fit.posterior.max(axis=1))
     folder = tmp_path_factory.mktemp("fit") / "saved"
     adjudge.save(fit, folder)
@@ -291,8 +291,8 @@ def test_calibration_leaves_gold_certain(model):
     for how in ("judgments", "gold"):
         fit = fitted(table(judged, model), model, gold=gold, calibrate=how)
         assert_sound(fit)
-        told = by_name(fit)
-        assert all(told[item][label] == 1.0 for item, label in gold.items())
+        result = by_name(fit)
+        assert all(result[item][label] == 1.0 for item, label in gold.items())
 
 
 @SAMPLED
@@ -303,8 +303,8 @@ def test_draws_are_the_same_under_other_names(model):
     judge, label = [7, 3, 11, 0, 5, 1, 9, 2, 10, 4, 8, 6], [2, 0, 1]
     renamed = [(i, judge[j], label[k]) for i, j, k in reversed(plain)]
     before, after = (fitted(table(rows, model), model, run=adjudge.Run(3, 300, 500)) for rows in (plain, renamed))
-    place = {name: j for j, name in enumerate(after.judge_names)}
-    order = [place[f"j{judge[int(name[1:])]}"] for name in before.judge_names]
+    position = {name: j for j, name in enumerate(after.judge_names)}
+    order = [position[f"j{judge[int(name[1:])]}"] for name in before.judge_names]
     theirs = after.draws.confusion[:, :, order][:, :, :, label][..., label]
     error = np.hypot(mean_error(before.draws.confusion), mean_error(theirs))
     assert (np.abs(before.params.confusion - theirs.mean(axis=(0, 1))) < 5 * error).all()
@@ -335,11 +335,11 @@ def test_predicting_from_posterior_means_comes_near_the_draws(model):
 def test_truths_are_kept_if_asked_for(model):
     """As often as their probability says, and without changing a draw."""
     crowd = adjudge.simulate("dawid-skene", seed=1, items=60, judges=5, labels=3, per_item=4).judgments
-    kept, plain = (fitted(crowd, model, run=adjudge.Run(2, 100, 1_000, truths=truths)) for truths in (True, False))
-    np.testing.assert_array_equal(kept.draws.confusion, plain.draws.confusion)
-    truth = unpack(kept.draws.truth, 60)  # (C, D, I)
+    stored, plain = (fitted(crowd, model, run=adjudge.Run(2, 100, 1_000, truths=truths)) for truths in (True, False))
+    np.testing.assert_array_equal(stored.draws.confusion, plain.draws.confusion)
+    truth = unpack(stored.draws.truth, 60)  # (C, D, I)
     shares = np.stack([(truth == k).mean(axis=(0, 1)) for k in range(3)], axis=1)
-    np.testing.assert_allclose(shares, kept.posterior, atol=0.05)
+    np.testing.assert_allclose(shares, stored.posterior, atol=0.05)
     assert plain.draws.truth.size == 0
 
 
@@ -361,6 +361,6 @@ def test_fitting_changes_no_argument(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted(judgments, model, gold=gold)
-    for array, kept in zip((judgments.start, judgments.judge, judgments.label), before, strict=True):
-        np.testing.assert_array_equal(array, kept)
+    for array, stored in zip((judgments.start, judgments.judge, judgments.label), before, strict=True):
+        np.testing.assert_array_equal(array, stored)
     assert gold == {"i0": "l1"}

@@ -41,9 +41,9 @@ def fitted(table, model, **named):
 
 def scores(fit, truth):
     """Return accuracy and log loss."""
-    known = truth[[int(name[1:]) for name in fit.items]]
-    chance = fit.posterior[np.arange(known.size), known]
-    return (fit.label == known).mean(), -np.log(np.maximum(chance, 1e-6)).mean()
+    reference = truth[[int(name[1:]) for name in fit.items]]
+    chance = fit.posterior[np.arange(reference.size), reference]
+    return (fit.label == reference).mean(), -np.log(np.maximum(chance, 1e-6)).mean()
 
 
 def test_which_models_learn_a_prevalence():
@@ -132,8 +132,8 @@ def test_predict_has_the_prevalence_of_known_topics(model, tmp_path):
     table, _ = crowd(items=200)
     fit = fitted(table, model, prevalence="topic")
     adjudge.save(fit, tmp_path / "fit")
-    for known in (fit, adjudge.load(tmp_path / "fit")):
-        again = adjudge.predict(known, adjudge.read(table))
+    for reference in (fit, adjudge.load(tmp_path / "fit")):
+        again = adjudge.predict(reference, adjudge.read(table))
         np.testing.assert_allclose(again.posterior, fit.posterior, atol=1e-12)
     strange = adjudge.predict(fit, adjudge.read(table.with_columns(topic=pl.lit("other"))))
     np.testing.assert_array_equal(strange.params.prevalence, fit.params.unseen[None])
@@ -164,8 +164,8 @@ def test_updates_know_old_and_new_topics(model):
     gold = {first.items[0]: 0, "extra": 1}
     old = fitted(first, model, prevalence="topic", gold=gold)
     exact = adjudge.update(old, new, first)
-    whole = fitted(exact.judgments, model, prevalence="topic", gold=gold)
-    assert exact.evidence[-1] >= whole.evidence[-1] - 1e-5 * len(table)
+    complete = fitted(exact.judgments, model, prevalence="topic", gold=gold)
+    assert exact.evidence[-1] >= complete.evidence[-1] - 1e-5 * len(table)
     assert list(exact.topics)[-1] == "t2"
     updates = [exact, adjudge.update(old, new, first, online=True)]
     if MODELS[model].uses_matrices:

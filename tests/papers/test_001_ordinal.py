@@ -12,19 +12,19 @@ from adjudge.data.judgments import judgment_table
 
 def by_steps(rows, K):
     """Return labels and posteriors of the paper's algorithm from the mean start, one judgment at a time."""
-    said = defaultdict(list)
+    result = defaultdict(list)
     for item, judge, label in rows:
-        said[item].append((judge, label))
-    truth = {item: floor(sum(k for _, k in given) / len(given) + 0.5 + 1e-9) for item, given in said.items()}
+        result[item].append((judge, label))
+    truth = {item: floor(sum(k for _, k in inputs) / len(inputs) + 0.5 + 1e-9) for item, inputs in result.items()}
     while True:
         tally = Counter((judge, truth[item], label) for item, judge, label in rows)
         met = Counter((judge, truth[item]) for item, judge, _ in rows)
         posterior = {}
-        for item, given in said.items():
-            votes = Counter(k for _, k in given)
+        for item, inputs in result.items():
+            votes = Counter(k for _, k in inputs)
             score = [
-                log((votes[k] + 1) / (len(given) + K))
-                + sum(log((tally[judge, k, label] + 1) / (met[judge, k] + K)) for judge, label in given)
+                log((votes[k] + 1) / (len(inputs) + K))
+                + sum(log((tally[judge, k, label] + 1) / (met[judge, k] + K)) for judge, label in inputs)
                 for k in range(K)
             ]
             weights = [2.718281828459045 ** (s - max(score)) for s in score]

@@ -22,16 +22,16 @@ def four_steps(rows, labels):
         before.append(correct)
         # steps 1 and 3: the label with most weight, at first with one vote each
         heavy = {
-            item: {label: sum(weight[judge] for judge, said in given if said == label) for label in labels}
-            for item, given in votes.items()
+            item: {label: sum(weight[judge] for judge, result in inputs if result == label) for label in labels}
+            for item, inputs in votes.items()
         }
         correct = {item: max(labels, key=weights.get) for item, weights in heavy.items()}
         # step 2: how often each judge is right, and the weight that follows
-        right, said = defaultdict(int), defaultdict(int)
+        right, result = defaultdict(int), defaultdict(int)
         for item, judge, label in rows:
             right[judge] += correct[item] == label
-            said[judge] += 1
-        p = {judge: (right[judge] + 1) / (said[judge] + 2) for judge in said}
+            result[judge] += 1
+        p = {judge: (right[judge] + 1) / (result[judge] + 2) for judge in result}
         weight.update({judge: log((len(labels) - 1) * p[judge] / (1 - p[judge])) for judge in p})
     return correct, dict(weight)
 
@@ -42,8 +42,8 @@ def untied_rows(seed, labels):
     shares = np.sort(adjudge.fit(crowd.judgments, "majority").posterior, axis=1)
     clear = shares[:, -1] > shares[:, -2]
     rows = judgment_table(crowd.judgments).select("item", "judge", "label").rows()
-    kept = set(crowd.judgments.items.filter(pl.Series(clear)))
-    return [row for row in rows if row[0] in kept]
+    stored = set(crowd.judgments.items.filter(pl.Series(clear)))
+    return [row for row in rows if row[0] in stored]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -23,15 +23,15 @@ TEXT = ("xquad_sentences", "qa_wikiqa", "trecqa_letor")
 
 def gains(page):
     """Return the gains over CA that the page shows, by set, crowd and method: points, and whether they are starred."""
-    found = {}
+    result = {}
     for part in page.split("\n## Gains on ")[1:]:
         name, lines = part.split("\n", 1)[0], [line for line in part.split("\n## ")[0].splitlines() if line[:1] == "|"]
         head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
         for method, *cells in rows:
             for crowd, cell in zip(head[1:], cells, strict=True):
                 if cell != "-":
-                    found[name, crowd, method] = float(cell.split("\\")[0].split()[0]), "*" in cell
-    return found
+                    result[name, crowd, method] = float(cell.split("\\")[0].split()[0]), "*" in cell
+    return result
 
 
 def listed(text):
@@ -42,16 +42,16 @@ def listed(text):
 def test_the_page_says_in_words_what_its_tables_star():
     """Crowd by crowd, for every method, the shipped crowd among them; and how far gains go."""
     page = PAGE.read_text(encoding="utf8")
-    shown = {at: cell for at, cell in gains(page).items() if at[0] in TEXT}
-    crowds = {at[:2] for at in shown}
+    displayed = {at: cell for at, cell in gains(page).items() if at[0] in TEXT}
+    crowds = {at[:2] for at in displayed}
     assert ("xquad_sentences", "shipped") in crowds
-    said = page.split("- Significantly above or below CA, of ")[1].split("- Significantly above or below LPTC")[0]
-    assert said.startswith(f"{len(crowds)} simulated crowds ({len(crowds) - 1} of ours and the included one):")
+    message = page.split("- Significantly above or below CA, of ")[1].split("- Significantly above or below LPTC")[0]
+    assert message.startswith(f"{len(crowds)} simulated crowds ({len(crowds) - 1} of ours and the included one):")
     pattern = r"  - `(.+?)`: above on (\d+)(.*?); below on (\d+)(.*?); mean (\S+), from (\S+) to (\S+)\."
-    sentences = re.findall(pattern, said)
+    sentences = re.findall(pattern, message)
     assert len(sentences) > 12
     for method, up, above, down, below, mean, least, most in sentences:
-        own = {at[:2]: cell for at, cell in shown.items() if at[2] == method}
+        own = {at[:2]: cell for at, cell in displayed.items() if at[2] == method}
         assert own.keys() == crowds
         assert listed(above) == {at for at, (points, star) in own.items() if star and points > 0}, method
         assert listed(below) == {at for at, (points, star) in own.items() if star and points < 0}, method
@@ -63,7 +63,7 @@ def test_the_page_says_in_words_what_its_tables_star():
 
 def test_equation_1_weighs_a_passage_by_its_judges():
     """|sum of j W| with W = P T C: three judges, of whom one did two passages only."""
-    said = [
+    rows = [
         ("a", "x", 1),
         ("a", "y", 1),
         ("a", "z", 0),
@@ -73,13 +73,13 @@ def test_equation_1_weighs_a_passage_by_its_judges():
         ("c", "x", 1),
         ("c", "y", 1),
     ]
-    table = pl.DataFrame(said, schema=["item", "judge", "label"], orient="row")
+    table = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
     with pytest.warns(AdjudgeWarning, match="numbers of judgments are close, from 2 to 3"):
-        found = weights(table, "LPTC", trust={"x": 0.9, "y": 0.5, "z": 1.0}, mean_one=False)
+        result = weights(table, "LPTC", trust={"x": 0.9, "y": 0.5, "z": 1.0}, mean_one=False)
     T = {"x": 2 / 3, "y": 2 / 3, "z": 1 / 3}  # 3, 3 and 2 judgments: (n - 2 + 1) / (3 - 2 + 2)
     C = {"x": 3 / 4, "y": 3 / 4, "z": 1 / 4}  # 3, 3 and 1 agreements
     W = {judge: {"x": 0.9, "y": 0.5, "z": 1.0}[judge] * T[judge] * C[judge] for judge in "xyz"}
-    assert found.weight == pytest.approx([W["x"] + W["y"] - W["z"], sum(W.values()), W["x"] + W["y"]])
+    assert result.weight == pytest.approx([W["x"] + W["y"] - W["z"], sum(W.values()), W["x"] + W["y"]])
 
 
 def test_equation_3_is_a_linear_svm_on_differences():
@@ -88,8 +88,8 @@ def test_equation_3_is_a_linear_svm_on_differences():
     vectors, weight = np.array([X[0] - X[1], X[0] - X[2]]), np.array([1.5, 1.25])
     peer = LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False, C=0.3, tol=1e-12)
     peer.fit(np.vstack([vectors, -vectors]), [1, 1, -1, -1], sample_weight=np.r_[weight, weight] / 2)
-    own = RankSVM(0.3, standardise=False).fit(X, y, [0, 0, 0], f)
-    assert own.coef_ == pytest.approx(peer.coef_[0], abs=1e-6)
+    fitted = RankSVM(0.3, standardise=False).fit(X, y, [0, 0, 0], f)
+    assert fitted.coef_ == pytest.approx(peer.coef_[0], abs=1e-6)
 
 
 def test_five_judges_who_err_alone_are_nearly_always_right():

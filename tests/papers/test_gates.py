@@ -48,7 +48,7 @@ def test_one_composition_lets_every_ranking_pass():
 def test_the_gate_refuses_careful_judges_by_composition():
     """Who is right 85 % of the time is refused in 16 to 66 % of cases, on the sets that can be passed at all."""
     designs = [design(grades, Gate()) for grades in compositions(5)]
-    refused = [found.false_refuse[0.85] for found in designs if found.feasible]
+    refused = [result.false_refuse[0.85] for result in designs if result.feasible]
     assert len(refused) == 18
     assert (min(refused), max(refused)) == pytest.approx((0.16, 0.66), abs=0.005)
 

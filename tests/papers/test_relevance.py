@@ -60,11 +60,11 @@ def as_jags(fit, judgments, chain):
     prevalence, confusion = fit.draws.prevalence[chain, -1], fit.draws.confusion[chain, -1]
     phi, kappa = fit.draws.phi[chain, -1, :, 1], fit.draws.kappa[chain, -1]
     places = [[math.log(f / (1 - f)), math.log(k)] for f, k in zip(phi, kappa, strict=True)]
-    known, probability = of_gold(block, len(fit.topics)), np.zeros(fit.posterior.shape)
+    reference, probability = of_gold(block, len(fit.topics)), np.zeros(fit.posterior.shape)
     for sweeps in range(50 + DRAWS):
         tally = Sweep(block)(prevalence, confusion, rng, probability if sweeps >= 50 else NOWHERE)
         rows = []
-        for p, counts in enumerate((*tally.label.transpose(1, 0, 2), tally.truth - known)):
+        for p, counts in enumerate((*tally.label.transpose(1, 0, 2), tally.truth - reference)):
             share = 1 / (1 + math.exp(-places[p][0]))
             gamma = rng.standard_gamma(math.exp(places[p][1]) * np.array([1 - share, share]) + counts)
             rows.append(np.maximum(gamma / gamma.sum(axis=1, keepdims=True), 1e-300))
@@ -107,15 +107,15 @@ def test_expected_truths_are_those_submitted(column, semi, shared):
     judgments = adjudge.read(str(folder / "labels.csv"), topic="topic")
     gold = str(folder / "gold.csv") if semi else None
     fit = fitted(judgments, "hierarchical", gold, run=OURS, prior=adjudge.Prior(gold_informs=False), seed=1)
-    told = pl.read_csv(folder / "reference_lingpipe.csv")
-    theirs = dict(zip(told["item"], told[column], strict=True))
+    table = pl.read_csv(folder / "reference_lingpipe.csv")
+    theirs = dict(zip(table["item"], table[column], strict=True))
     difference = fit.posterior[:, 1] - np.array([theirs[item] for item in fit.items])
     if semi:
         assert not difference[fit.gold >= 0].any()
     open_ = np.ones(len(fit.items), bool) if fit.gold is None else fit.gold < 0
     least, most = (expected[open_] for expected in expected_square(fit, judgments))
-    seen = np.square(difference[open_]).mean()
-    assert 0.85 * least.mean() < seen < 1.15 * most.mean(), (seen, least.mean(), most.mean())
+    observed = np.square(difference[open_]).mean()
+    assert 0.85 * least.mean() < observed < 1.15 * most.mean(), (observed, least.mean(), most.mean())
     z = difference[open_] / np.sqrt(most + 1e-9)
     assert 0.85 < z.std() < 1.15, z.std()
     assert abs(difference.mean()) < 0.002
@@ -126,8 +126,8 @@ def test_gold_that_informs_is_not_what_was_submitted(shared):
     folder = shared("data/trec2011_task2")
     judgments = adjudge.read(str(folder / "labels.csv"), topic="topic")
     fit = fitted(judgments, "hierarchical", str(folder / "gold.csv"), run=adjudge.Run(3, 200, 300), seed=1)
-    told = pl.read_csv(folder / "reference_lingpipe.csv")
-    theirs = dict(zip(told["item"], told["semisup_p"], strict=True))
+    table = pl.read_csv(folder / "reference_lingpipe.csv")
+    theirs = dict(zip(table["item"], table["semisup_p"], strict=True))
     difference = fit.posterior[:, 1] - np.array([theirs[item] for item in fit.items])
     assert np.sqrt(np.square(difference).mean()) > 0.02  # .007 where it does not
 
@@ -148,12 +148,12 @@ def test_a_judge_at_chance_changes_no_posterior(rate):
     """Where sensitivity is one minus specificity, p(label | truth) is the same for both truths (section 8)."""
     alone, together = with_spam()
     fit = fitted(together, "hierarchical", run=adjudge.Run(2, 50, 50))
-    place = together.judges.to_list().index("spam")
+    position = together.judges.to_list().index("spam")
     confusion = fit.params.confusion.copy()
-    confusion[place] = [1 - rate, rate]  # whatever is true
-    known = replace(fit, params=fit.params._replace(confusion=confusion))
+    confusion[position] = [1 - rate, rate]  # whatever is true
+    reference = replace(fit, params=fit.params._replace(confusion=confusion))
     np.testing.assert_allclose(
-        adjudge.predict(known, alone).posterior, adjudge.predict(known, together).posterior, atol=1e-12
+        adjudge.predict(reference, alone).posterior, adjudge.predict(reference, together).posterior, atol=1e-12
     )
 
 
@@ -164,13 +164,13 @@ def test_a_judge_at_chance_changes_no_draw():
     prevalence, confusion = rng.dirichlet([1, 1], 2), rng.dirichlet([1, 1], (4, 2))
     confusion[3] = [0.7, 0.3]
     assert together.judges.to_list() == ["a", "b", "c", "spam"]
-    found = []
+    collected = []
     for table in (alone, together):
         probability = np.zeros((40, 2))
         judges = len(table.judges)
         tally = Sweep(table.block(by_topic=True))(prevalence, confusion[:judges], np.random.default_rng(5), probability)
-        found.append((probability, tally.truth, tally.label[:3]))
-    for without, beside in zip(*found, strict=True):
+        collected.append((probability, tally.truth, tally.label[:3]))
+    for without, beside in zip(*collected, strict=True):
         np.testing.assert_allclose(without, beside, atol=1e-12)
 
 
@@ -179,27 +179,27 @@ def test_all_parameters_are_those_of_jags(shared):
     folder = shared("reference/jags_relevance")
     judgments = adjudge.read(str(folder / "labels.csv"), topic="topic")
     fit = fitted(judgments, "hierarchical", prior=adjudge.Prior(least=1.0), run=adjudge.Run(3, 300, 700), seed=2)
-    draws, told = fit.draws, pl.read_csv(folder / "parameters.csv")
-    place = {f"judge {name}": j for j, name in enumerate(fit.judge_names.cast(str))}
-    place |= {f"topic {name}": t for t, name in enumerate(fit.topics.cast(str))}
+    draws, table = fit.draws, pl.read_csv(folder / "parameters.csv")
+    position = {f"judge {name}": j for j, name in enumerate(fit.judge_names.cast(str))}
+    position |= {f"topic {name}": t for t, name in enumerate(fit.topics.cast(str))}
     population = {"0": (0, 0), "1": (1, 1), "pi": (2, 1)}  # specificity, sensitivity, prevalence
 
     def drawn(parameter):
         name, _, index = parameter.rstrip("]").partition("[")
         kind, _, which = name.partition("_")
         if kind == "theta":
-            return draws.confusion[:, :, place[f"judge {int(index) - 1}"], int(which), int(which)]
+            return draws.confusion[:, :, position[f"judge {int(index) - 1}"], int(which), int(which)]
         if kind == "pi":
-            return draws.prevalence[:, :, place[f"topic {int(index) - 1}"], 1]
+            return draws.prevalence[:, :, position[f"topic {int(index) - 1}"], 1]
         p, k = population[which]
         return draws.phi[:, :, p, k] if kind == "phi" else draws.kappa[:, :, p]
 
-    ours = np.stack([drawn(parameter) for parameter in told["parameter"]], axis=2)
+    ours = np.stack([drawn(parameter) for parameter in table["parameter"]], axis=2)
     assert ours.shape[2] == 6 + 100 + 2 * 762
-    error = np.hypot(mean_error(ours), told["mcse"].to_numpy())
-    z = (ours.mean(axis=(0, 1)) - told["mean"].to_numpy()) / error
+    error = np.hypot(mean_error(ours), table["mcse"].to_numpy())
+    z = (ours.mean(axis=(0, 1)) - table["mean"].to_numpy()) / error
     assert np.abs(z).max() < 1.15 * norm.isf(1e-3 / (2 * z.size))  # errors by batch means are rough themselves
     assert 0.8 < z.std() < 1.2
-    spread = ours.std(axis=(0, 1)) / told["sd"].to_numpy()
+    spread = ours.std(axis=(0, 1)) / table["sd"].to_numpy()
     assert np.abs(spread[:6] - 1).max() < 0.15
     assert np.abs(np.median(spread) - 1) < 0.01

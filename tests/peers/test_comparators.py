@@ -26,9 +26,9 @@ def whitehill_table(seed, items=200, judges=12, labels=3):
     truth, ability = rng.integers(labels, size=items), rng.normal(1, 1, judges)
     right = 1 / (1 + np.exp(-ability * np.exp(rng.normal(1, 1, items))[:, None]))  # (I, J)
     wrong = (truth[:, None] + rng.integers(1, labels, (items, judges))) % labels
-    said = np.where(rng.random((items, judges)) < right, truth[:, None], wrong)
-    task, worker = np.indices(said.shape).reshape(2, -1)
-    return pd.DataFrame({"task": task, "worker": worker, "label": said.ravel()}), truth, ability
+    message = np.where(rng.random((items, judges)) < right, truth[:, None], wrong)
+    task, worker = np.indices(message.shape).reshape(2, -1)
+    return pd.DataFrame({"task": task, "worker": worker, "label": message.ravel()}), truth, ability
 
 
 def compared(table):

@@ -16,8 +16,8 @@ def random_table(seed, items=60, judges=8, labels=3):
     rng = np.random.default_rng(seed)
     truth = rng.integers(labels, size=items)
     task = np.repeat(np.arange(items), 4)
-    said = np.where(rng.random(task.size) < 0.67, truth[task], rng.integers(labels, size=task.size))
-    return pd.DataFrame({"task": task, "worker": rng.integers(judges, size=task.size), "label": said})
+    message = np.where(rng.random(task.size) < 0.67, truth[task], rng.integers(labels, size=task.size))
+    return pd.DataFrame({"task": task, "worker": rng.integers(judges, size=task.size), "label": message})
 
 
 def assert_same(fit, peer, tolerance):

@@ -13,9 +13,9 @@ def dense_table(seed, items=300, judges=15, labels=2):
     rng = np.random.default_rng(seed)
     truth, skill = rng.integers(labels, size=items), np.linspace(0.1, 0.9, judges)
     guess = rng.integers(labels, size=(items, judges))
-    said = np.where(rng.random((items, judges)) < skill, truth[:, None], guess)
-    task, worker = np.indices(said.shape).reshape(2, -1)
-    return pd.DataFrame({"task": task, "worker": worker, "label": said.ravel()})
+    message = np.where(rng.random((items, judges)) < skill, truth[:, None], guess)
+    task, worker = np.indices(message.shape).reshape(2, -1)
+    return pd.DataFrame({"task": task, "worker": worker, "label": message.ravel()})
 
 
 @pytest.mark.parametrize("labels", [2, 4])

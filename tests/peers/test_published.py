@@ -43,8 +43,10 @@ def test_every_row_is_checked_or_excepted(published):
 
 def test_figures_are_reached(published):
     """Each printed accuracy or F1 is reached within two standard errors of the gold at hand, but for those listed."""
-    found = [published.checked(row) for row in published.rows() if published.kind(row) == "checked"]
-    missed = {one.row.key: f"{one.model} {one.ours:.4f} against {one.row}" for one in found if not one.reached}
+    result = [published.checked(row) for row in published.rows() if published.kind(row) == "checked"]
+    missed = {
+        entry.row.key: f"{entry.model} {entry.ours:.4f} against {entry.row}" for entry in result if not entry.reached
+    }
     assert {*missed} == {*published.MISSES}, missed
 
 

@@ -49,60 +49,62 @@ def test_every_model_takes_part(crowds, tmp_path):
 
 def test_gains_have_intervals(crowds):
     """A bootstrap over sets: with one set it is a point, and the mean is inside."""
-    found = study(StudyOptions(str(crowds), ["a", "b"])).by_model()
-    for one in found:
-        assert one.gain[0] == pytest.approx(one.before["log_loss"] - one.after["log_loss"])
-        assert one.gain[1] <= one.gain[0] <= one.gain[2]
-    assert any(one.gain[1] < one.gain[2] for one in found)
-    assert all(one.gain[1] == one.gain[2] for one in study(StudyOptions(str(crowds), ["a"])).by_model())
+    result = study(StudyOptions(str(crowds), ["a", "b"])).by_model()
+    for entry in result:
+        assert entry.gain[0] == pytest.approx(entry.before["log_loss"] - entry.after["log_loss"])
+        assert entry.gain[1] <= entry.gain[0] <= entry.gain[2]
+    assert any(entry.gain[1] < entry.gain[2] for entry in result)
+    assert all(entry.gain[1] == entry.gain[2] for entry in study(StudyOptions(str(crowds), ["a"])).by_model())
 
 
 def test_models_and_sets_are_told(crowds):
     """Means over sets, the vote's loss beside them, and what gold gives."""
-    found = study(StudyOptions(str(crowds), ["a", "b"]))
-    assert (found.sets, found.models) == (["a", "b"], ["majority", "wawa", "dawid-skene", "hybrid-confusion"])
-    models, ds, hybrid = found.tables()
-    assert [row[0] for row in models.rows] == found.models
-    cells = found.of("dawid-skene")
-    by = next(one for one in found.by_model() if one.model == "dawid-skene")
-    for way, means in (("own", by.before), ("judgments", by.after)):
-        losses = [cell.ways[way].log_loss for cell in cells]
+    result = study(StudyOptions(str(crowds), ["a", "b"]))
+    assert (result.sets, result.models) == (["a", "b"], ["majority", "wawa", "dawid-skene", "hybrid-confusion"])
+    models, ds, hybrid = result.tables()
+    assert [row[0] for row in models.rows] == result.models
+    cells = result.of("dawid-skene")
+    by = next(entry for entry in result.by_model() if entry.model == "dawid-skene")
+    for mode, means in (("own", by.before), ("judgments", by.after)):
+        losses = [cell.ways[mode].log_loss for cell in cells]
         assert means["log_loss"] == pytest.approx(sum(losses) / 2)
-    assert by.vote == pytest.approx(sum(cell.ways["own"].log_loss for cell in found.of("majority")) / 2)
+    assert by.vote == pytest.approx(sum(cell.ways["own"].log_loss for cell in result.of("majority")) / 2)
     assert ds.title.startswith("dawid-skene: log loss")
     assert hybrid.title.startswith("hybrid-confusion: log loss")
     assert [row[0] for row in ds.rows] == ["a", "b", "mean"]
-    assert ds.rows[0][1:6] == [40, found.vote("a"), *(cells[0].ways[w].log_loss for w in ("own", "judgments", "gold"))]
+    assert ds.rows[0][1:6] == [40, result.vote("a"), *(cells[0].ways[w].log_loss for w in ("own", "judgments", "gold"))]
     assert ds.rows[2][5] == pytest.approx((ds.rows[0][5] + ds.rows[1][5]) / 2)
-    assert repr(found) == "CalibrationStudy(4 models on 2 sets)"
-    columns = found.columns()
+    assert repr(result) == "CalibrationStudy(4 models on 2 sets)"
+    columns = result.columns()
     assert len(columns["set"]) == 2 * (2 + 2 + 3 + 3)
     assert list(zip(columns["model"], columns["calibrate"], strict=True))[4:7] == [
         ("dawid-skene", how) for how in ("none", "judgments", "gold")
     ]
     assert columns["hedge"][4:7] == [None, cells[0].hedge, None]
-    assert columns["vote_log_loss"][4] == found.vote("a")
+    assert columns["vote_log_loss"][4] == result.vote("a")
 
 
 def test_sets_worse_than_the_vote_are_named(crowds):
     """By more than .05 in log loss, after calibration."""
-    found = study(StudyOptions(str(crowds), ["a"]))
+    result = study(StudyOptions(str(crowds), ["a"]))
     bad = tuple(
-        cell._replace(ways={**cell.ways, "judgments": cell.ways["judgments"]._replace(log_loss=found.vote("a") + more)})
-        for cell, more in zip(found.of("wawa") + found.of("dawid-skene"), (0.06, 0.04), strict=True)
+        cell._replace(
+            ways={**cell.ways, "judgments": cell.ways["judgments"]._replace(log_loss=result.vote("a") + more)}
+        )
+        for cell, more in zip(result.of("wawa") + result.of("dawid-skene"), (0.06, 0.04), strict=True)
     )
-    rows = CalibrationStudy((*found.of("majority"), *bad)).tables()[0].rows
+    rows = CalibrationStudy((*result.of("majority"), *bad)).tables()[0].rows
     assert [row[-1] for row in rows] == ["0", "1, a", "0"]
 
 
 def test_what_is_finished_is_kept(crowds, tmp_path, counted):
     """Ctrl-C ends the study with it, and the next goes on from there."""
-    said = []
-    options = StudyOptions(str(crowds), ["a", "b"], keep=str(tmp_path), say=said.append)
+    messages = []
+    options = StudyOptions(str(crowds), ["a", "b"], keep=str(tmp_path), say=messages.append)
     first = study(options)
     assert (first.interrupted, len(first.cells)) == (True, 3)
     assert first.warnings()[-1] == "interrupted; cells finished: 3"
-    assert any(line.startswith("[########----") and " 3 of 8, " in line for line in said)
+    assert any(line.startswith("[########----") and " 3 of 8, " in line for line in messages)
     again = study(options)
     assert (again.interrupted, len(again.cells), len(counted)) == (False, 8, 4 + 5)
     assert study(options).columns() == again.columns()
@@ -143,8 +145,8 @@ def test_cells_of_other_data_or_code_are_made_anew(crowds, tmp_path, monkeypatch
 def test_processes_do_not_change_the_result(crowds, monkeypatch):
     """Two give what one gives, but for the time it took."""
     monkeypatch.setattr(calibration, "METHODS", ("majority",))
-    one, two = (study(StudyOptions(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
-    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+    first, two = (study(StudyOptions(str(crowds), ["a"], workers=n)).columns() for n in (1, 2))
+    assert {**first, "seconds": 0} == {**two, "seconds": 0}
 
 
 def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, monkeypatch):
@@ -153,10 +155,10 @@ def test_of_all_sets_those_are_left_out_that_cannot_be_taken(crowds, tmp_path, m
     shutil.copytree(crowds / "a", tmp_path / "a")
     shutil.copytree(crowds / "a", tmp_path / "b")
     (tmp_path / "b" / "gold.csv").write_text("item,label\n")
-    found = study(StudyOptions(str(tmp_path)))
-    assert found.sets == ["a"]
-    said = f"left out: b: {tmp_path}/b/gold.csv: the file has a header but no rows"
-    assert said in found.warnings()
+    result = study(StudyOptions(str(tmp_path)))
+    assert result.sets == ["a"]
+    message = f"left out: b: {tmp_path}/b/gold.csv: the file has a header but no rows"
+    assert message in result.warnings()
     with pytest.raises(InputError, match="has a header but no rows"):
         study(StudyOptions(str(tmp_path), ["b"]))
     shutil.rmtree(tmp_path / "a")
@@ -173,8 +175,8 @@ def test_a_folder_that_cannot_be_made(crowds, tmp_path):
 
 def test_warnings_tell_what_is_missing(crowds):
     """A fit that has not converged, gold that is too little, and a model that refused."""
-    found = study(StudyOptions(str(crowds), ["a"]))
-    (cell,) = found.of("dawid-skene")
+    result = study(StudyOptions(str(crowds), ["a"]))
+    (cell,) = result.of("dawid-skene")
     odd = (
         cell._replace(stopped="stopped at the cap of 5 passes"),
         cell._replace(left_out="too few"),
@@ -197,18 +199,18 @@ def test_the_bar_tells_how_long():
 def test_a_real_set(shared, monkeypatch):
     """Dawid-Skene is far too sure of the bluebirds: calibration takes it below the vote's loss, gold further."""
     monkeypatch.setattr(calibration, "METHODS", ("majority", "dawid-skene"))
-    found = study(StudyOptions(str(shared("data/bluebirds").parent), ["bluebirds"]))
-    row = found.tables()[1].rows[0]
+    result = study(StudyOptions(str(shared("data/bluebirds").parent), ["bluebirds"]))
+    row = result.tables()[1].rows[0]
     vote, own, judgments, gold = row[2:6]
     assert own > vote > judgments > gold
-    assert 0.1 < found.of("dawid-skene")[0].hedge < 0.6
+    assert 0.1 < result.of("dawid-skene")[0].hedge < 0.6
 
 
 def cell(name, model, items, right):
     """Return a cell of a model that says .97 of everything."""
     bins = np.zeros((3, BINS))
     bins[:, 19] = items, 0.97 * items, right * items
-    ways = {way: Scores(right, 0.1, 0.1, 0.1, bins) for way in ("own", "judgments")}
+    ways = {mode: Scores(right, 0.1, 0.1, 0.1, bins) for mode in ("own", "judgments")}
     return Cell(Job("", "", name, model, 0, "", 1), items, 2, ways, 0.0, 0.0, "", 0.0)
 
 
@@ -216,7 +218,7 @@ def cell(name, model, items, right):
 def found():
     """Return two sets, of which one is ten times as large."""
     models = ("majority", "dawid-skene")
-    return CalibrationStudy(tuple(cell(*one) for m in models for one in (("a", m, 10, 0.5), ("b", m, 100, 0.9))))
+    return CalibrationStudy(tuple(cell(*entry) for m in models for entry in (("a", m, 10, 0.5), ("b", m, 100, 0.9))))
 
 
 def test_every_set_has_the_same_weight(found):
@@ -229,5 +231,5 @@ def test_every_set_has_the_same_weight(found):
 def test_before_and_after_stand_parallel_map(found):
     """With what is said and what is right above."""
     words = {element.text for element in ElementTree.fromstring(svg(found)).iter() if element.text}
-    titles = {f"{model}, {way}" for model in ("majority", "dawid-skene") for way in ("own", "by judgments")}
+    titles = {f"{model}, {mode}" for model in ("majority", "dawid-skene") for mode in ("own", "by judgments")}
     assert titles | {"says 97%, right in 70%", NOTE.format(sets=2)} <= words

@@ -38,17 +38,17 @@ def test_a_cell_has_the_scores_of_fits(job, crowds):
     crowd = read_set(crowds, "a")
     own = fit(crowd.judgments, "dawid-skene").posterior[crowd.item]
     by = fit(crowd.judgments, "dawid-skene", calibrate="judgments")
-    way = cell.ways["own"]
-    assert way.log_loss == log_loss(crowd.truth, own)
-    assert way.brier == brier(crowd.truth, own)
-    assert way.ece == pytest.approx(calibration(crowd.truth, own).ece)
-    assert way.accuracy == np.mean(own.argmax(axis=1) == crowd.truth)
+    scored = cell.ways["own"]
+    assert scored.log_loss == log_loss(crowd.truth, own)
+    assert scored.brier == brier(crowd.truth, own)
+    assert scored.ece == pytest.approx(calibration(crowd.truth, own).ece)
+    assert scored.accuracy == np.mean(own.argmax(axis=1) == crowd.truth)
     assert cell.ways["judgments"].log_loss == log_loss(crowd.truth, by.posterior[crowd.item])
     assert (cell.dependence, cell.hedge) == (by.calibration.dependence, by.calibration.hedge)
     gold = np.empty_like(own)
-    for told, asked in gold_folds(crowd, 5, 0):
-        assert (told[crowd.item[asked]] == -1).all()
-        gold[asked] = fit(crowd.judgments, "dawid-skene", told, calibrate="gold").posterior[crowd.item[asked]]
+    for answer, requested in gold_folds(crowd, 5, 0):
+        assert (answer[crowd.item[requested]] == -1).all()
+        gold[requested] = fit(crowd.judgments, "dawid-skene", answer, calibrate="gold").posterior[crowd.item[requested]]
     assert cell.ways["gold"].log_loss == log_loss(crowd.truth, gold)
     assert (cell.items, cell.labels, cell.left_out) == (40, 2, "")
 
@@ -56,20 +56,20 @@ def test_a_cell_has_the_scores_of_fits(job, crowds):
 def test_ties_count_by_their_shares_and_bins_are_of_the_likeliest_label(crowds):
     """Of two labels that are equally likely, half is right."""
     crowd = Crowd("x", read_set(crowds, "a").judgments, np.array([0, 1, 1]), np.arange(3))
-    way = score_posterior(crowd, np.array([[0.5, 0.5], [0.1, 0.9], [1 + 1e-16, 0.0]]))
-    assert way.accuracy == 0.5
-    assert way.bins.shape == (3, BINS)
-    assert way.bins[:, 10].tolist() == [1, 0.5, 0.5]
-    assert way.bins[:, 18].tolist() == [1, 0.9, 1]
-    assert way.bins[:, 19].tolist() == [1, 1, 0]
+    scored = score_posterior(crowd, np.array([[0.5, 0.5], [0.1, 0.9], [1 + 1e-16, 0.0]]))
+    assert scored.accuracy == 0.5
+    assert scored.bins.shape == (3, BINS)
+    assert scored.bins[:, 10].tolist() == [1, 0.5, 0.5]
+    assert scored.bins[:, 18].tolist() == [1, 0.9, 1]
+    assert scored.bins[:, 19].tolist() == [1, 1, 0]
 
 
 def test_a_cell_is_read_as_it_was_made(job):
     """Number by number."""
     cell, again = make_cell(job), read_cell(job)
-    for name, way in cell.ways.items():
-        assert again.ways[name][:4] == way[:4]
-        np.testing.assert_array_equal(again.ways[name].bins, way.bins)
+    for name, mode in cell.ways.items():
+        assert again.ways[name][:4] == mode[:4]
+        np.testing.assert_array_equal(again.ways[name].bins, mode.bins)
     assert again._replace(ways={}) == cell._replace(ways={})
     assert isinstance(again.ways["own"], Scores)
 

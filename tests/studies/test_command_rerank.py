@@ -19,12 +19,12 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(study_rerank, "TRACES", (("trecqa_letor", "noisy"),))
     monkeypatch.setattr("studies.command._cores", lambda: 1)
     study_cells._rows.cache_clear()
-    place, rng = tmp_path / "data" / "trecqa_letor", np.random.default_rng(0)
-    place.mkdir(parents=True)
-    (place / "feature_names.json").write_text('["bm25", "noise"]')
+    folder, rng = tmp_path / "data" / "trecqa_letor", np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    (folder / "feature_names.json").write_text('["bm25", "noise"]')
     numbers = [(int(n % 8 < 2), n // 8, int(n % 8 < 2) + rng.normal(), rng.normal(), n) for n in range(160)]
     lines = [f"{y} qid:{q} 1:{a:.4f} 2:{b:.4f} # re={y} doc=p{n}" for y, q, a, b, n in numbers]
-    (place / "features.svm").write_text("\n".join(lines) + "\n")
+    (folder / "features.svm").write_text("\n".join(lines) + "\n")
 
 
 STUDY = ("study", "rerank", "--data", "data", "--sets", "trecqa_letor", "--runs", "1", "--draws", "20")

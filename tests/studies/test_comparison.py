@@ -99,21 +99,21 @@ def test_vote_numbers_are_those_of_scores_and_of_compare(vote, crowds):
     """Accuracy, F1 and log loss with their intervals, and p against the most accurate."""
     labels, gold = (str(crowds / "a" / file) for file in ("labels.csv", "gold.csv"))
     judgments = read(labels)
-    told = compare(judgments, ["majority", "dawid-skene"], gold, draws=40).models
+    compared = compare(judgments, ["majority", "dawid-skene"], gold, draws=40).models
     for result in vote.by_set()["a"]:
-        known = scores(fit(judgments, result.method, inference="map"), gold).values
+        reference = scores(fit(judgments, result.method, inference="map"), gold).values
         assert {measure: result.values[measure] for measure in ("accuracy", "f1", "log_loss")} == pytest.approx(
-            {measure: known[measure] for measure in ("accuracy", "f1", "log_loss")}
+            {measure: reference[measure] for measure in ("accuracy", "f1", "log_loss")}
         )
-        if result.method in told:
-            assert result.span("f1") == pytest.approx(told[result.method].intervals["f1"])
+        if result.method in compared:
+            assert result.span("f1") == pytest.approx(compared[result.method].intervals["f1"])
     assert set(vote.methods) >= {"gaussian", "vote-weight", "kos", "glad"}
 
 
 def test_only_the_best_is_not_tested(vote, ordinal):
     """Every other method has a p of each test."""
-    for found, measures in ((vote, ("accuracy", "log_loss")), (ordinal, ("accuracy", "mae"))):
-        for name, results in found.by_set().items():
+    for outcome, measures in ((vote, ("accuracy", "log_loss")), (ordinal, ("accuracy", "mae"))):
+        for name, results in outcome.by_set().items():
             for measure in measures if name != MEAN else ():
                 (best,) = [result for result in results if measure not in result.p]
                 values = [result.values[measure] for result in results]
@@ -170,17 +170,17 @@ def test_a_method_that_refuses_is_left_out(crowds, monkeypatch):
         return real(judgments, model, **options)
 
     monkeypatch.setattr(comparison, "fit", refusing)
-    found = run(STUDIES["vote"], crowds, ["a"], draws=5)
-    assert found.left_out == {"zbs on a": "model 'zbs' has a headache"}
-    assert "zbs" not in found.methods
+    outcome = run(STUDIES["vote"], crowds, ["a"], draws=5)
+    assert outcome.left_out == {"zbs on a": "model 'zbs' has a headache"}
+    assert "zbs" not in outcome.methods
 
 
 def test_progress_is_told_in_words(crowds):
     """Which set, which method."""
-    told = []
-    run(STUDIES["ordinal"], crowds, ["c"], draws=2, progress=told.append)
-    assert told[:2] == ["reading c", "1 of 1: c, ordinal mean"]
-    assert told[-1] == "1 of 1: c, intervals"
+    messages = []
+    run(STUDIES["ordinal"], crowds, ["c"], draws=2, progress=messages.append)
+    assert messages[:2] == ["reading c", "1 of 1: c, ordinal mean"]
+    assert messages[-1] == "1 of 1: c, intervals"
 
 
 @pytest.mark.parametrize("how", ["raised", "half a fit"])
@@ -197,17 +197,17 @@ def test_ctrl_c_leaves_the_sets_that_are_finished(crowds, monkeypatch, how):
         return replace(real(judgments, model, **options), stopped="interrupted")
 
     monkeypatch.setattr(comparison, "fit", interrupted)
-    found = run(STUDIES["ordinal"], crowds, ["c", "d"], draws=5)
-    assert found.interrupted
-    assert list(found.by_set()) == ["c"]
+    outcome = run(STUDIES["ordinal"], crowds, ["c", "d"], draws=5)
+    assert outcome.interrupted
+    assert list(outcome.by_set()) == ["c"]
     with pytest.raises(KeyboardInterrupt):
         run(STUDIES["ordinal"], crowds, ["c"], draws=5)
 
 
 def test_real_grades(shared):
     """nyt_3p: weighted judges are significantly better than averages; expected values of the vote are the means."""
-    found = run(STUDIES["ordinal"], shared("data/nyt_3p").parent, ["nyt_3p"], draws=200)
-    by_method = {result.method: result for result in found.results}
+    outcome = run(STUDIES["ordinal"], shared("data/nyt_3p").parent, ["nyt_3p"], draws=200)
+    by_method = {result.method: result for result in outcome.results}
     assert by_method["ordinal mean"].items == 120
     assert by_method["mean"].p["mae"] < 0.05
     assert by_method["ordinal mean"].p.get("mae", 1.0) >= 0.05
@@ -216,8 +216,8 @@ def test_real_grades(shared):
 
 def test_real_votes(shared):
     """bluebirds: judges who err by truth need a model that knows it, and weighted-vote without gold is the vote."""
-    found = run(STUDIES["vote"], shared("data/bluebirds").parent, ["bluebirds"], draws=200)
-    by_method = {result.method: result for result in found.by_set()["bluebirds"]}
+    outcome = run(STUDIES["vote"], shared("data/bluebirds").parent, ["bluebirds"], draws=200)
+    by_method = {result.method: result for result in outcome.by_set()["bluebirds"]}
     assert by_method["vote-weight-biased"].values["accuracy"] > by_method["vote-weight"].values["accuracy"] + 0.1
     assert by_method["gaussian-biased"].values["accuracy"] > by_method["gaussian"].values["accuracy"] + 0.1
     assert by_method["weighted-vote"].values == by_method["majority"].values
@@ -239,11 +239,11 @@ def words(text):
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_a_figure_names_methods_sets_and_axes(comparisons, name):
     """Everything that a reader needs is in the figure."""
-    shown = words(svg(comparisons[name]))
-    assert set(comparisons[name].methods) <= shown
-    assert set(comparisons[name].by_set()) <= shown
-    assert {panel.axis for panel in comparisons[name].study.panels} <= shown
-    assert NOTE in shown
+    displayed = words(svg(comparisons[name]))
+    assert set(comparisons[name].methods) <= displayed
+    assert set(comparisons[name].by_set()) <= displayed
+    assert {panel.axis for panel in comparisons[name].study.panels} <= displayed
+    assert NOTE in displayed
 
 
 def test_the_legend_says_what_colours_stand_for(comparisons):

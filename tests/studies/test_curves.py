@@ -40,11 +40,11 @@ def test_runs_have_seeds_of_their_own():
 
 def test_values_are_those_of_the_runs():
     """In the order of the seeds."""
-    found = curves()
-    assert found.at(5, "one").values["accuracy"].tolist() == [seed % 10 / 10 for seed in seeds(0, 5, 4)]
-    assert found.methods == ("one", "two")
-    assert found.positions() == [("", 5), ("", 50)]
-    assert repr(found) == "Curves(test: 2 methods at 2 places x 4 runs)"
+    result = curves()
+    assert result.at(5, "one").values["accuracy"].tolist() == [seed % 10 / 10 for seed in seeds(0, 5, 4)]
+    assert result.methods == ("one", "two")
+    assert result.positions() == [("", 5), ("", 50)]
+    assert repr(result) == "Curves(test: 2 methods at 2 places x 4 runs)"
 
 
 def test_columns_have_a_row_for_each_point():
@@ -67,9 +67,9 @@ def test_tables_are_notes_and_a_pivot_of_each_measure():
 
 def test_progress_says_which_run():
     """And of how many."""
-    told = []
-    curves(say=told.append)
-    assert (told[0], told[-1]) == ("1 of 2: 5 items, run 1 of 4", "2 of 2: 50 items, run 4 of 4")
+    messages = []
+    curves(say=messages.append)
+    assert (messages[0], messages[-1]) == ("1 of 2: 5 items, run 1 of 4", "2 of 2: 50 items, run 4 of 4")
 
 
 def test_ctrl_c_leaves_the_places_that_are_finished():
@@ -82,10 +82,10 @@ def test_ctrl_c_leaves_the_places_that_are_finished():
             raise KeyboardInterrupt
         return once(seed)
 
-    found = trace(AXES, [Stop("a", 5, once), Stop("a", 50, interrupted)], StudyOptions(runs=3))
-    assert found.interrupted
-    assert found.positions() == [("a", 5)]
-    assert found.warnings() == ["interrupted; finished: items a 5"]
+    result = trace(AXES, [Stop("a", 5, once), Stop("a", 50, interrupted)], StudyOptions(runs=3))
+    assert result.interrupted
+    assert result.positions() == [("a", 5)]
+    assert result.warnings() == ["interrupted; finished: items a 5"]
     with pytest.raises(KeyboardInterrupt):
         trace(AXES, [Stop("a", 50, interrupted)], StudyOptions(runs=3))
 
@@ -97,10 +97,10 @@ def words(text):
 
 def test_a_figure_names_methods_measures_and_sizes(spectrum_curves):
     """Everything a reader needs stands in the picture."""
-    shown = words(svg(spectrum_curves))
-    assert set(spectrum_curves.methods) <= shown
-    assert set(spectrum_curves.axes.measures.values()) <= shown
-    assert {"5", "40", spectrum_curves.axes.axis, NOTE.format(runs=3)} <= shown
+    displayed = words(svg(spectrum_curves))
+    assert set(spectrum_curves.methods) <= displayed
+    assert set(spectrum_curves.axes.measures.values()) <= displayed
+    assert {"5", "40", spectrum_curves.axes.axis, NOTE.format(runs=3)} <= displayed
 
 
 def test_a_row_of_panels_for_each_set(memory_curves):

@@ -125,10 +125,10 @@ def test_every_item_is_asked_once_and_never_told_its_own_truth(crowd):
     """What is told is true, and all of the rest."""
     asked_of = []
     for gold, options in gold_folds(crowd, 5, 0):
-        told = np.setdiff1d(np.arange(40), options)
+        with_gold = np.setdiff1d(np.arange(40), options)
         assert options.size == 8
         assert (gold[crowd.item[options]] == -1).all()
-        assert (gold[crowd.item[told]] == crowd.truth[told]).all()
+        assert (gold[crowd.item[with_gold]] == crowd.truth[with_gold]).all()
         assert (gold >= 0).sum() == 32
         asked_of += options.tolist()
     assert sorted(asked_of) == list(range(40))

@@ -155,12 +155,12 @@ def test_intervals_are_those_of_scores():
     rng = np.random.default_rng(2)
     p, truth = rng.uniform(0.01, 0.99, 50), rng.integers(2, size=50)
     answers = scored(truth, (p > 0.5).astype(int), np.column_stack([1 - p, p]), YES_NO)
-    (found,) = drawn(binary_measures([answers]), 50, 80, 3)
-    (known,) = intervals([answers], draws=80, seed=3)
+    (result,) = drawn(binary_measures([answers]), 50, 80, 3)
+    (reference,) = intervals([answers], draws=80, seed=3)
     for measure in ("accuracy", "f1", "log_loss"):
-        assert interval(found[measure]) == pytest.approx(known[measure])
+        assert interval(result[measure]) == pytest.approx(reference[measure])
     weights = list(resamples(50, 80, 3))
-    assert found["auc"].tolist() == pytest.approx([pairs(p, truth == 1, weight) for weight in weights])
+    assert result["auc"].tolist() == pytest.approx([pairs(p, truth == 1, weight) for weight in weights])
 
 
 def test_draws_without_a_value_are_left_out_of_the_interval():

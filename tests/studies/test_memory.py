@@ -20,10 +20,10 @@ def crowd(crowds):
 
 def test_only_items_with_gold_take_part(crowd, crowds):
     """With all their labels, and their truths in the same order."""
-    whole = read_crowd(crowds, "c", ("label",), ordinal=True)
+    complete = read_crowd(crowds, "c", ("label",), ordinal=True)
     assert len(crowd.judgments.items) == crowd.truth.size == 40
     assert len(crowd.judgments) == 200
-    assert crowd.judgments.items.to_list() == whole.judgments.items.gather(whole.item).to_list()
+    assert crowd.judgments.items.to_list() == complete.judgments.items.gather(complete.item).to_list()
 
 
 def test_so_many_labels_of_every_item_are_drawn(crowd):
@@ -47,29 +47,29 @@ def test_a_part_has_its_own_items_and_judges_alone(crowd):
     """And the same labels by the same judges as before."""
     table = crowd.judgments
     rows = np.array([3, 4, 5, 190])
-    found = part(table, rows)
-    told = [
-        (found.items[int(i)], found.judges[int(j)], int(k))
-        for i, j, k in zip(found.item(), found.judge, found.label, strict=True)
+    result = part(table, rows)
+    answer = [
+        (result.items[int(i)], result.judges[int(j)], int(k))
+        for i, j, k in zip(result.item(), result.judge, result.label, strict=True)
     ]
     item = table.item()
-    assert told == [(table.items[int(item[n])], table.judges[int(table.judge[n])], int(table.label[n])) for n in rows]
-    assert len(found.judges) == len(set(table.judge[rows].tolist()))
+    assert answer == [(table.items[int(item[n])], table.judges[int(table.judge[n])], int(table.label[n])) for n in rows]
+    assert len(result.judges) == len(set(table.judge[rows].tolist()))
 
 
 def test_modes_are_fits_and_predictions(crowd):
     """Memoryless: a fit of the third. With memory: a fit of the rest, and Bayes' rule with its params."""
-    found = once(crowd, 3, Run(2, 20, 20), 7)
+    result = once(crowd, 3, Run(2, 20, 20), 7)
     rng = np.random.default_rng(7)
     rows, third = sample_labels(crowd.judgments, 3, rng), split(40, rng)
     item = crowd.judgments.item()[rows]
     before, new = part(crowd.judgments, rows[~third[item]]), part(crowd.judgments, rows[third[item]])
-    alone, known = (fit(table, "dawid-skene", start="accurate", seed=7) for table in (new, before))
-    assert found["dawid-skene"] == {
+    alone, reference = (fit(table, "dawid-skene", start="accurate", seed=7) for table in (new, before))
+    assert result["dawid-skene"] == {
         "memoryless": np.mean(alone.label == crowd.truth[third]),
-        "memory": np.mean(predict(known, new).label == crowd.truth[third]),
+        "memory": np.mean(predict(reference, new).label == crowd.truth[third]),
     }
-    assert found["majority"]["memoryless"] == np.mean(fit(new, "majority", seed=7).label == crowd.truth[third])
+    assert result["majority"]["memoryless"] == np.mean(fit(new, "majority", seed=7).label == crowd.truth[third])
 
 
 def test_a_panel_for_each_set(memory_curves):

@@ -16,7 +16,7 @@ def test_pages_are_written_into_a_folder(tmp_path, monkeypatch, capsys):
 
 def test_pages_are_those_of_the_studies(spectrum_curves, memory_curves, relevance, monkeypatch):
     """Of papers 003 and 000."""
-    found = {"spectrum": spectrum_curves, "memory": memory_curves, "trec2011": relevance}
-    for name, outcome in found.items():
+    result = {"spectrum": spectrum_curves, "memory": memory_curves, "trec2011": relevance}
+    for name, outcome in result.items():
         monkeypatch.setattr(room, name, lambda options, outcome=outcome: outcome)
     assert [next(iter(page(StudyOptions()))) for page in room.PAGES] == ["paper-003.md", "paper-000.md"]

@@ -19,9 +19,9 @@ def test_the_page_has_its_parts(relevance):
 
 def test_judges_are_held_against_chance(relevance):
     """By sensitivity + specificity - 1 in every draw."""
-    known = relevance.fits["unsupervised"]
-    chance = against_chance(known)
-    rate = known.params.confusion
+    reference = relevance.fits["unsupervised"]
+    chance = against_chance(reference)
+    rate = reference.params.confusion
     assert chance.informed.tolist() == pytest.approx((rate[:, 0, 0] + rate[:, 1, 1] - 1).tolist())
     assert ((chance.worse >= 0) & (chance.worse <= 1)).all()
     assert np.argmax(chance.worse) == np.argmin(chance.informed) or chance.worse.max() > 0

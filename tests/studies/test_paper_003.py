@@ -21,14 +21,14 @@ def test_the_page_has_its_parts(spectrum_curves, memory_curves):
 
 def curves(**accuracy):
     """Return a spectrum with these accuracies at 20 and 3,000 items."""
-    usual = {"accuracy": 0.92, "prevalence_error": 0.1, "mae": 1.0, "mae_judge1": 1.0}
-    usual |= {f"p_{label}": p for label, p in zip(LABELS, (0.1, 0.15, 0.75), strict=True)}
+    default = {"accuracy": 0.92, "prevalence_error": 0.1, "mae": 1.0, "mae_judge1": 1.0}
+    default |= {f"p_{label}": p for label, p in zip(LABELS, (0.1, 0.15, 0.75), strict=True)}
     points = [
         Point(
             "",
             x,
             name,
-            {m: np.full(4, v) for m, v in {**usual, "accuracy": accuracy.get(name, (0.92, 0.92))[n]}.items()},
+            {m: np.full(4, v) for m, v in {**default, "accuracy": accuracy.get(name, (0.92, 0.92))[n]}.items()},
         )
         for n, x in enumerate((20, 3_000))
         for name in (*METHODS, CEILING)
@@ -46,5 +46,5 @@ def curves(**accuracy):
 )
 def test_verdicts_follow_from_the_numbers(hybrid, skene, words):
     """Above .9 throughout; best with many; falls apart with few."""
-    found = spectrum_claims(curves(**{"hybrid, lambda 3": hybrid, "dawid-skene": skene}))
-    assert [held.holds for held in found[:3]] == words
+    result = spectrum_claims(curves(**{"hybrid, lambda 3": hybrid, "dawid-skene": skene}))
+    assert [stored.holds for stored in result[:3]] == words

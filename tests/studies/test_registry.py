@@ -44,5 +44,5 @@ def test_options_that_say_nothing_are_refused(name, options, message):
 
 def test_comparisons_are_run_on_their_sets(crowds):
     """By their own engine."""
-    found = ALL["ordinal"].run(StudyOptions(str(crowds), ["c"], draws=5))
-    assert [table.title.split(":")[0] for table in found.tables()] == ["c"]
+    answer = ALL["ordinal"].run(StudyOptions(str(crowds), ["c"], draws=5))
+    assert [table.title.split(":")[0] for table in answer.tables()] == ["c"]

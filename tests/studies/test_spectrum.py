@@ -33,14 +33,16 @@ def test_numbers_are_those_of_a_fit(spectrum_curves, name, model, start):
     """Accuracy, the sum of errors of prevalence, and the mean over judges of the sum of errors of their cells."""
     for run, seed in enumerate(seeds(0, 40, 3)):
         crowd = simulate("liu-wang", seed, items=40, gold=0)
-        found = fit(crowd.judgments, model, start=start, seed=seed)
+        fitted = fit(crowd.judgments, model, start=start, seed=seed)
         values = {measure: value[run] for measure, value in spectrum_curves.at(40, name).values.items()}
-        errors = [np.abs(found.params.confusion[j] - crowd.confusion[j]).sum() for j in range(3)]
-        assert values["accuracy"] == np.mean(found.label == crowd.truth)
-        assert values["prevalence_error"] == pytest.approx(np.abs(found.params.prevalence[0] - [0.05, 0.15, 0.8]).sum())
+        errors = [np.abs(fitted.params.confusion[j] - crowd.confusion[j]).sum() for j in range(3)]
+        assert values["accuracy"] == np.mean(fitted.label == crowd.truth)
+        assert values["prevalence_error"] == pytest.approx(
+            np.abs(fitted.params.prevalence[0] - [0.05, 0.15, 0.8]).sum()
+        )
         assert values["mae"] == pytest.approx(np.mean(errors))
         assert [values[f"mae_judge{j}"] for j in (1, 2, 3)] == pytest.approx(errors)
-        assert [values[f"p_{label}"] for label in "ABC"] == pytest.approx(found.params.prevalence[0].tolist())
+        assert [values[f"p_{label}"] for label in "ABC"] == pytest.approx(fitted.params.prevalence[0].tolist())
 
 
 def test_processes_do_not_change_the_result(spectrum_curves):
@@ -59,8 +61,8 @@ def test_the_true_matrices_are_stated(spectrum_curves):
 
 def test_nobody_beats_the_true_parameters():
     """And with many items the hybrid is near them."""
-    found = once(500, PAPERS_RUN, 1)
-    accuracy = {name: values["accuracy"] for name, values in found.items()}
+    result = once(500, PAPERS_RUN, 1)
+    accuracy = {name: values["accuracy"] for name, values in result.items()}
     assert accuracy["hybrid, lambda 3"] > accuracy["majority"]
     assert accuracy[CEILING] > accuracy["hybrid, lambda 3"] - 0.01
 

@@ -38,10 +38,10 @@ def test_scores_with_gold_are_those_of_folds(relevance):
 def test_fits_are_those_of_the_readings(relevance):
     """With all gold or none, which informs prevalence or does not."""
     judgments, gold = relevance.crowd.judgments, all_gold(relevance.crowd)
-    told = {"unsupervised": (None, True), "gold informs": (gold, True), "gold apart": (gold, False)}
-    assert list(told) == list(READINGS) == list(relevance.fits)
-    for name, (known, informs) in told.items():
-        again = fit(judgments, "hierarchical", known, prior=Prior(gold_informs=informs), run=SHORT)
+    result = {"unsupervised": (None, True), "gold informs": (gold, True), "gold apart": (gold, False)}
+    assert list(result) == list(READINGS) == list(relevance.fits)
+    for name, (reference, informs) in result.items():
+        again = fit(judgments, "hierarchical", reference, prior=Prior(gold_informs=informs), run=SHORT)
         assert (relevance.fits[name].posterior == again.posterior).all()
 
 
@@ -50,7 +50,7 @@ def test_nearness_is_to_the_authors_own(relevance):
     unsupervised, apart = relevance.nearness
     assert (unsupervised.items, apart.items) == (120, 80)
     names = relevance.crowd.judgments.items.to_list()
-    his = [0.75 if place < 60 else 0.25 for place in range(len(names))]  # the file has them in reverse
+    his = [0.75 if index < 60 else 0.25 for index in range(len(names))]  # the file has them in reverse
     off = relevance.fits["unsupervised"].posterior[:, 1] - his
     assert unsupervised.rms == pytest.approx(np.sqrt(np.mean(off**2)))
     assert unsupervised.largest == pytest.approx(np.abs(off).max())
@@ -90,11 +90,11 @@ def test_ctrl_c_keeps_the_scores(topics, monkeypatch):
         return real(*arguments, **options)
 
     monkeypatch.setattr(room, "fit", interrupted)
-    found = trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
-    assert found.interrupted
-    assert list(found.fits) == ["unsupervised"]
-    assert found.warnings()[-1] == "interrupted; not fitted with all gold: gold informs, gold apart"
-    assert list(found.files()) == ["_unsupervised.run", ".svg"]
+    result = trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
+    assert result.interrupted
+    assert list(result.fits) == ["unsupervised"]
+    assert result.warnings()[-1] == "interrupted; not fitted with all gold: gold informs, gold apart"
+    assert list(result.files()) == ["_unsupervised.run", ".svg"]
     monkeypatch.setattr(comparison, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)
@@ -114,9 +114,9 @@ def test_a_set_without_the_authors_run(topics, tmp_path):
     (tmp_path / "t").mkdir()
     for name in ("labels.csv", "gold.csv"):
         (tmp_path / "t" / name).write_bytes((topics / "t" / name).read_bytes())
-    found = trec2011(StudyOptions(str(tmp_path), ["t"], draws=2), SHORT)
-    assert found.nearness == ()
-    assert len(found.tables()) == 2
+    result = trec2011(StudyOptions(str(tmp_path), ["t"], draws=2), SHORT)
+    assert result.nearness == ()
+    assert len(result.tables()) == 2
 
 
 @pytest.mark.filterwarnings("ignore")

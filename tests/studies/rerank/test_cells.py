@@ -45,11 +45,11 @@ def test_a_mark_is_the_same_until_something_changes(data, monkeypatch):
     """Data, methods, crowds, the values of c, code, and libraries."""
     first = mark_of(data, "trecqa_letor")
     assert (len(first), mark_of(data, "trecqa_letor")) == (LENGTH, first)
-    seen = {first}
+    observed = {first}
 
     def changed():
-        seen.add(mark_of(data, "trecqa_letor"))
-        return len(seen)
+        observed.add(mark_of(data, "trecqa_letor"))
+        return len(observed)
 
     with monkeypatch.context() as only:
         only.setattr(cells, "METHODS", {k: m for k, m in METHODS.items() if k != "DS"})

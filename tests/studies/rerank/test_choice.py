@@ -23,12 +23,12 @@ def test_rankers_that_choose_are_the_ranker_itself(rows):
     """Up to the tolerance, on the rows that neither of two folds has."""
     folds, rng = Folds(rows, fold_of(rows.question)), np.random.default_rng(0)
     lesson = Lesson(rows.truth.astype(float), rng.random(600))
-    found = _rankers(folds, lesson, 1, 2, CHOICE)
+    result = _rankers(folds, lesson, 1, 2, CHOICE)
     train = np.flatnonzero((folds.fold != 1) & (folds.fold != 2))
     own = select_rows(lesson, train)
     for n, c in enumerate(CHOICE):
         peer = RankSVM(c).fit(rows.X[train], own.target, rows.question[train], own.weight)
-        assert found[:, n] == pytest.approx(peer.coef_, abs=0.02 * np.abs(peer.coef_).max())
+        assert result[:, n] == pytest.approx(peer.coef_, abs=0.02 * np.abs(peer.coef_).max())
 
 
 @pytest.mark.filterwarnings("ignore:.*groups have no pair")
@@ -41,8 +41,8 @@ def test_the_best_c_on_the_neighbours_is_taken(rows):
         worth = []
         for c in CHOICE:
             total = 0.0
-            for seen in ((out - 1) % 5, (out + 1) % 5):
-                train, test = np.flatnonzero((fold != out) & (fold != seen)), np.flatnonzero(fold == seen)
+            for observed in ((out - 1) % 5, (out + 1) % 5):
+                train, test = np.flatnonzero((fold != out) & (fold != observed)), np.flatnonzero(fold == observed)
                 ranker = RankSVM(c, tolerance=1e-2).fit(rows.X[train], label[train], rows.question[train])
                 score = ranker.decision_function(rows.X[test])
                 scores = score_groups(score, label[test] > 0.5, rows.question[test], rows.document[test])

@@ -55,13 +55,13 @@ def test_every_regime_reaches_its_agreement(truth, name):
 
 def test_activity_and_skill_hang_together_as_told(truth):
     """The busy are better, or worse, or it says nothing; trust follows skill."""
-    found = {}
+    result = {}
     for name in ("paper", "unrelated", "careless"):
         crowd = draw_crowd(truth, REGIMES[name], np.random.default_rng(4))
         count, right, _ = judged(crowd, truth)
-        found[name] = np.corrcoef(np.log(count), right)[0, 1]
+        result[name] = np.corrcoef(np.log(count), right)[0, 1]
         assert np.corrcoef(list(crowd.trust.values()), right)[0, 1] > 0.6
-    assert found["careless"] < -0.3 < found["unrelated"] < 0.3 < found["paper"]
+    assert result["careless"] < -0.3 < result["unrelated"] < 0.3 < result["paper"]
 
 
 def test_what_makes_passages_hard_makes_votes_wrong(truth):
@@ -90,11 +90,11 @@ def test_small_sets_have_fewer_judges():
 def test_the_same_seed_gives_the_same_crowd():
     """And another one another."""
     truth = np.arange(300) % 9 == 0
-    one, same, other = (
+    first, same, other = (
         draw_crowd(truth, REGIMES["paper"], np.random.default_rng(s)).judgments.label for s in (0, 0, 1)
     )
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
 
 
 def test_panels_in_which_somebody_must_sit_twice_are_refused():

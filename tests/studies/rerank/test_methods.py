@@ -61,8 +61,8 @@ def test_weights_have_mean_one_on_the_rows_that_teach(task):
 def test_every_method_ranks_what_it_has_not_seen(task, name):
     """Better than by chance, for the feature tells."""
     fold = fold_of(task.rows.question)
-    found = score_groups(scores(task, METHODS[name], fold), task.truth, task.rows.question, task.rows.document)
-    assert 0.5 < found.means()["MAP"] < 1
+    result = score_groups(scores(task, METHODS[name], fold), task.truth, task.rows.question, task.rows.document)
+    assert 0.5 < result.means()["MAP"] < 1
 
 
 @pytest.mark.parametrize("name", BOOSTED)
@@ -70,10 +70,10 @@ def test_trees_take_the_same_lessons(task, name):
     """And beat chance, with leaves as large as on the study's sets, which are thirty times larger."""
     pytest.importorskip("lightgbm")
     fold, names = fold_of(task.rows.question), (task.rows.question, task.rows.document)
-    found = scored(task, METHODS[name], fold)
-    assert found.c.size == 0
+    result = scored(task, METHODS[name], fold)
+    assert result.c.size == 0
     chance = score_groups(np.random.default_rng(0).random(400), task.truth, *names).means()["MAP"]
-    assert score_groups(found.score, task.truth, *names).means()["MAP"] > chance + 0.05
+    assert score_groups(result.score, task.truth, *names).means()["MAP"] > chance + 0.05
 
 
 def test_c_is_chosen_where_none_is_given(task):
@@ -87,9 +87,9 @@ def test_c_is_chosen_where_none_is_given(task):
 def test_raykars_loop_believes_the_ranker(task):
     """It changes probabilities, and so scores."""
     fold = fold_of(task.rows.question)
-    one, other = (scores(task, METHODS[name], fold) for name in ("DS pairs", "Raykar"))
-    assert np.corrcoef(one, other)[0, 1] > 0.9
-    assert not np.allclose(one, other)
+    first, other = (scores(task, METHODS[name], fold) for name in ("DS pairs", "Raykar"))
+    assert np.corrcoef(first, other)[0, 1] > 0.9
+    assert not np.allclose(first, other)
 
 
 def test_a_logistic_curve_is_found():

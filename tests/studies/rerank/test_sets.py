@@ -15,17 +15,17 @@ def silent(what):
 
 def test_text_becomes_features(tmp_path):
     """Of a small folder as xquad_sentences is: only questions that the crowd judged are taken."""
-    place = tmp_path / "xquad_sentences"
-    place.mkdir()
+    folder = tmp_path / "xquad_sentences"
+    folder.mkdir()
     packed = {
         "candidates.tsv.gz": "question\tpassage\tgold\tre\tbm25\n0\ts0\t1\t1\t2.5\n0\ts1\t0\t1\t1.5\n9\ts0\t0\t0\t1\n",
         "passages.tsv.gz": 's0\tThe "ship" sank in 1912.\ns1\tIt had 1912 lamps.\n',
         "simulated_crowd.csv.gz": "question,passage,worker,label\n0,s0,w1,1\n0,s1,w1,0\n0,s0,w2,1\n0,s1,w2,1\n",
     }
     for name, text in packed.items():
-        (place / name).write_bytes(gzip.compress(text.encode()))
-    (place / "questions.tsv").write_text("0\tWhen did the ship sink?\t1912\n9\tWho?\tnobody\n")
-    (place / "simulated_workers.csv").write_text("worker,trust,n\nw1,0.9,2\nw2,0.5,2\n")
+        (folder / name).write_bytes(gzip.compress(text.encode()))
+    (folder / "questions.tsv").write_text("0\tWhen did the ship sink?\t1912\n9\tWho?\tnobody\n")
+    (folder / "simulated_workers.csv").write_text("worker,trust,n\nw1,0.9,2\nw2,0.5,2\n")
     rows = read_rows(tmp_path, "xquad_sentences", silent, tmp_path / "kept")
     assert rows.question.tolist() == ["0", "0"]
     assert (rows.truth.tolist(), rows.matched.tolist(), rows.bm25.tolist()) == ([True, False], [True, True], [2.5, 1.5])
@@ -59,24 +59,24 @@ def test_cast_has_its_judges_and_their_approval(shared):
 def test_nyt_draws_five_and_lets_the_others_vote(shared):
     """Anew in each run; the five are different judges, though some judged a paragraph more than once."""
     rows = read_rows(shared("data"), "nyt_passages", silent)
-    (one, truth), (other, _) = (rows.crowd(np.random.default_rng(seed)) for seed in (0, 1))
-    assert np.diff(one.judgments.start).tolist() == [5] * 265
-    assert not np.array_equal(one.judgments.judge, other.judgments.judge)
+    (first, truth), (other, _) = (rows.crowd(np.random.default_rng(seed)) for seed in (0, 1))
+    assert np.diff(first.judgments.start).tolist() == [5] * 265
+    assert not np.array_equal(first.judgments.judge, other.judgments.judge)
     assert truth.size == 265
-    pairs = one.judgments.item() * len(one.judgments.judges) + one.judgments.judge
+    pairs = first.judgments.item() * len(first.judgments.judges) + first.judgments.judge
     assert np.unique(pairs).size == 5 * 265
 
 
 def test_nobody_who_teaches_a_paragraph_votes_on_it(tmp_path):
     """A judge who judged it twice counts once, by the first judgment, and on one side."""
-    place = tmp_path / "nyt_passages"
-    place.mkdir()
+    folder = tmp_path / "nyt_passages"
+    folder.mkdir()
     judges = [(f"w{w}", 1, "10:00") for w in range(5)] + [("lone", 0, "10:00")]
     judges += [(f"w{w}", 0, f"11:0{n}") for w in range(5) for n in range(3)]  # later, against themselves
     lines = ["item,worker,label,topic,timestamp,duration,trust,team"]
     lines += [f"1_{d}_s{s},{w},{y},1,2017-01-01T{at},1,1,t" for d in (1, 2) for s in (0, 1) for w, y, at in judges]
-    (place / "labels.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    (place / "doc_gold.csv").write_text("item,nist_rel,reviewers_rel\n1_1,1,1\n1_2,0,0\n")
+    (folder / "labels.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    (folder / "doc_gold.csv").write_text("item,nist_rel,reviewers_rel\n1_1,1,1\n1_2,0,0\n")
     rows = read_rows(tmp_path, "nyt_passages", silent)
     for seed in range(8):
         crowd, truth = rows.crowd(np.random.default_rng(seed))
@@ -101,10 +101,10 @@ def test_what_is_not_there_is_said(tmp_path):
 
 def test_wikiqa_has_questions_by_split(tmp_path):
     """The same number in two splits is two questions."""
-    place = tmp_path / "qa_wikiqa"
-    place.mkdir()
+    folder = tmp_path / "qa_wikiqa"
+    folder.mkdir()
     lines = ["split\tqid\tquestion\tpassage\tlabel", "train\t1\twho ?\tann did\t1", 'dev\t1\twhen ?\ta " quote\t0']
-    (place / "passages.tsv").write_text("\n".join(lines) + "\n")
+    (folder / "passages.tsv").write_text("\n".join(lines) + "\n")
     rows = read_rows(tmp_path, "qa_wikiqa", silent)
     assert rows.question.tolist() == ["train1", "dev1"]
     assert (rows.truth.tolist(), rows.matched) == ([True, False], None)

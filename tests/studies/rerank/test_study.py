@@ -59,9 +59,9 @@ def test_both_tests_hold_their_level(of_runs, of_questions):
 def test_the_variance_of_crowds_counts():
     """A test over questions alone would be sure of what one more crowd may turn round."""
     difference = crossed(np.random.default_rng(5), 10, 500, 1.0, 0.1, shift=0.4)
-    (one,) = compare_methods(difference[None], np.zeros(difference.shape), np.ones(difference.shape, bool), draws=500)
+    (first,) = compare_methods(difference[None], np.zeros(difference.shape), np.ones(difference.shape, bool), draws=500)
     assert ttest_1samp(difference.mean(axis=0), 0).pvalue < 1e-6
-    assert min(one.t, one.drawn, one.p) > 0.05
+    assert min(first.t, first.drawn, first.p) > 0.05
 
 
 def test_what_is_sure_is_found():
@@ -93,15 +93,15 @@ def test_draws_there_must_be():
 def letor(folder: Path) -> Path:
     """Write a small folder as trecqa_letor is, and return the folder of sets."""
     rng = np.random.default_rng(0)
-    place = folder / "trecqa_letor"
-    place.mkdir(parents=True)
-    (place / "feature_names.json").write_text('["bm25", "noise"]')
+    path = folder / "trecqa_letor"
+    path.mkdir(parents=True)
+    (path / "feature_names.json").write_text('["bm25", "noise"]')
     lines = []
     for n in range(160):
         truth = int(n % 8 < 2)
         numbers = f"1:{truth + rng.normal():.4f} 2:{rng.normal():.4f}"
         lines.append(f"{truth} qid:{n // 8} {numbers} # re={truth ^ int(rng.random() < 0.1)} doc=p{n}")
-    (place / "features.svm").write_text("\n".join(lines) + "\n")
+    (path / "features.svm").write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -117,9 +117,9 @@ def small(tmp_path, monkeypatch):
 
 def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     """With the spread over folds, and tests against CA and LPTC."""
-    found = rerank(small, ["trecqa_letor"], runs=2, draws=100, keep=tmp_path / "cells")
-    assert found.crowd_keys() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
-    results = {r.method: r for r in found.at("trecqa_letor", "noisy")}
+    result = rerank(small, ["trecqa_letor"], runs=2, draws=100, keep=tmp_path / "cells")
+    assert result.crowd_keys() == [("trecqa_letor", "paper"), ("trecqa_letor", "noisy")]
+    results = {r.method: r for r in result.at("trecqa_letor", "noisy")}
     assert list(results) == list(METHODS)
     assert ("trecqa_letor", "noisy") in SLOW
     assert results["CA"].tests.keys() == {"LPTC"}
@@ -130,15 +130,15 @@ def test_every_method_is_held_against_truth_and_vote(small, tmp_path):
     assert (results["CA"].questions, results["CA"].runs) == (20, 2)
     assert results["CA"].spread["truth"]["MAP"] > 0
     assert results["CA"].mean["vote"]["MAP"] != results["CA"].mean["truth"]["MAP"]
-    columns = found.columns()
+    columns = result.columns()
     assert len(columns["set"]) == (2 * len(METHODS) + len(GRID) * 5) * 2 * 3
     assert {"over_CA", "p_t_CA", "p_drawn_LPTC", "p_CA", "over_CA_error", "fold_spread"} < set(columns)
-    gains, *tables = found.tables()
+    gains, *tables = result.tables()
     assert gains.head == ["method", "paper", "noisy"]
     assert tables[0].title.startswith("trecqa_letor, crowd paper: ")
     assert tables[0].title.endswith("; 20 questions, 2 runs; in percent")
-    assert found.facts("trecqa_letor", "paper")["judgments"] == 800
-    panels = {(panel, c) for panel, c, _, _ in found.curves()}
+    assert result.facts("trecqa_letor", "paper")["judgments"] == 800
+    panels = {(panel, c) for panel, c, _, _ in result.curves()}
     assert panels == {("trecqa_letor, crowd noisy", c) for c in GRID}
 
 
@@ -153,11 +153,11 @@ def test_finished_cells_are_not_made_again(small, tmp_path, monkeypatch):
         return real(job, rows)
 
     monkeypatch.setattr(study_cells, "_cell", counted)
-    said = []
-    first = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells", say=said.append)
+    messages = []
+    first = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells", say=messages.append)
     assert (first.interrupted, len(first.cells)) == (True, 3)
     assert first.warnings() == ["interrupted; 3 cells are finished"]
-    assert any(line.startswith("[###-") and " 3 of 20" in line for line in said)
+    assert any(line.startswith("[###-") and " 3 of 20" in line for line in messages)
     again = rerank(small, ["trecqa_letor"], runs=2, draws=50, keep=tmp_path / "cells")
     assert (again.interrupted, len(again.cells)) == (False, 4 + 2 * len(GRID))
     assert len(calls) == 4 + len(again.cells) - 3
@@ -177,11 +177,11 @@ def test_an_interrupt_before_the_first_cell_is_one(small, monkeypatch):
 
 def test_cells_depend_on_their_name_alone(small, tmp_path):
     """Made twice they are the same, whatever was made before; read again they are what was made."""
-    one, two = (Job(str(small), str(tmp_path / k), "trecqa_letor", "noisy", 1, 0) for k in "ab")
-    first = make_cell(one)
+    single, two = (Job(str(small), str(tmp_path / k), "trecqa_letor", "noisy", 1, 0) for k in "ab")
+    first = make_cell(single)
     make_cell(two._replace(run=0))
     assert make_cell(two).values["LPTC"]["MAP"].tolist() == first.values["LPTC"]["MAP"].tolist()
-    again = read_cell(one)
+    again = read_cell(single)
     assert again.folds["CA"]["vote"]["MRR"].tolist() == first.folds["CA"]["vote"]["MRR"].tolist()
     assert again.questions == first.questions
 
@@ -193,8 +193,8 @@ def test_a_cell_that_cannot_be_read_is_made_anew(small, tmp_path):
     job.path.write_text("{")
     assert read_cell(job) is None
     cell = make_cell(job)
-    told = json.loads(job.path.read_text())
-    job.path.write_text(json.dumps({**told, "format": 0}))
+    body = json.loads(job.path.read_text())
+    job.path.write_text(json.dumps({**body, "format": 0}))
     assert read_cell(job) is None
     assert cell.job == job
 
@@ -247,9 +247,9 @@ def test_a_cell_of_other_data_methods_or_code_is_not_taken(small, tmp_path, monk
     def run():
         made_now = []
         monkeypatch.setattr(study_rerank, "make_cell", lambda job: made_now.append(job) or make_cell(job))
-        found = rerank(small, ["trecqa_letor"], runs=1, draws=10, keep=keep)
+        result = rerank(small, ["trecqa_letor"], runs=1, draws=10, keep=keep)
         counts.append(len(made_now))
-        return found
+        return result
 
     first = run()
     before = {r.method for r in first.results}
@@ -281,19 +281,21 @@ def test_a_cell_of_another_mark_under_the_same_name_is_made_anew(small, tmp_path
 
 def test_methods_that_ask_no_crowd_are_as_if_asked_each_time(small, tmp_path):
     """The same scores for all crowds of a run."""
-    one, two = (make_cell(Job(str(small), str(tmp_path), "trecqa_letor", crowd, 0, 0)) for crowd in ("paper", "noisy"))
+    first, two = (
+        make_cell(Job(str(small), str(tmp_path), "trecqa_letor", crowd, 0, 0)) for crowd in ("paper", "noisy")
+    )
     for name in study_cells.UNASKED:
-        assert one.values[name]["MRR"].tolist() == two.values[name]["MRR"].tolist()
-    assert one.values["CA"]["MRR"].tolist() != two.values["CA"]["MRR"].tolist()
+        assert first.values[name]["MRR"].tolist() == two.values[name]["MRR"].tolist()
+    assert first.values["CA"]["MRR"].tolist() != two.values["CA"]["MRR"].tolist()
 
 
 def test_trees_are_left_out_where_they_are_not_installed(small, tmp_path, monkeypatch):
     """And that is said."""
     monkeypatch.setattr(study_methods, "find_spec", lambda name: None)
     monkeypatch.setattr(study_rerank, "find_spec", lambda name: None)
-    found = rerank(small, ["trecqa_letor"], runs=1, draws=10)
-    assert not {r.method for r in found.results} & set(BOOSTED)
-    assert found.warnings() == ["LambdaMART is left out: pip install 'adjudge[lightgbm]'"]
+    result = rerank(small, ["trecqa_letor"], runs=1, draws=10)
+    assert not {r.method for r in result.results} & set(BOOSTED)
+    assert result.warnings() == ["LambdaMART is left out: pip install 'adjudge[lightgbm]'"]
 
 
 def test_c_is_shown_as_a_power():
