@@ -24,10 +24,9 @@ from adjudge.inference.fit import fit
 from adjudge.inference.prior import Prior
 from adjudge.inference.registry import MODELS, model_named
 from adjudge.inference.result import UNSETTLED, Fit
-from adjudge.metrics.bootstrap import DRAWS, Interval, Values, item_losses
 from adjudge.metrics.labels import Scored
-from adjudge.metrics.paired import holm, mcnemar, sign_flips
 from adjudge.metrics.probabilities import BOUND
+from adjudge.metrics.significance import DRAWS, Interval, Values, holm, item_losses, mcnemar, sign_flips
 from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
 from studies.datasets import Crowd, gold_folds, read_crowd
 from studies.measures import Measured, binary_measures, distances, drawn, interval, ordinal_measures

@@ -12,9 +12,9 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.kernels.centre import ROUNDING
-from adjudge.metrics import label_measures as matrix
-from adjudge.metrics.bootstrap import LEVEL, Interval, Values, item_losses, resamples
+from adjudge.metrics import labels as matrix
 from adjudge.metrics.labels import Scored
+from adjudge.metrics.significance import LEVEL, Interval, Values, item_losses, resamples
 
 Measured: TypeAlias = Callable[[Floats], Values]
 

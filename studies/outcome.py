@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from adjudge.metrics.bootstrap import DRAWS
+from adjudge.metrics.significance import DRAWS
 
 Say: TypeAlias = Callable[[str], None]
 

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
-    from adjudge.diagnostics.cards import Card, Cards
     from adjudge.diagnostics.collusion import Collusion, collusion
     from adjudge.diagnostics.confusions import Confusions, confusions
     from adjudge.diagnostics.control_chart import ControlChart, control_chart
     from adjudge.diagnostics.drift import Drift, drift
     from adjudge.diagnostics.gold_accuracy import GoldAccuracy, gold_accuracy
-    from adjudge.diagnostics.judges import Judges, judges
+    from adjudge.diagnostics.judges import Card, Cards, Judges, judges
     from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
@@ -54,21 +53,19 @@ if TYPE_CHECKING:
     from adjudge.metrics.checks import ModelCheck, check
     from adjudge.metrics.compare import Comparison, compare
     from adjudge.metrics.labels import Scores
-    from adjudge.metrics.run_scores import RunScores
-    from adjudge.metrics.score import score
+    from adjudge.metrics.score import RunScores, score
     from adjudge.models.ranking.rank import Ranking, rank
     from adjudge.reports.report import Report, report
 
 
 HOMES = {  # the module of each name, which is imported when the name is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
-    "adjudge.diagnostics.cards": ("Card", "Cards"),
     "adjudge.diagnostics.confusions": ("Confusions", "confusions"),
     "adjudge.diagnostics.second_looks": ("SecondLooks", "second_looks"),
     "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
     "adjudge.diagnostics.collusion": ("Collusion", "collusion"),
     "adjudge.diagnostics.drift": ("Drift", "drift"),
-    "adjudge.diagnostics.judges": ("Judges", "judges"),
+    "adjudge.diagnostics.judges": ("Card", "Cards", "Judges", "judges"),
     "adjudge.diagnostics.gold_accuracy": ("GoldAccuracy", "gold_accuracy"),
     "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
@@ -104,8 +101,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.metrics.compare": ("Comparison", "compare"),
     "adjudge.metrics.checks": ("ModelCheck", "check"),
     "adjudge.metrics.labels": ("Scores",),
-    "adjudge.metrics.run_scores": ("RunScores",),
-    "adjudge.metrics.score": ("score",),
+    "adjudge.metrics.score": ("RunScores", "score"),
     "adjudge.evaluation.evaluate": ("Evaluation", "evaluate"),
 }
 MODULES = {"rerank": "adjudge.learn.rerank"}  # names that are modules: adjudge.rerank.train, .apply and .again

@@ -21,9 +21,9 @@ import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.data import simulation
 from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
-from adjudge.diagnostics.false_discovery import q_values
 from adjudge.diagnostics.leave_out import item_logs
 from adjudge.diagnostics.pair_test import find_meetings, pair_tests
+from adjudge.metrics.significance import q_values
 from studies.benchmarks.claim import DATA, Claim
 
 MODEL = "dawid-skene"

@@ -21,10 +21,10 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, from_codes
 from adjudge.diagnostics.second_looks import information
 from adjudge.inference.fit import fit
-from adjudge.learn.crossval import MEASURES, fold_of, score_groups
 from adjudge.learn.judge_again import expected_move, turns
 from adjudge.learn.pairs import group_codes
 from adjudge.learn.ranksvm import RankSVM
+from adjudge.learn.rerank import MEASURES, fold_of, score_groups
 from adjudge.learn.weights import SCHEMES
 from studies.benchmarks.claim import Claim, cpu_seconds
 from studies.benchmarks.rerank_sentences import POSTERIOR, SURE, TEXT, Again, Results, against, conclusion
@@ -395,7 +395,7 @@ IMPLEMENTATION = (
     ("features", "learn/features.py", "tests/learn/test_features.py"),
     ("simulated crowds", "studies/rerank/crowds.py", "tests/studies/rerank/test_crowds.py"),
     ("c, chosen inside folds", "studies/rerank/choice.py", "tests/studies/rerank/test_choice.py"),
-    ("tests over questions and runs", "metrics/paired.py", "tests/metrics/test_paired.py"),
+    ("tests over questions and runs", "metrics/significance.py", "tests/metrics/test_significance.py"),
     ("contents of cached cells", "studies/rerank/cells.py", "tests/studies/rerank/test_cells.py"),
     ("passages to judge again", "learn/judge_again.py", "tests/learn/test_judge_again.py"),
     ("the study", "studies/rerank/study.py", "tests/studies/rerank/test_study.py"),

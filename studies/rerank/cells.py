@@ -20,7 +20,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.write import write_file
-from adjudge.learn.crossval import FOLDS, MEASURES, fold_of, score_groups
+from adjudge.learn.rerank import FOLDS, MEASURES, fold_of, score_groups
 from adjudge.learn.scikit import threadpool_limits
 from studies.marks import contents, digest, version_of
 from studies.rerank import sets as study_sets

@@ -20,10 +20,10 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import AdjudgeWarning
 from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
-from adjudge.learn.crossval import fold_of, split
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
+from adjudge.learn.rerank import fold_of, split
 from adjudge.learn.weights import SCHEMES, weights
 from studies.rerank.choice import Folds, Lesson, choose_c, select_rows
 from studies.rerank.crowds import Crowd

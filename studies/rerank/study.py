@@ -29,9 +29,8 @@ from scipy.special import stdtr
 
 from adjudge.arrays import Flags, Floats
 from adjudge.errors import UsageError
-from adjudge.learn.crossval import MEASURES
-from adjudge.metrics.bootstrap import DRAWS
-from adjudge.metrics.paired import holm
+from adjudge.learn.rerank import MEASURES
+from adjudge.metrics.significance import DRAWS, holm
 from studies.curves import Axes, Curves, Point, svg
 from studies.outcome import Table
 from studies.rerank.cells import (

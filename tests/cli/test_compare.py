@@ -200,6 +200,6 @@ def test_the_draws_are_those_of_the_room():
     import inspect
 
     from adjudge.cli import compare
-    from adjudge.metrics.bootstrap import DRAWS
+    from adjudge.metrics.significance import DRAWS
 
     assert inspect.signature(compare.compare).parameters["draws"].default == DRAWS

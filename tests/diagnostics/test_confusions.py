@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.cards import cards
 from adjudge.diagnostics.confusions import SCHEMA, confusions
+from adjudge.diagnostics.judges import cards
 
 
 def crowd_of(muddled, clear, items=60):

@@ -1,4 +1,7 @@
-"""Judges on items whose truth is known."""
+"""Labels held against truths that are known.
+
+Judges on items whose truth is known.
+"""
 
 import numpy as np
 import polars as pl
@@ -6,8 +9,96 @@ import pytest
 from scipy.stats import beta
 
 import adjudge
-from adjudge.diagnostics.gold_accuracy import gold_accuracy
+from adjudge.diagnostics.evidence import gather_evidence
+from adjudge.diagnostics.gold_accuracy import gold_accuracy, reliability, share_interval
+from adjudge.diagnostics.judges import UNVERIFIED, cards
 from adjudge.errors import UsageError
+
+ROWS = {
+    "item": ["a", "a", "a", "b", "b", "c", "c", "c", "d"],
+    "judge": ["x", "y", "x", "x", "y", "y", "z", "x", "z"],
+    "label": ["0", "0", "1", "1", "1", "0", "1", "1", "1"],
+    "weight": [1.0, 2.0, 1.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0],
+}
+
+
+def by_hand(fit, judgments, truth):
+    """Return of each judge the weighed share of right labels, and the mean probability, one judgment at a time."""
+    found = {}
+    item, judge = judgments.item(), judgments.judge
+    for n in range(len(judgments)):
+        known = truth.get(judgments.items[int(item[n])])
+        if known is None:
+            continue
+        w = 1.0 if judgments.weight is None else judgments.weight[n]
+        place = fit.items.to_list().index(judgments.items[int(item[n])])
+        p, right = fit.posterior[place, judgments.label[n]], judgments.scale.names[judgments.label[n]] == known
+        one = found.setdefault(judgments.judges[int(judge[n])], np.zeros(4))
+        one += w, w * right, w * p, 1
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_are_counted_where_the_truth_is_known(weighted):
+    """By truths that the fit was not told: shares and expectations, repeats and weights as often as they count."""
+    rows = ROWS if weighted else {name: column for name, column in ROWS.items() if name != "weight"}
+    judgments = adjudge.read(pl.DataFrame(rows))
+    fit, truth = adjudge.fit(judgments, "dawid-skene"), {"a": "0", "c": "1"}
+    codes = np.array([fit.scale.names.index(truth[item]) if item in truth else -1 for item in fit.items])
+    found = cards(fit, judgments, codes)
+    for card in found:
+        total, same, said, count = by_hand(fit, judgments, truth)[card.judge]
+        assert card.verification[0] == pytest.approx(same / total)
+        assert card.verification.expected == pytest.approx(said / total)
+        assert card.verification.judgments == count
+        assert card.verification.low <= card.verification.value <= card.verification.high
+    assert found.reliability.startswith("on 2 items whose truth is known")
+
+
+def test_nothing_is_said_where_nothing_is_known():
+    """The card gives the reason."""
+    judgments = adjudge.read(pl.DataFrame(ROWS))
+    found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
+    assert found.of("z").verification is None
+    assert found.of("z").reasons["verification"] == "not defined because this judge judged no item whose truth is known"
+    assert found.of("x").verification.judgments == 1
+    assert cards(adjudge.fit(judgments, "dawid-skene"), judgments).reliability == UNVERIFIED
+
+
+def test_judgments_that_do_not_count_say_nothing():
+    """A weight of nothing on every item whose truth is known is no truth known."""
+    judgments = adjudge.read(pl.DataFrame({**ROWS, "weight": [1.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0, 1.0]}))
+    found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
+    assert found.reliability == UNVERIFIED
+    assert all(card.verification is None for card in found)
+
+
+@pytest.mark.parametrize("calibrate", ["none", "judgments"])
+def test_truths_that_were_told_do_not_foretell_themselves(calibrate):
+    """What is expected of gold items comes near what was expected before they were told, and is not certain."""
+    crowd = adjudge.simulate("dawid-skene", items=400, judges=12, per_item=5, labels=3, seed=2)
+    gold = {
+        item: crowd.judgments.scale.names[code] for item, code in zip(crowd.judgments.items, crowd.truth, strict=True)
+    }
+    told = adjudge.fit(crowd.judgments, "dawid-skene", gold, calibrate=calibrate)
+    untold = adjudge.fit(crowd.judgments, "dawid-skene", calibrate=calibrate)
+    assert (told.posterior.max(axis=1) == 1).all()
+    one = reliability(told, gather_evidence(told, crowd.judgments)[1])
+    two = reliability(untold, gather_evidence(untold, crowd.judgments)[1], told.label)
+    for a, b in zip(one.judges, two.judges, strict=True):
+        assert a.value == b.value
+        assert a.expected < 1
+        assert a.expected == pytest.approx(b.expected, abs=0.03)
+        assert a.low < a.expected < a.high
+
+
+def test_an_interval_holds_its_share():
+    """Of nothing it is all there is, of one judgment wide, of many narrow."""
+    low, high = share_interval(np.array([0.0, 1.0, 0.0, 500.0]), np.array([0.0, 1.0, 1.0, 1_000.0]))
+    assert (low <= [0, 1, 0, 0.5]).all()
+    assert (high >= [0, 1, 0, 0.5]).all()
+    assert high[0] - low[0] > 0.9
+    assert high[3] - low[3] == pytest.approx(2 * 1.645 * np.sqrt(0.25 / 1_000), rel=0.01)
 
 
 def timed(times):

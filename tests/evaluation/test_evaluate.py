@@ -14,7 +14,7 @@ from adjudge.errors import UsageError
 from adjudge.evaluation.evaluate import evaluate, variance_parts
 from adjudge.inference.chains import Draws
 from adjudge.kernels.bits import pack
-from adjudge.metrics.run_scores import score_runs, topic_deviations, widening
+from adjudge.metrics.score import score_runs, topic_deviations, widening
 
 # two topics of three documents, of which three in all are uncertain
 CHANCE = {"1": {"a": 0.55, "b": 0.9, "c": 0.0}, "2": {"d": 1.0, "e": 0.2, "f": 0.0}}

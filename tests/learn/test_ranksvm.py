@@ -20,11 +20,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from adjudge.errors import AdjudgeWarning
 from adjudge.learn import ranksvm
 from adjudge.learn import ranksvm as newton
-from adjudge.learn.crossval import scorer
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, loss_and_pull, make_pairs
 from adjudge.learn.ranker import NoGroupsWarning
 from adjudge.learn.ranksvm import RankSVM, conjugate_gradients, solve
+from adjudge.learn.rerank import scorer
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from adjudge.inference.select import HeldOut
 from adjudge.metrics import compare as room
 from adjudge.metrics.compare import Comparison, compare, truths
 from adjudge.metrics.labels import scores
-from adjudge.metrics.paired import mcnemar
+from adjudge.metrics.significance import mcnemar
 
 FEW = ("majority", "one-coin", "dawid-skene")
 HELD = {"majority": -0.9, "one-coin": -0.7, "dawid-skene": -0.6}

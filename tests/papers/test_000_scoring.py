@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from adjudge.arrays import Floats
-from adjudge.metrics.label_measures import fractional, indicator, precision, recall
-from adjudge.metrics.labels import scores
+from adjudge.metrics.labels import fractional, indicator, precision, recall, scores
 from adjudge.metrics.probabilities import mean_squared_error
 
 CHANCE = np.array([[0.28, 0.72]])  # of being irrelevant and relevant

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from adjudge.metrics.run_scores import score_runs
+from adjudge.metrics.score import score_runs
 
 THEIRS = {
     "MAP": "map",

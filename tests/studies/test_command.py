@@ -141,7 +141,7 @@ def test_the_draws_are_those_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     import inspect
 
-    from adjudge.metrics.bootstrap import DRAWS
+    from adjudge.metrics.significance import DRAWS
     from studies import command
 
     assert inspect.signature(command.study).parameters["draws"].default == DRAWS

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
 from adjudge.data.scale import Scale
-from adjudge.metrics.bootstrap import intervals, resamples
 from adjudge.metrics.labels import Scored
+from adjudge.metrics.significance import intervals, resamples
 from studies.measures import (
     area,
     binary_measures,

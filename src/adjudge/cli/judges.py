@@ -10,10 +10,9 @@ from adjudge.cli import options as o
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from adjudge.diagnostics.cards import Card, Cards, OtherAgreement
     from adjudge.diagnostics.evidence import Estimate
-    from adjudge.diagnostics.judges import Judges
-    from adjudge.diagnostics.known_truths import Verification
+    from adjudge.diagnostics.gold_accuracy import Verification
+    from adjudge.diagnostics.judges import Card, Cards, Judges, OtherAgreement
     from adjudge.diagnostics.second_looks import SecondLooks
 
 

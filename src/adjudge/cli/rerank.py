@@ -141,8 +141,8 @@ def train(
     from adjudge.cli.output import check_file, check_folder
     from adjudge.data.runs import run_text
     from adjudge.data.write import write_file
-    from adjudge.learn.feature_file import read_features
     from adjudge.learn.rerank import train as learn
+    from adjudge.learn.training_set import read_features
 
     source.check()
     check_folder(out)

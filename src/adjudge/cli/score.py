@@ -10,7 +10,7 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
-    from adjudge.metrics.run_scores import RunScores
+    from adjudge.metrics.score import RunScores
 
 
 BOUND = 1e-3  # as in adjudge.metrics.probabilities; a test compares them
@@ -119,7 +119,7 @@ def score(
 def _score_runs(runs: list[str], grades: str, options: RunOptions) -> None:
     """Score runs, and print the scores for people or for programs."""
     from adjudge.cli.output import check_output, print_table, warn
-    from adjudge.metrics.run_scores import score_runs
+    from adjudge.metrics.score import score_runs
 
     check_output(options.format, (*runs, grades))
     result = score_runs(

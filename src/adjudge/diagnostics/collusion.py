@@ -3,7 +3,7 @@
 Judges who work independently agree because they see the same truth. The test of ``diagnostics.pair_test`` asks for each
 pair how much agreement is left over, with the labels of both left out of the consensus they are compared with. The
 p-values hold under the model. If the model is only nearly right (if some items are hard for everybody, say), all pairs
-agree a little too much, so a pair must stand out from the other pairs (``diagnostics.false_discovery``).
+agree a little too much, so a pair must stand out from the other pairs (``metrics.significance``).
 
 Pairs are flagged by the rule of Benjamini and Hochberg. Tests of pairs that share a judge are not independent, but they
 are positively dependent, which the rule allows; in simulated crowds the share of false discoveries stays below its
@@ -21,13 +21,13 @@ import numpy as np
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.false_discovery import CONTROLS, empirical_null, q_values
 from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.pair_test import Meetings, PairTest, find_meetings, pair_tests
 from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.metrics.significance import CONTROLS, empirical_null, q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names

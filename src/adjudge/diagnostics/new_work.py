@@ -21,13 +21,13 @@ from adjudge.data.read import read
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.drift import Grid, Quality
-from adjudge.diagnostics.false_discovery import SMALLEST, empirical_null, q_values
 from adjudge.diagnostics.leave_out import SHRINKAGE, correctness, leave_out, topic_prevalence
 from adjudge.diagnostics.pair_test import tail
 from adjudge.errors import UsageError, quote
 from adjudge.inference.inputs import read_fit
 from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
+from adjudge.metrics.significance import SMALLEST, empirical_null, q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names

@@ -19,13 +19,13 @@ import numpy as np
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.false_discovery import q_values
 from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.times import NO_TIMES, count_single_time, judge_series, judgment_times, time_steps
 from adjudge.errors import UsageError, quote
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 from adjudge.kernels.compiled import compiled
+from adjudge.metrics.significance import q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names

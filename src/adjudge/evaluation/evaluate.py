@@ -7,7 +7,7 @@ x_t the measure of topic t under labels L, drawn from the posterior of a fit:
     topics    Var_t( E_L[x_t] ) / (T - 1)      other topics would give other numbers, with the labels as expected
 
 The two add up. A draw is the mean of these topics under drawn labels, plus the deviation of the mean of their expected
-values in a bootstrap over topics (``metrics.run_scores``). Intervals, and the chance that one system is better than
+values in a bootstrap over topics (``metrics.score``). Intervals, and the chance that one system is better than
 another, are those of such draws. Topics are not resampled under drawn labels, because the spread between topics would
 then count the labels twice. What labels add to a single topic may still be in both parts, so intervals are rather too
 wide; they are too narrow if a model shrinks topics towards a mean learned from them. No interval accounts for this: a
@@ -42,7 +42,7 @@ from adjudge.evaluation.uncertain_labels import (
 from adjudge.inference.inputs import read_fit
 from adjudge.inference.result import Fit
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, check_level, parse_measures, values, without_relevant
-from adjudge.metrics.run_scores import INTERVAL, topic_deviations
+from adjudge.metrics.score import INTERVAL, topic_deviations
 
 DRAWS = 1_000
 BUDGET = 10

@@ -32,8 +32,8 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import FORMATS, table_text, write_file
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.learn import questions, similarity, text
-from adjudge.learn.array_file import read_arrays
 from adjudge.learn.passages import read_passages, read_queries
+from adjudge.learn.search import read_arrays
 from adjudge.learn.text import Encoded, Feature, encode_pairs, topic_codes
 
 Progress: TypeAlias = Callable[[int, int, str], None]  # called with the number of features done, the total, and a name

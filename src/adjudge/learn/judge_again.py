@@ -28,10 +28,9 @@ from adjudge.arrays import Codes, Floats
 from adjudge.diagnostics.evidence import gather_evidence, typical_confusion
 from adjudge.errors import UsageError
 from adjudge.inference.result import Fit
-from adjudge.learn.feature_file import Features, read_features
 from adjudge.learn.pairs import curve, group_codes, make_pairs
 from adjudge.learn.ranksvm import solve
-from adjudge.learn.training_set import rows_in_fit
+from adjudge.learn.training_set import Features, read_features, rows_in_fit
 
 BUDGET = 20
 ROUNDING = 1e-12

@@ -1,17 +1,22 @@
-"""``rerank``: ``train`` a ranker on what a crowd judged, ``apply`` it, and choose what to judge ``again``."""
+"""``rerank``: ``train`` a ranker on what a crowd judged, ``apply`` it, and choose what to judge ``again``.
+
+Rankers are cross-validated by topic, with the MRR, MAP and P@1 of trec_eval: scores are compared as 32-bit floats, and
+ties are broken by document name in descending order. All groups are sorted at once, because a study ranks the same rows
+many thousand times.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.runs import System, read_run, run_text
 from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
@@ -19,22 +24,118 @@ from adjudge.data.write import table_text
 from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
 from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit
-from adjudge.learn.crossval import FOLDS, score_groups
-from adjudge.learn.feature_file import Features, read_features, select_features
 from adjudge.learn.features import RunFeatures
 from adjudge.learn.judge_again import BUDGET, JudgeAgain, judge_again
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import NothingToLearn, constant_features, group_codes, make_pairs
 from adjudge.learn.ranker import load_ranker
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.scikit import clone
-from adjudge.learn.training_set import TrainingSet, from_fit, from_grades, from_weights
+from adjudge.learn.scikit import clone, make_scorer
+from adjudge.learn.training_set import (
+    Features,
+    TrainingSet,
+    from_fit,
+    from_grades,
+    from_weights,
+    read_features,
+    select_features,
+)
 
 __all__ = ["again", "apply", "train"]  # the commands of ``adjudge rerank``
 
+MEASURES = ("MRR", "MAP", "P@1")
+FOLDS = 5
 TOPICS, DOCUMENTS, JUDGES = 30, 12, 15  # of the example files
 EXAMPLE_FEATURES = {"bm25": 1.0, "overlap": 0.8, "match": 0.6, "length": 0.0}  # how much each depends on the truth
 RANKERS: Mapping[str, Callable[..., Any]] = {"svm": RankSVM, "lambdamart": LambdaMART}
+
+
+class Fold(NamedTuple):
+    """One fold: the rows of the training set and of the test set."""
+
+    train: Codes
+    test: Codes
+
+
+class GroupScores(NamedTuple):
+    """The measures of a ranking, group by group."""
+
+    group: Codes  # (G) numbers of the groups with a relevant row, in order of first appearance
+    values: Mapping[str, Floats]  # (G) by measure
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of every measure over groups, NaN without any group."""
+        return {name: float(value.mean()) if value.size else float("nan") for name, value in self.values.items()}
+
+
+def fold_of(groups: Any, folds: int = FOLDS, seed: int = 0) -> Codes:
+    """Return the fold of every row (N); groups are assigned at random, and no group is in two folds."""
+    values = np.asarray(groups)
+    count = group_codes(values, values.size)[1]
+    if not 2 <= folds <= count:
+        raise UsageError(f"folds {folds} is not a number from 2 to the number of groups, {count:,}")
+    return _assign_folds(values, None, folds, seed)
+
+
+def split(fold: Codes) -> Iterator[Fold]:
+    """Yield every fold."""
+    for k in range(int(fold.max()) + 1):
+        yield Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+
+
+def score_groups(score: Floats, relevant: Any, groups: Any, names: Any = None) -> GroupScores:
+    """Return the measures of the ranking by ``score`` (N) in every group with a relevant row.
+
+    ``names`` (N) are document names that break ties; without them the later row ranks first.
+    """
+    is_relevant = np.asarray(relevant, dtype=bool)
+    code, count = group_codes(groups, is_relevant.size)
+    return measure_groups(np.asarray(score, dtype=float), is_relevant, code, count, name_order(names, is_relevant.size))
+
+
+def name_order(names: Any, rows: int) -> Codes:
+    """Return a number for each row (N) that breaks ties, highest first."""
+    if names is None:
+        return np.arange(rows)
+    _, order = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    return order
+
+
+def measure_groups(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> GroupScores:
+    """Return the measures of every group with a relevant row, for group numbers; ``tie`` breaks ties."""
+    with np.errstate(over="ignore"):
+        single = score.astype(np.float32)
+    order = np.lexsort((-tie, -single, code))
+    group, hit = code[order], relevant[order].astype(float)
+    start = np.searchsorted(group, np.arange(groups))
+    rank = np.arange(group.size) - start[group] + 1.0
+    before = np.r_[0.0, np.cumsum(hit)]
+    hits = before[1:] - before[start[group]]  # relevant rows up to this one
+    total, precision = _sums(group, hit, groups), _sums(group, hit * hits / rank, groups)
+    first, top = (_sums(group, np.where(at, hit / rank, 0.0), groups) for at in (hits == 1, rank == 1))
+    scored = np.flatnonzero(total > 0)
+    values = {"MRR": first[scored], "MAP": precision[scored] / total[scored], "P@1": top[scored]}
+    return GroupScores(scored, values)
+
+
+def _sums(group: Codes, value: Floats, groups: int) -> Floats:
+    """Return the sum of values in every group (G)."""
+    return np.asarray(np.bincount(group, value, groups), dtype=np.float64)
+
+
+def scorer(measure: str = "MAP") -> Any:
+    """Return a measure for ``scoring`` in scikit-learn's searches; rows with a target above one half are relevant.
+
+    It needs metadata routing for the groups: ``sklearn.set_config(enable_metadata_routing=True)``.
+    """
+    if measure not in MEASURES:
+        raise UsageError(f"measure {quote(measure)} is not one of {quoted(MEASURES)}")
+
+    def mean(y_true: Any, y_pred: Any, groups: Any = None) -> float:
+        """Return the mean over groups."""
+        return score_groups(y_pred, np.asarray(y_true) > 0.5, groups).means()[measure]
+
+    return make_scorer(mean, response_method="decision_function").set_score_request(groups=True)
 
 
 class Trained(NamedTuple):
@@ -247,13 +348,15 @@ def _topics_with_pairs(training: TrainingSet, topics: Any, pair_weight: str) -> 
     return with_pairs
 
 
-def _assign_folds(topics: Any, with_pairs: set[str], folds: int, seed: int) -> Codes:
+def _assign_folds(topics: Any, with_pairs: set[str] | None, folds: int, seed: int) -> Codes:
     """Return the fold of every row (N), by topic; topics with pairs are assigned first, so that every fold has one."""
     code, count = group_codes(topics, topics.size)
-    name = topics[np.unique(code, return_index=True)[1]].tolist()
     order = np.random.default_rng(seed).permutation(count).tolist()
+    if with_pairs is not None:
+        name = topics[np.unique(code, return_index=True)[1]].tolist()
+        order.sort(key=lambda t: name[t] not in with_pairs)
     fold = np.empty(count, np.int64)
-    fold[sorted(order, key=lambda t: name[t] not in with_pairs)] = np.arange(count) % folds
+    fold[order] = np.arange(count) % folds
     return fold[code]
 
 

@@ -1,15 +1,16 @@
 """``Index``: search passages with BM25.
 
 The score of a passage is Lucene's: the sum over the query's terms of idf x tf / (tf + k1 (1 - b + b length / mean)),
-idf = log(1 + (N - n + 1/2) / (n + 1/2)) if n of N passages have the term. (Robertson's factor k1 + 1, which does
-not change the order, is left out.) bm25s computes the weight of every term in every passage; a search sums weights and
+idf = log(1 + (N - n + 1/2) / (n + 1/2)) if n of N passages have the term. (Robertson's factor k1 + 1, which does not
+change the order, is left out.) bm25s computes the weight of every term in every passage; a search sums weights and
 returns the best passages, sorted by score as a 32-bit float, then by name in descending order, as in trec_eval. A
 passage without a term of the query is not returned.
 
 A saved index has names, terms and settings in a JSON file, and the postings as arrays. The search does not check
 bounds, so everything it relies on is verified when an index is read: a file that is damaged, truncated, from another
 index or hand-made is refused. The arrays have the checksums of a zip archive, and one of them is the digest of the JSON
-file.
+file. NumPy allocates as much memory as the header of an array claims; here the header is checked against the content,
+no array is larger than the reader expects, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ import heapq
 import io
 import json
 import os
-from collections.abc import Callable
+import struct
+import zlib
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 import polars as pl
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes
@@ -34,9 +39,44 @@ from adjudge.data.runs import System
 from adjudge.data.write import write_whole
 from adjudge.errors import InputError, MissingExtra, UsageError
 from adjudge.kernels.compiled import compiled
-from adjudge.learn.array_file import read_arrays
 from adjudge.learn.passages import UNFIT, read_passages, read_queries
 from adjudge.learn.text import VERSION, Stems, terms
+
+HEADER = 1_000  # maximum number of bytes before the numbers
+# raised by zipfile, zlib and NumPy for damaged files
+DAMAGES = (
+    *(BadZipFile, zlib.error, struct.error, OSError, EOFError),
+    *(KeyError, ValueError, TypeError, NotImplementedError, RuntimeError, OverflowError),
+)
+
+
+def read_arrays(content: bytes, names: Sequence[str], most: int) -> list[NDArray[Any]]:
+    """Return arrays with one axis by name, each of at most ``most`` bytes; raise ValueError if one is damaged."""
+    try:
+        with ZipFile(io.BytesIO(content)) as archive:
+            return [_array(archive, f"{name}.npy", most) for name in names]
+    except DAMAGES as error:
+        raise ValueError(f"the arrays are damaged: {error}") from error
+
+
+def _array(archive: ZipFile, name: str, most: int) -> NDArray[Any]:
+    """Return one array of an archive."""
+    about = archive.getinfo(name)
+    if about.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or about.file_size > most + HEADER:
+        raise ValueError(f"{name} has another compression, or is too large")
+    with archive.open(about) as file:
+        content = file.read(most + HEADER + 1)  # to the end, so that the checksum is verified
+    if len(content) != about.file_size:
+        raise ValueError(f"{name} has {len(content):,} bytes, expected {about.file_size:,}")
+    stream = io.BytesIO(content)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} has another version")
+    shape, _, dtype = npy.read_array_header_1_0(stream, HEADER)
+    rest = len(content) - stream.tell()
+    if dtype.kind not in "iuf" or len(shape) != 1 or shape[0] < 0 or shape[0] * dtype.itemsize != rest:
+        raise ValueError(f"{name} claims {shape} of {dtype} in {rest:,} bytes")
+    return np.frombuffer(content, dtype, offset=stream.tell())
+
 
 FORMAT = 2  # 1 had no digest
 FILES = ("index.json", "postings.npz")

@@ -35,7 +35,6 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote
 from adjudge.metrics import coincidence
-from adjudge.metrics.bootstrap import DRAWS, Interval
 from adjudge.metrics.coincidence import (
     Kappas,
     Sums,
@@ -53,6 +52,7 @@ from adjudge.metrics.coincidence import (
     sum_groups,
     too_many_labels,
 )
+from adjudge.metrics.significance import DRAWS, Interval
 
 Measured: TypeAlias = Callable[[Sums, Floats], float | None]
 

@@ -22,9 +22,8 @@ from adjudge.inference.fit import fit
 from adjudge.inference.registry import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.select import FOLDS, Choice, HeldOut, candidates, chosen, held_out, random_folds
-from adjudge.metrics.bootstrap import DRAWS, Interval, intervals
 from adjudge.metrics.labels import Scored, Scores, scores
-from adjudge.metrics.paired import Paired, against
+from adjudge.metrics.significance import DRAWS, Interval, Paired, against, intervals
 
 Progress: TypeAlias = Callable[[str], None]
 

@@ -1,10 +1,15 @@
-"""``scores``: labels and probabilities against gold, from a fit or a table."""
+"""``scores``: labels and probabilities against gold, from a fit or a table.
+
+Measures of labels are computed from the confusion matrix of truths (rows) and answers (columns). A measure that divides
+by 0 is ``None``, which is neither 0 nor NaN. Measures of ordered labels also take the value of each label (K), and
+depend on how far an answer is from the truth.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,34 +18,142 @@ from adjudge.data.scale import Label, Scale
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.metrics import label_measures as matrix
 from adjudge.metrics import probabilities
 from adjudge.metrics.match_gold import PREFIX, Answers, match_gold, put_on_scale
 from adjudge.metrics.probabilities import BOUND
+
+Matrix: TypeAlias = Codes | Floats
+LabelMeasure: TypeAlias = Callable[[Matrix, int], float | None]
+
+
+def counts(truth: Codes, answer: Codes, K: int) -> Codes:
+    """Return how many items of each truth got each answer (K, K), from their codes (I)."""
+    cell = truth.astype(np.intp) * K + answer  # wide codes: a small integer times K does not fit
+    return np.bincount(cell, minlength=K * K).reshape(K, K)
+
+
+def fractional(truth: Floats, answer: Floats) -> Floats:
+    """Return the expected counts (K, K) when truths and answers (I, K) are probabilities (paper 000, section 9.3).
+
+    An answer of .72 counts as .72 of a 1 and .28 of a 0; a known truth has a single 1 in its row.
+    """
+    return truth.T @ answer
+
+
+def indicator(code: Codes, K: int) -> Floats:
+    """Return labels as probabilities: 1 for each item's label and 0 elsewhere (I, K)."""
+    return np.eye(K)[code]
+
+
+def ratio(part: float, total: float) -> float | None:
+    """Return part / total, ``None`` if the total is 0."""
+    return float(part / total) if total else None
+
+
+def accuracy(confusion: Matrix) -> float | None:
+    """Return the share of items whose answer is their truth."""
+    return ratio(np.trace(confusion), confusion.sum())
+
+
+def precision(confusion: Matrix, label: int) -> float | None:
+    """Return TP / (TP + FP): of the items answered with the label, the share that have it."""
+    return ratio(confusion[label, label], confusion[:, label].sum())
+
+
+def recall(confusion: Matrix, label: int) -> float | None:
+    """Return TP / (TP + FN), also called sensitivity: of the items that have the label, the share answered so."""
+    return ratio(confusion[label, label], confusion[label].sum())
+
+
+def specificity(confusion: Matrix, label: int) -> float | None:
+    """Return TN / (TN + FP): of the items that do not have the label, the share not answered so."""
+    others = np.delete(confusion, label, axis=0)  # (K - 1, K)
+    return ratio(np.delete(others, label, axis=1).sum(), others.sum())
+
+
+def f1(confusion: Matrix, label: int) -> float | None:
+    """Return 2 TP / (2 TP + FP + FN).
+
+    This is the harmonic mean of precision and recall if both exist, and 0 if a label was never found.
+    """
+    return ratio(2 * confusion[label, label], confusion[label].sum() + confusion[:, label].sum())
+
+
+def occurring(confusion: Matrix) -> Codes:
+    """Return the labels that are the truth or the answer of some item."""
+    return np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
+
+
+def macro(confusion: Matrix, measure: LabelMeasure) -> float | None:
+    """Return the plain mean of a measure over the labels that occur, ``None`` if one of them has no value.
+
+    Leaving such a label out would reward never answering with a difficult one.
+    """
+    values = [measure(confusion, int(label)) for label in occurring(confusion)]
+    defined = [value for value in values if value is not None]
+    return ratio(sum(defined), len(defined)) if len(defined) == len(values) else None
+
+
+def mcc(confusion: Matrix) -> float | None:
+    """Return the correlation of truth and answer: Matthews' for two labels, Gorodkin's R_K for more."""
+    truths, answers = confusion.sum(axis=1), confusion.sum(axis=0)  # (K)
+    if np.count_nonzero(truths) < 2 or np.count_nonzero(answers) < 2:
+        return None
+    total = confusion.sum()
+    covariance = total * np.trace(confusion) - truths @ answers
+    return float(covariance / np.sqrt(total**2 - truths @ truths) / np.sqrt(total**2 - answers @ answers))
+
+
+def mean_absolute_error(confusion: Matrix, value: Floats) -> float | None:
+    """Return MAE, the mean of |value of the answer - value of the truth|."""
+    return ratio(float((confusion * np.abs(_steps(value))).sum()), float(confusion.sum()))
+
+
+def root_mean_squared_error(confusion: Matrix, value: Floats) -> float | None:
+    """Return RMSE, the root of the mean squared distance, in which large errors count most."""
+    mean = ratio(float((confusion * _steps(value) ** 2).sum()), float(confusion.sum()))
+    return None if mean is None else mean**0.5
+
+
+def quadratic_kappa(confusion: Matrix, value: Floats) -> float | None:
+    """Return Cohen's kappa with squared distances as weights (Cohen 1968).
+
+    It is 1 - the mean squared distance / its value if truths and answers were paired at random: 1 is perfect, 0 is
+    chance. It is not defined if all truths and answers are one label.
+    """
+    distance, truths, answers = _steps(value) ** 2, confusion.sum(axis=1), confusion.sum(axis=0)  # (K, K), (K), (K)
+    by_chance = float(truths @ distance @ answers)
+    disagreement = ratio(float((confusion * distance).sum()) * float(confusion.sum()), by_chance)
+    return None if disagreement is None else 1 - disagreement
+
+
+def _steps(value: Floats) -> Floats:
+    """Return how far each answer is above each truth (K, K)."""
+    return value[None, :] - value[:, None]
 
 
 class Measure(NamedTuple):
     """A measure of one label, and the reason if it has no value."""
 
     name: str
-    of: matrix.LabelMeasure
+    of: LabelMeasure
     empty: str
 
 
-PRECISION = Measure("precision", matrix.precision, "nothing was answered {}")
-RECALL = Measure("recall", matrix.recall, "no scored item is {} in the gold")
-SPECIFICITY = Measure("specificity", matrix.specificity, "every scored item is {} in the gold")
-F1 = Measure("f1", matrix.f1, "{} is neither truth nor answer of a scored item")
+PRECISION = Measure("precision", precision, "nothing was answered {}")
+RECALL = Measure("recall", recall, "no scored item is {} in the gold")
+SPECIFICITY = Measure("specificity", specificity, "every scored item is {} in the gold")
+F1 = Measure("f1", f1, "{} is neither truth nor answer of a scored item")
 FRACTIONAL = (PRECISION, RECALL, SPECIFICITY)
 SQUARED: Mapping[str, Callable[[probabilities.Outcomes, Floats], float | None]] = {
     "se": probabilities.squared_error,
     "mse": probabilities.mean_squared_error,
     "rmse": probabilities.root_mean_squared_error,
 }
-ORDERED: Mapping[str, Callable[[matrix.Matrix, Floats], float | None]] = {  # for ordered labels
-    "mae": matrix.mean_absolute_error,
-    "label_rmse": matrix.root_mean_squared_error,
-    "quadratic_kappa": matrix.quadratic_kappa,
+ORDERED: Mapping[str, Callable[[Matrix, Floats], float | None]] = {  # for ordered labels
+    "mae": mean_absolute_error,
+    "label_rmse": root_mean_squared_error,
+    "quadratic_kappa": quadratic_kappa,
 }
 PROBABILITY = ("log_loss", "brier", "ece")  # measures of probabilities; with more than two labels, also:
 MULTICLASS = ("rmse",)
@@ -104,14 +217,14 @@ class Scored(NamedTuple):
     @property
     def confusion(self) -> Codes:
         """Items by truth and answer (K, K)."""
-        return matrix.counts(self.truth, self.answer, len(self.scale))
+        return counts(self.truth, self.answer, len(self.scale))
 
     @property
     def fractional(self) -> Floats | None:
         """Items by truth and answer, with answers counted by their probabilities (K, K)."""
         if self.probability is None:
             return None
-        return matrix.fractional(matrix.indicator(self.truth, len(self.scale)), self.probability)
+        return fractional(indicator(self.truth, len(self.scale)), self.probability)
 
     def prediction(self, probability: Floats) -> probabilities.Prediction:
         """Return outcome and probability (I) of the positive label or, with more than two, of the most likely one."""
@@ -220,8 +333,8 @@ def _label_rows(scored: Scored, confusion: Codes) -> list[Row]:
         rows = [_macro(confusion, names, measure) for measure in (PRECISION, RECALL, SPECIFICITY)]
     else:
         rows = _label_scores(confusion, k, names[k], (PRECISION, RECALL, SPECIFICITY, F1), f"of {quote(names[k])}")
-    mcc = _row("mcc", matrix.mcc(confusion), _one_sided(confusion, names))
-    return [Row("accuracy", matrix.accuracy(confusion), note), *rows, _macro(confusion, names, F1), mcc]
+    correlation = _row("mcc", mcc(confusion), _one_sided(confusion, names))
+    return [Row("accuracy", accuracy(confusion), note), *rows, _macro(confusion, names, F1), correlation]
 
 
 def _ordered_rows(scored: Scored, confusion: Codes) -> list[Row]:
@@ -246,9 +359,7 @@ def _each_label(scored: Scored, confusion: Codes) -> list[Row]:
     return rows
 
 
-def _label_scores(
-    confusion: matrix.Matrix, k: int, name: str, measures: Sequence[Measure], note: str = ""
-) -> list[Row]:
+def _label_scores(confusion: Matrix, k: int, name: str, measures: Sequence[Measure], note: str = "") -> list[Row]:
     """Return measures of one label."""
     return [
         _row(measure.name, measure.of(confusion, k), measure.empty.format(quote(name)), note) for measure in measures
@@ -257,11 +368,11 @@ def _label_scores(
 
 def _macro(confusion: Codes, names: Sequence[str], measure: Measure) -> Row:
     """Return the mean of a measure over labels; labels that do not occur are left out and named."""
-    occurring = matrix.occurring(confusion).tolist()
-    empty = [measure.empty.format(quote(names[k])) for k in occurring if measure.of(confusion, k) is None]
-    absent = [name for k, name in enumerate(names) if k not in occurring]
+    present = occurring(confusion).tolist()
+    empty = [measure.empty.format(quote(names[k])) for k in present if measure.of(confusion, k) is None]
+    absent = [name for k, name in enumerate(names) if k not in present]
     note = f"without {quoted(absent)}, neither truth nor answer of a scored item" if absent else ""
-    return _row(f"macro_{measure.name}", matrix.macro(confusion, measure.of), " and ".join(empty), note)
+    return _row(f"macro_{measure.name}", macro(confusion, measure.of), " and ".join(empty), note)
 
 
 def _one_sided(confusion: Codes, names: Sequence[str]) -> str:
@@ -288,7 +399,7 @@ def _probability_rows(scored: Scored, fractional: Floats | None) -> list[Row]:
     ]
     if k is not None:
         return rows + _binary_rows(scored.truth == k, p[:, k], fractional, k, scored.scale.names[k])
-    error = probabilities.root_mean_squared_error(matrix.indicator(scored.truth, len(scored.scale)), p)
+    error = probabilities.root_mean_squared_error(indicator(scored.truth, len(scored.scale)), p)
     return [*rows, Row("rmse", error, "over the probabilities of all labels")]
 
 

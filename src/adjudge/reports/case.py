@@ -10,13 +10,13 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import places
-from adjudge.diagnostics.cards import cards
 from adjudge.diagnostics.collusion import collusion
 from adjudge.diagnostics.confusions import confusions
 from adjudge.diagnostics.control_chart import control_chart
 from adjudge.diagnostics.drift import drift
 from adjudge.diagnostics.evidence import confusion_draws, gather_evidence
-from adjudge.diagnostics.known_truths import known_truths, posterior_without_gold, read_truth
+from adjudge.diagnostics.gold_accuracy import known_truths, posterior_without_gold, read_truth
+from adjudge.diagnostics.judges import cards
 from adjudge.diagnostics.new_work import new_work
 from adjudge.diagnostics.second_looks import second_looks
 from adjudge.diagnostics.times import time_problem
@@ -25,11 +25,11 @@ from adjudge.kernels.truth import vote_shares
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
-    from adjudge.diagnostics.cards import Cards
     from adjudge.diagnostics.collusion import Collusion
     from adjudge.diagnostics.confusions import Confusions
     from adjudge.diagnostics.control_chart import ControlChart
     from adjudge.diagnostics.drift import Drift
+    from adjudge.diagnostics.judges import Cards
     from adjudge.diagnostics.new_work import NewWork
     from adjudge.diagnostics.second_looks import SecondLooks
     from adjudge.inference.chains import Draws

@@ -25,10 +25,10 @@ from adjudge.reports.gallery import FIGURES, Figure
 from adjudge.reports.summary import actions, opening
 
 if TYPE_CHECKING:
-    from adjudge.diagnostics.cards import Card
     from adjudge.diagnostics.collusion import Collusion
     from adjudge.diagnostics.drift import Drift
     from adjudge.diagnostics.evidence import Estimate
+    from adjudge.diagnostics.judges import Card
     from adjudge.diagnostics.new_work import NewWork
 
     Watched: TypeAlias = Collusion | Drift | NewWork

@@ -13,7 +13,7 @@ from adjudge.metrics.agreement import agreement
 from adjudge.reports.case import MOST_ITEMS
 
 if TYPE_CHECKING:
-    from adjudge.diagnostics.cards import Card
+    from adjudge.diagnostics.judges import Card
     from adjudge.reports.case import Case
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import insert
 
 import adjudge
-from adjudge.diagnostics.cards import cards
+from adjudge.diagnostics.judges import cards
 from adjudge.errors import InputError
 from adjudge.studio.campaign.pool_and_gold import gold_text
 from adjudge.studio.consensus import refresh as module

@@ -31,8 +31,8 @@ from adjudge.studio.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
-    from adjudge.diagnostics.cards import Card
     from adjudge.diagnostics.drift import Change, Drift
+    from adjudge.diagnostics.judges import Card
     from adjudge.inference.result import Fit
 
 
@@ -169,7 +169,7 @@ def main(arguments: list[str]) -> int:
 
 def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dict[str, Any]:
     """Return a card for every judge, with their confusion matrix, its intervals and whether they changed."""
-    from adjudge.diagnostics.cards import cards
+    from adjudge.diagnostics.judges import cards
     from adjudge.reports.page import card_lines
 
     drift = _drift(fit, judgments)
@@ -189,7 +189,7 @@ def judge_rows(fit: Fit, judgments: Judgments, people: Mapping[str, int]) -> dic
 
 def _card(card: Card) -> dict[str, Any]:
     """Return a card as plain numbers: an estimate is its value and the ends of its 90 % interval."""
-    from adjudge.diagnostics.cards import ESTIMATES
+    from adjudge.diagnostics.judges import ESTIMATES
 
     matrices = {name: getattr(card, name).tolist() for name in ("confusion", "confusion_low", "confusion_high")}
     estimates = {column: _numbers(getattr(card, name)) for column, name in ESTIMATES.items()}
