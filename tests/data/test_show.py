@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adjudge.data.show import NotebookView, html_view
+from adjudge.data.show import ListView, NotebookView, html_view
 
 
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
@@ -36,3 +36,16 @@ def test_a_result_shows_its_repr_and_its_table():
     assert Result()._repr_html_().startswith("<div><p>Result(1)</p><table>")
     with pytest.raises(NotImplementedError):
         NotebookView().table  # noqa: B018
+
+
+def test_a_list_is_a_sequence_of_its_records():
+    """By index, by slice, in order, and from its end."""
+
+    class Results(ListView):
+        records = ("a", "b", "c")
+
+    results = Results()
+    assert (len(results), list(results), list(reversed(results))) == (3, ["a", "b", "c"], ["c", "b", "a"])
+    assert (results[-1], results[1:], "b" in results) == ("c", ("b", "c"), True)
+    with pytest.raises(NotImplementedError):
+        ListView().records  # noqa: B018

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import narwhals as nw
 
 ROWS = 10  # rows of a table that are shown
+Record = TypeVar("Record")
 
 
 class NotebookView:
@@ -20,6 +22,25 @@ class NotebookView:
 
     def _repr_html_(self) -> str:
         return html_view(repr(self), self.table)
+
+
+class ListView(NotebookView, Sequence[Record]):
+    """A result that is also a sequence of records."""
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records; every result has its own."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        return self.records[index]
 
 
 def html_view(summary: str, table: Any, rows: int = ROWS) -> str:

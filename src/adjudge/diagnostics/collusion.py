@@ -27,7 +27,7 @@ from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
-from adjudge.metrics.significance import CONTROLS, empirical_null, q_values
+from adjudge.metrics.significance import CONTROLS, check_rate, empirical_null, q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -141,8 +141,7 @@ def collusion(
     """
     if least < 1:
         raise UsageError(f"least {least!r} is not a whole number of at least 1")
-    if not 0 < level < 1:
-        raise UsageError(f"level {level!r} is not between 0 and 1")
+    check_rate(level)
     if control not in CONTROLS:
         raise UsageError(f"control {control!r} is not one of {quoted(CONTROLS)}")
     fit, judgments = read_fitted(fit, judgments)

@@ -6,16 +6,15 @@ helps more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Floats
-from adjudge.data.show import NotebookView
+from adjudge.data.show import ListView
 from adjudge.data.write import frame
 from adjudge.diagnostics.evidence import Evidence, gather_evidence, judge_estimates, typical_confusion
 from adjudge.diagnostics.sentences import ENOUGH_ITEMS, NOTABLE, share_of_total
@@ -47,7 +46,7 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class Confusions(NotebookView, Sequence[Confusion]):
+class Confusions(ListView[Confusion]):
     """Confusions, the one that costs most labels first."""
 
     errors: float  # expected number of wrong labels
@@ -57,18 +56,10 @@ class Confusions(NotebookView, Sequence[Confusion]):
     def __repr__(self) -> str:
         return f"Confusions({len(self.confusions):,} confusions, {self.errors:,.0f} wrong labels in all)"
 
-    def __len__(self) -> int:
-        return len(self.confusions)
-
-    def __iter__(self) -> Iterator[Confusion]:
-        return iter(self.confusions)
-
-    @overload
-    def __getitem__(self, index: int) -> Confusion: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Confusion, ...]: ...
-    def __getitem__(self, index: int | slice) -> Confusion | tuple[Confusion, ...]:
-        return self.confusions[index]
+    @property
+    def records(self) -> tuple[Confusion, ...]:
+        """The confusions."""
+        return self.confusions
 
     @property
     def table(self) -> Any:

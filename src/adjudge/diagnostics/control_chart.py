@@ -21,6 +21,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.leave_out import correctness, leave_out
+from adjudge.diagnostics.sentences import some_names
 from adjudge.diagnostics.times import (
     DAY,
     NO_TIMES,
@@ -30,7 +31,7 @@ from adjudge.diagnostics.times import (
     judgment_times,
     time_steps,
 )
-from adjudge.errors import UsageError, quote
+from adjudge.errors import UsageError
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 
@@ -76,8 +77,7 @@ class ControlChart(NotebookView):
             return "Changes cannot be detected: all judgments of each judge have the same time."
         if not names:
             return f"All of {batches} are within their limits{note}."
-        listed = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-        return f"{broken.sum():,} of {batches} are out of control, of {len(names):,} judges: {listed}{note}."
+        return f"{broken.sum():,} of {batches} are out of control, of {len(names):,} judges: {some_names(names)}{note}."
 
     @property
     def table(self) -> Any:

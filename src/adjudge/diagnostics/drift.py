@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,10 +28,12 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.leave_out import leave_out
+from adjudge.diagnostics.sentences import some_names
 from adjudge.diagnostics.times import NO_TIMES, judge_series, judgment_times, time_steps
-from adjudge.errors import UsageError, quote
+from adjudge.errors import UsageError
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.metrics.significance import check_rate
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -45,16 +48,16 @@ POSITIONS = 32  # at which two changes are tried
 INTERVAL = (0.05, 0.95)
 LEVEL = 0.1  # expected share of false alarms among the judges who are flagged
 TINY = 1e-300  # stands for zero in a logarithm
-COLUMNS = {  # of the table, and the fields of a change that they hold
-    "place": ("position",),
-    "place_low": ("low",),
-    "place_high": ("high",),
-    "before": ("before", "mean"),
-    "before_low": ("before", "low"),
-    "before_high": ("before", "high"),
-    "after": ("after", "mean"),
-    "after_low": ("after", "low"),
-    "after_high": ("after", "high"),
+COLUMNS = {  # of the table after the first ones, and the fields of a change that they hold
+    "place": "position",
+    "place_low": "low",
+    "place_high": "high",
+    "before": "before.mean",
+    "before_low": "before.low",
+    "before_high": "before.high",
+    "after": "after.mean",
+    "after_low": "after.low",
+    "after_high": "after.high",
 }
 
 
@@ -80,6 +83,11 @@ class Change(NamedTuple):
     def changed(self) -> float:
         """The chance of at least one change."""
         return 1 - self.probability[0]
+
+    @property
+    def number(self) -> int:
+        """The most likely number of changes."""
+        return int(np.argmax(self.probability))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,26 +123,31 @@ class Drift(NotebookView):
         names = [str(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
         if not names:
             return f"None of {tested.sum():,} judges changed{note}."
-        listed = ", ".join(map(quote, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return (
-            f"{len(names):,} of {tested.sum():,} judges changed: {listed} (about {self.level:.0%} of these are "
-            f"expected to be false alarms){note}."
+            f"{len(names):,} of {tested.sum():,} judges changed: {some_names(names)} (about {self.level:.0%} of these "
+            f"are expected to be false alarms){note}."
         )
 
     @property
     def table(self) -> Any:
         """A table with one row per judge, those most likely to have changed first."""
-        order = sorted(range(len(self.changes)), key=lambda j: -(c.changed if (c := self.changes[j]) else -1.0))
+        changed = self._column("changed")
+        order = sorted(range(len(changed)), key=lambda j: 1.0 if changed[j] is None else -changed[j])
         columns: dict[str, list[Any]] = {
             "judge": self.judges.to_list(),
             "judgments": self.judged.tolist(),
-            "p_changed": [c and c.changed for c in self.changes],
-            "changes": [c and int(np.argmax(c.probability)) for c in self.changes],
+            "p_changed": changed,
+            "changes": self._column("number"),
             "flagged": self.flagged.tolist(),
             "time": list(self.time),
+            **{name: self._column(path) for name, path in COLUMNS.items()},
         }
-        columns |= {name: [c and _field(c, path) for c in self.changes] for name, path in COLUMNS.items()}
         return frame({name: [column[j] for j in order] for name, column in columns.items()}, self.kind)
+
+    def _column(self, path: str) -> list[Any]:
+        """Return a field of each judge's change, such as ``before.mean``, None for judges without one."""
+        field_of = attrgetter(path)
+        return [None if change is None else field_of(change) for change in self.changes]
 
 
 def drift(fit: Fit | str | PathLike[str], judgments: Any = None, *, level: float = LEVEL, order: Any = None) -> Drift:
@@ -159,8 +172,7 @@ def drift(fit: Fit | str | PathLike[str], judgments: Any = None, *, level: float
     Drift
 
     """
-    if not 0 < level < 1:
-        raise UsageError(f"level {level!r} is not between 0 and 1")
+    check_rate(level)
     fit, judgments = read_fitted(fit, judgments)
     times = judgment_times(judgments, order)
     if times is None:
@@ -247,13 +259,6 @@ def change_points(others: Floats, label: Codes, grid: Grid, positions: Codes | N
         first, last, (low, at, high) = _larger(run, pairs, double, grid)
     before, after = grid.quality(run[at] - run[first]), grid.quality(run[last] - run[at])
     return Change((none, once, twice), at, low, high, before, after)
-
-
-def _field(record: Any, path: tuple[str, ...]) -> Any:
-    """Return a field of a record, or a field of that."""
-    for name in path:
-        record = getattr(record, name)
-    return record
 
 
 def _change_positions(time: Floats) -> Codes:

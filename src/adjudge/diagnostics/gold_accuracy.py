@@ -194,20 +194,14 @@ def gold_accuracy(judgments: Any, gold: Any, *, periods: int | str = PERIODS, or
         raise UsageError(f"periods {periods!r} is neither a whole number of at least 1 nor 'day'")
     judgments = read(judgments)
     _, truth = read_gold(gold, judgments)
-    times, item = judgment_times(judgments, order), judgments.item()
-    if periods == "day" and (times is None or not times.dates):
-        reason = NO_TIMES if times is None else "the times are not dates"
-        raise UsageError(f"periods of a day are not defined because {reason}")
-    number = np.zeros(len(judgments), np.int64) if times is None else _period_numbers(times, periods)
+    item, (number, since) = judgments.item(), _split_periods(judgments, judgment_times(judgments, order), periods)
     rows = np.flatnonzero(truth[item] >= 0)
     right = truth[item[rows]] == judgments.label[rows]
-    width = int(number.max(initial=0)) + 1
-    key, index = np.unique(judgments.judge[rows].astype(np.int64) * width + number[rows], return_inverse=True)
+    key, index = np.unique(judgments.judge[rows].astype(np.int64) * len(since) + number[rows], return_inverse=True)
     count = np.bincount(index, minlength=key.size)
     hits = np.bincount(index, weights=right, minlength=key.size).astype(np.int64)
     low, high = (beta.ppf(end, hits + 1, count - hits + 1) for end in INTERVAL)
-    judge, period = np.divmod(key, width)
-    since = ["all"] * width if times is None else _period_starts(times, number, width)
+    judge, period = np.divmod(key, len(since))
     return GoldAccuracy(
         judgments.judges,
         judge,
@@ -221,6 +215,17 @@ def gold_accuracy(judgments: Any, gold: Any, *, periods: int | str = PERIODS, or
         int(np.unique(item[rows]).size),
         judgments.kind,
     )
+
+
+def _split_periods(judgments: Judgments, times: Times | None, periods: int | str) -> tuple[Codes, list[str]]:
+    """Return the period of each judgment (N), and when each period begins."""
+    if periods == "day" and (times is None or not times.dates):
+        reason = NO_TIMES if times is None else "the times are not dates"
+        raise UsageError(f"periods of a day are not defined because {reason}")
+    if times is None:
+        return np.zeros(len(judgments), np.int64), ["all"]
+    number = _period_numbers(times, periods)
+    return number, _period_starts(times, number, int(number.max(initial=0)) + 1)
 
 
 def _period_numbers(times: Times, periods: int | str) -> Codes:

@@ -5,12 +5,12 @@ A card has every number with its 90 % interval, and a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ import polars as pl
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.scale import Scale
-from adjudge.data.show import NotebookView
+from adjudge.data.show import ListView, NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.confusions import Confusions, confusions
 from adjudge.diagnostics.evidence import (
@@ -116,7 +116,7 @@ class Card:
 
 
 @dataclass(frozen=True, eq=False)
-class Cards(NotebookView, Sequence[Card]):
+class Cards(ListView[Card]):
     """The cards of all judges, in the order of the fit."""
 
     scale: Scale
@@ -135,18 +135,10 @@ class Cards(NotebookView, Sequence[Card]):
         """The low ends of the cells of all judges' matrices (J, K, K)."""
         return np.stack([card.confusion_low for card in self.cards])
 
-    def __len__(self) -> int:
-        return len(self.cards)
-
-    def __iter__(self) -> Iterator[Card]:
-        return iter(self.cards)
-
-    @overload
-    def __getitem__(self, index: int) -> Card: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Card, ...]: ...
-    def __getitem__(self, index: int | slice) -> Card | tuple[Card, ...]:
-        return self.cards[index]
+    @property
+    def records(self) -> tuple[Card, ...]:
+        """The cards."""
+        return self.cards
 
     def of(self, judge: object) -> Card:
         """Return the card of a judge by name."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from adjudge.data.judgments import Judgments
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.collusion import Collusion, collusion
@@ -108,10 +109,7 @@ def monitor(
         "gold": lambda: gold_accuracy(table, truths),
         "new": lambda: new_work(record, new),
     }
-    reasons = dict.fromkeys(TIMED, NO_TIMES) if time_problem(table) == NO_TIMES else {}
-    reasons |= {} if truths is not None else {"gold": "no truth is known: give gold"}
-    reasons |= {} if new is not None else {"new": "there are no new judgments: give new"}
-    results = {}
+    reasons, results = _missing_inputs(table, truths, new), {}
     for name in parts:
         try:
             if name not in reasons:
@@ -119,6 +117,16 @@ def monitor(
         except UsageError as error:  # the other parts may be defined
             reasons[name] = str(error)
     return Monitoring(**results, reasons={n: reasons[n] for n in parts if n in reasons}, kind=table.kind)
+
+
+def _missing_inputs(judgments: Judgments, gold: Any, new: Any) -> dict[str, str]:
+    """Return, by part, why it cannot be computed from these inputs."""
+    reasons = dict.fromkeys(TIMED, NO_TIMES) if time_problem(judgments) == NO_TIMES else {}
+    if gold is None:
+        reasons["gold"] = "no truth is known: give gold"
+    if new is None:
+        reasons["new"] = "there are no new judgments: give new"
+    return reasons
 
 
 def _fit_gold(fit: Fit) -> dict[Any, Any] | None:

@@ -23,11 +23,11 @@ from adjudge.data.write import frame
 from adjudge.diagnostics.drift import Grid, Quality
 from adjudge.diagnostics.leave_out import SHRINKAGE, correctness, leave_out, topic_prevalence
 from adjudge.diagnostics.pair_test import tail
-from adjudge.errors import UsageError, quote
+from adjudge.diagnostics.sentences import some_names
 from adjudge.inference.inputs import read_fit
 from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
-from adjudge.metrics.significance import SMALLEST, empirical_null, q_values
+from adjudge.metrics.significance import SMALLEST, check_rate, empirical_null, q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -66,15 +66,14 @@ class NewWork(NotebookView):
         note = f"; {strangers:,} judges are new" if strangers else ""
         if self.centre > SHIFTED:
             note += f"; half of all judges are at least {self.centre:.1f} standard errors below expectation"
-        names = [quote(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
+        names = [self.judges[int(j)] for j in np.flatnonzero(self.flagged)]
         if not names:
             return (
                 f"No judge's new work is worse than the earlier fit expects, of {known_judges:,} judges it knows{note}."
             )
-        listed = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         return (
             f"The new work of {len(names):,} of {known_judges:,} judges is worse than the earlier fit expects: "
-            f"{listed}{note}."
+            f"{some_names(names)}{note}."
         )
 
     @property
@@ -121,8 +120,7 @@ def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = L
     NewWork
 
     """
-    if not 0 < level < 1:
-        raise UsageError(f"level {level!r} is not between 0 and 1")
+    check_rate(level)
     earlier = read_fit(fit)
     scale = earlier.scale
     if not isinstance(judgments, Judgments):

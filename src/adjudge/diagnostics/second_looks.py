@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
-from adjudge.data.show import NotebookView
+from adjudge.data.show import ListView, NotebookView
 from adjudge.data.write import frame
 from adjudge.diagnostics.evidence import TINY, Evidence, entropy, gather_evidence, typical_confusion
 from adjudge.errors import UsageError, quote
@@ -46,7 +46,7 @@ class Look(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Looks(NotebookView, Sequence[Look]):
+class Looks(ListView[Look]):
     """Items to look at for one reason, the most pressing first."""
 
     title: str
@@ -56,18 +56,10 @@ class Looks(NotebookView, Sequence[Look]):
     def __repr__(self) -> str:
         return f"Looks({self.title}: {len(self.looks):,} items)"
 
-    def __len__(self) -> int:
-        return len(self.looks)
-
-    def __iter__(self) -> Iterator[Look]:
-        return iter(self.looks)
-
-    @overload
-    def __getitem__(self, index: int) -> Look: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Look, ...]: ...
-    def __getitem__(self, index: int | slice) -> Look | tuple[Look, ...]:
-        return self.looks[index]
+    @property
+    def records(self) -> tuple[Look, ...]:
+        """The items."""
+        return self.looks
 
     @property
     def table(self) -> Any:

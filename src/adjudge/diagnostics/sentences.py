@@ -6,7 +6,7 @@ each, and ``WORDS`` computes the words in braces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +86,16 @@ def share_of_items(share: float) -> str:
 def share_of_total(share: float) -> str:
     """Return a share as a part of a total: ``a third``, ``half``."""
     return min(FRACTIONS, key=lambda fraction: abs(fraction[0] - share))[2]
+
+
+def some_names(names: Sequence[object], most: int = 5) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> some_names(["ann", "bob", "cy"], most=2)
+    "'ann', 'bob' and 1 more"
+    """
+    more = len(names) - most
+    return ", ".join(map(quote, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def notable_confusions(cell: Floats, low: Floats, truths: Floats, typical: Floats) -> list[tuple[int, int]]:

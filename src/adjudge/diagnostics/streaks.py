@@ -25,7 +25,7 @@ from adjudge.errors import UsageError, quote
 from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
 from adjudge.kernels.compiled import compiled
-from adjudge.metrics.significance import q_values
+from adjudge.metrics.significance import check_rate, q_values
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -114,8 +114,7 @@ def streaks(
     times = judgment_times(judgments, order)
     if times is None:
         raise UsageError(f"streaks are not defined because {NO_TIMES}: name their column (time=...) or give an order")
-    if not 0 < level < 1:
-        raise UsageError(f"level {level!r} is not between 0 and 1")
+    check_rate(level)
     left, J = leave_out(fit, judgments), len(fit.judge_names)
     others = left.posterior()
     tie = np.column_stack([left.block.label, others.round(9)])  # equal labels together, where streaks are likeliest

@@ -260,8 +260,7 @@ def evaluate(
             *_draw_notes(fit, level, draws),
             *_system_notes(systems, topics, unjudged),
             *_barren_notes(topics, worth, level),
-            *([ONE_TOPIC] if len(topics) == 1 else []),
-            *([NO_PAIR] if len(systems) == 1 else []),
+            *_missing_notes(systems, topics),
         ),
         value,
         fit.kind,
@@ -392,3 +391,11 @@ def _barren_notes(topics: Sequence[LabelledTopic], worth: Floats, level: float) 
             f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic {quote(worst)} in "
             f"{share[worst]:.0%}): undefined values count as 0, as in trec_eval"
         )
+
+
+def _missing_notes(systems: Sequence[System], topics: Sequence[LabelledTopic]) -> Iterator[str]:
+    """Yield notes on results that need a second topic or a second run."""
+    if len(topics) == 1:
+        yield ONE_TOPIC
+    if len(systems) == 1:
+        yield NO_PAIR

@@ -241,7 +241,7 @@ def pair_features(
     values = {feature.name: _read_cache(cache, key, feature, len(pairs)) for feature in chosen}
     missing = [feature for feature in chosen if values[feature.name] is None]
     if missing:
-        threads = workers or _cores()
+        threads = _threads(workers)
         prepared = encode_pairs(pairs, texts, threads, topics)
         with _one_thread_each(), ThreadPoolExecutor(threads) as pool:
             running = {pool.submit(_compute, feature, prepared): feature for feature in missing}
@@ -346,8 +346,10 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _cores() -> int:
-    """Return the number of cores available to this process."""
+def _threads(workers: int | None) -> int:
+    """Return the number of threads: that of workers or, by default, of the cores available to this process."""
+    if workers is not None:
+        return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -106,15 +106,20 @@ def _headless(path: FilePath, kind: Kind) -> Source | None:
     content = read_content(path)
     if content.is_parquet or content.data.lstrip()[:1] == b"{":
         return None
-    lines = BREAK.split(content.text)  # other line separators may occur in texts
+    return _headless_lines(content.text, content.name, kind, suffix == "tsv")
+
+
+def _headless_lines(text: str, name: str, kind: Kind, has_tabs: bool) -> Source | None:
+    """Return lines of name, tab, text; None if their first line is a header, or may have no tabs and has none."""
+    lines = BREAK.split(text)  # other line separators may occur in texts
     row = [n for n, line in enumerate(lines) if line.strip()]
     first = lines[row[0]].split("\t")
-    if suffix is None and len(first) == 1:
-        _refuse_xml(first[0], kind, content.name)
+    if not has_tabs and len(first) == 1:
+        _refuse_xml(first[0], kind, name)
         return None
     if any(_plain(value) in {*kind.names, *kind.texts} for value in first):
         return None
-    return _tab_separated([lines[n].split("\t") for n in row], row, kind, content.name)
+    return _tab_separated([lines[n].split("\t") for n in row], row, kind, name)
 
 
 def _refuse_xml(line: str, kind: Kind, name: str) -> None:

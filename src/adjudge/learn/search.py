@@ -34,7 +34,7 @@ import polars as pl
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from adjudge.arrays import Codes
+from adjudge.arrays import Codes, Floats
 from adjudge.data.runs import System
 from adjudge.data.write import write_whole
 from adjudge.errors import InputError, MissingExtra, UsageError
@@ -118,12 +118,7 @@ def index_files(stored: Stored) -> dict[str, bytes]:
 
 def read_index(folder: str | Path) -> Stored:
     """Return the content of a saved index; refuse one that was changed after it was written."""
-    try:
-        listed, arrays = ((Path(folder) / name).read_bytes() for name in FILES)
-    except FileNotFoundError as error:
-        raise InputError("holds no index: there is no index.json or no postings.npz", str(folder)) from error
-    except OSError as error:
-        raise InputError(f"the index cannot be read: {error.strerror}", str(folder)) from error
+    listed, arrays = _read_files(folder)
     try:
         about = json.loads(listed)
         versions = about["format"], about["text"]
@@ -141,6 +136,17 @@ def read_index(folder: str | Path) -> Stored:
     if not valid:
         raise InputError(DAMAGED, str(folder))
     return stored
+
+
+def _read_files(folder: str | Path) -> tuple[bytes, bytes]:
+    """Return the files of a saved index."""
+    try:
+        listed, arrays = ((Path(folder) / name).read_bytes() for name in FILES)
+    except FileNotFoundError as error:
+        raise InputError("holds no index: there is no index.json or no postings.npz", str(folder)) from error
+    except OSError as error:
+        raise InputError(f"the index cannot be read: {error.strerror}", str(folder)) from error
+    return listed, arrays
 
 
 def _digest(listed: bytes) -> NDArray[np.uint8]:
@@ -409,13 +415,7 @@ def best_passages(
     score = np.zeros(passages)
     scored = np.zeros(passages, np.int64)  # the passages with a score
     for q in range(queries):
-        touched = 0
-        for n in range(query[q], query[q + 1]):
-            for i in range(start[term[n]], start[term[n] + 1]):
-                if score[passage[i]] == 0 and weight[i] > 0:
-                    scored[touched] = passage[i]
-                    touched += 1
-                score[passage[i]] += weight[i]
+        touched = _add_weights(start, passage, weight, term[query[q] : query[q + 1]], score, scored)
         heap = [(np.float32(0), np.int64(0)) for _ in range(0)]  # the worst of the best is first
         for i in range(touched):
             entry = (np.float32(score[scored[i]]), scored[i])
@@ -428,3 +428,18 @@ def best_passages(
         for d in range(count[q] - 1, -1, -1):
             value[q, d], result[q, d] = heapq.heappop(heap)
     return count, result, value
+
+
+@compiled
+def _add_weights(
+    start: Codes, passage: Codes, weight: NDArray[np.float32], term: Codes, score: Floats, scored: Codes
+) -> int:
+    """Add the weights of a query's terms to the scores of passages; fill in and count the passages with a score."""
+    touched = 0
+    for v in term:
+        for i in range(start[v], start[v + 1]):
+            if score[passage[i]] == 0 and weight[i] > 0:
+                scored[touched] = passage[i]
+                touched += 1
+            score[passage[i]] += weight[i]
+    return touched

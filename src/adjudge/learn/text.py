@@ -156,16 +156,6 @@ def encode_pairs(
     split = [[words(text) for text in texts] for texts in (questions, passages)]
     split.append(split[1] if corpus is None else [words(text) for text in corpus_texts])
 
-    def unit(change: Callable[[str], str], keep: Callable[[str], bool]) -> Unit:
-        """Return the texts in terms that are derived from words."""
-        terms: dict[str, int] = {}
-        parts = []
-        for texts in split:
-            listed = [[terms.setdefault(change(word), len(terms)) for word in text if keep(word)] for text in texts]
-            start = np.cumsum([0, *map(len, listed)])
-            parts.append(Tokens(start, np.fromiter(chain.from_iterable(listed), np.int64, start[-1])))
-        return Unit(parts[0], parts[1], parts[2], len(terms))
-
     return Encoded(
         tuple(questions),
         tuple(passages),
@@ -173,11 +163,26 @@ def encode_pairs(
         _indices(questions, pair_questions),
         _indices(passages, pair_passages),
         topic_codes(pairs, topics),
-        unit(str, lambda word: True),
-        unit(stems.__getitem__, lambda word: True),
-        unit(stems.__getitem__, lambda word: word not in STOP),
+        _unit(split, str),
+        _unit(split, stems.__getitem__),
+        _unit(split, stems.__getitem__, STOP),
         workers,
     )
+
+
+def _unit(
+    split: Iterable[list[list[str]]], change: Callable[[str], str], without: frozenset[str] = frozenset()
+) -> Unit:
+    """Return texts, split into words, in terms that are derived from the words."""
+    terms: dict[str, int] = {}
+    parts = []
+    for texts in split:
+        listed = [
+            [terms.setdefault(change(word), len(terms)) for word in text if word not in without] for text in texts
+        ]
+        start = np.cumsum([0, *map(len, listed)])
+        parts.append(Tokens(start, np.fromiter(chain.from_iterable(listed), np.int64, start[-1])))
+    return Unit(parts[0], parts[1], parts[2], len(terms))
 
 
 def topic_codes(pairs: Sequence[tuple[str, str]], topics: Sequence[Hashable] | None = None) -> Codes:
@@ -310,14 +315,12 @@ def window(
     for n in range(left.size):
         a = code[start[left[n]] : start[left[n] + 1]]
         b = other_code[other_start[right[n]] : other_start[right[n] + 1]]
-        position = np.full(b.size, -1)
+        position = _positions(a, b)
         count = np.zeros(a.size, np.int64)
-        for j in range(b.size):
-            i = np.searchsorted(a, b[j])
-            if i < a.size and a[i] == b[j]:
-                position[j] = i
-                present[n] += count[i] == 0
+        for i in position:
+            if i >= 0:
                 count[i] = 1
+        present[n] = count.sum()
         count[:] = 0
         inside, first = 0, 0
         for j in range(b.size):
@@ -332,6 +335,17 @@ def window(
                     inside -= count[position[first]] == 0
                 first += 1
     return present, least
+
+
+@compiled
+def _positions(a: Codes, b: Codes) -> Codes:
+    """Return the position in a sorted set of every term of a text, -1 if the set does not have it."""
+    position = np.full(b.size, -1)
+    for j in range(b.size):
+        i = np.searchsorted(a, b[j])
+        if i < a.size and a[i] == b[j]:
+            position[j] = i
+    return position
 
 
 @compiled

@@ -136,14 +136,11 @@ def _letor(path: str) -> Features:
             names[int(parts[0])] = parts[1].strip()
     if not lines:
         raise InputError("there are no rows", name)
-    width = max(max(line.values, default=0) for line in lines)
-    X = np.zeros((len(lines), width))
-    for row, line in enumerate(lines):
-        X[row, [number - 1 for number in line.values]] = list(line.values.values())
+    X = _letor_matrix(lines)
     if not np.isfinite(X).all():
         raise InputError("holds a number that is not finite", name)
     topics, documents, labels, _ = zip(*lines, strict=True)
-    called = tuple(names.get(number, str(number)) for number in range(1, width + 1))
+    called = tuple(names.get(number, str(number)) for number in range(1, X.shape[1] + 1))
     return Features(topics, documents, called, X, np.array(labels))
 
 
@@ -154,6 +151,14 @@ class _Line(NamedTuple):
     document: str
     label: float
     values: dict[int, float]  # features by number, from 1
+
+
+def _letor_matrix(lines: Sequence[_Line]) -> Floats:
+    """Return the features of all lines (N, F), 0 where a line has none."""
+    X = np.zeros((len(lines), max(max(line.values, default=0) for line in lines)))
+    for row, line in enumerate(lines):
+        X[row, [number - 1 for number in line.values]] = list(line.values.values())
+    return X
 
 
 def _letor_line(fields: str, note: str, row: int, where: tuple[str, int]) -> _Line:

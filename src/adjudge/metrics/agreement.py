@@ -21,7 +21,7 @@ group is one item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -52,7 +52,7 @@ from adjudge.metrics.coincidence import (
     sum_groups,
     too_many_labels,
 )
-from adjudge.metrics.significance import DRAWS, Interval
+from adjudge.metrics.significance import DRAWS, check_draws, percentile_interval
 
 Measured: TypeAlias = Callable[[Sums, Floats], float | None]
 
@@ -181,8 +181,7 @@ def agreement(
     >>> agreement(adjudge.dataset("anesthesia"))
     Agreement(45 items, 5 judges: raw_agreement 0.7044, alpha_nominal 0.5558)
     """
-    if draws < 1 or not 0 < level < 1:
-        raise UsageError(f"{draws} draws at level {level}: give 1 draw or more and a level between 0 and 1")
+    check_draws(draws, level)
     table = read(judgments)
     votes, rng = count_votes(table), np.random.default_rng(seed)
     kappas = None
@@ -233,24 +232,31 @@ def _rows(
         measured.pop("alpha_ordinal", None)
     groups = group_sums(votes, kappas.influence, value, rng, "alpha_ordinal" in measured)
     total = sum_groups(groups, np.ones((1, groups.items.size)))[0]
-    samples: dict[str, list[float | None]] = {name: [] for name in (*measured, COHEN)}
-    for sums in resample_sums(groups, rng, draws) if votes.voters.size > 1 else ():
-        for name, of in measured.items():
-            samples[name].append(of(sums, value))
-        samples[COHEN].append(None if kappas.mean is None else kappas.mean + sums.influence)
+    drawn = resample_sums(groups, rng, draws) if votes.voters.size > 1 else ()
+    samples = _samples(drawn, measured, value, kappas.mean)
     values = {name: of(total, value) for name, of in measured.items()} | {COHEN: kappas.mean}
     notes = _notes(table.scale, total, kappas, votes)
     return [_row(name, values.get(name), samples.get(name, []), notes[name], level) for name in (*MEASURES, COHEN)]
 
 
+def _samples(
+    drawn: Iterable[Sums], measured: Mapping[str, Measured], value: Floats, kappa: float | None
+) -> dict[str, list[float | None]]:
+    """Return every measure in every draw."""
+    samples: dict[str, list[float | None]] = {name: [] for name in (*measured, COHEN)}
+    for sums in drawn:
+        for name, of in measured.items():
+            samples[name].append(of(sums, value))
+        samples[COHEN].append(None if kappa is None else kappa + sums.influence)
+    return samples
+
+
 def _row(name: str, value: float | None, samples: list[float | None], note: str, level: float) -> Row:
     """Return a measure with its percentile interval."""
-    defined = np.array([sample for sample in samples if sample is not None])
-    if value is None or not defined.size:
+    span = percentile_interval(samples, level)
+    if value is None or span is None:
         reason = "not defined in any draw" if samples else "a single item"
         return Row(name, value, None, None, note if value is None else f"{note}; no interval: {reason}")
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    span = Interval(float(low), float(high), defined.size, len(samples) - defined.size)
     return Row(name, value, span.low, span.high, f"{note}; {span.note}" if span.note else note)
 
 

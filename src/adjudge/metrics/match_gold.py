@@ -86,12 +86,16 @@ def put_on_scale(matched: Matched, labels: Sequence[Label] | None, ordinal: bool
     if unknown:
         raise UsageError(f"labels {quoted(new.names)} lack {quoted(unknown)}: name all labels of answers and gold")
     to = np.array([*codes, -1], np.int64)  # -1 stays -1
-    probability = None if answers.probability is None else np.zeros((len(answers.items), len(new)))
+    return matched._replace(answers=_recoded(answers, new, to), truth=to[matched.truth])
+
+
+def _recoded(answers: Answers, scale: Scale, to: Codes) -> Answers:
+    """Return answers on another scale, whose label ``to[k]`` is the label k of theirs."""
+    probability = None if answers.probability is None else np.zeros((len(answers.items), len(scale)))
     if probability is not None:
         probability[:, to[:-1]] = answers.probability
     gold = None if answers.gold is None else to[answers.gold]
-    answers = answers._replace(scale=new, label=to[answers.label], probability=probability, gold=gold)
-    return matched._replace(answers=answers, truth=to[matched.truth])
+    return answers._replace(scale=scale, label=to[answers.label], probability=probability, gold=gold)
 
 
 def _fit_of(answers: Any) -> Any:

@@ -295,18 +295,26 @@ class Pool(NamedTuple):
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure with a name such as ``nDCG@10``, in upper or lower case."""
+    """Return the measure with a name such as ``nDCG@10``, in upper or lower case.
+
+    >>> measure = parse_measure("ndcg@10")
+    >>> measure.name, measure.cut
+    ('nDCG@10', 10)
+    """
     match = re.fullmatch(r"\s*([a-z_]+)(?:@([0-9]{1,9}))?\s*", text.lower()) if text.isascii() else None
-    kind = KINDS.get(ALIASES.get(match[1], match[1])) if match else None
-    if match is None or kind is None:
+    family, cut = match.groups() if match else ("", None)
+    kind = KINDS.get(ALIASES.get(family, family))
+    if kind is None:
         raise UsageError(
             f"there is no measure {quote(text)}: measures are {', '.join(EXAMPLES)}, with any number after @"
         )
-    if match[2] is None and kind.cut:
-        raise UsageError(f"measure {quote(text)} needs a cutoff, such as {kind.name}@10")
-    if match[2] is not None and int(match[2]) == 0:
+    if cut is None:
+        if kind.cut:
+            raise UsageError(f"measure {quote(text)} needs a cutoff, such as {kind.name}@10")
+        return Measure(kind.name, kind, NO_CUTOFF)
+    if int(cut) == 0:
         raise UsageError(f"measure {quote(text)} has the cutoff 0: the cutoff is 1 or more")
-    return Measure(kind.name + (f"@{int(match[2])}" if match[2] else ""), kind, int(match[2] or NO_CUTOFF))
+    return Measure(f"{kind.name}@{int(cut)}", kind, int(cut))
 
 
 def parse_measures(names: str | Sequence[str]) -> list[Measure]:

@@ -197,9 +197,8 @@ def score_runs(
         raise UsageError(f"ties {ties!r} is not one of {quoted(TIES)}")
     systems, graded = read_runs(runs), read_grades(grades)
     _refuse_strangers(systems, graded)
-    topics = [topic for topic in graded if complete or any(topic in system.ranked for system in systems)]
+    topics, counts = _counted_topics(systems, graded, complete)
     value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties)
-    counts = np.array([[complete or topic in system.ranked for topic in topics] for system in systems])
     return RunScores(
         tuple(system.name for system in systems),
         tuple(each.name for each in named),
@@ -213,6 +212,12 @@ def score_runs(
         tuple(_notes(systems, topics, barren, complete, len(graded))),
         frozenset(each.name for each in named if each.kind.needs_relevant),
     )
+
+
+def _counted_topics(systems: Sequence[System], graded: Mapping[str, Any], complete: bool) -> tuple[list[str], Flags]:
+    """Return the topics that count for some run (T), and whether each counts for each run (R, T)."""
+    topics = [topic for topic in graded if complete or any(topic in system.ranked for system in systems)]
+    return topics, np.array([[complete or topic in system.ranked for topic in topics] for system in systems])
 
 
 def _topic_values(
@@ -388,13 +393,18 @@ def find_runs(answers: Any, named: bool = False) -> Mapping[str, Any] | Sequence
     True
     """
     if isinstance(answers, list | tuple):
-        return answers if named or any(find_runs(each) is not None for each in answers) else None
-    if isinstance(answers, Mapping):
-        parts = list(answers.values())
-        if _is_scored_topics(parts):
-            return [answers]
-        return answers if named or _all_runs(parts) else None
-    return [answers] if named or _is_run(answers) else None
+        return answers if named or any(map(_holds_runs, answers)) else None
+    if not isinstance(answers, Mapping):
+        return [answers] if named or _is_run(answers) else None
+    parts = list(answers.values())
+    if _is_scored_topics(parts):
+        return [answers]
+    return answers if named or _all_runs(parts) else None
+
+
+def _holds_runs(data: Any) -> bool:
+    """Whether data are one run or several."""
+    return find_runs(data) is not None
 
 
 def _is_scored_topics(parts: Sequence[Any]) -> bool:
@@ -405,7 +415,7 @@ def _is_scored_topics(parts: Sequence[Any]) -> bool:
 
 def _all_runs(parts: Sequence[Any]) -> bool:
     """Whether the values of a mapping are all runs."""
-    return len(parts) > 0 and all(find_runs(part) is not None for part in parts)
+    return len(parts) > 0 and all(map(_holds_runs, parts))
 
 
 def _is_run(data: Any) -> bool:

@@ -68,23 +68,59 @@ class Interval(NamedTuple):
 def intervals(
     models: Sequence[Scored], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
 ) -> list[dict[str, Interval]]:
-    """Return, for each model scored on the same items, the percentile interval of every measure that has a value."""
-    if draws < 1 or not 0 < level < 1:
-        raise UsageError(f"{draws} draws at level {level}: give 1 draw or more and a level between 0 and 1")
+    """Return, for each model scored on the same items, the percentile interval of every measure that has a value.
+
+    Parameters
+    ----------
+    models : sequence of Scored
+        Truths and answers of each model.
+    draws : int
+        Bootstrap draws, the same for all models.
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    list of dict
+        For each model, the interval of each measure by its name.
+
+    Examples
+    --------
+    >>> from adjudge.data.scale import Scale
+    >>> truth = np.array([0, 1] * 50)
+    >>> answer = np.where(np.arange(100) < 10, 1 - truth, truth)
+    >>> intervals([Scored(truth, answer, None, Scale(("no", "yes")), 1, 1e-9, 0)])[0]["accuracy"]
+    Interval(low=0.84, high=0.95, draws=1000, undefined=0)
+    """
+    check_draws(draws, level)
     sizes = {scored.truth.size for scored in models}
     if len(sizes) > 1:
         raise UsageError(f"models are scored on {' and '.join(map(str, sorted(sizes)))} items: give all the same")
     functions = [measures(scored) for scored in models]
-    samples: list[list[Values]] = [[] for _ in models]  # (M, R)
-    for size in sizes:
-        for weight in resamples(size, draws, seed):
-            for of, values in zip(functions, samples, strict=True):
-                values.append(of(weight))
+    drawn = [[of(weight) for of in functions] for size in sizes for weight in resamples(size, draws, seed)]  # (R, M)
     totals = [of(np.ones(scored.truth.size)) for scored, of in zip(models, functions, strict=True)]
-    return [
-        {measure: _interval(values, measure, level) for measure in _defined(total, values)}
-        for total, values in zip(totals, samples, strict=True)
-    ]
+    return [_measure_intervals(total, [row[m] for row in drawn], level) for m, total in enumerate(totals)]
+
+
+def check_draws(draws: int, level: float) -> None:
+    """Refuse a number of draws below 1, and a level that is not between 0 and 1."""
+    if draws < 1 or not 0 < level < 1:
+        raise UsageError(f"{draws} draws at level {level}: give 1 draw or more and a level between 0 and 1")
+
+
+def percentile_interval(samples: Sequence[float | None], level: float) -> Interval | None:
+    """Return the middle ``level`` of samples, None if no sample has a value.
+
+    >>> percentile_interval([0.0, 1.0, 2.0, None], 0.5)
+    Interval(low=0.5, high=1.5, draws=3, undefined=1)
+    """
+    defined = np.array([sample for sample in samples if sample is not None])
+    if not defined.size:
+        return None
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), defined.size, len(samples) - defined.size)
 
 
 def resamples(items: int, draws: int, seed: int) -> Iterator[Floats]:
@@ -196,16 +232,10 @@ def _mean_measures(means: Values, items: float, binary: bool) -> Values:
     return {"log_loss": means["log_loss"], "brier": means["brier"], **named, "rmse": mse**0.5}
 
 
-def _defined(total: Values, values: Sequence[Values]) -> list[str]:
-    """Return the measures that have a value, both for all items and in some draw."""
-    return [m for m, value in total.items() if value is not None and any(drawn[m] is not None for drawn in values)]
-
-
-def _interval(values: Sequence[Values], measure: str, level: float) -> Interval:
-    """Return the percentile interval of a measure."""
-    sample = np.array([value for row in values if (value := row[measure]) is not None])
-    low, high = np.quantile(sample, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), sample.size, len(values) - sample.size)
+def _measure_intervals(total: Values, drawn: Sequence[Values], level: float) -> dict[str, Interval]:
+    """Return the interval of each measure that has a value, both for all items and in some draw."""
+    spans = {name: percentile_interval([values[name] for values in drawn], level) for name in total}
+    return {name: span for name, span in spans.items() if span is not None and total[name] is not None}
 
 
 TESTED = ("log_loss", "brier")  # losses that are tested; for ordered labels also the absolute error
@@ -294,6 +324,12 @@ QUARTILES = 1.349  # standard deviations between the quartiles of a normal distr
 SURE = 1.645  # standard errors that leave little doubt
 MEDIAN_ERROR, SPREAD_ERROR = 1.253, 1.167  # standard errors of a median and of a spread by quartiles, times sqrt(n)
 SMALLEST = 1e-300  # p-values below this are treated as equal
+
+
+def check_rate(level: float) -> None:
+    """Refuse an expected share of false alarms that is not between 0 and 1."""
+    if not 0 < level < 1:
+        raise UsageError(f"level {level!r} is not between 0 and 1")
 
 
 def q_values(p: Floats, control: str = "bh") -> Floats:
