@@ -130,6 +130,14 @@ def control_chart(
     -------
     ControlChart
 
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> fit = adjudge.fit(judgments, "dawid-skene")
+    >>> control_chart(fit, judgments, order=range(len(judgments)))
+    ControlChart(13 batches of 5 judges, 0 flagged)
+
     """
     fit, judgments = read_fitted(fit, judgments)
     times = judgment_times(judgments, order)

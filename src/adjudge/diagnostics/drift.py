@@ -171,6 +171,14 @@ def drift(fit: Fit | str | PathLike[str], judgments: Any = None, *, level: float
     -------
     Drift
 
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> fit = adjudge.fit(judgments, "dawid-skene")
+    >>> drift(fit, judgments, order=range(len(judgments)))
+    Drift(5 judges, 0 changed)
+
     """
     check_rate(level)
     fit, judgments = read_fitted(fit, judgments)

@@ -119,6 +119,14 @@ def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = L
     -------
     NewWork
 
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> fit = adjudge.fit(judgments, "dawid-skene")
+    >>> new_work(fit, judgments)
+    NewWork(5 judges, 0 worse than the earlier fit expects)
+
     """
     check_rate(level)
     earlier = read_fit(fit)

@@ -109,6 +109,14 @@ def streaks(
     -------
     Streaks
 
+    Examples
+    --------
+    >>> import adjudge
+    >>> judgments = adjudge.dataset("anesthesia")
+    >>> fit = adjudge.fit(judgments, "dawid-skene")
+    >>> streaks(fit, judgments, order=range(len(judgments)))
+    Streaks(5 judges, 0 flagged; longest streak 17)
+
     """
     fit, judgments = read_fitted(fit, judgments)
     times = judgment_times(judgments, order)

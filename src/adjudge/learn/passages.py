@@ -51,7 +51,11 @@ QUERIES = Kind(
 
 
 def read_passages(data: Any, name: str | None = None, text: str | None = None) -> dict[str, str]:
-    """Read passages by their names, from a file, a frame, or {name: text}; ``name`` and ``text`` are columns."""
+    """Read passages by their names, from a file, a frame, or {name: text}; ``name`` and ``text`` are columns.
+
+    >>> read_passages(pl.DataFrame({"docno": ["d1"], "contents": ["Mary had a little lamb"]}))
+    {'d1': 'Mary had a little lamb'}
+    """
     return _read(data, PASSAGES, name, text)
 
 

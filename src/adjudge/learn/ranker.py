@@ -154,7 +154,28 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def load_ranker(folder: str | Path) -> Any:
-    """Read a saved ranker."""
+    """Read a saved ranker.
+
+    Parameters
+    ----------
+    folder
+        The folder that ``save`` of a ranker, or ``adjudge rerank train --out``, wrote.
+
+    Returns
+    -------
+    RankSVM or LambdaMART
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from adjudge import RankSVM
+    >>> ranker = RankSVM().fit([[2.0], [1.0]], [1, 0], groups=["a", "a"])
+    >>> with TemporaryDirectory() as folder:
+    ...     ranker.save(f"{folder}/ranker")
+    ...     load_ranker(f"{folder}/ranker").predict([[3.0], [5.0]]).argmax()
+    np.int64(1)
+
+    """
     if not (Path(folder) / ABOUT).is_file():
         raise InputError(
             f"is not a saved ranker: {ABOUT} is missing (adjudge rerank train --out writes one)", str(folder)

@@ -69,7 +69,11 @@ class GroupScores(NamedTuple):
 
 
 def fold_of(groups: Any, folds: int = FOLDS, seed: int = 0) -> Codes:
-    """Return the fold of every row (N); groups are assigned at random, and no group is in two folds."""
+    """Return the fold of every row (N); groups are assigned at random, and no group is in two folds.
+
+    >>> fold_of(["a", "a", "b", "b"], folds=2).tolist()
+    [0, 0, 1, 1]
+    """
     values = np.asarray(groups)
     count = group_codes(values, values.size)[1]
     if not 2 <= folds <= count:
@@ -87,6 +91,9 @@ def score_groups(score: Floats, relevant: Any, groups: Any, names: Any = None) -
     """Return the measures of the ranking by ``score`` (N) in every group with a relevant row.
 
     ``names`` (N) are document names that break ties; without them the later row ranks first.
+
+    >>> score_groups(np.array([0.9, 0.8]), [False, True], ["a", "a"]).means()
+    {'MRR': 0.5, 'MAP': 0.5, 'P@1': 0.0}
     """
     is_relevant = np.asarray(relevant, dtype=bool)
     code, count = group_codes(groups, is_relevant.size)
@@ -287,6 +294,16 @@ def again(
     -------
     JudgeAgain
         The documents, most influential first; ``pool()`` is the file for ``adjudge campaign new --pool``.
+
+    Examples
+    --------
+    >>> import adjudge, polars as pl
+    >>> files = example()
+    >>> judgments = adjudge.read(pl.read_csv(files["labels.csv"]))
+    >>> fit = adjudge.fit(judgments, "dawid-skene")
+    >>> chosen = adjudge.rerank.again(fit, pl.read_csv(files["features.csv"]), judgments, budget=2)
+    >>> [document.topic for document in chosen.documents]
+    ['t13', 't23']
 
     """
     return judge_again(_features(features), *read_fitted(fit, judgments), budget=budget, c=c)

@@ -362,7 +362,26 @@ def open_index(passages: Any, *, progress: Progress | None = None, **settings: A
 
 
 def load_index(folder: str | Path) -> Index:
-    """Read a saved index; refuse a damaged one."""
+    """Read a saved index; refuse a damaged one.
+
+    Parameters
+    ----------
+    folder
+        The folder that ``Index.save`` wrote.
+
+    Returns
+    -------
+    Index
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Index({"d1": "Mary had a little lamb", "d2": "bo peep"}).save(f"{folder}/index")
+    ...     load_index(f"{folder}/index")
+    Index(2 passages, 5 terms, k1=1.2, b=0.75)
+
+    """
     stored = read_index(folder)
     index = Index.__new__(Index)
     index.k1, index.b, index.stem, index.stop, index.names, _, index.postings = stored

@@ -37,7 +37,11 @@ STOP = frozenset(_STOP.split())
 
 
 def words(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case: ``1,050 isn't 6-fold`` has 1050, isn't, 6 and fold."""
+    """Return the words and numbers of a text in lower case.
+
+    >>> words("1,050 isn't 6-Fold")
+    ['1050', "isn't", '6', 'fold']
+    """
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     return [word.replace(",", "") if "," in word else word for word in WORD.findall(plain.lower())]
 

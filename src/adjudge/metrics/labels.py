@@ -27,7 +27,11 @@ LabelMeasure: TypeAlias = Callable[[Matrix, int], float | None]
 
 
 def counts(truth: Codes, answer: Codes, K: int) -> Codes:
-    """Return how many items of each truth got each answer (K, K), from their codes (I)."""
+    """Return how many items of each truth got each answer (K, K), from their codes (I).
+
+    >>> counts(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2).tolist()
+    [[1, 1], [0, 2]]
+    """
     cell = truth.astype(np.intp) * K + answer  # wide codes: a small integer times K does not fit
     return np.bincount(cell, minlength=K * K).reshape(K, K)
 

@@ -252,7 +252,11 @@ class Paired(NamedTuple):
 
 
 def mcnemar(first: Flags, second: Flags) -> float:
-    """Return the exact two-sided p-value of two models' right answers (I): only items where they differ count."""
+    """Return the exact two-sided p-value of two models' right answers (I): only items where they differ count.
+
+    >>> round(mcnemar(np.array([True] * 8 + [False] * 2), np.array([False] * 8 + [True] * 2)), 4)
+    0.1094
+    """
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     return min(1.0, 2 * _at_most(min(only_first, only_second), only_first + only_second))
 
@@ -275,7 +279,11 @@ def sign_flips(difference: Floats, *, draws: int = DRAWS, seed: int = 0) -> Floa
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values with Holm's correction: the smallest times their number, the next times one less, and so on."""
+    """Return p-values with Holm's correction: the smallest times their number, the next times one less, and so on.
+
+    >>> holm(np.array([0.01, 0.02, 0.5]))
+    array([0.03, 0.04, 0.5 ])
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)
@@ -337,6 +345,9 @@ def q_values(p: Floats, control: str = "bh") -> Floats:
 
     Benjamini and Hochberg (1995) need tests that are independent or positively dependent. Benjamini and Yekutieli
     (2001) need neither, at the price of a factor of 1 + 1/2 + ... + 1/m.
+
+    >>> q_values(np.array([0.01, 0.02, 0.5]))
+    array([0.03, 0.03, 0.5 ])
     """
     m = p.size
     order = np.argsort(p, kind="stable")
