@@ -166,6 +166,17 @@ def test_wrong_answers_are_refused_with_their_row(tmp_path: Path, answers: str, 
     assert str(refusal.value).removeprefix(f"{tmp_path}/") == message
 
 
+@pytest.mark.parametrize(
+    ("columns", "topic"), [("item,topic,label", "t1,"), ("item,label", "")], ids=["topics in both", "topics in gold"]
+)
+def test_a_second_answer_in_a_topic_is_refused_with_its_row(tmp_path: Path, columns: str, topic: str) -> None:
+    """Items that come in several rows are matched with the gold of their topic as items that come once."""
+    answers = file(tmp_path, f"{columns}\na,{topic}no\nb,{topic}yes\na,{topic}yes\n")
+    gold = file(tmp_path, "topic,item,label\nt1,a,no\nt1,b,yes\n", "gold.csv")
+    with pytest.raises(InputError, match=r"answers.csv, row 4: item 'a' already has an answer in row 2: give one"):
+        scores(answers, gold)
+
+
 @pytest.mark.parametrize("p", ["0.333,0.333,0.333", "0.334,0.334,0.333", "0.5,0.499,0"])
 def test_rounded_probabilities_pass(tmp_path: Path, p: str) -> None:
     """Probabilities that are .001 off 1 together, as rounding leaves them, are still probabilities."""

@@ -163,11 +163,11 @@ def _has_plain_name(pairs: pl.DataFrame, judged: Iterable[tuple[Names, Codes | N
 def split_topics(source: Source, item: str) -> tuple[Source, tuple[Names, Codes | None], Names | None]:
     """Return a table with ``topic_item`` in place of items that are in several topics, its items, and its topics.
 
-    The items come with the code of their topic, as ``as_judged`` takes them.
+    Each item is named once, with the code of its topic, as ``as_judged`` takes them; the table itself may repeat items.
     """
     topic = topic_column([name for name in source.columns if name != item])
     if topic is None:
-        return source, (_text_column(source, item), None), None
+        return source, (_text_column(source, item).unique(maintain_order=True), None), None
     table = pl.DataFrame({"topic": _text_column(source, topic), "item": _text_column(source, item)})
     topics = table["topic"].unique(maintain_order=True)
     several = pl.col("topic").n_unique().over("item") > 1
@@ -176,7 +176,8 @@ def split_topics(source: Source, item: str) -> tuple[Source, tuple[Names, Codes 
     if not names.equals(table["item"]):
         original = source.column
         source = replace(source, column=lambda name: names if name == item else original(name))
-    return source, (names, places(table["topic"], topics)), topics
+    items = pl.DataFrame({"name": names, "topic": places(table["topic"], topics)}).unique("name", maintain_order=True)
+    return source, (items["name"], items["topic"].to_numpy()), topics
 
 
 def as_labels(source: Source, column: str, scale: Scale) -> Source:
