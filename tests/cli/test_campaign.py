@@ -95,7 +95,7 @@ def test_calls_that_cannot_be_meant(run, arguments, message):
 def test_the_depth_is_that_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     from adjudge.cli import campaign
-    from adjudge.studio.campaign.pool_and_gold import DEPTH
+    from adjudge.studio.campaign_files import DEPTH
 
     assert campaign.DEPTH == DEPTH
 

@@ -93,7 +93,7 @@ def test_documents_are_named_with_what_is_known_of_them(crowd):
 def test_a_campaign_takes_the_pool(crowd, tmp_path):
     """As `adjudge campaign new --pool` reads it."""
     from adjudge.errors import Problems
-    from adjudge.studio.campaign.pool_and_gold import read_pool
+    from adjudge.studio.campaign_files import read_pool
 
     judgments, fit, table = crowd
     found = judge_again(table, fit, judgments, budget=3)

@@ -64,7 +64,7 @@ def write_campaign(folder, settings=SETTINGS):
 
 def desk_studio(folder, start=2e9):
     """Return a campaign's store with a clock of the test's, and what a test does with it."""
-    from adjudge.studio.campaign.campaign import load_campaign
+    from adjudge.studio.campaign import load_campaign
     from adjudge.studio.record import schema
     from adjudge.studio.record.store import Change
     from adjudge.studio.studio import open_store

@@ -13,7 +13,7 @@ import adjudge
 from adjudge.data.gold import read_gold
 from adjudge.errors import InputError, UsageError
 from adjudge.metrics.match_gold import match_gold
-from adjudge.studio.campaign.campaign import FILES
+from adjudge.studio.campaign import FILES
 from adjudge.studio.demo import (
     CROWD,
     DONE,

@@ -19,8 +19,7 @@ from adjudge.cli.help import command_group
 from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError, quote
 
 if TYPE_CHECKING:
-    from adjudge.studio.campaign.campaign import Campaign
-    from adjudge.studio.campaign.create import Sources
+    from adjudge.studio.campaign import Campaign, Sources
     from adjudge.studio.gates.designer import Design
     from adjudge.studio.gates.error_rates import Thresholds
     from adjudge.studio.settings import Gate
@@ -81,7 +80,7 @@ class SourceOptions:
 
     def sources(self) -> Sources:
         """Return the files as the studio takes them."""
-        from adjudge.studio.campaign.create import Sources
+        from adjudge.studio.campaign import Sources
 
         if self.topics is None or self.documents is None:
             raise UsageError(
@@ -124,7 +123,7 @@ def new(
 --gold trial/gold.csv
     $ adjudge campaign check mine/
     """
-    from adjudge.studio.campaign.create import Created, new_campaign
+    from adjudge.studio.campaign import Created, new_campaign
 
     if demo and (options.named() or name is not None):
         raise UsageError("--demo has its own topics and documents: leave out --demo, or all other options")
@@ -148,7 +147,7 @@ def check(folder: Folder) -> None:
     $ adjudge campaign new trial/ --demo
     $ adjudge campaign check trial/
     """
-    from adjudge.studio.campaign.campaign import load_campaign
+    from adjudge.studio.campaign import load_campaign
 
     loaded = load_campaign(folder)
     _show(loaded, _changes(loaded))
@@ -168,7 +167,7 @@ def _changes(loaded: Campaign) -> tuple[str, ...]:
 
 def _show(loaded: Campaign, notes: tuple[str, ...] = ()) -> None:
     """Print a campaign in figures, with warnings for the lead."""
-    from adjudge.studio.campaign.campaign import summary
+    from adjudge.studio.campaign import summary
 
     for name, figures in summary(loaded):
         print(f"  {name:<20}{figures}")
@@ -218,7 +217,7 @@ def gate(
     $ adjudge campaign gate trial/ --compositions
     $ adjudge campaign gate trial/ --solve 0.05 --accuracy 0.95
     """
-    from adjudge.studio.campaign.campaign import load_campaign
+    from adjudge.studio.campaign import load_campaign
     from adjudge.studio.gates.designer import compositions as all_compositions
     from adjudge.studio.gates.designer import design, gate_table, solve_sets
 

@@ -25,8 +25,7 @@ import numpy as np
 
 from adjudge.data.formats import open_source
 from adjudge.errors import UsageError, quoted
-from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
-from adjudge.studio.campaign.create import place_files
+from adjudge.studio.campaign import FILES, Campaign, load_campaign, place_files
 from adjudge.studio.gates.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Assignment, Ledger

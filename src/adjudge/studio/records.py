@@ -45,6 +45,11 @@ class FixedSet(NamedTuple):
     topic: str
     documents: tuple[str, ...]
 
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs of topic and document in the set."""
+        return tuple((self.topic, document) for document in self.documents)
+
 
 class Refused(AdjudgeError):  # noqa: N818
     """A request that the studio refuses: an HTTP status, a code for programs, a sentence for people."""

@@ -21,9 +21,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from adjudge.errors import CampaignProblems, InputError, Problems
-from adjudge.studio.campaign.campaign import Campaign, load_campaign
-from adjudge.studio.campaign.documents import Documents
+from adjudge.studio.campaign import Campaign, load_campaign
 from adjudge.studio.consensus.beliefs import Beliefs
+from adjudge.studio.documents import Documents
 from adjudge.studio.identity.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items

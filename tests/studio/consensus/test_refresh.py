@@ -12,7 +12,7 @@ from sqlalchemy import insert
 import adjudge
 from adjudge.diagnostics.judges import cards
 from adjudge.errors import InputError
-from adjudge.studio.campaign.pool_and_gold import gold_text
+from adjudge.studio.campaign_files import gold_text
 from adjudge.studio.consensus import refresh as module
 from adjudge.studio.consensus.beliefs import Beliefs
 from adjudge.studio.consensus.refresh import MOST, item_rows, judge_rows, main, refresh

@@ -5,7 +5,7 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.exc import OperationalError
 
 from adjudge.errors import InputError
-from adjudge.studio.campaign.campaign import load_campaign
+from adjudge.studio.campaign import load_campaign
 from adjudge.studio.desk.judges import list_judges
 from adjudge.studio.record import schema
 from adjudge.studio.record import schema as s

@@ -21,7 +21,7 @@ import numpy as np
 from sqlalchemy import Engine
 
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
-from adjudge.studio.campaign.pool_and_gold import GOLD_FILE, read_gold
+from adjudge.studio.campaign_files import GOLD_FILE, read_gold
 from adjudge.studio.consensus import beliefs
 from adjudge.studio.consensus.beliefs import json_bytes, replace_file
 from adjudge.studio.consensus.consensus import LABELS, AcceptedJudgments, Consensus, accepted_judgments, consensus, mark

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign import Campaign
 
 
 class JudgeCards(NamedTuple):

@@ -35,7 +35,7 @@ from adjudge.studio.work.people import clean_name
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign import Campaign
     from adjudge.studio.identity.access import Signer
     from adjudge.studio.record.ledger import Ledger
     from adjudge.studio.studio import Studio

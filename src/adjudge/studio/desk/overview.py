@@ -23,7 +23,7 @@ from adjudge.studio.work.assignment import item_beliefs
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
-    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign import Campaign
     from adjudge.studio.record.items import Items
     from adjudge.studio.record.ledger import Ledger
     from adjudge.studio.records import Pair
@@ -323,7 +323,7 @@ def file_changes(connection: Connection, campaign: Campaign) -> list[str]:
     recorded = _read_pairs(connection, select(items.c.id))
     if not recorded:
         return []
-    fixed = {(fixed_set.topic, document) for fixed_set in campaign.sets for document in fixed_set.documents}
+    fixed = {pair for fixed_set in campaign.sets for pair in fixed_set.pairs}
     current = {*campaign.pool, *campaign.gold, *fixed}
     missing = [pair for pair in _read_pairs(connection, select(judgments.c.item)) if pair not in current]
     new = [pair for pair in campaign.pool if pair not in recorded]

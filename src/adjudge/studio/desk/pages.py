@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign import Campaign
     from adjudge.studio.record.ledger import Ledger
     from adjudge.studio.records import Pair
 

@@ -23,7 +23,7 @@ from adjudge.studio.record.schema import counts, items, judgments, people
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from adjudge.studio.campaign.campaign import Campaign
+    from adjudge.studio.campaign import Campaign
     from adjudge.studio.identity.access import Signer
     from adjudge.studio.records import Document, Pair, Topic
 

@@ -166,9 +166,7 @@ def gate_table(campaign: Graded) -> list[GateRow]:
     """Return what the gate does on every gold set of a campaign, in the order of its files."""
     gold, gate = campaign.gold, campaign.settings.gate
     graded = [
-        (fixed, tuple(gold[fixed.topic, document].grade for document in fixed.documents))
-        for fixed in campaign.sets
-        if fixed.use == "gold"
+        (fixed, tuple(gold[pair].grade for pair in fixed.pairs)) for fixed in campaign.sets if fixed.use == "gold"
     ]
     return [GateRow(fixed.name, fixed.topic, grades, design(grades, gate)) for fixed, grades in graded]
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, or_, select
 
-from adjudge.studio.campaign.campaign import Campaign
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
 
 BEGINNING = "0" * 64

@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, insert, select
 
 from adjudge.data.write import write_file
 from adjudge.errors import InputError
-from adjudge.studio.campaign.campaign import FILES, Campaign
+from adjudge.studio.campaign import FILES, Campaign
 from adjudge.studio.record import schema
 from adjudge.studio.record.store import open_engine
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.studio.campaign.campaign import Campaign
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.records import Pair
 
 Ids = NDArray[np.int64]

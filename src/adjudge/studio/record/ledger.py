@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
 
-from adjudge.studio.campaign.campaign import Campaign
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.gates.gates import Answer
 from adjudge.studio.gates.information import TYPICAL, update_belief
 from adjudge.studio.record import schema
@@ -512,7 +512,7 @@ def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int,
 def missing_items(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """Yield rows for the campaign's pairs that have no id yet, in random order, so that no id tells which are gold."""
     campaign = ledger.campaign
-    fixed = ((part.topic, document) for part in campaign.sets for document in part.documents)
+    fixed = (pair for part in campaign.sets for pair in part.pairs)
     new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
     order = secrets.SystemRandom().sample(list(new), len(new))
     for number, (topic, document) in enumerate(order, ledger.next_id(schema.items)):

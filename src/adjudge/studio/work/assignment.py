@@ -140,5 +140,5 @@ def choose_by_topic(sets: Iterable[FixedSet], count: int, used_topics: Collectio
 
 def plan_fixed(source: FixedSet, items: Items, rng: np.random.Generator) -> PlannedSet:
     """Return a fixed set, its documents in random order."""
-    ids = np.array([items.ids[source.topic, document] for document in source.documents], np.int64)
+    ids = np.array([items.ids[pair] for pair in source.pairs], np.int64)
     return PlannedSet(source.use, source.name, _shuffled_ids(ids, rng))

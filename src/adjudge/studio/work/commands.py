@@ -123,7 +123,7 @@ def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generato
     """
     sets = assign.unmet_sets(ledger.campaign.sets, use, judge.sets)
     for k in rng.permutation(len(sets)):
-        ids = [ledger.items.ids[sets[k].topic, name] for name in sets[k].documents]
+        ids = [ledger.items.ids[pair] for pair in sets[k].pairs]
         if not any(id_ in judge.met or id_ in ledger.overruled for id_ in ids):
             yield sets[k]
 

@@ -53,7 +53,7 @@ def rules_view(ledger: Ledger) -> View:
     """Return the rules by which work is checked, which every judge can read before they begin."""
     settings = ledger.campaign.settings
     jobs = [job for job in ledger.campaign.sets if job.use == "qualification"][: settings.qualification.jobs]
-    graded = sum((job.topic, document) in ledger.campaign.gold for job in jobs for document in job.documents)
+    graded = sum(pair in ledger.campaign.gold for job in jobs for pair in job.pairs)
     return {
         "sets": settings.assignment.sets,
         "documents": settings.assignment.documents,

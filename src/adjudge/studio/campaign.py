@@ -1,4 +1,9 @@
-"""A new campaign: topics, documents, a pool and gold are read in many formats and written to one folder, or none is."""
+"""A campaign: its folder is read and checked, and a new one is made of topics, documents, a pool and gold.
+
+The folder contains campaign.toml, topics.jsonl, documents.jsonl, pool.csv, gold.csv and sets.csv; the studio adds its
+database and its key. Every problem is listed at once, with file and line. A new folder is written completely or not at
+all; its sources may have many formats.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +11,49 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from adjudge.errors import CampaignProblems, InputError, Problems, UsageError, quote, quoted
-from adjudge.studio.campaign import documents, fixed_sets, topics
-from adjudge.studio.campaign import pool_and_gold as pool
-from adjudge.studio.campaign.campaign import FILES, Campaign, load_campaign
-from adjudge.studio.campaign.document_formats import SourceDocument, read_sources
-from adjudge.studio.campaign.pool_and_gold import DEPTH, all_pairs, describe_pair, pool_runs, read_gold, read_pool
-from adjudge.studio.campaign.topics import name_problem
-from adjudge.studio.records import Document, FixedSet, Gold, Pair
+from adjudge.studio.campaign_files import (
+    DEPTH,
+    GOLD_FILE,
+    POOL_FILE,
+    SETS_FILE,
+    TOPICS_FILE,
+    SetContext,
+    all_pairs,
+    describe_pair,
+    fewest_graded,
+    gold_text,
+    name_problem,
+    pool_runs,
+    pool_text,
+    read_gold,
+    read_pool,
+    read_sets,
+    read_topics,
+    sets_text,
+    topics_text,
+)
+from adjudge.studio.documents import (
+    DOCUMENTS_FILE,
+    Documents,
+    SourceDocument,
+    document_line,
+    read_documents,
+    read_sources,
+)
+from adjudge.studio.records import Document, FixedSet, Gold, Pair, Topic
 from adjudge.studio.settings import FILE as SETTINGS_FILE
-from adjudge.studio.settings import About, Settings, settings_text
+from adjudge.studio.settings import About, Settings, load_settings, settings_text
 
+FILES = (SETTINGS_FILE, TOPICS_FILE, DOCUMENTS_FILE, POOL_FILE, GOLD_FILE, SETS_FILE)
+ENOUGH = 10  # assignments that a judge should be able to take before the gold sets are used up
 INSTRUCTIONS = """\
 You see what somebody wants to know, a topic, and some documents that a search might return. Read the topic first: the \
 query in large letters, then the description and the narrative, which say what counts.
@@ -40,6 +71,190 @@ you think that a known answer is wrong, contest it and a person will look."""
 
 STUDIO_FILES = ("studio.db", "key")  # files of the studio, which are never changed here
 NOTHING = "nothing was written"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The files of a campaign: what is to be judged, the gold, and the settings."""
+
+    folder: Path
+    settings: Settings
+    topics: Mapping[str, Topic]
+    pool: tuple[Pair, ...]  # the pairs to judge, without those of fixed sets
+    gold: Mapping[Pair, Gold]
+    sets: tuple[FixedSet, ...]
+    documents: Documents
+    warnings: tuple[str, ...] = ()  # one sentence each
+
+
+def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
+    """Read and check a campaign's folder.
+
+    Parameters
+    ----------
+    folder
+        The folder with campaign.toml, topics.jsonl, documents.jsonl, pool.csv, gold.csv and sets.csv.
+
+    Returns
+    -------
+    Campaign
+        The campaign; documents stay on the disk and are read when they are needed.
+
+    Raises
+    ------
+    CampaignProblems
+        All problems of all files at once, each with its file and line.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise InputError("there is no such folder: make a campaign with `adjudge campaign new`", str(folder))
+    problems = Problems()
+    settings = load_settings(path, problems)
+    topics = read_topics(path / TOPICS_FILE, problems, TOPICS_FILE)
+    documents = read_documents(path / DOCUMENTS_FILE, settings.documents.most_bytes, problems)
+    pool = read_pool(path / POOL_FILE, problems, POOL_FILE)
+    gold, lines = read_gold(path / GOLD_FILE, problems, GOLD_FILE)
+    topic_names: Container[str] = topics or _Everything()
+    document_names: Container[str] = documents if documents is not None else _Everything()
+    for file, pairs in ((POOL_FILE, pool), (GOLD_FILE, lines)):
+        _note_unknown(file, pairs, topic_names, document_names, problems, f"in {TOPICS_FILE}", f"in {DOCUMENTS_FILE}")
+    context = SetContext(topic_names, document_names, gold, settings)
+    sets = read_sets(path / SETS_FILE, context, problems)
+    left = _without_fixed(pool, sets)
+    if not left and not problems.messages:
+        problems.add("there is nothing to judge: every pair is in a set of sets.csv, or there is none", POOL_FILE)
+    problems.refuse(str(folder))
+    assert documents is not None  # otherwise there was a problem
+    return Campaign(path, settings, topics, left, gold, sets, documents, advice(left, gold, sets, settings))
+
+
+def _without_fixed(pool: Iterable[Pair], sets: Iterable[FixedSet]) -> tuple[Pair, ...]:
+    """Return the pairs of a pool that are in no fixed set."""
+    fixed = {pair for part in sets for pair in part.pairs}
+    return tuple(pair for pair in pool if pair not in fixed)
+
+
+class _Everything:
+    """Contains every name: it stands for a file that cannot be read, so that this is noted once and not per line."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _note_unknown(
+    file: str,
+    pairs: Mapping[Pair, int],
+    topics: Container[str],
+    documents: Container[str],
+    problems: Problems,
+    in_topics: str = "among the topics",
+    in_documents: str = "among the documents",
+) -> None:
+    """Note the pairs of unknown topics or documents."""
+    for (topic, document), line in pairs.items():
+        if topic not in topics:
+            problems.add(f"there is no topic {quote(topic)} {in_topics}", file, line)
+        if document not in documents:
+            problems.add(f"there is no document {quote(document)} {in_documents}", file, line)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The amount of work, if every item gets ``redundancy.judgments`` judgments."""
+
+    sets: int  # of the pool, for one judgment per item
+    judgments: int
+    assignments: int
+
+
+def workload(pool: Collection[Pair], settings: Settings) -> Workload:
+    """Return the amount of work of a pool."""
+    each, k = settings.assignment, settings.redundancy.judgments
+    sets = sum(-(-count // each.documents) for count in Counter(topic for topic, _ in pool).values())
+    assignments = -(-sets * k // max(each.sets - each.gold_sets, 1))
+    return Workload(sets, len(pool) * k, assignments)
+
+
+def advice(
+    pool: Sequence[Pair], gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings: Settings
+) -> tuple[str, ...]:
+    """Return what a lead should know about a campaign without problems, one sentence each."""
+    parts = (_few_gold(pool, sets, settings), _uneven(pool, settings), _idle_gold(gold, sets))
+    return tuple(sentence for part in parts for sentence in part)
+
+
+def _few_gold(pool: Sequence[Pair], sets: Sequence[FixedSet], settings: Settings) -> Iterable[str]:
+    """Yield a warning if there are too few gold sets, since a judge gets each only once."""
+    needed = settings.assignment.gold_sets
+    gold = sum(fixed.use == "gold" for fixed in sets)
+    if not needed or not pool:
+        return
+    work = workload(pool, settings)
+    each = gold // needed  # assignments that a judge can take
+    alone = -(-work.assignments // settings.redundancy.judgments)  # assignments of a judge who judges everything
+    if each and each < min(alone, ENOUGH):
+        yield (
+            f"sets.csv: with {gold:,} gold sets a judge can take {each:,} of the {work.assignments:,} assignments, so "
+            f"at least {-(-work.assignments // each):,} judges are needed: grade more documents for fewer judges"
+        )
+
+
+def _uneven(pool: Sequence[Pair], settings: Settings) -> Iterable[str]:
+    """Yield a warning about topics whose documents do not fill sets."""
+    size = settings.assignment.documents
+    uneven = [(topic, n) for topic, n in Counter(topic for topic, _ in pool).items() if n % size]
+    if uneven:
+        named = ", ".join(f"{quote(topic)} has {n}" for topic, n in uneven[:3]) + (", ..." if len(uneven) > 3 else "")
+        topics = "a topic has" if len(uneven) == 1 else f"{len(uneven):,} topics have"
+        yield (
+            f"pool.csv: {topics} a number of documents to judge that is not a multiple of {size}, the size of a set "
+            f"({named}): the last set is not full"
+        )
+
+
+def _idle_gold(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet]) -> Iterable[str]:
+    """Yield a warning about gold that is in no set."""
+    used = {pair for fixed in sets for pair in fixed.pairs}
+    idle = [pair for pair in gold if pair not in used]
+    if idle:
+        topic, document = idle[0]
+        yield (
+            f"gold.csv: {len(idle):,} of {len(gold):,} graded documents are in no set of sets.csv and are judged like "
+            f"ordinary documents, if at all (the first is {quote(document)} of topic {quote(topic)})"
+        )
+
+
+def summary(campaign: Campaign) -> list[tuple[str, str]]:
+    """Return the contents of a campaign and its amount of work, as rows of (name, figures)."""
+    settings = campaign.settings
+    work = workload(campaign.pool, settings)
+    uses = Counter(fixed.use for fixed in campaign.sets)
+    each, k = settings.assignment, settings.redundancy
+    times = f"{k.judgments} of each" if not k.adaptive else f"up to {k.judgments} of each; adaptive, so mostly fewer"
+    graded = Counter(gold.grade for gold in campaign.gold.values())
+    return [
+        ("topics", f"{len(campaign.topics):,}"),
+        ("documents", f"{len(campaign.documents):,}"),
+        ("pairs to judge", f"{len(campaign.pool):,}, in {work.sets:,} sets of {each.documents}"),
+        ("judgments needed", f"{work.judgments:,} ({times})"),
+        ("assignments needed", f"{work.assignments:,} ({each.sets} sets each, {each.gold_sets} of them gold)"),
+        ("graded documents", f"{len(campaign.gold):,}" + _grades(graded)),
+        ("gold sets", f"{uses['gold']:,}"),
+        (
+            "qualification sets",
+            f"{uses['qualification']:,}" + ("" if settings.qualification.required else ", not required"),
+        ),
+        ("monitoring sets", f"{uses['monitoring']:,}"),
+    ]
+
+
+def _grades(graded: Counter[int]) -> str:
+    """Return the number of documents per grade, in parentheses."""
+    parts = [f"{count:,} of grade {grade}" for grade, count in sorted(graded.items())]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+# A new campaign
 
 
 @dataclass(frozen=True)
@@ -172,15 +387,16 @@ def _title(folder: Path, about: About) -> str:
 def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes: list[str]) -> None:
     """Read all sources and write all files; raises all problems at once."""
     problems = Problems()
-    topics_by_name = topics.read_topics(sources.topics, problems)
+    topics_by_name = read_topics(sources.topics, problems)
     source_documents = read_sources(sources.documents, settings.documents.most_bytes, problems, notes)
-    names = _write_documents(staging / documents.FILE, source_documents, settings.documents.most_bytes, problems)
+    names = _write_documents(staging / DOCUMENTS_FILE, source_documents, settings.documents.most_bytes, problems)
     if not names and not problems.messages:
         problems.add("there are no documents in it", str(sources.documents))
     gold, lines = ({}, {}) if sources.gold is None else read_gold(sources.gold, problems)
-    _note_unknown(str(sources.gold), lines.items(), topics_by_name, names, problems)
+    known = topics_by_name or _Everything(), names or _Everything()
+    _note_unknown(str(sources.gold), lines, *known, problems)
     listed = {} if sources.pool is None else read_pool(sources.pool, problems)
-    _note_unknown(str(sources.pool), listed.items(), topics_by_name, names, problems)
+    _note_unknown(str(sources.pool), listed, *known, problems)
     problems.refuse(NOTHING)
     pairs = list(listed) if sources.pool is not None else _pairs(sources, topics_by_name, names, notes)
     if sources.runs and (missing := gold.keys() - set(pairs)):
@@ -189,10 +405,10 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     notes.extend(unmade)
     texts = {
         SETTINGS_FILE: settings_text(_attainable(settings, sets, gold, notes)),
-        topics.FILE: topics.topics_text(topics_by_name.values()),
-        pool.POOL_FILE: pool.pool_text(pairs),
-        pool.GOLD_FILE: pool.gold_text(gold),
-        fixed_sets.FILE: fixed_sets.sets_text(sets),
+        TOPICS_FILE: topics_text(topics_by_name.values()),
+        POOL_FILE: pool_text(pairs),
+        GOLD_FILE: gold_text(gold),
+        SETS_FILE: sets_text(sets),
     }
     for name, text in texts.items():
         (staging / name).write_text(text, encoding="utf8", newline="")
@@ -210,7 +426,7 @@ def _write_documents(
                 problems.add(problem, source, line)
             else:
                 names[document.name] = None
-                file.write(documents.document_line(document))
+                file.write(document_line(document))
     return names
 
 
@@ -275,22 +491,5 @@ def _attainable(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, G
 def _can_qualify(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, Gold]) -> bool:
     """Return whether there are enough qualification sets, with enough graded documents."""
     jobs = [fixed for fixed in sets if fixed.use == "qualification"]
-    graded = sorted(sum((fixed.topic, name) in gold for name in fixed.documents) for fixed in jobs)
     needed = settings.qualification
-    return len(jobs) >= needed.jobs and sum(graded[: needed.jobs]) >= needed.correct
-
-
-def _note_unknown(
-    file: str,
-    pairs: Iterable[tuple[Pair, int]],
-    topic_names: Iterable[str],
-    names: dict[str, None],
-    problems: Problems,
-) -> None:
-    """Note pairs of unknown topics or documents; a source without any topics or documents is noted elsewhere."""
-    topics = set(topic_names)
-    for (topic, document), line in pairs:
-        if topics and topic not in topics:
-            problems.add(f"there is no topic {quote(topic)} among the topics", file, line)
-        if names and document not in names:
-            problems.add(f"there is no document {quote(document)} among the documents", file, line)
+    return len(jobs) >= needed.jobs and fewest_graded(jobs, gold, needed.jobs) >= needed.correct

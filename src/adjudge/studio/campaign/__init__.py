@@ -1,1 +1,0 @@
-"""The folder of a campaign: reading and checking its files, and creating a new one."""
