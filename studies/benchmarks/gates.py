@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.studio.gates.designer import compositions, design, solve
+from adjudge.studio.gate_designer import compositions, design, solve
 from adjudge.studio.settings import Gate
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "gates.md"

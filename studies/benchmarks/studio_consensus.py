@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adjudge.studio.consensus.consensus import accepted_judgments, consensus
+from adjudge.studio.consensus import accepted_judgments, consensus
 from adjudge.studio.demo import demo_truth, make_demo, simulate_demo
 from adjudge.studio.studio import reading_campaign
 from studies.benchmarks.claim import Claim, description

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.studio.gates.designer import compositions, design, solve
-from adjudge.studio.gates.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
+from adjudge.studio.gate_designer import compositions, design, solve
+from adjudge.studio.gates import attainable_ndcg, binary_score, dense_ranks, ndcg
 from adjudge.studio.settings import Gate
 
 

@@ -14,6 +14,7 @@ from adjudge.data.gold import read_gold
 from adjudge.errors import InputError, UsageError
 from adjudge.metrics.match_gold import match_gold
 from adjudge.studio.campaign import FILES
+from adjudge.studio.consensus import fresh_belief
 from adjudge.studio.demo import (
     CROWD,
     DONE,
@@ -26,10 +27,9 @@ from adjudge.studio.demo import (
     make_demo,
     simulate_demo,
 )
-from adjudge.studio.desk.consensus_view import fresh_belief
 from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export
-from adjudge.studio.gates.designer import design
-from adjudge.studio.gates.gates import problems, work_verdict
+from adjudge.studio.gate_designer import design
+from adjudge.studio.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import find_faults
 from adjudge.studio.settings import Gate, Settings, settings_text

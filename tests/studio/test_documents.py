@@ -104,7 +104,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert read_documents(tmp_path, 9, problems) is None
     assert problems.messages == [
         "documents.jsonl: there is no such file",
-        "documents.jsonl: cannot be index: Is a directory",
+        "documents.jsonl: cannot be read: Is a directory",
     ]
 
 

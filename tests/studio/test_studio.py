@@ -8,12 +8,12 @@ import pytest
 
 from adjudge.errors import CampaignProblems
 from adjudge.studio import studio as studios
-from adjudge.studio.consensus.beliefs import Beliefs
-from adjudge.studio.consensus.refresh import refresh
+from adjudge.studio.consensus import Beliefs
 from adjudge.studio.desk.commands import change_standing
 from adjudge.studio.identity.access import Signer
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
+from adjudge.studio.refresh_consensus import refresh
 from adjudge.studio.studio import Studio, open_studio
 
 
@@ -77,7 +77,7 @@ def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeyp
     asked = []
 
     async def refresh(folder):
-        from adjudge.studio.consensus.refresh import refresh
+        from adjudge.studio.refresh_consensus import refresh
 
         asked.append(refresh(folder)["model"])
 

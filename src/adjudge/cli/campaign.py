@@ -20,8 +20,8 @@ from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError,
 
 if TYPE_CHECKING:
     from adjudge.studio.campaign import Campaign, Sources
-    from adjudge.studio.gates.designer import Design
-    from adjudge.studio.gates.error_rates import Thresholds
+    from adjudge.studio.gate_designer import Design
+    from adjudge.studio.gate_error_rates import Thresholds
     from adjudge.studio.settings import Gate
 
 
@@ -218,8 +218,8 @@ def gate(
     $ adjudge campaign gate trial/ --solve 0.05 --accuracy 0.95
     """
     from adjudge.studio.campaign import load_campaign
-    from adjudge.studio.gates.designer import compositions as all_compositions
-    from adjudge.studio.gates.designer import design, gate_table, solve_sets
+    from adjudge.studio.gate_designer import compositions as all_compositions
+    from adjudge.studio.gate_designer import design, gate_table, solve_sets
 
     if solve is not None and compositions:
         raise UsageError("--solve works on the gold sets of the campaign: leave out --compositions")

@@ -466,7 +466,7 @@ def _compose_sets(
     """Return gold and qualification sets, and notes on those that could not be made."""
     if not gold:
         return [], []
-    from adjudge.studio.gates.designer import compose_sets
+    from adjudge.studio.gate_designer import compose_sets
 
     return compose_sets(gold, settings, np.random.default_rng(seed), pairs)
 

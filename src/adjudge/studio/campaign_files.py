@@ -389,6 +389,6 @@ def infeasible_reason(grades: Iterable[int], settings: Settings) -> str:
 
 @lru_cache(maxsize=10_000)
 def _infeasible_reason(grades: tuple[int, ...], gate: Gate) -> str:
-    from adjudge.studio.gates.designer import design
+    from adjudge.studio.gate_designer import design
 
     return design(grades, gate).reason

@@ -26,7 +26,7 @@ import numpy as np
 from adjudge.data.formats import open_source
 from adjudge.errors import UsageError, quoted
 from adjudge.studio.campaign import FILES, Campaign, load_campaign, place_files
-from adjudge.studio.gates.gates import Answer
+from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Assignment, Ledger
 from adjudge.studio.record.store import Change, Store

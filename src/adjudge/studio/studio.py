@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from adjudge.errors import CampaignProblems, InputError, Problems
 from adjudge.studio.campaign import Campaign, load_campaign
-from adjudge.studio.consensus.beliefs import Beliefs
+from adjudge.studio.consensus import Beliefs
 from adjudge.studio.documents import Documents
 from adjudge.studio.identity.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.record import schema
@@ -148,7 +148,7 @@ async def refresh_consensus(folder: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "adjudge.studio.consensus.refresh",
+        "adjudge.studio.refresh_consensus",
         str(folder),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,

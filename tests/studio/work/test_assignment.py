@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.studio.gates.information import TYPICAL
-from adjudge.studio.record.items import Items, ItemSet
+from adjudge.studio.record.items import TYPICAL, Items, ItemSet
 from adjudge.studio.records import FixedSet
 from adjudge.studio.settings import Redundancy
 from adjudge.studio.work import assignment as assign

@@ -24,7 +24,7 @@ from sqlalchemy import Table, and_, func, select
 
 from adjudge.data.columns import EXPORT, EXPORTED_LABELS
 from adjudge.errors import InputError, UsageError, quote, quoted
-from adjudge.studio.desk.consensus_view import ItemBelief, read_item_beliefs
+from adjudge.studio.consensus import ItemBelief, read_item_beliefs
 from adjudge.studio.record import schema
 from adjudge.studio.record.schema import (
     answers,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from sqlalchemy import Table, and_, func, select
 
 from adjudge.studio.desk.overview import ACCEPTED
-from adjudge.studio.gates.gates import Answer
+from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Assignment, Set
 from adjudge.studio.record.schema import (

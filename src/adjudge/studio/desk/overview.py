@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sqlalchemy import distinct, func, select
 
 from adjudge.errors import quoted
-from adjudge.studio.desk.consensus_view import read_summary
-from adjudge.studio.gates.information import judgments_saved, settled_items
+from adjudge.studio.consensus import read_summary
+from adjudge.studio.record.items import judgments_saved, settled_items
 from adjudge.studio.record.schema import answers, assignments, finishes, items, judgments, outcomes, people, sets, slots
 from adjudge.studio.work.assignment import item_beliefs
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import String, cast, func, or_, select
 
+from adjudge.studio.consensus import read_belief, read_judge_cards, read_looks
 from adjudge.studio.desk.commands import passes_without
-from adjudge.studio.desk.consensus_view import read_belief, read_judge_cards, read_looks
 from adjudge.studio.desk.gold import gold_failures, read_contests, read_work
 from adjudge.studio.desk.judges import list_assignments, list_judges, list_judgments, list_splits
 from adjudge.studio.desk.overview import Live, gate_rates
-from adjudge.studio.gates.designer import gate_table
+from adjudge.studio.gate_designer import gate_table
 from adjudge.studio.record.schema import acceptances, audit, invitations, people, revocations, tokens
 from adjudge.studio.records import Refused
 

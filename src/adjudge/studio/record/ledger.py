@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
 
 from adjudge.studio.campaign import Campaign
-from adjudge.studio.gates.gates import Answer
-from adjudge.studio.gates.information import TYPICAL, update_belief
+from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import Link
-from adjudge.studio.record.items import Items, ItemSet
+from adjudge.studio.record.items import TYPICAL, Items, ItemSet, update_belief
 from adjudge.studio.records import Gold
 
 UNDECIDED = Answer(None, False, None, 0.0)

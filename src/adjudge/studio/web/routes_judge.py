@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from adjudge.studio.gates.gates import problems
+from adjudge.studio.gates import problems
 from adjudge.studio.identity.platforms import completion_return
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.web.headers import frame_origins

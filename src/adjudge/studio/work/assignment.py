@@ -2,7 +2,7 @@
 
 Each set of an assignment has one topic, and the topics differ if there are enough. The items of a topic that need
 judging most go out first: the least judged ones or, with adaptive redundancy, those with the most expected information
-(``gates.information``). Sets are full as long as any topic can fill one.
+(``record.items``). Sets are full as long as any topic can fill one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudge.studio.gates.information import expected_information, settled_items
-from adjudge.studio.record.items import Ids, Items, ItemSet
+from adjudge.studio.record.items import Ids, Items, ItemSet, expected_information, settled_items
 from adjudge.studio.records import FixedSet
 from adjudge.studio.settings import Redundancy
 

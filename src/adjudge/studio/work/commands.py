@@ -15,7 +15,7 @@ from itertools import chain, islice
 import numpy as np
 from sqlalchemy import Table
 
-from adjudge.studio.gates.gates import Answer, Problem, Verdict, problems
+from adjudge.studio.gates import Answer, Problem, Verdict, problems
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import judgments_hash
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set

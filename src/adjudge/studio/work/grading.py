@@ -1,7 +1,7 @@
 """Grading: the gold sets and times of an assignment against the gates, and the judgments that are accepted.
 
 ``assignment_verdict`` grades an assignment when its last set is finished (``commands.finish_set`` calls it); the scores
-and thresholds themselves are in ``gates/gates.py``. ``regrade`` grades it again without documents whose gold was ruled
+and thresholds themselves are in ``gates.py``. ``regrade`` grades it again without documents whose gold was ruled
 wrong.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from adjudge.studio.gates.gates import Answer, Verdict, active_seconds, qualification_verdict, work_verdict
+from adjudge.studio.gates import Answer, Verdict, active_seconds, qualification_verdict, work_verdict
 from adjudge.studio.record.ledger import Assignment, Ledger, Set
 
 GRADED = ("gold", "qualification")  # uses of sets whose right answers are shown at the end

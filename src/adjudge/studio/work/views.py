@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjudge.studio.gates.gates import Answer
+from adjudge.studio.gates import Answer
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.studio.records import Refused
 from adjudge.studio.work.commands import current_assignment, next_kind

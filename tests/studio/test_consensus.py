@@ -1,13 +1,31 @@
-"""The live consensus."""
+"""The live consensus, and its files as assignment and the desk read them."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, insert
 
 from adjudge.inference.fit import fit
-from adjudge.studio.consensus.consensus import AcceptedJudgments, accepted_judgments, consensus, encode_judgments, mark
+from adjudge.studio.consensus import (
+    TYPICAL,
+    AcceptedJudgments,
+    Beliefs,
+    accepted_judgments,
+    consensus,
+    encode_judgments,
+    fresh_belief,
+    json_bytes,
+    mark,
+    read_belief,
+    read_item_beliefs,
+    read_judge_cards,
+    read_looks,
+    read_summary,
+    replace_file,
+)
+from adjudge.studio.desk import commands as lead
 from adjudge.studio.record import schema
 from adjudge.studio.records import Gold
 from adjudge.studio.settings import MODELS
@@ -257,3 +275,144 @@ def test_the_mark_changes_with_whatever_the_consensus_learns_from(connection):
     marks.append(mark(connection, {**GOLD, ("t", "d1"): Gold(1, "it says so")}))
     assert len(set(marks)) == 4
     assert mark(connection, {**GOLD, ("t", "d1"): Gold(2, "other words")}) == marks[2]
+
+
+def write(folder, belief, summary):
+    """Write the files of a consensus, the summary last."""
+    target = folder / "consensus"
+    target.mkdir(exist_ok=True)
+    np.save(target / "belief.npy", np.array(belief))
+    np.savez(target / "judges.npz", person=np.array([7]), confusion=np.array([np.eye(2)]), typical=np.full((2, 2), 0.5))
+    (target / "summary.json").write_text(json.dumps(summary))
+
+
+def test_before_any_consensus_nothing_is_known(tmp_path):
+    """Items are even, judges typical."""
+    found = Beliefs(tmp_path)
+    assert found.belief(3) == 0.5
+    assert found.confusion(1) is TYPICAL
+    assert found.upto == 0
+    assert not found.refresh()
+
+
+def test_files_are_read_when_they_are_new(tmp_path):
+    """Once; who is not in them is as judges typically are."""
+    found = Beliefs(tmp_path)
+    write(tmp_path, [0.5, 0.9], {"upto": 12})
+    assert found.refresh()
+    assert not found.refresh()
+    assert (found.belief(1), found.belief(2), found.upto) == (0.9, 0.5, 12)
+    assert found.confusion(7).tolist() == [[1, 0], [0, 1]]
+    assert found.confusion(8).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    write(tmp_path, [0.5, 0.1], {"upto": 13})
+    os.utime(tmp_path / "consensus" / "summary.json", ns=(1, 1))
+    assert found.refresh()
+    assert found.belief(1) == 0.1
+
+
+def test_damaged_files_leave_what_was_read_before(tmp_path):
+    """And do no harm."""
+    write(tmp_path, [0.5, 0.9], {"upto": 12})
+    found = Beliefs(tmp_path)
+    (tmp_path / "consensus" / "belief.npy").write_bytes(b"half a f")
+    os.utime(tmp_path / "consensus" / "summary.json", ns=(1, 1))
+    assert not found.refresh()
+    assert found.belief(1) == 0.9
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    """No piece of it is left beside."""
+    path = tmp_path / "file"
+    replace_file(path, b"one")
+    replace_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["file"]
+    with pytest.raises(OSError, match="file"):
+        replace_file(tmp_path / "none" / "file", b"x")
+
+
+def test_json_is_of_finite_numbers():
+    """What no browser could read is refused here."""
+    assert json_bytes({"ä": 1.5}) == '{"ä": 1.5}'.encode()
+    with pytest.raises(ValueError, match="JSON compliant"):
+        json_bytes(float("nan"))
+
+
+def leave(folder, **files):
+    """Write files of a consensus."""
+    (folder / "consensus").mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / "consensus" / f"{name}.json").write_text(json.dumps(content))
+
+
+def test_nothing_yet(desk, reading):
+    """Without files, and with broken ones, there is nothing."""
+    assert read_summary(desk.folder) is None
+    assert read_judge_cards(desk.folder) == ({}, "", "")
+    assert read_looks(desk.folder) == {}
+    assert read_belief(desk.folder) is None
+    assert read_item_beliefs(reading, desk.folder) is None
+    leave(desk.folder)
+    (desk.folder / "consensus" / "summary.json").write_text("{")
+    (desk.folder / "consensus" / "belief.npy").write_bytes(b"no array")
+    assert read_summary(desk.folder) is None
+    assert read_belief(desk.folder) is None
+
+
+def test_cards_are_found_by_person(desk):
+    """As the consensus writes them: a list of judges, each with their number."""
+    leave(
+        desk.folder,
+        judges={"labels": [], "judges": [{"person": 7, "sentence": "good"}], "drift": "Nobody file_changes."},
+    )
+    found = read_judge_cards(desk.folder)
+    assert found.cards[7]["sentence"] == "good"
+    assert found.drift == "Nobody file_changes."
+
+
+def test_the_excluded_are_not_counted(desk):
+    """An item that only an excluded judge has judged rests on nothing."""
+    leave(desk.folder)
+    np.save(desk.folder / "consensus" / "belief.npy", np.full(len(desk.store.ledger.items.pairs), 0.5))
+    desk.do(lead.change_standing, desk.lead, desk.ann, "excluded", "copies")
+    with desk.store.reading() as connection:
+        assert {one.judgments for one in read_item_beliefs(connection, desk.folder)} == {0}
+
+
+def test_items_carry_their_belief(desk, reading):
+    """Label, how sure it is, and on how many judgments it rests; items without a belief are left out."""
+    leave(desk.folder)
+    belief = np.full(len(desk.store.ledger.items.pairs), np.nan, np.float32)
+    belief[1], belief[2] = 0.9, 0.25
+    np.save(desk.folder / "consensus" / "belief.npy", belief)
+    first, second = read_item_beliefs(reading, desk.folder)
+    assert (first.item, first.topic, first.document, first.label) == (1, *desk.store.ledger.items.pairs[1], 1)
+    assert first.probability == pytest.approx(0.9)
+    assert second.label == 0
+    assert second.probability == pytest.approx(0.75)
+    assert second.entropy == pytest.approx(0.8113, abs=1e-4)
+    assert first.judgments in (0, 1)
+
+
+def test_it_is_fitted_where_there_is_none_or_an_old_one(desk):
+    """What was left is taken only if nothing came since."""
+    left = desk.folder / "consensus"
+    with desk.store.reading() as connection:
+        fitted = fresh_belief(connection, desk.campaign)
+        assert fitted is not None
+        left.mkdir()
+        np.save(left / "belief.npy", np.full(fitted.shape, 0.25))
+        model = desk.campaign.settings.consensus.model
+        (left / "summary.json").write_text(json.dumps({"mark": f"{model} old"}))
+        assert np.array_equal(fresh_belief(connection, desk.campaign), fitted)
+        now = f"{model} {mark(connection, desk.campaign.gold)}"
+        (left / "summary.json").write_text(json.dumps({"mark": now}))
+        assert (fresh_belief(connection, desk.campaign) == 0.25).all()
+
+
+def test_without_judgments_there_is_none(desk):
+    """Not even one that is believed beforehand."""
+    engine = create_engine("sqlite://")
+    schema.METADATA.create_all(engine)
+    with engine.connect() as connection:
+        assert fresh_belief(connection, desk.campaign) is None

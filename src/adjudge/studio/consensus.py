@@ -1,24 +1,36 @@
-"""The live consensus: a model fitted to the judgments so far, as beliefs about items and confusions of judges.
+"""The live consensus: a model fitted to the judgments so far, and the files that hold its result.
 
 Judgments of excluded people and "cannot tell" do not count. Gold is gold.csv without the documents whose contest was
 upheld. The fit continues from the last one if it can. A model that cannot be fitted yet is replaced by the majority
-vote, and the summary says so. ``refresh`` runs this beside the server and writes the files that ``beliefs`` reads.
+vote, and the summary says so.
+
+``refresh_consensus`` computes it in another process and writes the files to the folder ``consensus`` of a campaign,
+each completely or not at all. Assignment reads them with ``Beliefs``, the desk with the functions ``read_...``; a file
+that is missing or cannot be read means that there is no consensus yet.
+
+- belief.npy: P(relevant) of every item, by its id;
+- judges.npz: the ids of people, their confusions (J, 2, 2), and the typical one (2, 2);
+- summary.json, judges.json, items.json: what the desk shows.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import time
+import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import log2
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import func, select
 
 from adjudge.arrays import Codes, Floats
-from adjudge.errors import AdjudgeError
-from adjudge.studio.consensus.beliefs import UNKNOWN
-from adjudge.studio.gates.information import TYPICAL
+from adjudge.errors import AdjudgeError, AdjudgeWarning
+from adjudge.studio.record.items import TYPICAL
 from adjudge.studio.record.schema import contests, counts, items, judgments, people, rulings, slots, standings
 from adjudge.studio.records import Gold, Pair
 
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
 
     from adjudge.data.judgments import Judgments
     from adjudge.inference.result import Fit
-
+    from adjudge.studio.campaign import Campaign
 
 LABELS = ("irrelevant", "relevant")
 VOTES = "majority"
@@ -38,6 +50,9 @@ STEADY = 2.0  # pseudo-judgments of a typical judge in each row of a confusion m
 SURE = 1e-4  # the smallest probability of a label, so that further judgments can change it
 DRAWS = 200  # for the interval of agreement
 PIECE = 20_000  # rows that are Python objects at a time
+FOLDER = "consensus"
+BELIEF, CONFUSION, SUMMARY, JUDGES, ITEMS = "belief.npy", "judges.npz", "summary.json", "judges.json", "items.json"
+UNKNOWN = 0.5  # P(relevant) of an item without any data
 
 
 class AcceptedJudgments(NamedTuple):
@@ -257,3 +272,169 @@ def _agreement(judgments: Judgments) -> dict[str, Any]:
     alpha = next(row for row in result.rows if row.measure == "alpha_nominal")
     ends = None if alpha.value is None else [alpha.value, alpha.low, alpha.high]
     return {"alpha": ends, "raw_agreement": result.values["raw_agreement"], "agreement": result.sentence}
+
+
+# The files, as assignment reads them
+
+
+class Beliefs:
+    """The newest consensus of a campaign; without one, the beliefs before any data."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder) / FOLDER
+        self.array: Floats = np.empty(0)  # (I) P(relevant) by the item's id
+        self.typical: Floats = TYPICAL
+        self.upto = 0  # the id of the last judgment that it knows
+        self.due = False  # whether the cards of the desk must still be written
+        self._confusion: dict[int, Floats] = {}
+        self._read_at = -1
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read the files if they are new, and return whether they were."""
+        try:
+            written = (self.folder / SUMMARY).stat().st_mtime_ns
+            if written == self._read_at:
+                return False
+            summary = json.loads((self.folder / SUMMARY).read_text("utf-8"))
+            belief = np.load(self.folder / BELIEF, allow_pickle=False)
+            with np.load(self.folder / CONFUSION, allow_pickle=False) as file:
+                person, confusion, typical = file["person"], file["confusion"], file["typical"]
+        except (OSError, ValueError, KeyError):
+            return False  # none yet, or one is being written: keep what was read before
+        self.array, self.typical, self._read_at = belief, typical, written
+        self._confusion = dict(zip(person.tolist(), confusion, strict=True))
+        self.upto, self.due = int(summary.get("upto", 0)), not summary.get("mark", "")
+        return True
+
+    def belief(self, item: int) -> float:
+        """Return P(relevant) of an item."""
+        return float(self.array[item]) if 0 <= item < self.array.size else UNKNOWN
+
+    def confusion(self, person: int) -> Floats:
+        """Return the confusion matrix of a person (2, 2), truths by labels; the typical one for unknown people."""
+        return self._confusion.get(person, self.typical)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that readers see either the old or the new content, never a part."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_bytes(content)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value as strict JSON; numbers must be finite."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+# The files, as the desk reads them
+
+
+class JudgeCards(NamedTuple):
+    """What the consensus says about judges."""
+
+    cards: Mapping[int, Mapping[str, Any]]  # by person
+    drift: str
+    reliability: str = ""  # whether labels are right as often as the consensus says
+
+
+class ItemBelief(NamedTuple):
+    """What the consensus says about one item."""
+
+    item: int
+    topic: str
+    document: str
+    relevance: float  # the probability that it is relevant
+    judgments: int
+
+    @property
+    def label(self) -> int:
+        """Return the more likely relevance."""
+        return int(self.relevance >= 0.5)
+
+    @property
+    def probability(self) -> float:
+        """Return the probability of the label."""
+        return max(self.relevance, 1 - self.relevance)
+
+    @property
+    def entropy(self) -> float:
+        """Return the entropy of the relevance, in bits."""
+        return -sum(p * log2(p) for p in (self.relevance, 1 - self.relevance) if p > 0)
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """Return the numbers of the last consensus."""
+    summary = _read(folder, SUMMARY)
+    return summary if isinstance(summary, dict) else None
+
+
+def read_judge_cards(folder: Path) -> JudgeCards:
+    """Return the cards of judges by the person's number, and a sentence on drift."""
+    content = _read(folder, JUDGES)
+    if not isinstance(content, dict):
+        return JudgeCards({}, "")
+    cards = {card["person"]: card for card in content["judges"]}
+    return JudgeCards(cards, content["drift"], content.get("reliability", ""))
+
+
+def read_looks(folder: Path) -> Mapping[str, Any]:
+    """Return the items that deserve a second look, by reason."""
+    looks = _read(folder, ITEMS)
+    return looks if isinstance(looks, Mapping) else {}
+
+
+def read_belief(folder: Path) -> Floats | None:
+    """Return the probability that each item is relevant, (I,) by its number."""
+    try:
+        return np.asarray(np.load(folder / FOLDER / BELIEF, allow_pickle=False), np.float64)
+    except (OSError, ValueError):
+        return None
+
+
+def fresh_belief(connection: Connection, campaign: Campaign) -> Floats | None:
+    """Return the probability that each item is relevant given every judgment, (I,) by its number; None without any.
+
+    The belief in the folder is used if no judgment came since; otherwise the model is fitted in memory, so that the
+    folder may be read-only and a studio that is running is not disturbed.
+    """
+    if not connection.scalar(select(func.count()).select_from(judgments)):
+        return None
+    model = campaign.settings.consensus.model
+    summary, belief = read_summary(campaign.folder) or {}, read_belief(campaign.folder)
+    if belief is not None and summary.get("mark") == f"{model} {mark(connection, campaign.gold)}":
+        return belief
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)
+        return np.asarray(consensus(accepted_judgments(connection, campaign.gold), model).belief, np.float64)
+
+
+def read_item_beliefs(connection: Connection, folder: Path, fresh: Floats | None = None) -> Iterator[ItemBelief] | None:
+    """Return what the consensus, or a fresh one, says about every item in order; None without a consensus."""
+    belief = read_belief(folder) if fresh is None else fresh
+    return None if belief is None else _iterate_items(connection, belief)
+
+
+def _iterate_items(connection: Connection, belief: Floats) -> Iterator[ItemBelief]:
+    """Yield items with their belief and the number of their judgments by judges who are not excluded."""
+    tally = select(judgments.c.item, func.count().label("n")).where(counts()).group_by(judgments.c.item).subquery()
+    query = (
+        select(items.c.id, items.c.topic, items.c.document, func.coalesce(tally.c.n, 0))
+        .select_from(items.outerjoin(tally, tally.c.item == items.c.id))
+        .order_by(items.c.id)
+    )
+    for item, topic, document, n in connection.execution_options(yield_per=2_000).execute(query):
+        if item < len(belief) and np.isfinite(belief[item]):
+            yield ItemBelief(item, topic, document, float(belief[item]), n)
+
+
+def _read(folder: Path, name: str) -> Any:
+    """Return the content of a JSON file of the consensus, or None."""
+    try:
+        return json.loads((folder / FOLDER / name).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None

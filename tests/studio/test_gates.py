@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.errors import UsageError
-from adjudge.studio.gates.gates import (
+from adjudge.studio.gates import (
     MOST,
     Answer,
     Criterion,

@@ -3,7 +3,7 @@
 The printed gates have traps that depend on the composition of the gold set. The ideal ranking is tied and a judge's is
 strict, so nobody can pass five documents of one grade; five irrelevant documents make NDCG 0/0; and on some sets every
 ranking passes. ``design`` reports this for a set, and ``compose_sets`` makes sets without these traps. The arithmetic,
-and the search for thresholds (``solve``), are in ``error_rates``.
+and the search for thresholds (``solve``), are in ``gate_error_rates``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from adjudge.errors import quote
-from adjudge.studio.gates.error_rates import false_accepts, false_refuse, frontier, solve, solve_sets
-from adjudge.studio.gates.gates import Gate, attainable_ndcg, reaches
+from adjudge.studio.gate_error_rates import false_accepts, false_refuse, frontier, solve, solve_sets
+from adjudge.studio.gates import Gate, attainable_ndcg, reaches
 from adjudge.studio.records import GRADES, FixedSet, Gold, Pair
 from adjudge.studio.settings import Settings
 

@@ -6,7 +6,7 @@
 - time: seconds of active work on each document.
 
 ``work_verdict`` grades the gold sets of an assignment, ``qualification_verdict`` a qualification. ``work/grading.py``
-collects the answers and grades for them; ``designer.py`` computes whom the gates accept and refuse.
+collects the answers and grades for them; ``gate_designer.py`` computes whom the gates accept and refuse.
 
 The printed ideal is tied and a judge's ranks are strict, so no judge reaches an NDCG of 1 if two documents are equally
 relevant; ``ndcg_of = "attainable"`` divides by the best strict ranking instead. "Cannot tell" gets the points of the

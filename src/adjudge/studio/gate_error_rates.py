@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from adjudge.errors import UsageError
-from adjudge.studio.gates.gates import Gate, binary_share, gated_ndcg, reaches, reaches_share
+from adjudge.studio.gates import Gate, binary_share, gated_ndcg, reaches, reaches_share
 from adjudge.studio.records import GRADES
 
 MOST = 10  # documents of a set: 4,200 orders of grades

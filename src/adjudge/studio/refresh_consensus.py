@@ -1,14 +1,13 @@
-"""Refreshing the consensus of a campaign: ``python -m adjudge.studio.consensus.refresh FOLDER``.
+"""Refreshing the consensus of a campaign: ``python -m adjudge.studio.refresh_consensus FOLDER``.
 
 It runs in another process than the server, reads the database, computes the consensus, and writes the files that
-``beliefs`` reads: first what assignment needs, then the judge cards and lists of the desk. These take longer, and are
+``consensus`` reads: first what assignment needs, then the judge cards and lists of the desk. These take longer, and are
 therefore not written again while they are recent and little is new. Without new judgments it does nothing.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 import time
@@ -22,9 +21,23 @@ from sqlalchemy import Engine
 
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
 from adjudge.studio.campaign_files import GOLD_FILE, read_gold
-from adjudge.studio.consensus import beliefs
-from adjudge.studio.consensus.beliefs import json_bytes, replace_file
-from adjudge.studio.consensus.consensus import LABELS, AcceptedJudgments, Consensus, accepted_judgments, consensus, mark
+from adjudge.studio.consensus import (
+    BELIEF,
+    CONFUSION,
+    FOLDER,
+    ITEMS,
+    JUDGES,
+    LABELS,
+    SUMMARY,
+    AcceptedJudgments,
+    Consensus,
+    accepted_judgments,
+    consensus,
+    json_bytes,
+    mark,
+    read_summary,
+    replace_file,
+)
 from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold, Pair
 from adjudge.studio.settings import Settings, load_settings
@@ -48,8 +61,8 @@ def refresh(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Bring the files of the consensus up to date, and return their summary; without new judgments, do nothing."""
     path = Path(folder)
     settings, gold = _read_files(path)
-    target = path / beliefs.FOLDER
-    before = _last_summary(target)
+    target = path / FOLDER
+    before = read_summary(path) or {}
     engine = _open_database(settings, path)
     try:
         with engine.connect() as connection:
@@ -81,13 +94,13 @@ def _write(result: Consensus, summary: dict[str, Any], target: Path) -> None:
     """Write what assignment needs; the summary is last, because it shows that there is something new."""
     target.mkdir(exist_ok=True)
     packed = {"person": result.person, "confusion": result.confusion, "typical": result.typical}
-    replace_file(target / beliefs.BELIEF, _array_bytes(np.save, result.belief))
-    replace_file(target / beliefs.CONFUSION, _array_bytes(np.savez, **packed))
+    replace_file(target / BELIEF, _array_bytes(np.save, result.belief))
+    replace_file(target / CONFUSION, _array_bytes(np.savez, **packed))
     if result.fit is not None:
         from adjudge.inference.save import save
 
         save(result.fit, target / FIT_FOLDER)
-    replace_file(target / beliefs.SUMMARY, json_bytes(summary))
+    replace_file(target / SUMMARY, json_bytes(summary))
 
 
 def _write_cards(result: Consensus, rows: AcceptedJudgments, summary: dict[str, Any], target: Path) -> dict[str, Any]:
@@ -98,12 +111,12 @@ def _write_cards(result: Consensus, rows: AcceptedJudgments, summary: dict[str, 
     if result.fit is not None and result.judgments is not None:
         second_looks = item_rows(result.fit, result.judgments, rows.pairs)
         judges = judge_rows(result.fit, result.judgments, {name: number for number, name in rows.names.items()})
-    replace_file(target / beliefs.ITEMS, json_bytes(second_looks))
-    replace_file(target / beliefs.JUDGES, json_bytes(judges))
+    replace_file(target / ITEMS, json_bytes(second_looks))
+    replace_file(target / JUDGES, json_bytes(judges))
     drawn = {"judgments": summary["judgments"], "at": time.time(), "seconds": round(time.process_time() - worked, 3)}
     seconds = round(summary["seconds"] + time.perf_counter() - began, 3)
     complete = {**summary, "seconds": seconds, "portrayed": drawn}
-    replace_file(target / beliefs.SUMMARY, json_bytes(complete))
+    replace_file(target / SUMMARY, json_bytes(complete))
     return complete
 
 
@@ -112,15 +125,6 @@ def _array_bytes(save: Any, *arrays: Any, **named: Any) -> bytes:
     file = io.BytesIO()
     save(file, *arrays, **named)
     return file.getvalue()
-
-
-def _last_summary(target: Path) -> dict[str, Any]:
-    """Return the last summary; empty if there is none that can be read."""
-    try:
-        summary = json.loads((target / beliefs.SUMMARY).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return summary if isinstance(summary, dict) else {}
 
 
 def _last_fit(target: Path) -> Fit | None:
@@ -153,7 +157,7 @@ def _open_database(settings: Settings, folder: Path) -> Engine:
 def main(arguments: list[str]) -> int:
     """Refresh the consensus of a folder with low priority, and return the exit code."""
     if len(arguments) != 1:
-        print("usage: python -m adjudge.studio.consensus.refresh FOLDER", file=sys.stderr)
+        print("usage: python -m adjudge.studio.refresh_consensus FOLDER", file=sys.stderr)
         return 2
     if hasattr(os, "nice"):
         os.nice(POLITE)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.errors import UsageError
-from adjudge.studio.gates.error_rates import MOST, false_accepts, false_refuse, frontier, patterns, solve, solve_sets
-from adjudge.studio.gates.gates import Answer, problems, work_verdict
+from adjudge.studio.gate_error_rates import MOST, false_accepts, false_refuse, frontier, patterns, solve, solve_sets
+from adjudge.studio.gates import Answer, problems, work_verdict
 from adjudge.studio.settings import Gate
 
 GATE = st.builds(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.studio.gates import designer
-from adjudge.studio.gates.designer import compose_sets, compositions, describe_grades, design, gate_table
+from adjudge.studio import gate_designer
+from adjudge.studio.gate_designer import compose_sets, compositions, describe_grades, design, gate_table
 from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
@@ -31,7 +31,7 @@ def unqualified(**gate):
 
 def test_all_that_is_said_to_be_there_is_there():
     """Names of other modules included."""
-    assert all(hasattr(designer, name) for name in designer.__all__)
+    assert all(hasattr(gate_designer, name) for name in gate_designer.__all__)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from sqlalchemy import insert
 import adjudge
 from adjudge.diagnostics.judges import cards
 from adjudge.errors import InputError
+from adjudge.studio import refresh_consensus as module
 from adjudge.studio.campaign_files import gold_text
-from adjudge.studio.consensus import refresh as module
-from adjudge.studio.consensus.beliefs import Beliefs
-from adjudge.studio.consensus.refresh import MOST, item_rows, judge_rows, main, refresh
+from adjudge.studio.consensus import Beliefs
 from adjudge.studio.record import schema
 from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold
+from adjudge.studio.refresh_consensus import MOST, item_rows, judge_rows, main, refresh
 from adjudge.studio.settings import Consensus, Settings, settings_text
 
 
@@ -226,7 +226,7 @@ def test_the_settings_choose_the_model(folder):
 
 def test_it_runs_as_a_process_of_its_own(folder):
     """With an exit code and a line for the server's log."""
-    command = [sys.executable, "-m", "adjudge.studio.consensus.refresh"]
+    command = [sys.executable, "-m", "adjudge.studio.refresh_consensus"]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{Settings().consensus.model}: 180 judgments in ")
@@ -236,7 +236,7 @@ def test_it_runs_as_a_process_of_its_own(folder):
 def test_wrong_calls_have_exit_codes(tmp_path, capsys):
     """2 without a folder, 1 for a folder that is no campaign."""
     assert main([]) == 2
-    assert "usage: python -m adjudge.studio.consensus.refresh FOLDER" in capsys.readouterr().err
+    assert "usage: python -m adjudge.studio.refresh_consensus FOLDER" in capsys.readouterr().err
 
 
 def test_what_is_refused_is_said(tmp_path, capsys, monkeypatch):
