@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.studio.identity.access import Signer, load_key
+from adjudge.studio.access import Signer, load_key
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.store import Change

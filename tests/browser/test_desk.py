@@ -12,8 +12,8 @@ PAGES = tuple(f"/desk{path}" for path in ("", "/judges", "/gold", "/items", "/it
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Return the address of the demo with judges at work, and a lead called Lea."""
+    from adjudge.studio.access import hash_password
     from adjudge.studio.demo import make_demo, simulate_demo
-    from adjudge.studio.identity.access import hash_password
     from adjudge.studio.refresh_consensus import refresh
     from adjudge.studio.studio import open_studio
     from adjudge.studio.web.app import create_app

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from adjudge.studio.web.headers import page_policy
+from adjudge.studio.web.security import page_policy
 from adjudge.studio.web.viewer import document_headers, safe_document
 
 # A picture so large that wherever one clicks, one clicks it; by attributes, which no policy of styles forbids.

@@ -111,7 +111,7 @@ class Judge:
 
     def sign_in(self):
         """Let the browser have a session."""
-        from adjudge.studio.web.sessions import COOKIE
+        from adjudge.studio.web.security import COOKIE
 
         studio = self.site.studio
         epoch = studio.ledger.people[self.person].epoch
@@ -145,7 +145,7 @@ class Judge:
 
 def added(ledger, now, name, qualified, language):
     """Add a judge."""
-    from adjudge.studio.identity.access import hash_password
+    from adjudge.studio.access import hash_password
     from adjudge.studio.record import schema
     from adjudge.studio.record.store import Change
     from adjudge.studio.work.people import password_row, person_row

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from adjudge.studio.identity.access import Signer
+from adjudge.studio.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
-from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work.people import invite
 
 OPEN = {"/", "/sign-in", "/sign-out", "/join/{invitation}", "/register", "/crowd/prolific", "/crowd/mturk"}

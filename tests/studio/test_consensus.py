@@ -25,7 +25,7 @@ from adjudge.studio.consensus import (
     read_summary,
     replace_file,
 )
-from adjudge.studio.desk import commands as lead
+from adjudge.studio.desk import decisions as lead
 from adjudge.studio.record import schema
 from adjudge.studio.records import Gold
 from adjudge.studio.settings import MODELS

@@ -8,9 +8,9 @@ import pytest
 
 from adjudge.errors import CampaignProblems
 from adjudge.studio import studio as studios
+from adjudge.studio.access import Signer
 from adjudge.studio.consensus import Beliefs
-from adjudge.studio.desk.commands import change_standing
-from adjudge.studio.identity.access import Signer
+from adjudge.studio.desk.decisions import change_standing
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.refresh_consensus import refresh

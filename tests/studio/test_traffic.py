@@ -19,11 +19,11 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from adjudge.studio import studio as studios
-from adjudge.studio.identity.access import Signer
+from adjudge.studio.access import Signer
 from adjudge.studio.record import ledger
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
-from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work import commands
 from adjudge.studio.work.grading import gold_grades
 

@@ -266,16 +266,20 @@ def _take_fillers(stock: _Stock, topic: str, documents: int) -> list[str]:
 
 def _gold_sets(stock: _Stock, settings: Settings, notes: list[str]) -> list[FixedSet]:
     """Return the gold sets that can be made, and note their warnings and the documents that are left."""
-    documents, gate, needed = settings.assignment.documents, settings.gate, settings.assignment.gold_sets
-    designs = {grades: design(grades, gate) for grades in compositions(documents)}
-    feasible = {grades: report for grades, report in designs.items() if report.feasible}
-    sets = _sets_of(stock, {grades: report for grades, report in feasible.items() if not report.warnings}, notes)
+    needed = settings.assignment.gold_sets
+    designs = {grades: design(grades, settings.gate) for grades in compositions(settings.assignment.documents)}
+    sets = _sets_of(stock, _feasible(designs, warned=False), notes)
     if not sets and needed:
-        sets = _sets_of(stock, feasible, notes)
+        sets = _sets_of(stock, _feasible(designs, warned=True), notes)
     notes += [f"topic {quote(topic)}: {_unused(stock, topic, designs)}" for topic in stock.graded if stock.left(topic)]
     if len(sets) < needed:
         notes.append(f"{len(sets)} gold sets could be made, but every assignment needs {needed}: grade more documents")
     return sets
+
+
+def _feasible(designs: Mapping[Composition, Design], warned: bool) -> dict[Composition, Design]:
+    """Return the compositions that somebody can pass, with or without those that ``design`` warns about."""
+    return {grades: report for grades, report in designs.items() if report.feasible and (warned or not report.warnings)}
 
 
 def _sets_of(stock: _Stock, designs: Mapping[Composition, Design], notes: list[str]) -> list[FixedSet]:

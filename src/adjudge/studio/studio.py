@@ -21,10 +21,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from adjudge.errors import CampaignProblems, InputError, Problems
+from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.campaign import Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
 from adjudge.studio.documents import Documents
-from adjudge.studio.identity.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
 from adjudge.studio.record.store import Change, Store, View, database_url, open_engine

@@ -10,10 +10,9 @@ import pytest
 from adjudge.data.files import Content
 from adjudge.data.trec import qrels_source, task1_source, task2_run_source
 from adjudge.errors import InputError, UsageError
-from adjudge.studio.desk import commands as lead
+from adjudge.studio.desk import decisions as lead
 from adjudge.studio.desk.exports import EXPORTS, ExportOptions, batches, csv_chunks, export, safe_cell, write_chunks
-from adjudge.studio.desk.import_files import ImportedJudgment
-from adjudge.studio.desk.imports import import_judgments
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 

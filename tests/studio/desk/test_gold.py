@@ -1,11 +1,10 @@
-"""Contests, failure rates of gold, and decisions on what was read from the tables."""
+"""Contests, and failure rates of gold."""
 
 import pytest
 
-from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import check_unchanged, gold_failures, last_rows, read_contests, read_past, read_work
-from adjudge.studio.record import schema
-from adjudge.studio.records import Refused
+from adjudge.studio.desk import decisions as lead
+from adjudge.studio.desk.decisions import read_work
+from adjudge.studio.desk.gold import gold_failures, read_contests
 from adjudge.studio.work import commands
 
 pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
@@ -62,38 +61,3 @@ def test_gold_that_good_judges_fail_is_suspicious(fresh_desk):
         rows = gold_failures(connection, gold)
     assert rows[0].good_wrong == rows[0].good > 0
     assert all(row.suspicious == (row.good >= 4) for row in rows)
-
-
-def test_work_is_read_as_the_ledger_had_it(reading, desk):
-    """Sets in order with items, answers and times: the same record as the one in memory."""
-    work = read_work(reading, desk.returned.id)
-    for read, held in zip(work.assignment.sets, desk.returned.sets, strict=True):
-        assert (read.id, read.use, read.items, read.answers) == (held.id, held.use, held.items, held.answers)
-        assert read.finished == held.finished
-    assert work.assignment.outcome == "returned"
-    assert work.judged == work.upheld == frozenset()
-    assert read_work(reading, 999) is None
-    assert len(read_work(reading, desk.first.id).judged) == 12
-
-
-def test_what_was_read_holds_until_its_tables_grow(desk):
-    """Other tables do not matter."""
-    with desk.store.reading() as connection:
-        seen = last_rows(connection, schema.standings, schema.rulings)
-    desk.work(desk.ann)
-    check_unchanged(desk.store.ledger, seen)
-    desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait")
-    with pytest.raises(Refused, match="try again"):
-        check_unchanged(desk.store.ledger, seen)
-
-
-def test_the_past_says_who_stopped_a_judge(desk):
-    """Nobody yet; the lead; the studio itself, after three returns."""
-    with desk.store.reading() as connection:
-        assert read_past(connection, desk.ann)[:2] == ("new", False)
-    desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait")
-    for _ in range(2):
-        desk.work(desk.bob, seconds=3.0)
-    with desk.store.reading() as connection:
-        assert read_past(connection, desk.ann)[:2] == ("new", False)
-        assert read_past(connection, desk.bob)[:2] == ("new", True)

@@ -3,7 +3,7 @@
 import pytest
 
 from adjudge.errors import InputError
-from adjudge.studio.desk.import_files import RowError, parse_answer, parse_label, read_judgments
+from adjudge.studio.desk.imports import RowError, parse_answer, parse_label, read_judgments
 
 
 def test_csv_and_json_lines_read_alike():

@@ -6,10 +6,16 @@ import pytest
 from sqlalchemy import select
 
 from adjudge.errors import InputError, UsageError
-from adjudge.studio.desk.import_files import ImportedJudgment
-from adjudge.studio.desk.imports import import_file_offline, import_judgments, read_file, recorded_labels, sort_by_line
+from adjudge.studio.access import Signer
+from adjudge.studio.desk.imports import (
+    ImportedJudgment,
+    import_file_offline,
+    import_judgments,
+    read_file,
+    recorded_labels,
+    sort_by_line,
+)
 from adjudge.studio.desk.prompts import program_prompts
-from adjudge.studio.identity.access import Signer
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import first_broken_entry
 from adjudge.studio.studio import Studio

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import create_engine
 
-from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import read_work
+from adjudge.studio.desk import decisions as lead
+from adjudge.studio.desk.decisions import read_work
 from adjudge.studio.desk.overview import (
     active_judges,
     earnings,

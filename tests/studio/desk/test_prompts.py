@@ -7,9 +7,9 @@ import random
 import pytest
 
 from adjudge.errors import InputError, UsageError
-from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.import_files import ImportedJudgment, is_answers, read_answers
-from adjudge.studio.desk.imports import import_judgments
+from adjudge.studio.access import Signer
+from adjudge.studio.desk import decisions as lead
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments, is_answers, read_answers
 from adjudge.studio.desk.prompts import (
     hidden_accuracy,
     html_text,
@@ -19,7 +19,6 @@ from adjudge.studio.desk.prompts import (
     prompt_lines,
     prompt_text,
 )
-from adjudge.studio.identity.access import Signer
 from adjudge.studio.records import Document, Topic
 
 SIGNER = Signer(b"k" * 32)

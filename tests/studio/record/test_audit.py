@@ -2,9 +2,8 @@ import sqlite3
 
 import pytest
 
-from adjudge.studio.desk.commands import change_standing
-from adjudge.studio.desk.import_files import ImportedJudgment
-from adjudge.studio.desk.imports import import_judgments
+from adjudge.studio.desk.decisions import change_standing
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record.audit import CHECKS, Link, entry_hash, find_faults, first_broken_entry, next_entry
 from adjudge.studio.work.commands import submit
 

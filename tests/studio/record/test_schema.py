@@ -2,10 +2,9 @@ import pytest
 import sqlalchemy
 from sqlalchemy import func, insert, select
 
-from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import read_past
-from adjudge.studio.desk.import_files import ImportedJudgment
-from adjudge.studio.desk.imports import import_judgments
+from adjudge.studio.desk import decisions as lead
+from adjudge.studio.desk.decisions import read_past
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.schema import counts, excluded, judgments, stands
 

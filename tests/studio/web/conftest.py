@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from adjudge.studio.identity.access import Signer
+from adjudge.studio.access import Signer
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
-from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.web.security import COOKIE
 
 FREE = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n"
 

@@ -10,7 +10,7 @@ import pytest
 from adjudge.errors import InputError
 from adjudge.studio.studio import open_studio
 from adjudge.studio.web import app
-from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.web.security import COOKIE
 
 FREE = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n"
 

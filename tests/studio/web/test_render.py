@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import adjudge.studio.web
-from adjudge.studio.identity.access import ACTIONS
+from adjudge.studio.access import ACTIONS
 from adjudge.studio.web import render
 from adjudge.studio.web.render import (
     DONE,
@@ -73,7 +73,7 @@ def test_a_page_that_asks_for_nothing_carries_no_secret():
 ROOM = Path(adjudge.studio.web.__file__).parent
 PAGES = sorted((ROOM / "pages").glob("*.html"))
 SCRIPTS = sorted((ROOM / "static" / "judge").glob("*.js"))
-DOORS = [ROOM.parent / "identity" / "access.py", ROOM.parent / "work" / "people.py"]
+DOORS = [ROOM.parent / "access.py", ROOM.parent / "work" / "people.py"]
 IN_PAGE = re.compile(r'texts\["(\w+)"\]')
 IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
 IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adjudge.studio.identity.access import DEFAULT_RATES
+from adjudge.studio.access import DEFAULT_RATES
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from adjudge.studio.identity.access import DEFAULT_RATES
+from adjudge.studio.access import DEFAULT_RATES
 from adjudge.studio.studio import RATES
-from adjudge.studio.web.sessions import COOKIE
+from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work import people
 
 RIGHT = "correct horse battery"
@@ -57,7 +57,7 @@ def test_people_without_a_password_cost_as_much_as_others(file_site, monkeypatch
     async def way():
         async with site.client() as client:
             await client.post(link, data={"name": "ann", "password": RIGHT})
-        monkeypatch.setattr("adjudge.studio.identity.access.PasswordHasher.verify", lambda self, *two: verify(*two))
+        monkeypatch.setattr("adjudge.studio.access.PasswordHasher.verify", lambda self, *two: verify(*two))
         async with site.client() as client:
             for name in ("ann", "crowd", "nobody"):
                 answer = await client.post("/sign-in", data={"name": name, "password": RIGHT})

@@ -1,6 +1,6 @@
 """An assignment graded again without documents whose gold is wrong."""
 
-from adjudge.studio.desk.gold import read_work
+from adjudge.studio.desk.decisions import read_work
 from adjudge.studio.work import commands, grading
 from adjudge.studio.work.grading import regrade
 

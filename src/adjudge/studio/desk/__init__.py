@@ -1,1 +1,1 @@
-"""What leads see and do: numbers, rulings, exports, imports, prompts."""
+"""What leads see and do: numbers, decisions, exports, imports, prompts."""

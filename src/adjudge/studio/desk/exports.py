@@ -1,7 +1,7 @@
 """Exports of a campaign: judgments, qrels with and without uncertainty, TREC's run files, and everything as a zip.
 
 Every export is written to an open file in chunks, so that a table of any size needs little memory. ``EXPORTS`` lists
-them by name for the page, the command line and the tests. Relevance comes from the consensus (``consensus_view``), so
+them by name for the page, the command line and the tests. Relevance comes from the consensus (``consensus``), so
 qrels and task 2 need one. Hashes of passwords and tokens are never exported.
 """
 
@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
-from sqlalchemy import Table, and_, func, select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Select, Table, and_, func, select
 
 from adjudge.data.columns import EXPORT, EXPORTED_LABELS
 from adjudge.errors import InputError, UsageError, quote, quoted
@@ -38,12 +40,6 @@ from adjudge.studio.record.schema import (
     slots,
     stands,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from sqlalchemy import Connection, Select
-
 
 T = TypeVar("T")
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that starts so as a formula

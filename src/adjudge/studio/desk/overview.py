@@ -8,27 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import distinct, func, select
+from sqlalchemy import Connection, Select, distinct, func, select
 
 from adjudge.errors import quoted
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.consensus import read_summary
-from adjudge.studio.record.items import judgments_saved, settled_items
+from adjudge.studio.record.items import Items, judgments_saved, settled_items
+from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.schema import answers, assignments, finishes, items, judgments, outcomes, people, sets, slots
+from adjudge.studio.records import Pair
+from adjudge.studio.settings import Redundancy
 from adjudge.studio.work.assignment import item_beliefs
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
-
-    from adjudge.studio.campaign import Campaign
-    from adjudge.studio.record.items import Items
-    from adjudge.studio.record.ledger import Ledger
-    from adjudge.studio.records import Pair
-    from adjudge.studio.settings import Redundancy
-
 
 Belief: TypeAlias = NDArray[np.float64] | None  # (I,) P(relevant)
 

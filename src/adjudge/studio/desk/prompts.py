@@ -12,21 +12,16 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from adjudge.errors import UsageError
+from adjudge.studio.access import Signer
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.record.ledger import COUNTED
 from adjudge.studio.record.schema import counts, items, judgments, people
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from adjudge.studio.campaign import Campaign
-    from adjudge.studio.identity.access import Signer
-    from adjudge.studio.records import Document, Pair, Topic
-
+from adjudge.studio.records import Document, Pair, Topic
 
 INVISIBLE = {"head", "title", "script", "style", "template", "noscript"}  # elements whose text is not displayed
 INLINE = {

@@ -1,1 +1,1 @@
-"""The record of a campaign: tables (schema), writer (store), present state (ledger, items), audit log, backup."""
+"""The record of a campaign: tables (schema), writer and backups (store), present state (ledger, items), audit log."""

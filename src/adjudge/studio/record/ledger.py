@@ -51,7 +51,7 @@ NUMBERED = (
 
 
 class Beliefs(Protocol):
-    """The result of a consensus (see ``consensus.beliefs``)."""
+    """The result of a consensus (see ``consensus.Beliefs``)."""
 
     array: NDArray[np.float64]  # (I,)
     typical: NDArray[np.float64]  # (2, 2)

@@ -1,9 +1,13 @@
-"""The store: the database of a campaign (a SQLite file, or PostgreSQL by its URL) and its one writer.
+"""The store: the database of a campaign (a SQLite file, or PostgreSQL by its URL), its one writer, and its backups.
 
 A command decides (``command(ledger, now, ...) -> Change``), its rows are folded into the ledger, and the rows of all
 waiting commands are written in one transaction. They are answered only after its commit, so that everything that was
 acknowledged is on the disk. If a commit fails, all of them are answered with 503, and the ledger is loaded again from
 the disk.
+
+A backup has the files of a campaign and one snapshot of its database (as SQLite, whatever it is) in a zip file. The
+signing key is not in it. Sessions and invitations therefore end with a restore, and nobody can sign in with a stolen
+backup.
 """
 
 from __future__ import annotations
@@ -12,19 +16,23 @@ import contextlib
 import os
 import queue
 import sqlite3
+import tempfile
 import threading
 import time
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from adjudge.data.write import write_file
 from adjudge.errors import InputError
+from adjudge.studio.campaign import FILES, Campaign
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import next_entry
 from adjudge.studio.record.ledger import Ledger
@@ -257,6 +265,10 @@ class Store:
                     self._commit([request])
                 return
             replies = [_replying(request.reply, None, _unsaved(error)) for request in batch]
+        self._send(replies)
+
+    def _send(self, replies: Sequence[Callable[[], None]]) -> None:
+        """Answer commands, and load the ledger again if their commit failed."""
         for reply in replies:
             with contextlib.suppress(RuntimeError):  # the event loop of the caller is closed
                 reply()
@@ -343,3 +355,45 @@ def _exclusive_lock(path: Path) -> Iterator[None]:
         except OSError as error:
             raise InputError(IN_USE, str(path)) from error
         yield
+
+
+# Backups
+
+
+COPIED_ROWS = 10_000  # copied at a time
+DATABASE = "studio.db"
+
+
+def backup(connection: Connection, campaign: Campaign, out: Path) -> int:
+    """Write a zip file of the campaign, check that it can be read, and return how many rows it holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / DATABASE
+        rows = _copy_tables(connection, database)
+        packed = Path(folder) / "backup.zip"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in FILES:
+                if (campaign.folder / name).exists():
+                    archive.write(campaign.folder / name, name)
+            archive.write(database, DATABASE)
+        with zipfile.ZipFile(packed) as archive:
+            if (damaged := archive.testzip()) is not None:
+                raise InputError(f"{damaged} is damaged in the new backup: is the disk full?", str(out))
+        write_file(packed.read_bytes(), out)
+    return rows
+
+
+def _copy_tables(source: Connection, path: Path) -> int:
+    """Copy every table to a new SQLite file, and return the number of rows."""
+    engine = open_engine(URL.create("sqlite", database=str(path)))
+    copied = 0
+    with engine.begin() as target:
+        schema.migrate(target, 0.0, note=False)
+        for table in schema.METADATA.sorted_tables:
+            rows = source.execution_options(yield_per=COPIED_ROWS).execute(select(table)).mappings()
+            for part in rows.partitions(COPIED_ROWS):
+                target.execute(insert(table), [dict(row) for row in part])
+                copied += len(part)
+    engine.dispose()
+    for rest in path.parent.glob(f"{path.name}-*"):  # an empty journal
+        rest.unlink()
+    return copied

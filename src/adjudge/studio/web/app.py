@@ -25,9 +25,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio, open_studio
-from adjudge.studio.web import routes_data, routes_desk, routes_judge, routes_sign_in
-from adjudge.studio.web.headers import Headers
+from adjudge.studio.web import routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.render import page
+from adjudge.studio.web.security import Headers
 from adjudge.studio.work.people import invite
 
 LOG = logging.getLogger("adjudge")
@@ -45,7 +45,7 @@ def create_app(studio: Studio) -> FastAPI:
 
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio = studio
-    for routes in (routes_judge, routes_sign_in, routes_desk, routes_data):
+    for routes in (routes_judge, routes_sign_in, routes_desk):
         app.include_router(routes.router)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")

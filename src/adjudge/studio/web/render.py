@@ -20,9 +20,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from adjudge.errors import quote
-from adjudge.studio.identity.access import may
+from adjudge.studio.access import may
 from adjudge.studio.records import Refused
-from adjudge.studio.web.sessions import Caller, studio_of
+from adjudge.studio.web.security import Caller, studio_of
 
 FALLBACK = "en"
 PAGES = Path(__file__).parent / "pages"

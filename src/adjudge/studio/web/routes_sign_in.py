@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from adjudge.studio.identity.access import (
+from adjudge.studio.access import (
     hash_password,
     may,
     needs_rehash,
@@ -16,13 +16,13 @@ from adjudge.studio.identity.access import (
     password_problem,
     verify_password,
 )
-from adjudge.studio.identity.platforms import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import fill, page, request_texts
-from adjudge.studio.web.sessions import COOKIE, check_csrf, check_rate, current_caller, require_caller, studio_of
+from adjudge.studio.web.security import COOKIE, check_csrf, check_rate, current_caller, require_caller, studio_of
 from adjudge.studio.work import people
+from adjudge.studio.work.people import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]

@@ -46,8 +46,8 @@ ENDED = ("passed", "approved", "returned", "submitted")  # outcomes of work that
 def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Generator, outside: str = "") -> Change:
     """Give a judge the assignment they have, or a new one."""
     judge = ledger.people[person]
-    assignment = current_assignment(ledger, judge)
-    if assignment is not None and not assignment.outcome:
+    assignment = open_assignment(ledger, judge)
+    if assignment is not None:
         assignment.active = now
         return Change(answer=assignment)
     kind = next_kind(ledger, judge)
@@ -71,6 +71,12 @@ def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Gene
 def current_assignment(ledger: Ledger, judge: Person) -> Assignment | None:
     """Return the assignment a judge has open, or had last."""
     return None if judge.last is None else ledger.assignments.get(judge.last)
+
+
+def open_assignment(ledger: Ledger, judge: Person) -> Assignment | None:
+    """Return the assignment a judge has open, or None."""
+    assignment = current_assignment(ledger, judge)
+    return None if assignment is None or assignment.outcome else assignment
 
 
 def next_kind(ledger: Ledger, judge: Person) -> str:
@@ -242,8 +248,15 @@ def _standing_rows(ledger: Ledger, now: float, judge: Person, assignment: Assign
         standing, reason = "paused", RETURNED_TOO_OFTEN.format(n=judge.returned + 1)
     if not standing:
         return []
-    row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": standing}
-    return [(schema.standings, {**row, "reason": reason, "by": None})]
+    return [standing_row(ledger, now, judge.id, standing, reason)]
+
+
+def standing_row(
+    ledger: Ledger, now: float, person: int, standing: str, reason: str = "", by: int | None = None
+) -> tuple[Table, Row]:
+    """Return the row of a new standing, with its table; ``by`` is the lead who decided, None for the studio."""
+    row = {"id": ledger.next_id(schema.standings), "at": now, "person": person, "standing": standing}
+    return schema.standings, {**row, "reason": reason, "by": by}
 
 
 def contest(ledger: Ledger, now: float, person: int, token: str, slot: int, comment: str) -> Change:

@@ -5,11 +5,10 @@ import json
 import pytest
 from sqlalchemy import select
 
-from adjudge.studio.desk import commands as lead
-from adjudge.studio.desk.gold import read_past, read_work
-from adjudge.studio.desk.import_files import ImportedJudgment
-from adjudge.studio.desk.imports import import_judgments
-from adjudge.studio.identity.access import hash_token, parse_scopes
+from adjudge.studio.access import hash_token, parse_scopes
+from adjudge.studio.desk import decisions as lead
+from adjudge.studio.desk.decisions import check_unchanged, last_rows, read_past, read_work
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import find_faults, first_broken_entry
 from adjudge.studio.record.ledger import load_ledger
@@ -259,3 +258,38 @@ def test_tokens_are_shown_once_and_kept_as_hashes(desk):
             desk.do(lead.new_api_token, desk.lead, name, scope)
     with pytest.raises(Refused, match="no such token"):
         desk.do(lead.revoke_token, desk.lead, 99)
+
+
+def test_work_is_read_as_the_ledger_had_it(reading, desk):
+    """Sets in order with items, answers and times: the same record as the one in memory."""
+    work = read_work(reading, desk.returned.id)
+    for read, held in zip(work.assignment.sets, desk.returned.sets, strict=True):
+        assert (read.id, read.use, read.items, read.answers) == (held.id, held.use, held.items, held.answers)
+        assert read.finished == held.finished
+    assert work.assignment.outcome == "returned"
+    assert work.judged == work.upheld == frozenset()
+    assert read_work(reading, 999) is None
+    assert len(read_work(reading, desk.first.id).judged) == 12
+
+
+def test_what_was_read_holds_until_its_tables_grow(desk):
+    """Other tables do not matter."""
+    with desk.store.reading() as connection:
+        seen = last_rows(connection, schema.standings, schema.rulings)
+    desk.work(desk.ann)
+    check_unchanged(desk.store.ledger, seen)
+    desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait")
+    with pytest.raises(Refused, match="try again"):
+        check_unchanged(desk.store.ledger, seen)
+
+
+def test_the_past_says_who_stopped_a_judge(desk):
+    """Nobody yet; the lead; the studio itself, after three returns."""
+    with desk.store.reading() as connection:
+        assert read_past(connection, desk.ann)[:2] == ("new", False)
+    desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait")
+    for _ in range(2):
+        desk.work(desk.bob, seconds=3.0)
+    with desk.store.reading() as connection:
+        assert read_past(connection, desk.ann)[:2] == ("new", False)
+        assert read_past(connection, desk.bob)[:2] == ("new", True)

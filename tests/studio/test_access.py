@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from adjudge.errors import InputError, UsageError
-from adjudge.studio.identity import access
-from adjudge.studio.identity.access import (
+from adjudge.studio import access
+from adjudge.studio.access import (
     DEFAULT_RATES,
     RateLimiter,
     Signer,

@@ -1,29 +1,47 @@
-"""What a lead does, as commands: pure functions of the ledger that return the rows to add (see ``work.commands``).
+"""What a lead decides, as commands: pure functions of the ledger that return the rows to add (see ``work.commands``).
 
-The ledger no longer holds an assignment that ended long ago. A decision on one takes it as it was read from the tables
-(``gold.read_work``), and refuses if anything that it depends on has changed since.
+The ledger no longer holds an assignment that ended long ago, so a decision on one reads it from the tables first
+(``read_work``, ``read_past``). The record carries the last row of every table that it depends on; if a table has grown
+by the time of the command, the command refuses, and ``decide`` reads again. So two leads may decide at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table, and_, func, select
 
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.studio.desk.gold import Past, Work, check_unchanged
-from adjudge.studio.identity.access import new_token, parse_scopes
+from adjudge.studio.access import new_token, parse_scopes
+from adjudge.studio.desk.gold import last_answer, last_outcome
+from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import judgments_hash
-from adjudge.studio.record.ledger import Assignment, Ledger, Person
+from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
+from adjudge.studio.record.schema import (
+    assignments,
+    contests,
+    finishes,
+    judgments,
+    outcomes,
+    rulings,
+    sets,
+    slots,
+)
 from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
+from adjudge.studio.studio import Studio
 from adjudge.studio.work import people
-from adjudge.studio.work.commands import Rows, outcome_row
+from adjudge.studio.work.commands import Rows, open_assignment, outcome_row, standing_row
 from adjudge.studio.work.grading import document_seconds, judgment_rows, regrade
 
+LastRows: TypeAlias = Mapping[str, int]  # table -> id of its last row
 ROLES = ("judge", "reviewer", "lead")
 LONGEST_REASON = 500  # characters
+STALE = "stale"
+TRIES = 20  # a busy campaign writes about every second, and reading takes a hundredth of one
+STOPPED = ("paused", "excluded")
 
 
 def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change:
@@ -52,7 +70,7 @@ def change_standing(ledger: Ledger, now: float, by: int, person: int, standing: 
         raise Refused(422, "standing", f"The standing is {quote(standing)}, expected excluded, paused or reinstated.")
     if not reason.strip():
         raise Refused(422, "reason", "Please give a reason: the judge sees it, and it is stored in the audit log.")
-    rows: Rows = [_standing_row(ledger, now, by, judge, standing, reason.strip()[:LONGEST_REASON])]
+    rows: Rows = [standing_row(ledger, now, person, standing, reason.strip()[:LONGEST_REASON], by)]
     if standing == "excluded":
         rows += _release_rows(ledger, now, by, judge)
     detail = {"judge": judge.name, "reason": reason.strip(), **_outcome_detail(rows)}
@@ -67,16 +85,8 @@ def reinstate(ledger: Ledger, now: float, by: int, person: int, past: Past) -> C
         raise Refused(409, "standing", f"{judge.name} can already work.")
     standing = "qualified" if judge.standing == "unqualified" else past.before
     detail = {"judge": judge.name, "standing": standing}
-    row = _standing_row(ledger, now, by, judge, standing)
+    row = standing_row(ledger, now, person, standing, by=by)
     return Change([row], standing, (actor_name(ledger, by), "judge reinstated", detail))
-
-
-def _standing_row(
-    ledger: Ledger, now: float, by: int, judge: Person, standing: str, reason: str = ""
-) -> tuple[Table, Row]:
-    """Return the row of a new standing."""
-    row = {"id": ledger.next_id(schema.standings), "at": now, "person": judge.id, "standing": standing, "by": by}
-    return schema.standings, {**row, "reason": reason}
 
 
 def _outcome_detail(rows: Rows) -> Row:
@@ -91,12 +101,6 @@ def _release_rows(ledger: Ledger, now: float, by: int, judge: Person) -> Rows:
     if assignment is None:
         return []
     return [(schema.outcomes, outcome_row(ledger, now, assignment.id, "released", by=by))]
-
-
-def open_assignment(ledger: Ledger, judge: Person) -> Assignment | None:
-    """Return the open assignment of a judge, or None."""
-    last = None if judge.last is None else ledger.assignments.get(judge.last)
-    return None if last is None or last.outcome else last
 
 
 def reassign(ledger: Ledger, now: float, by: int, assignment: int) -> Change:
@@ -138,14 +142,14 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
     if assignment.kind == "qualification":
         if judge.standing != "unqualified":
             raise Refused(409, "standing", f"{judge.name} is {judge.standing}: the qualification no longer matters.")
-        return [_standing_row(ledger, now, by, judge, "qualified")]
+        return [standing_row(ledger, now, judge.id, "qualified", by=by)]
     answers = {work_set.id: work_set.answers for work_set in assignment.sets}
     times = document_seconds(assignment, answers, assignment.sets[-1].finished or assignment.at)
     rows: Rows = [(schema.outcomes, outcome_row(ledger, now, assignment.id, "approved", by=by))]
     first = ledger.next_id(schema.judgments)
     rows += [(schema.judgments, row) for row in judgment_rows(first, now, assignment, answers, times, work.judged)]
     if work.past.automatic and judge.returned - 1 < ledger.campaign.settings.pay.most_returns:
-        rows.append(_standing_row(ledger, now, by, judge, work.past.before))
+        rows.append(standing_row(ledger, now, judge.id, work.past.before, by=by))
     return rows
 
 
@@ -219,3 +223,110 @@ def _judge(ledger: Ledger, person: int) -> Person:
     if judge is None or judge.role != "judge":
         raise Refused(404, "judge", "There is no such judge.")
     return judge
+
+
+# What a decision is based on
+
+
+class Past(NamedTuple):
+    """The standing of a judge before they were paused or excluded."""
+
+    before: str  # new, qualified, unqualified
+    automatic: bool  # whether the studio itself paused them
+    last_rows: LastRows
+
+
+class Work(NamedTuple):
+    """An assignment that is over, with its answers and what has happened since."""
+
+    assignment: Assignment
+    upheld: frozenset[tuple[int, int]]  # (set, slot) of gold that was ruled to be wrong
+    judged: frozenset[int]  # items that its judge already has judgments of
+    past: Past  # of its judge
+    last_rows: LastRows
+
+
+async def decide(studio: Studio, read: Callable[[Connection], Any], command: Callable[..., Any], *args: Any) -> Any:
+    """Return the answer of ``command(ledger, now, *args, record)``, where ``record`` was read and is still current."""
+    for left in reversed(range(TRIES)):
+        record = await studio.read(read)
+        try:
+            return await studio.do(command, *args, record)
+        except Refused as refused:
+            if refused.code != STALE or not left:
+                raise
+    return None
+
+
+def check_unchanged(ledger: Ledger, rows: LastRows) -> None:
+    """Refuse a decision if one of the tables that it was based on has grown."""
+    if any(ledger.next_id(schema.METADATA.tables[name]) != last + 1 for name, last in rows.items()):
+        raise Refused(409, STALE, "Something else was changed at the same moment. Please try again.")
+
+
+def last_rows(connection: Connection, *tables: Table) -> LastRows:
+    """Return the id of the last row of each table."""
+    return {table.name: connection.scalar(select(func.max(table.c.id))) or 0 for table in tables}
+
+
+def read_past(connection: Connection, person: int) -> Past:
+    """Return the standing of a person before the last pause or exclusion, and whether the studio paused them."""
+    last, rows = last_rows(connection, schema.standings), schema.standings.c
+    query = select(rows.standing, rows.by).where(rows.person == person).order_by(rows.id)
+    history = [(standing, by) for standing, by in connection.execute(query)]
+    before = next((standing for standing, _ in reversed(history) if standing not in STOPPED), "new")
+    return Past(before, bool(history) and history[-1] == ("paused", None), last)
+
+
+def read_work(connection: Connection, assignment: int) -> Work | None:
+    """Return an assignment with the last answer of each slot, or None if there is no such assignment."""
+    last = last_rows(connection, outcomes, rulings, judgments)
+    head = connection.execute(select(assignments).where(assignments.c.id == assignment)).mappings().one_or_none()
+    if head is None:
+        return None
+    outcome = last_outcome()
+    ended = connection.execute(select(outcome.c.outcome).where(outcome.c.assignment == assignment)).scalar()
+    work = Assignment(**head, active=head["at"], outcome=ended or "")
+    work.sets.extend(_read_sets(connection, assignment))
+    judged, past = _judged_items(connection, work.person), read_past(connection, work.person)
+    return Work(work, _upheld(connection, assignment), judged, past, {**last, **past.last_rows})
+
+
+def _read_sets(connection: Connection, assignment: int) -> list[Set]:
+    """Return the sets of an assignment with their items and last answers."""
+    answered = last_answer(assignment)
+    rows = connection.execute(
+        select(sets, finishes.c.at.label("finished"), slots.c.item, answered.c.relevance, answered.c.told)
+        .add_columns(answered.c.rank, answered.c.seconds, answered.c.comment)
+        .select_from(
+            sets.join(slots, slots.c.set == sets.c.id)
+            .outerjoin(finishes, finishes.c.set == sets.c.id)
+            .outerjoin(answered, and_(answered.c.set == slots.c.set, answered.c.slot == slots.c.slot))
+        )
+        .where(sets.c.assignment == assignment)
+        .order_by(sets.c.position, slots.c.slot)
+    )
+    read = list[Set]()
+    for row in rows.mappings():
+        if not read or read[-1].id != row["id"]:
+            fields = ("id", "assignment", "position", "use", "name", "token", "finished")
+            read.append(Set(**{name: row[name] for name in fields}))
+        answer = Answer(row["relevance"], bool(row["told"]), row["rank"], row["seconds"] or 0.0, row["comment"] or "")
+        read[-1].items.append(row["item"])
+        read[-1].answers.append(answer)
+    return read
+
+
+def _upheld(connection: Connection, assignment: int) -> frozenset[tuple[int, int]]:
+    """Return the slots of an assignment whose gold was ruled to be wrong."""
+    query = (
+        select(contests.c.set, contests.c.slot)
+        .select_from(contests.join(rulings, rulings.c.contest == contests.c.id).join(sets, sets.c.id == contests.c.set))
+        .where(sets.c.assignment == assignment, rulings.c.upheld == 1)
+    )
+    return frozenset((set_, slot) for set_, slot in connection.execute(query))
+
+
+def _judged_items(connection: Connection, person: int) -> frozenset[int]:
+    """Return the items that a person has judgments of."""
+    return frozenset(connection.execute(select(judgments.c.item).where(judgments.c.person == person)).scalars())

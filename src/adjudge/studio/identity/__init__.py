@@ -1,1 +1,0 @@
-"""Who may come in and how often: passwords, signed sessions, API tokens, rate limits, crowdsourcing platforms."""
