@@ -392,11 +392,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     names = _write_documents(staging / DOCUMENTS_FILE, source_documents, settings.documents.most_bytes, problems)
     if not names and not problems.messages:
         problems.add("there are no documents in it", str(sources.documents))
-    gold, lines = ({}, {}) if sources.gold is None else read_gold(sources.gold, problems)
-    known = topics_by_name or _Everything(), names or _Everything()
-    _note_unknown(str(sources.gold), lines, *known, problems)
-    listed = {} if sources.pool is None else read_pool(sources.pool, problems)
-    _note_unknown(str(sources.pool), listed, *known, problems)
+    gold, listed = _read_pairs(sources, topics_by_name or _Everything(), names or _Everything(), problems)
     problems.refuse(NOTHING)
     pairs = list(listed) if sources.pool is not None else _pairs(sources, topics_by_name, names, notes)
     if sources.runs and (missing := gold.keys() - set(pairs)):
@@ -412,6 +408,17 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     }
     for name, text in texts.items():
         (staging / name).write_text(text, encoding="utf8", newline="")
+
+
+def _read_pairs(
+    sources: Sources, topics: Container[str], documents: Container[str], problems: Problems
+) -> tuple[dict[Pair, Gold], dict[Pair, int]]:
+    """Return the gold and the listed pool of the sources, and note pairs of unknown topics or documents."""
+    gold, lines = ({}, {}) if sources.gold is None else read_gold(sources.gold, problems)
+    _note_unknown(str(sources.gold), lines, topics, documents, problems)
+    listed = {} if sources.pool is None else read_pool(sources.pool, problems)
+    _note_unknown(str(sources.pool), listed, topics, documents, problems)
+    return gold, listed
 
 
 def _write_documents(
