@@ -169,17 +169,25 @@ def _value(value: Any) -> str | None:
 
 def read_pool(path: Path, problems: Problems, name: str | None = None) -> dict[Pair, int]:
     """Return the pairs of a table or of qrels with the line of each, and note their problems."""
-    file = name or str(path)
-    content = checked_content(path, problems, name)
     pairs: dict[Pair, int] = {}
-    if content is None:
-        return pairs
-    for line, values in read_text_rows(content, problems, PAIR_COLUMNS, tuple(PAIR_COLUMNS)):
-        pair = values["topic"], values["document"]
-        if pair in pairs:
-            problems.add(f"{describe_pair(pair)} is in line {pairs[pair]} already", file, line)
+    for line, pair, _ in _pair_rows(path, problems, name, PAIR_COLUMNS, ("topic", "document")):
         pairs.setdefault(pair, line)
     return pairs
+
+
+def _pair_rows(
+    path: Path, problems: Problems, name: str | None, aliases: Mapping[str, Sequence[str]], required: tuple[str, ...]
+) -> Iterator[tuple[int, Pair, Mapping[str, str]]]:
+    """Yield line, pair and values of the rows of a table or of qrels, and note pairs that were there before."""
+    content = checked_content(path, problems, name)
+    if content is None:
+        return
+    lines: dict[Pair, int] = {}
+    for line, values in read_text_rows(content, problems, aliases, required):
+        pair = values["topic"], values["document"]
+        if lines.setdefault(pair, line) != line:
+            problems.add(f"{describe_pair(pair)} is in line {lines[pair]} already", name or str(path), line)
+        yield line, pair, values
 
 
 def pool_runs(runs: Sequence[Path], depth: int = DEPTH) -> list[Pair]:
@@ -228,23 +236,15 @@ def describe_pair(pair: Pair) -> str:
 
 def read_gold(path: Path, problems: Problems, name: str | None = None) -> tuple[dict[Pair, Gold], dict[Pair, int]]:
     """Return the gold of a table or of qrels, and the line of each pair; problems are noted."""
-    file = name or str(path)
-    content = checked_content(path, problems, name)
     gold: dict[Pair, Gold] = {}
     lines: dict[Pair, int] = {}
-    if content is None:
-        return gold, lines
-    for line, values in read_text_rows(content, problems, GOLD_COLUMNS, ("topic", "document", "grade")):
-        pair = values["topic"], values["document"]
-        if pair in lines:
-            problems.add(f"{describe_pair(pair)} is in line {lines[pair]} already", file, line)
+    for line, pair, values in _pair_rows(path, problems, name, GOLD_COLUMNS, ("topic", "document", "grade")):
         lines.setdefault(pair, line)
         if values["grade"] in GRADE_VALUES:
             gold.setdefault(pair, Gold(GRADE_VALUES[values["grade"]], replace_surrogates(values.get("reason", ""))))
         else:
-            problems.add(
-                f"{describe_pair(pair)} has the grade {quote(values['grade'])}, expected 0, 1 or 2", file, line
-            )
+            problem = f"{describe_pair(pair)} has the grade {quote(values['grade'])}, expected 0, 1 or 2"
+            problems.add(problem, name or str(path), line)
     return gold, lines
 
 

@@ -5,14 +5,12 @@ line. ``import_file`` imports into a campaign that is being served, ``import_fil
 
 A row of judgments has ``topic, document, judge, label`` and may have ``rank, seconds, comment``; files have any of the
 formats, encodings and compressions of ``adjudge.read``. Answers are JSON lines with the ``id`` of a prompt and an
-``answer``. Only clear labels are read, because a wrong guess does harm: a text is clear if it is a label and nothing
-else, or starts with one that the rest does not contradict.
+``answer``. Labels are read by ``labels``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -29,6 +27,7 @@ from adjudge.studio.access import Signer
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.desk.decisions import actor_name, fingerprint
 from adjudge.studio.desk.exports import PROGRAM, batches
+from adjudge.studio.desk.labels import RowError, parse_answer, parse_label, row_label
 from adjudge.studio.desk.prompts import hidden_accuracy
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
@@ -46,28 +45,6 @@ MOST_RANK = 1_000
 LONGEST_COMMENT = 2_000  # characters
 LINES_TO_CHECK = 100  # of a file, to find out whether it holds answers
 COLUMNS = {"topic": columns.TOPIC, "document": columns.DOCUMENT, "judge": columns.USUAL["judge"]}
-LABEL_COLUMNS = ("label", "relevance", "answer")  # the first that a row has is used
-
-RELEVANT = {"1", "2", "relevant", "yes", "true", "highly relevant"}
-IRRELEVANT = {"0", "irrelevant", "not relevant", "nonrelevant", "non-relevant", "no", "false"}
-UNSURE = {"cannot tell", "can't tell", "unsure", "unknown"}
-BLANK = {"", "na", "n/a", "null", "none"}  # "cannot tell" in a table, no answer from a program
-FIRST_WORDS: Mapping[str, int | None] = {
-    **dict.fromkeys(("relevant", "yes"), 1),
-    **dict.fromkeys(("irrelevant", "not relevant", "nonrelevant", "non-relevant", "no"), 0),
-    **dict.fromkeys(UNSURE - {"unknown"}),
-}
-FIRST_LABEL = re.compile(
-    rf"({'|'.join(sorted(FIRST_WORDS, key=len, reverse=True))})\b[\"'`*_)\]]*"
-    r"(\s*[.!,;:\n]|\s+(?:-|\u2013|\u2014|because)\s)"
-)
-LATER_LABEL = re.compile(  # may follow the first label only if it is the same
-    r"(?P<no>(?:\bnot|n't|\bno)\s+(?:\w+\s+)?relevant\b|\bnon-?relevant\b|\birrelevant\b|\bno\b|\bfalse\b|\b0\b)"
-    r"|(?P<yes>\brelevant\b|\byes\b|\btrue\b|\b1\b)|(?P<unsure>\bcan(?:not|'t) tell\b|\bunsure\b)"
-)
-LATER_LABELS = {"no": 0, "yes": 1, "unsure": None}
-REPLY = re.compile(r"\W*(?:yes|no|true|false|[01])\W*")  # a rest that makes the label before it a question
-DOUBT = re.compile(r"\b(?:not|never|nor|neither|hardly|but|or|maybe|perhaps|might|may|however|although)\b|n't\b")
 
 
 async def import_file(studio: Studio, by: int | str | None, content: bytes, name: str, judge: str) -> dict[str, Any]:
@@ -305,10 +282,6 @@ def _judgment_row(number: int, now: float, person: int, item: int, judgment: Imp
 # Reading files
 
 
-class RowError(ValueError):
-    """A row or a label that cannot be read."""
-
-
 class ImportedJudgment(NamedTuple):
     """One judgment of a file."""
 
@@ -440,80 +413,3 @@ def _number(row: Mapping[str, Any], name: str) -> float | None:
     if not math.isfinite(number):
         raise RowError(f"{name} is {quote(value)}, expected a number")
     return number
-
-
-# Labels as people and programs write them
-
-
-def parse_label(value: Any) -> int | None:
-    """Return a label of a table: 1, 0, or None for "cannot tell", which may be an empty cell."""
-    if value is None or (isinstance(value, str) and _plain(value) in BLANK):
-        return None
-    return parse_answer(value)
-
-
-def parse_answer(value: Any) -> int | None:
-    """Return a program's answer: 1, 0, or None for "cannot tell"; an empty answer is refused."""
-    if isinstance(value, bool | int | float) and value in (0, 1, 2):
-        return int(value > 0)
-    if isinstance(value, Mapping):
-        return parse_answer(row_label(value))
-    if value is None or (isinstance(value, str) and _plain(value) in BLANK):
-        raise RowError("the answer is empty")
-    if isinstance(value, str):
-        return _parse_text(value)
-    raise _label_error(value)
-
-
-def row_label(row: Mapping[str, Any]) -> Any:
-    """Return the label of a row, from the first of the columns of labels that it has."""
-    for name in LABEL_COLUMNS:
-        if name in row:
-            return row[name]
-    raise RowError(f"no label, expected a column {', '.join(LABEL_COLUMNS[:-1])} or {LABEL_COLUMNS[-1]}")
-
-
-def _label_error(value: object) -> RowError:
-    """Return the problem of a label that cannot be read."""
-    return RowError(f"the label is {quote(value)}, expected relevant or irrelevant")
-
-
-def _parse_text(text: str) -> int | None:
-    """Return a label that is written in words or as JSON."""
-    inner = _without_fence(text)
-    if inner.startswith("{"):
-        try:
-            return parse_answer(json.loads(inner))
-        except json.JSONDecodeError as error:
-            raise _label_error(text) from error
-    plain = _plain(text)
-    for words, relevance in ((RELEVANT, 1), (IRRELEVANT, 0), (UNSURE, None)):
-        if plain in words:
-            return relevance
-    return _parse_first_words(text, inner)
-
-
-def _parse_first_words(text: str, inner: str) -> int | None:
-    """Return the label that a text starts with, if the rest does not contradict it."""
-    words = inner.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lstrip(" \t\"'`*_([")
-    first = FIRST_LABEL.match(words)
-    if first is None:
-        raise _label_error(text)
-    label, rest = FIRST_WORDS[first[1]], words[first.end() :]
-    same = all(LATER_LABELS[str(later.lastgroup)] == label for later in LATER_LABEL.finditer(rest))
-    ended = first[2].strip(" ")[:1] in (".", "!", "\n")  # what follows a full sentence explains it
-    doubt = not ended and DOUBT.search(rest) if label else not ended and " but " in rest
-    if not same or doubt or REPLY.fullmatch(rest):
-        raise _label_error(text)
-    return label
-
-
-def _without_fence(text: str) -> str:
-    """Return a text without the code fence that programs put around it."""
-    return re.sub(r"^```\w*|```$", "", text.strip()).strip()
-
-
-def _plain(text: str) -> str:
-    """Return a text in lower case, without punctuation and marks of emphasis around it."""
-    lowered = _without_fence(text).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return " ".join(lowered.strip(" \t\r\n.,:;!*_\"'`()[]").split())

@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable
 from html import escape
 from html.parser import HTMLParser
-from typing import Protocol
 
 from nh3 import Cleaner
+
+from adjudge.studio.records import Document
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --soft: #57606a; --mark: #ffe08a; --line: #d0d7de }
@@ -73,19 +74,8 @@ CHARACTERS_PER_SEPARATOR = 24  # at least, in the data of an image; honest data 
 SMALL_NUMBER = re.compile(r"[1-9][0-9]?", re.ASCII)
 
 
-class Source(Protocol):
-    """The parts of a document that are shown (``records.Document`` has them)."""
-
-    @property
-    def title(self) -> str: ...  # noqa: D102
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def content(self) -> str: ...  # noqa: D102
-
-
 def safe_document(
-    document: Source, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
+    document: Document, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
 ) -> tuple[str, int]:
     """Return a document as a page without active content, and how often ``find`` occurs in it.
 
