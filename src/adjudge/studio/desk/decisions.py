@@ -45,14 +45,36 @@ STOPPED = ("paused", "excluded")
 
 
 def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change:
-    """Pause the campaign, so that nobody can start new work, or resume it."""
+    """Pause the campaign, so that nobody can start new work, or resume it.
+
+    Parameters
+    ----------
+    ledger, now, by
+        The present state, the time, and the person who decides.
+    paused
+        True to pause, False to resume. Judges finish the work that they have.
+    """
     row = {"id": ledger.next_id(schema.switches), "at": now, "name": "paused", "value": str(int(paused)), "by": by}
     action = "campaign paused" if paused else "campaign resumed"
     return Change([(schema.switches, row)], paused, (actor_name(ledger, by), action, {}))
 
 
 def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, days: float) -> Change:
-    """Create an invitation; the answer is its number, which is signed to make a link."""
+    """Create an invitation; the answer is its number, which is signed to make a link.
+
+    Parameters
+    ----------
+    ledger, now
+        The present state, and the time.
+    by
+        The lead who invites, or None for the command line.
+    role
+        One of ``ROLES``.
+    name
+        A name that the form suggests, or an empty text.
+    days
+        For how many days the invitation is valid, more than 0 and at most 365.
+    """
     if role not in ROLES:
         raise Refused(422, "role", f"The role is {quote(role)}, expected one of {quoted(ROLES)}.")
     if not 0 < days <= 365:
@@ -64,7 +86,20 @@ def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, day
 
 
 def change_standing(ledger: Ledger, now: float, by: int, person: int, standing: str, reason: str) -> Change:
-    """Exclude or pause a judge, with a reason."""
+    """Exclude or pause a judge; the answer is the new standing.
+
+    Parameters
+    ----------
+    ledger, now, by
+        The present state, the time, and the person who decides.
+    person
+        The judge.
+    standing
+        "paused": no new work. "excluded": in addition, the judgments no longer count, and the open assignment is
+        released.
+    reason
+        A sentence that the judge sees. It is required, and stored in the audit log.
+    """
     judge = _judge(ledger, person)
     if standing not in ("excluded", "paused"):
         raise Refused(422, "standing", f"The standing is {quote(standing)}, expected excluded, paused or reinstated.")
@@ -78,7 +113,11 @@ def change_standing(ledger: Ledger, now: float, by: int, person: int, standing: 
 
 
 def reinstate(ledger: Ledger, now: float, by: int, person: int, past: Past) -> Change:
-    """Let a judge work again, with their standing before; a judge who did not qualify becomes qualified."""
+    """Let a judge work again; the answer is their standing.
+
+    It is the standing before they were stopped, as ``read_past`` found it. A judge who did not qualify becomes
+    qualified.
+    """
     judge = _judge(ledger, person)
     check_unchanged(ledger, past.last_rows)
     if judge.standing not in ("excluded", "paused", "unqualified"):
@@ -104,7 +143,10 @@ def _release_rows(ledger: Ledger, now: float, by: int, judge: Person) -> Rows:
 
 
 def reassign(ledger: Ledger, now: float, by: int, assignment: int) -> Change:
-    """Take an open assignment back: its documents go to other judges."""
+    """Take an open assignment back: its documents go to other judges.
+
+    Answers that the judge has sent stay in the record, but do not become judgments.
+    """
     record = ledger.assignments.get(assignment)
     if record is None or record.outcome:
         raise Refused(409, "over", "This assignment is already over.")
@@ -115,7 +157,20 @@ def reassign(ledger: Ledger, now: float, by: int, assignment: int) -> Change:
 
 
 def approve(ledger: Ledger, now: float, by: int, reason: str, work: Work) -> Change:
-    """Accept a returned assignment after all: its judgments count, and its judge is paid."""
+    """Accept a returned assignment after all: its judgments count, and its judge is paid.
+
+    A judge whom the studio itself paused for too many returns works again, if they now have few enough. For a
+    qualification, the judge becomes qualified.
+
+    Parameters
+    ----------
+    ledger, now, by
+        The present state, the time, and the person who decides.
+    reason
+        Stored in the audit log; it may be empty.
+    work
+        The assignment, as ``read_work`` found it.
+    """
     assignment = work.assignment
     check_unchanged(ledger, work.last_rows)
     if assignment.outcome != "returned":
@@ -130,7 +185,10 @@ def approve(ledger: Ledger, now: float, by: int, reason: str, work: Work) -> Cha
 
 
 def fingerprint(rows: Rows) -> Row:
-    """Return the digest of the judgments among new rows, which the audit log stores to detect later changes."""
+    """Return the digest of the judgments among new rows, which the audit log stores to detect later changes.
+
+    The detail is empty if there are no judgments among the rows.
+    """
     accepted = [row for table, row in rows if table is schema.judgments]
     return {"judgments": judgments_hash(accepted)} if accepted else {}
 
@@ -154,7 +212,22 @@ def _approval_rows(ledger: Ledger, now: float, by: int, work: Work) -> Rows:
 
 
 def rule(ledger: Ledger, now: float, by: int, contest: int, upheld: bool, reason: str, work: Work) -> Change:
-    """Rule on a contest; if it is upheld, the assignment is approved if it passes without that document."""
+    """Rule on a contest; the answer is whether the assignment was approved.
+
+    Parameters
+    ----------
+    ledger, now, by
+        The present state, the time, and the person who decides.
+    contest
+        The number of the contest.
+    upheld
+        Whether the judge is right and gold is wrong. Gold then grades nobody any more, and a returned assignment is
+        approved if it passes without the document.
+    reason
+        Stored with the ruling and in the audit log; it may be empty.
+    work
+        The contested assignment, as ``read_work`` found it.
+    """
     contested = ledger.contests.get(contest)
     if contested is None:
         raise Refused(404, "contest", "There is no such contest.")
@@ -180,13 +253,31 @@ def _may_approve(ledger: Ledger, work: Work) -> bool:
 
 
 def passes_without(ledger: Ledger, work: Work, contest: Any) -> bool:
-    """Return whether an assignment passes without the contested document and those upheld before."""
+    """Return whether an assignment passes without the contested document and those upheld before.
+
+    Parameters
+    ----------
+    ledger, work
+        The present state, and the assignment.
+    contest
+        A row or a record with the ``set`` and the ``slot`` of the document.
+    """
     dropped = work.upheld | {(contest["set"], contest["slot"])}
     return regrade(ledger, work.assignment, dropped).passed
 
 
 def new_api_token(ledger: Ledger, now: float, by: int, name: str, scope: str) -> Change:
-    """Create an API token; the answer is its text, which is displayed once and not stored."""
+    """Create an API token; the answer is its text, which is displayed once and not stored.
+
+    Parameters
+    ----------
+    ledger, now, by
+        The present state, the time, and the person who decides.
+    name
+        By which the lead recognises the token; the audit log shows it for what a program does.
+    scope
+        One or more of ``access.SCOPES``, separated by blanks.
+    """
     if not name.strip():
         raise Refused(422, "name", "Please give the token a name, so that you can recognise it when you revoke it.")
     try:
@@ -211,7 +302,15 @@ def revoke_token(ledger: Ledger, now: float, by: int, token: int) -> Change:
 
 
 def actor_name(ledger: Ledger, person: int | str | None) -> str:
-    """Return who acts, for the audit log: a person, an API token by its name, or the command line (None)."""
+    """Return who acts, for the audit log: a person, an API token by its name, or the command line (None).
+
+    Parameters
+    ----------
+    ledger
+        The present state.
+    person
+        The id of a person, the name of an API token, or None.
+    """
     if isinstance(person, str):
         return f"API token {person}"
     return "command line" if person is None else ledger.people[person].name
@@ -247,7 +346,20 @@ class Work(NamedTuple):
 
 
 async def decide(studio: Studio, read: Callable[[Connection], Any], command: Callable[..., Any], *args: Any) -> Any:
-    """Return the answer of ``command(ledger, now, *args, record)``, where ``record`` was read and is still current."""
+    """Return the answer of ``command(ledger, now, *args, record)``, where ``record`` was read and is still current.
+
+    Parameters
+    ----------
+    studio
+        The campaign that is being served.
+    read
+        Reads the record from the tables: ``read_past`` or ``read_work`` of one person or assignment.
+    command
+        Refuses with the code ``STALE`` if the record is no longer current; it is then read again, up to ``TRIES``
+        times.
+    *args
+        Further arguments of the command.
+    """
     for left in reversed(range(TRIES)):
         record = await studio.read(read)
         try:
@@ -259,13 +371,21 @@ async def decide(studio: Studio, read: Callable[[Connection], Any], command: Cal
 
 
 def check_unchanged(ledger: Ledger, rows: LastRows) -> None:
-    """Refuse a decision if one of the tables that it was based on has grown."""
+    """Refuse a decision if one of the tables that it was based on has grown.
+
+    Parameters
+    ----------
+    ledger
+        The present state.
+    rows
+        The last row of each table when the decision was prepared, from ``last_rows``.
+    """
     if any(ledger.next_id(schema.METADATA.tables[name]) != last + 1 for name, last in rows.items()):
         raise Refused(409, STALE, "Something else was changed at the same moment. Please try again.")
 
 
 def last_rows(connection: Connection, *tables: Table) -> LastRows:
-    """Return the id of the last row of each table."""
+    """Return the id of the last row of each table, 0 for an empty one."""
     return {table.name: connection.scalar(select(func.max(table.c.id))) or 0 for table in tables}
 
 
@@ -279,7 +399,10 @@ def read_past(connection: Connection, person: int) -> Past:
 
 
 def read_work(connection: Connection, assignment: int) -> Work | None:
-    """Return an assignment with the last answer of each slot, or None if there is no such assignment."""
+    """Return an assignment with the last answer of each slot, or None if there is no such assignment.
+
+    The ledger forgets an assignment when its judge takes another one, so this reads all of it from the tables.
+    """
     last = last_rows(connection, outcomes, rulings, judgments)
     head = connection.execute(select(assignments).where(assignments.c.id == assignment)).mappings().one_or_none()
     if head is None:

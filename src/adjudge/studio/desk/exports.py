@@ -108,26 +108,36 @@ def export(connection: Connection, name: str, options: ExportOptions, out: IO[by
 
 
 def judge_names(connection: Connection, pseudonyms: bool = False) -> dict[int, str]:
-    """Return the names of people in an export."""
+    """Return the names of people in an export, by their ids: as stored, or ``judge-7`` and so on as pseudonyms."""
     rows = connection.execute(select(people.c.id, people.c.name))
     return {person: f"judge-{person}" if pseudonyms else name for person, name in rows}
 
 
 def stream_rows(connection: Connection, query: Select[Any]) -> Iterator[Any]:
-    """Return the rows of a query without reading all of them into memory."""
+    """Return the rows of a query without reading all of them into memory: ``ROWS`` at a time."""
     result = connection.execution_options(stream_results=True, yield_per=ROWS).execute(query)
     yield from result
 
 
 def batches(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
-    """Return rows in lists of at most ``most``."""
+    """Return rows in lists of at most ``most``.
+
+    Examples
+    --------
+    >>> list(batches(range(5), 2))
+    [[0, 1], [2, 3], [4]]
+    """
     left = iter(rows)
     while batch := list(islice(left, most)):
         yield batch
 
 
 def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[tuple[Any, ...]]:
-    """Return accepted judgments in the order of their arrival, without those of excluded judges."""
+    """Return accepted judgments in the order of their arrival, without those of excluded judges.
+
+    Each row has the columns of ``data.columns.EXPORT``: topic, document, judge, label, rank, seconds, comment, use,
+    time and assignment. A label is None for "cannot tell".
+    """
     query = (
         select(
             items.c.topic,
@@ -150,7 +160,10 @@ def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[
 
 
 def last_answers() -> Select[Any]:
-    """Return the query of the last answer of every slot, with its set, assignment and item, in the order of judging."""
+    """Return the query of the last answer of every slot that was decided, in the order of judging.
+
+    Its columns are person, assignment, topic, document, rank and relevance; callers add conditions on assignments.
+    """
     last = select(func.max(answers.c.id).label("id")).group_by(answers.c.set, answers.c.slot).subquery()
     chosen = answers.join(last, last.c.id == answers.c.id)
     placed = chosen.join(slots, and_(slots.c.set == answers.c.set, slots.c.slot == answers.c.slot))
@@ -259,7 +272,10 @@ def _names(beliefs: Sequence[ItemBelief]) -> tuple[Any, Any]:
 
 
 def judged_items(connection: Connection, options: ExportOptions) -> Iterable[ItemBelief]:
-    """Return what the consensus says about the items that were judged; refused if there is no consensus."""
+    """Return what the consensus says about the items that were judged; refused if there is no consensus.
+
+    ``options.belief`` replaces the consensus in the campaign's folder, for example by one that has every judgment.
+    """
     beliefs = read_item_beliefs(connection, options.folder, options.belief)
     if beliefs is None:
         raise UsageError("there is no consensus yet: it appears some seconds after the first judgments")
@@ -310,12 +326,33 @@ def _hide(row: Sequence[Any], hidden: Sequence[int], replacement: str) -> list[A
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a value that a spreadsheet does not read as a formula: such texts get an apostrophe in front."""
+    """Return a value that a spreadsheet does not read as a formula: such texts get an apostrophe in front.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell("text"), safe_cell(-1)
+    ("'=1+1", 'text', -1)
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(DANGEROUS) else value
 
 
 def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]], raw: bool = False) -> Iterator[bytes]:
-    """Return a CSV file in chunks; ``raw`` leaves cells unprotected, for programs. Missing values are empty."""
+    r"""Return a CSV file in chunks of bytes; missing values are empty.
+
+    Parameters
+    ----------
+    header
+        The names of the columns.
+    rows
+        The values, in the order of the columns; they are read as chunks are asked for.
+    raw
+        Whether cells are left unprotected against formulas, for programs.
+
+    Examples
+    --------
+    >>> b"".join(csv_chunks(("judge", "comment"), [("ann", "=1+1"), ("bob", None)]))
+    b"judge,comment\nann,'=1+1\nbob,\n"
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -329,7 +366,16 @@ def csv_chunks(header: Sequence[str], rows: Iterable[Sequence[Any]], raw: bool =
 
 
 def write_chunks(chunks: Iterable[bytes], out: str | None) -> int:
-    """Write chunks to a file, completely or not at all, or to standard output (None); return their number."""
+    """Write chunks to a file or to standard output, and return their number.
+
+    Parameters
+    ----------
+    chunks
+        The content; if making it fails, a file that was there before stays as it is.
+    out
+        The path of a file, which is written completely or not at all; a pipe or a device, which is written to directly;
+        or None for standard output.
+    """
     if out is None:
         written = _write_all(chunks, sys.stdout.buffer)
         sys.stdout.buffer.flush()

@@ -83,13 +83,21 @@ def last_answer(assignment: int | None = None) -> Subquery:
 
 
 def last_outcome() -> Subquery:
-    """Return the last outcome of every assignment."""
+    """Return the last outcome of every assignment, as a subquery with the columns of ``outcomes``."""
     last = select(func.max(outcomes.c.id)).group_by(outcomes.c.assignment)
     return select(outcomes).where(outcomes.c.id.in_(last)).subquery("last_outcome")
 
 
 def read_contests(connection: Connection, person: int | None = None, contest: int | None = None) -> list[Contest]:
-    """Return contests (all, those of one judge, or one): open ones first, then newest first."""
+    """Return contests, open ones first, then newest first.
+
+    Parameters
+    ----------
+    connection
+        A connection to the campaign's database that only reads.
+    person, contest
+        Only the contests of this judge, or only this one; by default all of them.
+    """
     outcome = last_outcome()
     labels = select(answers.c.relevance).where(answers.c.set == contests.c.set, answers.c.slot == contests.c.slot)
     last_label = labels.order_by(answers.c.id.desc()).limit(1).scalar_subquery()
@@ -118,7 +126,11 @@ def read_contests(connection: Connection, person: int | None = None, contest: in
 
 
 def gold_failures(connection: Connection, gold: Mapping[Pair, Gold]) -> list[GoldFailures]:
-    """Return how often judges fail each gold item that somebody judged, the most failed first."""
+    """Return how often judges fail each gold item that somebody judged.
+
+    Suspicious items come first (most good judges fail them, so the gold itself may be wrong), then the most failed.
+    Answers in finished sets count, whether or not their assignment passed.
+    """
     good = _good_judges(connection)
     answered = last_answer()
     query = (

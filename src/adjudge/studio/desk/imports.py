@@ -81,7 +81,10 @@ async def import_file(studio: Studio, by: int | str | None, content: bytes, name
 
 
 def import_file_offline(studio: Studio, content: bytes, name: str, judge: str) -> dict[str, Any]:
-    """Import a file into a campaign that is not being served, and return the report."""
+    """Import a file into a campaign that is not being served, and return the report of ``import_file``.
+
+    The command line uses this: nobody waits for the record, so all rows are written at once.
+    """
     file, program = read_file(studio.ledger, studio.signer, content, name, judge)
     rows = file.judgments
     with studio.store.reading() as connection:
@@ -129,7 +132,19 @@ class Report:
 def full_report(
     connection: Connection, campaign: Campaign, ledger: Ledger, file: ImportFile, report: Report, program: str
 ) -> dict[str, Any]:
-    """Return the report of an import, with the accuracy of a program on hidden gold."""
+    """Return the report of an import, as ``import_file`` describes it.
+
+    Parameters
+    ----------
+    connection, campaign, ledger
+        The record, the files and the present state of the campaign.
+    file
+        The file that was imported.
+    report
+        The numbers and problems of all batches.
+    program
+        The name of the program whose answers were imported; its accuracy on hidden gold is added. Otherwise empty.
+    """
     person = ledger.named.get(normalise_name(program).casefold()) if program else None
     accuracy = None if person is None else hidden_accuracy(connection, campaign, person)
     return {
@@ -143,12 +158,18 @@ def full_report(
 
 
 def sort_by_line(problems: Iterable[str]) -> list[str]:
-    """Return problems in the order of their lines."""
+    """Return problems in the order of their lines.
+
+    Examples
+    --------
+    >>> sort_by_line(["line 10: no topic", "line 9: no label"])
+    ['line 9: no label', 'line 10: no topic']
+    """
     return sorted(problems, key=lambda problem: int(m[1]) if (m := re.match(r"line (\d+):", problem)) else 0)
 
 
 def recorded_labels(connection: Connection, names: Iterable[str]) -> Labels:
-    """Return the labels on record of the judges with these names."""
+    """Return the labels on record of the judges with these names, by name in lower case and item."""
     lowered = {name.casefold() for name in names}
     people = connection.execute(select(schema.people.c.id, schema.people.c.name))
     judges = {person: name.casefold() for person, name in people if name.casefold() in lowered}
@@ -174,9 +195,26 @@ def import_judgments(
 ) -> Change:
     """Import judgments; those that are on record with the same label are skipped.
 
-    ``by`` is a person, the name of an API token, or the command line (None); ``recorded`` holds the labels on record.
-    The answer has the numbers of imported and skipped judgments, the new judges, the new labels, and the problem of
-    every row that cannot be imported; if there is one, nothing is imported.
+    Parameters
+    ----------
+    ledger, now
+        The present state, and the time.
+    by
+        A person, the name of an API token, or the command line (None).
+    judgments
+        The rows of a file, or a part of them.
+    recorded
+        The labels on record of their judges, from ``recorded_labels``.
+    source
+        The name of the file, for the audit log.
+    program
+        Whether new judges are programs.
+
+    Returns
+    -------
+    Change
+        Its answer has the numbers of imported and skipped judgments (``taken``, ``skipped``), the new ``judges``, the
+        new ``labels``, and the ``problems`` of rows that cannot be imported; if there is one, nothing is imported.
     """
     labels = dict(recorded)
     accepted, skipped, problems = _check_rows(ledger, judgments, labels)
@@ -310,7 +348,15 @@ class ImportFile(NamedTuple):
 
 
 def list_problems(problems: Sequence[str]) -> str:
-    """Return problems as a text of several lines; a long list is cut."""
+    """Return problems as a text of several lines; a list of more than ``MOST_PROBLEMS`` is cut.
+
+    Examples
+    --------
+    >>> print(list_problems(["line 2: no topic", "line 3: no judge"]))
+    2 problems, nothing was imported
+      line 2: no topic
+      line 3: no judge
+    """
     more = len(problems) - MOST_PROBLEMS
     lines = "\n".join(f"  {problem}" for problem in problems[:MOST_PROBLEMS])
     return f"{len(problems)} problem{'s'[: len(problems) != 1]}, nothing was imported\n{lines}" + (
@@ -319,19 +365,54 @@ def list_problems(problems: Sequence[str]) -> str:
 
 
 def read_judgments(content: bytes, name: str, judge: str | None = None) -> ImportFile:
-    """Return the judgments of a table; ``judge`` is the judge of rows that do not name one."""
+    r"""Return the judgments of a table, and the problems of rows that cannot be read.
+
+    Parameters
+    ----------
+    content, name
+        The bytes of the file, in any format and compression of ``adjudge.read``, and its name for messages.
+    judge
+        The judge of rows that do not name one.
+
+    Examples
+    --------
+    >>> table = b"topic,document,judge,label\noak,d1,ann,relevant\noak,d2,ann,maybe\n"
+    >>> file = read_judgments(table, "labels.csv")
+    >>> file.judgments[0].relevance
+    1
+    >>> file.problems
+    ["line 3: the label is 'maybe', expected relevant or irrelevant"]
+    """
     return _read_rows(content, name, None, "judgments", lambda line, row: _judgment(line, row, judge))
 
 
 def is_answers(content: bytes) -> bool:
-    """Return whether a file holds answers to prompts: JSON lines, the first valid one of which has an id."""
+    """Return whether a file holds answers to prompts: JSON lines, the first valid one of which has an id.
+
+    Examples
+    --------
+    >>> is_answers(b'{"id": "ABC", "answer": "relevant"}'), is_answers(b"topic,document,judge,label")
+    (True, False)
+    """
     text = decode_document(decompress(content, "the file", LARGEST)[0])
     rows = map(parse_json_object, text.split("\n", LINES_TO_CHECK)[:LINES_TO_CHECK])
     return next(("id" in row for row in rows if isinstance(row, dict)), False)
 
 
 def read_answers(content: bytes, name: str, judge: str, signer: Signer, pairs: Sequence[Pair]) -> ImportFile:
-    """Return a program's answers as judgments; ``pairs`` are the items by number."""
+    """Return a program's answers as judgments, and the problems of lines that cannot be read.
+
+    Parameters
+    ----------
+    content, name
+        The bytes of a file of JSON lines, and its name for messages.
+    judge
+        The name of the program.
+    signer
+        Reads the ids of the campaign's own prompts; any other id is a problem of its line.
+    pairs
+        The topics and documents of items, by the item's number.
+    """
     return _read_rows(content, name, "jsonl", "answers", lambda line, row: _answer(line, row, judge, signer, pairs))
 
 

@@ -41,14 +41,32 @@ class RowError(ValueError):
 
 
 def parse_label(value: Any) -> int | None:
-    """Return a label of a table: 1, 0, or None for "cannot tell", which may be an empty cell."""
+    """Return a label of a table: 1, 0, or None for "cannot tell", which may be an empty cell.
+
+    Examples
+    --------
+    >>> parse_label("highly relevant"), parse_label("0"), parse_label("n/a")
+    (1, 0, None)
+    """
     if value is None or (isinstance(value, str) and _plain(value) in BLANK):
         return None
     return parse_answer(value)
 
 
 def parse_answer(value: Any) -> int | None:
-    """Return a program's answer: 1, 0, or None for "cannot tell"; an empty answer is refused."""
+    """Return a program's answer: 1, 0, or None for "cannot tell"; an empty or unclear answer is refused.
+
+    Examples
+    --------
+    >>> parse_answer("**Relevant.** It names three oaks.")
+    1
+    >>> parse_answer({"answer": "cannot tell"}) is None
+    True
+    >>> parse_answer("relevant or not?")
+    Traceback (most recent call last):
+        ...
+    adjudge.studio.desk.labels.RowError: the label is 'relevant or not?', expected relevant or irrelevant
+    """
     if isinstance(value, bool | int | float) and value in (0, 1, 2):
         return int(value > 0)
     if isinstance(value, Mapping):
@@ -61,7 +79,7 @@ def parse_answer(value: Any) -> int | None:
 
 
 def row_label(row: Mapping[str, Any]) -> Any:
-    """Return the label of a row, from the first of the columns of labels that it has."""
+    """Return the label of a row, from the first of ``LABEL_COLUMNS`` that it has, as it is written there."""
     for name in LABEL_COLUMNS:
         if name in row:
             return row[name]

@@ -126,6 +126,17 @@ def progress(pool: Items, topics: Sequence[str], redundancy: Redundancy, belief:
     """Return the progress of the pool by the counts of the ledger, which leave out excluded judges.
 
     A settled item needs no more judgments than it has; any other item needs the fixed number.
+
+    Parameters
+    ----------
+    pool
+        The items of the ledger.
+    topics
+        The names of the campaign's topics, in the order of ``pool.topic_items``.
+    redundancy
+        How many judgments an item gets.
+    belief
+        P(relevant) of items by the consensus, or None without one.
     """
     size = len(pool.pooled)  # items that were added later are not in the pool yet
     judged = pool.judged[:size]
@@ -143,6 +154,15 @@ def pace(connection: Connection, now: float, left: int) -> Pace:
     """Return the rate of judgments, and the time that the remaining ones take at this rate.
 
     A judgment counts from the time when the judge gave it, not when a lead approved it.
+
+    Parameters
+    ----------
+    connection
+        A connection to the campaign's database that only reads.
+    now
+        The time, by the studio's clock.
+    left
+        How many judgments are still needed.
     """
     recent, total, first = _accepted_judgments(connection, now)
     last = connection.execute(select(answers.c.at).order_by(answers.c.id.desc()).limit(1)).scalar()
@@ -206,7 +226,17 @@ def active_judges(connection: Connection, now: float, within: float = ACTIVE_SEC
 
 
 def gate_rates(connection: Connection, kind: str = "work", person: int | None = None) -> GateRates:
-    """Return how assignments of a kind ended, for all judges or for one."""
+    """Return how assignments of a kind ended, for all judges or for one.
+
+    Parameters
+    ----------
+    connection
+        A connection to the campaign's database that only reads.
+    kind
+        "work" or "qualification"; they have different criteria.
+    person
+        Only the assignments of this judge.
+    """
     query = (
         select(outcomes.c.outcome, outcomes.c.failed, func.count())
         .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
@@ -230,7 +260,10 @@ def gate_rates(connection: Connection, kind: str = "work", person: int | None = 
 
 
 def earnings(connection: Connection, amount: float) -> list[Earned]:
-    """Return the earnings of each judge: every accepted assignment counts once."""
+    """Return the earnings of each judge, the highest first: every accepted assignment counts once.
+
+    ``amount`` is the pay for one assignment, in the currency of the campaign.
+    """
     accepted = (
         select(assignments.c.person, func.count(distinct(assignments.c.id)).label("n"))
         .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
@@ -282,7 +315,7 @@ class Live(NamedTuple):
 
 
 def live(connection: Connection, ledger: Ledger, now: float) -> Live:
-    """Return the numbers of the overview."""
+    """Return the numbers of the overview: from the tables, and from the ledger what changes with every answer."""
     campaign = ledger.campaign
     current = progress(ledger.items, list(campaign.topics), campaign.settings.redundancy, ledger.belief)
     left = current.total.needed - current.total.judged

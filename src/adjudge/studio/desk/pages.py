@@ -119,7 +119,19 @@ def list_tokens(connection: Connection) -> list[ApiToken]:
 def list_audit_entries(
     connection: Connection, before: int | None = None, find: str = "", most: int = PAGE
 ) -> list[Entry]:
-    """Return entries of the audit log that contain a text, newest first, from the one before ``before``."""
+    """Return entries of the audit log, newest first.
+
+    Parameters
+    ----------
+    connection
+        A connection to the campaign's database that only reads.
+    before
+        Only entries with a smaller id: the last one of the page before.
+    find
+        Only entries that contain this text in who, what or detail, whatever its case.
+    most
+        The largest number of entries.
+    """
     query = select(audit.c.id, audit.c.at, audit.c.who, audit.c.what, audit.c.detail, audit.c.hash)
     if before is not None:
         query = query.where(audit.c.id < before)
@@ -145,7 +157,7 @@ def judges_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
 
 
 def judge_page(connection: Connection, campaign: Campaign, person: int) -> dict[str, Any]:
-    """Return the values of the page of one judge."""
+    """Return the values of the page of one judge: numbers, card, assignments, contests and gates."""
     rows = list_judges(connection, person)
     if not rows:
         raise Refused(404, "judge", "There is no such judge.")
@@ -159,7 +171,10 @@ def judge_page(connection: Connection, campaign: Campaign, person: int) -> dict[
 
 
 def gold_page(connection: Connection, ledger: Ledger) -> dict[str, Any]:
-    """Return the values of the page of gold: contests, failures, and the error rates of the gate."""
+    """Return the values of the page of gold: contests, failures, and the error rates of the gate.
+
+    ``passing`` says of each open contest whether the assignment would pass if the contest were upheld.
+    """
     contests = read_contests(connection)
     passing = {}
     for contest in contests:
@@ -177,14 +192,17 @@ def gold_page(connection: Connection, ledger: Ledger) -> dict[str, Any]:
 
 
 def items_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
-    """Return the values of the page of items that deserve a second look, by reason."""
+    """Return the values of the page of items that deserve a second look: by reason, and where judges disagree."""
     rows = read_looks(campaign.folder)
     looks = [(name, *words, rows.get(name, [])) for name, words in REASONS.items()]
     return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection)}
 
 
 def item_page(connection: Connection, ledger: Ledger, number: int) -> dict[str, Any]:
-    """Return the values of the page of one item."""
+    """Return the values of the page of one item: its document, gold, belief and judgments.
+
+    The belief is None if there are no judgments or no consensus yet.
+    """
     pair = pair_of(ledger, number)
     belief, campaign = read_belief(ledger.campaign.folder), ledger.campaign
     judgments = list_judgments(connection, number)
@@ -279,7 +297,10 @@ def last_standings() -> Subquery:
 
 
 def list_judges(connection: Connection, person: int | None = None) -> list[Judge]:
-    """Return all judges in the order of their names, or one person."""
+    """Return all judges in the order of their names, each with their numbers; or one person of any role.
+
+    Judgments of excluded judges are counted here: a lead sees what they did.
+    """
     standing, tallies = last_standings(), (_judgment_tally(), _grading_tally(), _contest_tally())
     joined = people.outerjoin(standing, standing.c.person == people.c.id)
     for tally in tallies:
@@ -425,7 +446,10 @@ class ItemJudgment(NamedTuple):
 
 
 def list_splits(connection: Connection, most: int = 50) -> list[Split]:
-    """Return the items that judges disagree on, the most even first; excluded judges do not count."""
+    """Return the items that judges disagree on, the most even first; excluded judges do not count.
+
+    ``most`` is the largest number of items.
+    """
     sides = [func.count(case((judgments.c.relevance == side, 1))) for side in (1, 0)]
     minority = case((sides[0] < sides[1], sides[0]), else_=sides[1])
     query = (
@@ -441,7 +465,7 @@ def list_splits(connection: Connection, most: int = 50) -> list[Split]:
 
 
 def list_judgments(connection: Connection, item: int) -> list[ItemJudgment]:
-    """Return all judgments of an item in the order of their arrival."""
+    """Return all judgments of an item in the order of their arrival, also those of excluded judges."""
     query = (
         select(people.c.id, people.c.name, judgments.c.relevance, judgments.c.rank, judgments.c.seconds)
         .add_columns(judgments.c.comment, judgments.c.use, judgments.c.at)

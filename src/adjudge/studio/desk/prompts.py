@@ -60,7 +60,18 @@ class Accuracy(NamedTuple):
 
 
 def prompt_text(topic: Topic, document: Document, mark: str, most: int = MOST_CHARACTERS) -> str:
-    """Return the prompt for one document."""
+    """Return the prompt for one document.
+
+    Parameters
+    ----------
+    topic, document
+        What is asked for, and what is judged.
+    mark
+        The line before and after the document; it is removed from title and content, so that the document cannot end
+        early.
+    most
+        The largest number of characters of the document.
+    """
     content = plain_text(document)
     excerpt = content[:most] + (" [cut here]" if len(content) > most else "")
     return INSTRUCTION.format(
@@ -107,7 +118,17 @@ def program_prompts(
 
 
 def pending(connection: Connection, campaign: Campaign, person: int | None, gold: bool = False) -> list[Pair]:
-    """Return pairs of the pool that need judgments (or gold pairs) and that this judge has not judged."""
+    """Return pairs that a judge can judge next.
+
+    Parameters
+    ----------
+    connection, campaign
+        The record and the files of the campaign.
+    person
+        The judge, whose own judgments are left out; None for one who is new.
+    gold
+        False: pairs of the pool that need more judgments. True: gold pairs.
+    """
     redundancy = campaign.settings.redundancy
     needed = redundancy.most if redundancy.adaptive else redundancy.judgments
     complete = _pairs(
@@ -133,7 +154,26 @@ def _pairs(connection: Connection, chosen: object) -> set[Pair]:
 def mix_gold(
     pool: Sequence[Pair], gold: Sequence[Pair], share: float, limit: int | None, rng: random.Random
 ) -> list[Pair]:
-    """Return pairs of the pool and of gold in random order; ``share`` of them is gold, if there is enough."""
+    """Return pairs of the pool and of gold in random order.
+
+    Parameters
+    ----------
+    pool, gold
+        The pairs to choose from.
+    share
+        The share of gold, from 0 to less than 1; less if there is not enough gold.
+    limit
+        The largest number of pairs, or None for the whole pool.
+    rng
+        The source of randomness.
+
+    Examples
+    --------
+    >>> pool, gold = [("t", f"d{n}") for n in range(8)], [("t", "g0"), ("t", "g1"), ("t", "g2")]
+    >>> chosen = mix_gold(pool, gold, 0.2, None, random.Random(0))
+    >>> len(chosen), len(set(chosen) & set(gold))
+    (10, 2)
+    """
     if not 0 <= share < 1:
         raise UsageError(f"the share of gold is {share:g}, expected 0 or more and less than 1")
     gold_pairs = set(gold)
@@ -172,7 +212,13 @@ def hidden_accuracy(connection: Connection, campaign: Campaign, person: int) -> 
 
 
 def html_text(page: str) -> str:
-    """Return the displayed text of an HTML page: blocks on separate lines, without head, scripts and styles."""
+    r"""Return the displayed text of an HTML page: blocks on separate lines, without head, scripts and styles.
+
+    Examples
+    --------
+    >>> html_text("<title>x</title><p>One <b>bold</b> word.<p>Two.")
+    'One bold word.\nTwo.'
+    """
     reader = _Reader()
     reader.feed(page)
     reader.close()

@@ -36,7 +36,13 @@ STATIC = Path(__file__).parent / "static"
 
 
 def create_app(studio: Studio) -> FastAPI:
-    """Return the application that serves a campaign."""
+    """Return the application that serves a campaign.
+
+    Parameters
+    ----------
+    studio
+        The open campaign. Its writer and background jobs run as long as the application does.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -60,7 +66,19 @@ def create_app(studio: Studio) -> FastAPI:
 
 
 def error_response(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:
-    """Return an error as JSON for scripts and programs, or as a page."""
+    """Return an error as JSON for scripts and programs, or as a page.
+
+    Parameters
+    ----------
+    request
+        The request that is answered.
+    status
+        The HTTP status. A page with 401 becomes a redirect to the form to sign in; 429 and 503 say when to try again.
+    code, sentence
+        The error for programs, and for people.
+    more
+        Further values of the JSON; ``retry_after`` are seconds.
+    """
     wait = more.pop("retry_after", 1)
     headers = {"Retry-After": f"{max(1, round(float(str(wait))))}"} if status in (429, 503) else {}
     if request.url.path.startswith(("/api/", "/documents/")):
@@ -175,7 +193,19 @@ def check_port(host: str, port: int) -> None:
 
 
 def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = None) -> str:
-    """Return the path of a new invitation, which works once."""
+    """Return the path of a new invitation, which works once; the command line prints it.
+
+    Parameters
+    ----------
+    studio
+        The open campaign.
+    role
+        judge, reviewer or lead.
+    name
+        A name that the form suggests.
+    by
+        The person who invites, or None for the studio itself.
+    """
     days = studio.campaign.settings.access.invitation_days
     number = studio.store.do(lambda ledger, now: invite(ledger, now, role, name, days, by))
     return f"/join/{studio.signer.invitation(number)}"

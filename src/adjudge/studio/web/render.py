@@ -43,7 +43,13 @@ def texts(language: str) -> Mapping[str, str]:
 
 
 def fill(text: str, **values: object) -> str:
-    """Return a text with its ``{names}`` filled in; ``n`` chooses the form of ``singular|plural``, as in text.js."""
+    """Return a text with its ``{names}`` filled in; ``n`` chooses the form of ``singular|plural``, as in text.js.
+
+    Examples
+    --------
+    >>> fill("{n} set|{n} sets", n=1), fill("{n} set|{n} sets", n=3)
+    ('1 set', '3 sets')
+    """
     singular, _, plural = text.partition("|")
     return (plural if plural and values.get("n") != 1 else singular).format(**values)
 
@@ -61,7 +67,19 @@ def request_texts(request: Request) -> Mapping[str, str]:
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page from a template, in ``values["language"]`` or in the language that the browser prefers."""
+    """Return a page from a template.
+
+    Parameters
+    ----------
+    request
+        The request that is answered.
+    template
+        A file of the folder ``pages``.
+    status
+        The HTTP status.
+    values
+        The names that the template uses; ``language`` replaces the one that the browser prefers.
+    """
     settings = studio_of(request).campaign.settings.campaign
     language = values.pop("language", None) or preferred_language(request, settings.language)
     defaults = {"title": settings.name, "language": language, "texts": texts(language), "csrf": "", "session": ""}
@@ -104,7 +122,19 @@ DONE = {  # what the page says after an action, by the word in its address
 
 
 def desk_page(request: Request, caller: Caller, template: str, title: str, **values: Any) -> HTMLResponse:
-    """Return a page of the desk: with the navigation, and a message about the action that led to it."""
+    """Return a page of the desk: with the navigation, and a message about the action that led to it.
+
+    Parameters
+    ----------
+    request
+        The request that is answered.
+    caller
+        Who reads the page; links to pages that they may not see are left out.
+    template, title
+        The file of the template, and the heading.
+    values
+        The names that the template uses.
+    """
     studio = studio_of(request)
     role = caller.person.role
     defaults = {
@@ -128,7 +158,20 @@ def redirect_done(path: str, done: str) -> RedirectResponse:
 
 
 def form_integer(text: str, name: str, least: int, most: int) -> int:
-    """Return the integer in a form field, or refuse it with a sentence."""
+    """Return the integer in a form field, or refuse it with a sentence.
+
+    Parameters
+    ----------
+    text, name
+        The content and the name of the field.
+    least, most
+        The smallest and the largest value that is accepted.
+
+    Examples
+    --------
+    >>> form_integer("14", "days", 1, 365)
+    14
+    """
     try:
         value = int(text)
     except ValueError:
@@ -145,7 +188,13 @@ UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """Return a share of 1 as a percentage."""
+    """Return a share of 1 as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.857), percent(0.857, 1)
+    ('86 %', '85.7 %')
+    """
     return DASH if share is None or share != share else f"{100 * share:.{digits}f} %"
 
 
@@ -160,7 +209,13 @@ def count(value: int | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration in its largest unit, small numbers of hours and days with one decimal: 45 s, 3 min, 2.5 h."""
+    """Return a duration in its largest unit, small numbers of hours and days with one decimal.
+
+    Examples
+    --------
+    >>> duration(45), duration(200), duration(9_000), duration(864_000)
+    ('45 s', '3 min', '2.5 h', '10 d')
+    """
     if seconds is None:
         return DASH
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), UNITS[-1])
@@ -169,7 +224,13 @@ def duration(seconds: float | None) -> str:
 
 
 def ago(at: float | None, now: float) -> str:
-    """Return how long ago something was."""
+    """Return how long ago something was.
+
+    Examples
+    --------
+    >>> ago(None, 100.0), ago(99.0, 100.0), ago(40.0, 100.0)
+    ('never', 'just now', '1 min ago')
+    """
     return "never" if at is None else "just now" if now - at < 5 else f"{duration(now - at)} ago"
 
 
@@ -194,7 +255,13 @@ def grade_name(value: int) -> str:
 
 
 def label_counts(labels: str) -> str:
-    """Return the labels of an item as counts ("2 relevant, 1 irrelevant"); any other text is returned unchanged."""
+    """Return the labels of an item as counts; any other text is returned unchanged.
+
+    Examples
+    --------
+    >>> label_counts("relevant, irrelevant, relevant")
+    '2 relevant, 1 irrelevant'
+    """
     words = labels.replace(",", " ").split()
     if set(words) - {"relevant", "irrelevant"}:
         return labels

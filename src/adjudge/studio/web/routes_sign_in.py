@@ -78,7 +78,10 @@ def client_address(request: Request) -> str:
 
 
 def start_session(request: Request, person: Person) -> Response:
-    """Return a redirect to the page where a person works, with the cookie of a new session."""
+    """Return a redirect to the page where a person works, with the cookie of a new session.
+
+    Scripts cannot read the cookie, other sites do not send it with their forms, and with TLS it is sent over TLS only.
+    """
     studio = studio_of(request)
     hours = studio.campaign.settings.access.session_hours
     response = RedirectResponse(home_path(person), 303)
@@ -129,7 +132,10 @@ def _open_invitation(request: Request, number: int | None) -> Row:
 
 
 def translate(request: Request, error: Refused) -> str:
-    """Return the message of a refusal, in the reader's language if the catalogue has a text for its code."""
+    """Return the message of a refusal, in the reader's language if the catalogue has a text for its code.
+
+    The values that the text needs are those that the refusal carries (``Refused.more``).
+    """
     text = request_texts(request).get(error.code)
     return str(error) if text is None else fill(text, **error.more)
 

@@ -49,7 +49,17 @@ UNFINISHED = ("", "passed", "approved")  # outcomes of assignments that are stil
 def page_policy(framed_by: Iterable[str] = (), sent_to: Iterable[str] = ()) -> str:
     """Return the content security policy of our pages.
 
-    ``framed_by`` are the origins that may show the page in a frame, ``sent_to`` those that its forms may be sent to.
+    Parameters
+    ----------
+    framed_by
+        The origins that may show the page in a frame; by default none.
+    sent_to
+        The origins that its forms may be sent to, besides our own.
+
+    Examples
+    --------
+    >>> page_policy().split("; ")[-1]
+    "frame-ancestors 'none'"
     """
     policy = [
         "default-src 'none'",
@@ -66,7 +76,13 @@ def page_policy(framed_by: Iterable[str] = (), sent_to: Iterable[str] = ()) -> s
 
 
 def frame_origins(hosts: Iterable[str]) -> list[str]:
-    """Return the origins that may show a page in a frame, for platforms whose forms go to these hosts."""
+    """Return the origins that may show a page in a frame, for platforms whose forms go to these hosts.
+
+    Examples
+    --------
+    >>> frame_origins(["www.mturk.com"])
+    ['https://www.mturk.com', 'https://worker.mturk.com']
+    """
     hosts = list(hosts)
     unique = dict.fromkeys([*hosts, *(FRAME_HOSTS[host] for host in hosts if host in FRAME_HOSTS)])
     return [f"https://{host}" for host in unique]
@@ -230,7 +246,11 @@ def studio_of(request: Request) -> Studio:
 
 
 def current_caller(request: Request) -> Caller | None:
-    """Return who sends a request, or None without a valid session."""
+    """Return who sends a request, or None without a valid session.
+
+    The session is in the cookie or, for pages in a frame, which have no cookies, in the Authorization header. A session
+    that began before the person's last password is not valid.
+    """
     studio = studio_of(request)
     text = bearer_token(request) or request.cookies.get(COOKIE, "")
     session = studio.signer.read_session(text, studio.now())
@@ -249,8 +269,17 @@ def bearer_token(request: Request) -> str:
 def require_caller(request: Request, action: str, csrf: str | None = None) -> Caller:
     """Return who sends a request, or refuse it if they may not do this.
 
-    A request that changes something needs the CSRF token of the session: ``csrf`` if a form sends it, otherwise the
-    header that scripts send. A bearer token needs none, because a browser never sends one by itself.
+    A request that changes something needs the CSRF token of the session. A bearer token needs none, because a browser
+    never sends one by itself.
+
+    Parameters
+    ----------
+    request
+        The request that is answered.
+    action
+        What the caller wants to do, one of the words in ``access.ACTIONS``.
+    csrf
+        The CSRF token that a form sends; None for scripts, which send it in a header.
     """
     caller = current_caller(request)
     if caller is None:
@@ -281,7 +310,17 @@ def require_judge(request: Request) -> Caller:
 
 
 def check_rate(request: Request, purpose: str, key: str) -> None:
-    """Refuse a client that sends too many requests for one purpose."""
+    """Refuse a client that sends too many requests for one purpose.
+
+    Parameters
+    ----------
+    request
+        The request that is answered.
+    purpose
+        A key of ``studio.RATES``.
+    key
+        Who is counted: an address, an account, a person or the token of a set.
+    """
     studio = studio_of(request)
     wait = studio.limits.take(purpose, key, studio.now())
     if wait > 0:
@@ -289,7 +328,10 @@ def check_rate(request: Request, purpose: str, key: str) -> None:
 
 
 def require_token(request: Request, scope: str) -> str:
-    """Return the name of the API token of a request, or refuse it if the token does not have this scope."""
+    """Return the name of the API token of a request, or refuse it if the token does not have this scope.
+
+    A revoked token is refused like an unknown one. The name is what the audit log shows.
+    """
     ledger = studio_of(request).ledger
     token = ledger.tokens.get(hash_token(bearer_token(request)))
     if token is None or token["id"] in ledger.revoked:

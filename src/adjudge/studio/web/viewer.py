@@ -77,9 +77,26 @@ SMALL_NUMBER = re.compile(r"[1-9][0-9]?", re.ASCII)
 def safe_document(
     document: Document, find: str = "", most_bytes: int = MOST_BYTES, language: str = "en"
 ) -> tuple[str, int]:
-    """Return a document as a page without active content, and how often ``find`` occurs in it.
+    """Return a document as a page without active content, and how often a phrase occurs in it.
 
-    Matches are marked with ``<mark id="m1">``, ``<mark id="m2">`` and so on.
+    Parameters
+    ----------
+    document
+        The document; HTML is reduced to the allowlist, plain text becomes paragraphs.
+    find
+        The phrase to look for; matches are marked with ``<mark id="m1">``, ``<mark id="m2">`` and so on.
+    most_bytes
+        The content is cut after so many bytes, and the page says so.
+    language
+        The language of the page.
+
+    Examples
+    --------
+    >>> from adjudge.studio.records import Document
+    >>> document = Document("d", "Oaks", "html", "<p onclick='x()'>An oak<script>x()</script>")
+    >>> page, matches = safe_document(document, "oak")
+    >>> page[page.index("<body>"):].strip(), matches
+    ('<body><p>An <mark id="m1">oak</mark></p></body></html>', 1)
     """
     content, cut = _cut(document.content, most_bytes)
     body = _clean(content) if document.kind == "html" else _paragraphs(content)
@@ -102,8 +119,13 @@ PAGE = f"""<!doctype html>
 def document_headers(seconds: int = 3_600, framed_by: Iterable[str] = ()) -> dict[str, str]:
     """Return the headers of a document: it has its own origin and cannot fetch, run or send anything.
 
-    ``framed_by`` are the origins that show the judge's page itself in a frame, if a crowdsourcing platform does so:
-    a document is blank unless every page around it is listed.
+    Parameters
+    ----------
+    seconds
+        For how long a browser may keep the document.
+    framed_by
+        The origins that show the judge's page itself in a frame, if a crowdsourcing platform does so: a document is
+        blank unless every page around it is listed.
     """
     policy = [
         "sandbox",
