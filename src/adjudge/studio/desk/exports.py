@@ -135,8 +135,8 @@ def batches(rows: Iterable[T], most: int = ROWS) -> Iterator[list[T]]:
 def judgment_rows(connection: Connection, names: Mapping[int, str]) -> Iterator[tuple[Any, ...]]:
     """Return accepted judgments in the order of their arrival, without those of excluded judges.
 
-    Each row has the columns of ``data.columns.EXPORT``: topic, document, judge, label, rank, seconds, comment, use,
-    time and assignment. A label is None for "cannot tell".
+    Each row has the columns of ``data.columns.EXPORT``: topic, document, judge, label, rank, seconds, comment, use, at
+    and assignment. A label is None for "cannot tell".
     """
     query = (
         select(
