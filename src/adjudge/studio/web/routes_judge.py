@@ -10,11 +10,11 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from adjudge.studio.gates import problems
+from adjudge.studio.platforms import completion_return
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.web.security import check_rate, frame_origins, require_judge, studio_of
 from adjudge.studio.web.viewer import document_headers, safe_document
 from adjudge.studio.work import commands, views
-from adjudge.studio.work.people import completion_return
 
 router = APIRouter()
 Token = Annotated[str, Field(min_length=1, max_length=64)]

@@ -16,13 +16,13 @@ from adjudge.studio.access import (
     password_problem,
     verify_password,
 )
+from adjudge.studio.platforms import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import fill, page, request_texts
 from adjudge.studio.web.security import COOKIE, check_csrf, check_rate, current_caller, require_caller, studio_of
 from adjudge.studio.work import people
-from adjudge.studio.work.people import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
