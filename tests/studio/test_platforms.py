@@ -139,7 +139,7 @@ def test_what_is_kept_with_an_assignment_finds_the_way_back():
 
 def test_a_binding_fits_a_session():
     """The longest ids there may be still make a session that can be read."""
-    from adjudge.studio.identity.access import Signer
+    from adjudge.studio.access import Signer
 
     longest = {**TURKED, "workerId": "W" * 64, "assignmentId": "A" * 64, "hitId": "H" * 64}
     bound = format_arrival(mturk_arrival(longest, MTURK))
