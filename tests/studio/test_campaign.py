@@ -162,7 +162,7 @@ def test_nothing_to_say():
 
 
 def test_few_gold_sets():
-    """A judge meets a gold set once, so gold bounds how much she can do."""
+    """A judge gets a gold set once, so gold limits how much they can judge."""
     assert advice(POOL, {}, gold_sets(3), Settings()) == (
         "sets.csv: with 3 gold sets a judge can take 3 of the 60 assignments, so at least 20 judges are needed: grade "
         "more documents for fewer judges",

@@ -308,7 +308,7 @@ def export_(
     $ adjudge campaign export my-campaign --what everything --pseudonyms --out all.zip
     """
     require_studio()
-    from adjudge.studio.desk.consensus_view import fresh_belief
+    from adjudge.studio.consensus import fresh_belief
     from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export, write_chunks
     from adjudge.studio.studio import reading_campaign
 
@@ -343,8 +343,7 @@ def import_(
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
     require_studio()
-    from adjudge.studio.desk.import_files import list_problems
-    from adjudge.studio.desk.imports import import_file_offline
+    from adjudge.studio.desk.imports import import_file_offline, list_problems
     from adjudge.studio.studio import open_studio
 
     try:
@@ -388,9 +387,9 @@ def prompts(
     $ adjudge campaign import my-campaign answers.jsonl --judge my-model
     """
     require_studio()
+    from adjudge.studio.access import Signer, load_key
     from adjudge.studio.desk.exports import write_chunks
     from adjudge.studio.desk.prompts import program_prompts
-    from adjudge.studio.identity.access import Signer, load_key
     from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (campaign, connection):
@@ -412,11 +411,11 @@ def backup(folder: Folder, out: Annotated[str, o.out_option("FILE", "Zip file to
     $ unzip -d again monday.zip && adjudge campaign verify again
     """
     require_studio()
-    from adjudge.studio.record import backup as backups
+    from adjudge.studio.record import store
     from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (loaded, connection):
-        rows = backups.backup(connection, loaded, Path(out))
+        rows = store.backup(connection, loaded, Path(out))
     print(f"wrote {out}: {rows:,} rows")
 
 
