@@ -162,8 +162,8 @@ def _rerank_answers() -> Iterator[tuple[str, Any]]:
 
 def studio_answers() -> Iterator[tuple[str, Any]]:
     """Yield the exports of a small campaign: judges who pass and fail, one who is excluded, and imported judgments."""
-    from adjudge.studio.consensus.refresh import refresh
-    from adjudge.studio.desk.commands import change_standing
+    from adjudge.studio.desk.decisions import change_standing
+    from adjudge.studio.refresh_consensus import refresh
     from tests.studio.conftest import desk_studio, write_campaign
 
     with in_new_folder(), fixed_chance():
