@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import adjudge
 from adjudge.cli.app import app
 from adjudge.data.simulate import DESIGNS, SIZES
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.learn.features import FEATURES
 from adjudge.studio.settings import SETTINGS
 

@@ -29,7 +29,7 @@ from adjudge.inference.calibrate import FEWEST, calibrated
 from adjudge.inference.chains import Run
 from adjudge.inference.components import winners
 from adjudge.inference.fit import AUTO, fit
-from adjudge.inference.registry import MODELS, model_named
+from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.metrics.probabilities import brier, by_width, calibration, log_loss
 from studies.datasets import GOLD, LABELS, META, Crowd, gold_folds, read_crowd, read_meta

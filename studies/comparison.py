@@ -21,8 +21,8 @@ from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
-from adjudge.inference.prior import Prior
-from adjudge.inference.registry import MODELS, model_named
+from adjudge.inference.model import MODELS, model_named
+from adjudge.inference.params import Prior
 from adjudge.inference.result import UNSETTLED, Fit
 from adjudge.metrics.labels import Scored
 from adjudge.metrics.probabilities import BOUND

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.kernels.centre import ROUNDING
+from adjudge.kernels.truth import ROUNDING
 from adjudge.metrics import labels as matrix
 from adjudge.metrics.labels import Scored
 from adjudge.metrics.significance import LEVEL, Interval, Values, item_losses, resamples

@@ -18,8 +18,8 @@ from adjudge.arrays import Codes, Flags
 from adjudge.data.judgments import Judgments, from_codes
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
+from adjudge.inference.model import MODELS
 from adjudge.inference.predict import predict
-from adjudge.inference.registry import MODELS
 from studies.curves import Axes, Curves, Stop, trace
 from studies.datasets import Crowd, data_folder, read_crowd
 from studies.outcome import StudyOptions, Table

@@ -46,7 +46,7 @@ crowdsourcing track.
 """
 IMPLEMENTATION = (
     ("the model", "models/hierarchical.py", "tests/inference/test_gibbs.py"),
-    ("draws of populations", "kernels/population.py", "tests/kernels/test_population.py"),
+    ("draws of populations", "kernels/conjugate.py", "tests/kernels/test_conjugate.py"),
     ("the run of task 2", "data/trec.py", "tests/data/test_trec.py"),
     ("the study", "studies/trec2011.py", "tests/studies/test_trec2011.py"),
     ("figures 1 to 4", "reports/figure_paper.py", "tests/reports/test_figure_paper.py"),

@@ -22,8 +22,8 @@ from adjudge.data.simulation import Simulation
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
-from adjudge.inference.prior import Prior
-from adjudge.inference.registry import model_named
+from adjudge.inference.model import model_named
+from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
 from adjudge.kernels.truth import truth_posterior
 from studies.curves import Axes, Curves, Stop, trace

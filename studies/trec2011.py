@@ -21,7 +21,7 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.export import task2_run
 from adjudge.inference.fit import fit
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
 from studies.comparison import Comparison, Method, Panel, Study, log_losses, run
 from studies.datasets import Crowd, data_folder, read_crowd

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from adjudge.inference.chains import Draws, Run
     from adjudge.inference.export import to_arviz
     from adjudge.inference.fit import fit
-    from adjudge.inference.params import Params
+    from adjudge.inference.model import MODELS
+    from adjudge.inference.params import Params, Prior
     from adjudge.inference.predict import predict
-    from adjudge.inference.prior import Prior
-    from adjudge.inference.registry import MODELS
     from adjudge.inference.result import Fit
     from adjudge.inference.save import load, save
     from adjudge.inference.select import Choice, HeldOut, choose, held_out
@@ -84,16 +83,15 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.learn.search": ("Index", "load_index", "search"),
     "adjudge.learn.ranker": ("load_ranker",),
     "adjudge.learn.weights": ("Weights", "weights"),
-    "adjudge.inference.params": ("Params",),
+    "adjudge.inference.params": ("Params", "Prior"),
     "adjudge.inference.chains": ("Draws", "Run"),
     "adjudge.inference.export": ("to_arviz",),
     "adjudge.inference.fit": ("fit",),
     "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
     "adjudge.inference.predict": ("predict",),
-    "adjudge.inference.prior": ("Prior",),
     "adjudge.models.ranking.rank": ("Ranking", "rank"),
     "adjudge.inference.result": ("Fit",),
-    "adjudge.inference.registry": ("MODELS",),
+    "adjudge.inference.model": ("MODELS",),
     "adjudge.inference.save": ("load", "save"),
     "adjudge.inference.update": ("update",),
     "adjudge.reports.report": ("Report", "report"),

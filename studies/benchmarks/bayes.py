@@ -34,9 +34,8 @@ from adjudge.inference.chains import NOWHERE, Draws, Run, State, sample
 from adjudge.inference.convergence import bulk_ess, r_hat
 from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
 from adjudge.inference.infer import cores
-from adjudge.kernels.bits import pack
-from adjudge.kernels.population import Pareto
-from adjudge.kernels.sweep import Sweep
+from adjudge.kernels.conjugate import Pareto
+from adjudge.kernels.sweep import Sweep, pack
 from adjudge.kernels.truth import expect
 from studies.benchmarks import bayes_peers as peers
 from studies.benchmarks.claim import SHARED, Claim

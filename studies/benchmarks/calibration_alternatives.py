@@ -19,7 +19,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.inference.calibrate import SURE
 from adjudge.inference.calibration import Calibration, smoothed_votes
 from adjudge.inference.select import counted_chances, even_weights, random_folds
-from adjudge.kernels.centre import label_counts
+from adjudge.kernels.truth import label_counts
 from studies.benchmarks.model_selection import read_judged
 
 SETS = (

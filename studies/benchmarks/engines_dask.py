@@ -24,9 +24,9 @@ from adjudge.engines.dask import Dask
 from adjudge.engines.engine import Engine, Threads
 from adjudge.engines.steps import ModelSpec, assignment_step
 from adjudge.inference.infer import initial_params, parallel_blocks, total_over
+from adjudge.inference.model import MODELS
 from adjudge.inference.options import Options
 from adjudge.inference.params import accurate
-from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, description
 
 SIZES = (1_000_000, 10_000_000)

@@ -19,9 +19,9 @@ from adjudge.engines.engine import Engine
 from adjudge.engines.spark import Spark
 from adjudge.engines.steps import ModelSpec, assignment_step
 from adjudge.inference.infer import parallel_blocks, total_over
+from adjudge.inference.model import MODELS
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, accurate
-from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, description
 from studies.benchmarks.engines_dask import simulated_blocks
 

@@ -24,7 +24,7 @@ import adjudge
 from adjudge.arrays import Codes
 from adjudge.data.gold import read_gold
 from adjudge.inference.components import winners
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.inference.select import choose, takes
 from studies.benchmarks.claim import DATA, Claim, description
 

@@ -20,8 +20,8 @@ import numpy as np
 
 import adjudge
 from adjudge.inference.infer import parallel_blocks, total_over
+from adjudge.inference.model import MODELS
 from adjudge.inference.params import accurate
-from adjudge.inference.registry import MODELS
 from studies.benchmarks.claim import Claim, cpu_seconds, description
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -78,7 +78,7 @@ import numpy as np
 from adjudge.data.blocks import open_blocks
 from adjudge.inference.params import accurate
 from adjudge.inference.infer import parallel_blocks, total_over
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 judgments = open_blocks(sys.argv[1]).read()
 model, begin = MODELS["dawid-skene"], accurate(len(judgments.judges), 5)
 with ThreadPoolExecutor(2) as pool:

@@ -20,8 +20,8 @@ import numpy as np
 
 from adjudge.engines.engine import FEWEST_TASKS, MOST_BYTES, MOST_TASKS, PackedTally
 from adjudge.engines.spark import TASKS
+from adjudge.inference.model import MODELS
 from adjudge.inference.params import accurate
-from adjudge.inference.registry import MODELS
 from adjudge.kernels.block import Block, Tally, add
 from studies.benchmarks.claim import Claim, description
 

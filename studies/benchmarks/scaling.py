@@ -20,7 +20,7 @@ import numpy as np
 import adjudge
 from adjudge.inference.params import accurate
 from adjudge.inference.infer import parallel_blocks, total_over
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 size = int(sys.argv[1])
 small = adjudge.simulate("dawid-skene", items=60_000, judges=6_000).judgments

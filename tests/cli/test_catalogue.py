@@ -1,6 +1,6 @@
 """``adjudge models`` and ``adjudge datasets``."""
 
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 
 def test_every_model_is_listed(run):

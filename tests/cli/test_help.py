@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from adjudge.cli.app import SECTIONS, app
 from adjudge.cli.help import add_commands, command_group
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 COMMANDS = [
     (name, *inner)

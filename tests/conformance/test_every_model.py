@@ -13,8 +13,8 @@ from adjudge.errors import AdjudgeWarning
 from adjudge.inference import infer as core
 from adjudge.inference.calibration import smoothed_votes
 from adjudge.inference.convergence import mean_error
-from adjudge.inference.registry import MODELS
-from adjudge.kernels.bits import unpack
+from adjudge.inference.model import MODELS
+from adjudge.kernels.sweep import unpack
 
 EVERY = pytest.mark.parametrize("model", list(MODELS))
 CLIMBED = pytest.mark.parametrize("model", [name for name, model in MODELS.items() if "map" in model.inferences])

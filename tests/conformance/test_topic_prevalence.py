@@ -9,8 +9,8 @@ import pytest
 import adjudge
 from adjudge.data.make_blocks import Table, make_blocks
 from adjudge.engines.fit_blocks import fit_blocks
+from adjudge.inference.model import MODELS
 from adjudge.inference.options import Options
-from adjudge.inference.registry import MODELS
 
 LEARNING = [name for name, model in MODELS.items() if model.prevalence.learned and "map" in model.inferences]
 OTHERS = [name for name, model in MODELS.items() if not model.prevalence.learned]

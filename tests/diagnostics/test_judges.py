@@ -17,7 +17,7 @@ from adjudge.diagnostics.confusions import confusions
 from adjudge.diagnostics.judges import CLEAR, cards, judges
 from adjudge.diagnostics.second_looks import second_looks
 from adjudge.errors import UsageError
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 SHORT = adjudge.Run(2, 100, 200)
 

@@ -14,7 +14,7 @@ from adjudge.diagnostics.leave_out import (
     topic_prevalence,
 )
 from adjudge.errors import UsageError
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.kernels.block import Block
 
 CROWD = adjudge.simulate("ordinal", 3, items=80, judges=6, labels=2)

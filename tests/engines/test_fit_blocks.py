@@ -16,14 +16,13 @@ from polars.testing import assert_frame_equal
 
 import adjudge
 from adjudge.data.make_blocks import Table, make_blocks
-from adjudge.engines import sample_blocks
 from adjudge.engines.engine import Threads, sum_blocks
-from adjudge.engines.fit_blocks import fit_blocks
+from adjudge.engines.fit_blocks import BlockSweep, fit_blocks
 from adjudge.engines.steps import write_block, write_mean_block
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.chains import Run
+from adjudge.inference.model import MODELS
 from adjudge.inference.options import Options
-from adjudge.inference.registry import MODELS
 from adjudge.kernels.block import Tally
 from tests.engines.conftest import crowd, same_answer
 
@@ -151,7 +150,7 @@ def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path, model):
 
 def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, monkeypatch):
     """Of three chains, the first alone has drawn anything."""
-    usual, drawn = sample_blocks.BlockSweep.__call__, []
+    usual, drawn = BlockSweep.__call__, []
 
     def impatient(self, prevalence, confusion, rng, probability, *rest):
         drawn.append(self.chain)
@@ -159,7 +158,7 @@ def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, mon
             raise KeyboardInterrupt
         return usual(self, prevalence, confusion, rng, probability, *rest)
 
-    monkeypatch.setattr(sample_blocks.BlockSweep, "__call__", impatient)
+    monkeypatch.setattr(BlockSweep, "__call__", impatient)
     options = Options(run=Run(3, 10, 100))
     found = quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, options=options)
     assert found.fit.draws.prevalence.shape[0] == 1
@@ -171,7 +170,7 @@ def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, mon
 PROGRAM = """
 import sys, time
 from adjudge.engines.fit_blocks import fit_blocks
-from adjudge.inference import sampling as watch
+from adjudge.inference import chains as watch
 from adjudge.inference.chains import Run
 from adjudge.inference.options import Options
 folder, out, model, log, most = sys.argv[1:]

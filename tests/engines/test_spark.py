@@ -22,10 +22,9 @@ import pytest
 import adjudge
 from adjudge.data.blocks import block_name, open_blocks
 from adjudge.data.scale import Scale
-from adjudge.engines import spark, spark_frames, spark_session
+from adjudge.engines import spark, spark_frames
 from adjudge.engines.fit_blocks import CHECKPOINT, FitOnDisk, fit_blocks
-from adjudge.engines.spark import Spark
-from adjudge.engines.spark_session import java_version, open_session, refuse_java, short_message
+from adjudge.engines.spark import Spark, java_version, open_session, refuse_java, short_message
 from adjudge.engines.steps import count_gold
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
 from adjudge.inference.chains import Run
@@ -407,7 +406,7 @@ def test_the_version_of_java(tmp_path, monkeypatch, told, version):
 
 def test_without_pyspark_the_line_to_type_is_said(monkeypatch):
     """As of every extra."""
-    monkeypatch.setattr(spark_session, "find_spec", lambda name: None)
+    monkeypatch.setattr(spark, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"Spark needs 'adjudge\[spark\]', which is not installed: pip install 'adj"):
         Spark("local[1]")
 

@@ -13,7 +13,7 @@ from adjudge.data.scale import Scale
 from adjudge.errors import UsageError
 from adjudge.evaluation.evaluate import evaluate, variance_parts
 from adjudge.inference.chains import Draws
-from adjudge.kernels.bits import pack
+from adjudge.kernels.sweep import pack
 from adjudge.metrics.score import score_runs, topic_deviations, widening
 
 # two topics of three documents, of which three in all are uncertain

@@ -21,7 +21,7 @@ from adjudge.evaluation.uncertain_labels import (
     stored_draws,
 )
 from adjudge.inference.chains import Draws
-from adjudge.kernels.bits import pack
+from adjudge.kernels.sweep import pack
 
 
 def test_documents_that_move_the_chance_come_first():

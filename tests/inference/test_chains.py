@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from adjudge.inference.chains import Run, State, sample
+from adjudge.inference.chains import Hooks, Run, State, sample
 
 START = State(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.zeros((0, 2)), np.zeros(0))
 
@@ -22,7 +22,7 @@ def walk(here, rng, probability):
 def run(workers, lengths=None, step=walk, **named):
     """Return the draws of three chains."""
     with ThreadPoolExecutor(workers) as pool:
-        return sample(step, [START] * 3, 5, lengths or Run(3, 10, 20), 7, pool, **named)
+        return sample(step, [START] * 3, 5, lengths or Run(3, 10, 20), 7, pool, Hooks(**named))
 
 
 def test_threads_change_nothing_and_chains_differ():

@@ -25,8 +25,7 @@ from adjudge.inference.components import (
     winners,
 )
 from adjudge.inference.model import Model
-from adjudge.inference.params import accurate
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Prior, accurate
 from adjudge.kernels.block import Tally
 
 TABLE = {"item": ["a", "a", "a", "b", "b"], "judge": ["x", "y", "z", "x", "y"], "label": ["0", "1", "1", "0", "1"]}

@@ -5,8 +5,8 @@ import pytest
 
 import adjudge
 from adjudge.inference.em import FAR, Rules, approach, maximise, repeat, settle
+from adjudge.inference.model import MODELS
 from adjudge.inference.params import Params, accurate
-from adjudge.inference.registry import MODELS
 
 SLOW = ("web_search", "trec2011_task2", "product", "trec2011_task2_mini")
 

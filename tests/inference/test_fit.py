@@ -9,7 +9,7 @@ import pytest
 import adjudge
 from adjudge.errors import UsageError
 from adjudge.inference.infer import BLOCK, earlier_params, parallel_blocks
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 TABLE = pl.DataFrame(
     {

@@ -10,10 +10,10 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 import adjudge
-from adjudge.inference.chains import Run, sample
-from adjudge.inference.gibbs import diffuse, voted_by_chance, with_populations, with_priors
+from adjudge.inference.chains import Draws, Run, sample
+from adjudge.inference.gibbs import aligned_to, diffuse, voted_by_chance, with_populations, with_priors
 from adjudge.kernels.block import Block
-from adjudge.kernels.population import Pareto, Population, log_likelihood
+from adjudge.kernels.conjugate import Pareto, Population, log_likelihood
 from adjudge.kernels.sweep import Sweep
 
 ROWS = [("a", "x", 0), ("a", "y", 0), ("b", "x", 1), ("b", "y", 0), ("b", "z", 1), ("c", "x", 1), ("c", "z", 0)]
@@ -230,3 +230,29 @@ def test_starts_are_diffuse_and_by_the_vote():
         x, y = (list(table.judges).index(name) for name in "xy")
         assert abs(says_one[x, 1] - 300 / 500) < 0.12
         assert abs(says_one[y, 0] - 0) < 0.12
+
+
+MATRICES = np.array(
+    [[[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]], [[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]]
+)
+
+
+def permuted_draws(orders):
+    """Return draws of one chain, each with its truths in another order, and a prevalence that tells them apart."""
+    confusion = np.array([[MATRICES[:, order] for order in orders]])
+    prevalence = np.array([[[np.array([0.5, 0.3, 0.2])[order]] for order in orders]])
+    nothing = np.empty((1, len(orders), 0))
+    return Draws(prevalence, confusion, nothing[..., None], nothing, np.empty((1, 0, 3)), True)
+
+
+def test_each_draw_is_named_as_the_matrices_are():
+    """Whatever it had swapped on its way, prevalence with it."""
+    draws = aligned_to(permuted_draws([[0, 1, 2], [1, 0, 2], [2, 0, 1]]), MATRICES)
+    assert (draws.confusion == MATRICES).all()
+    assert (draws.prevalence == [0.5, 0.3, 0.2]).all()
+
+
+def test_draws_that_are_named_so_are_left_alone():
+    """Nothing is copied."""
+    draws = permuted_draws([[0, 1, 2], [0, 1, 2]])
+    assert aligned_to(draws, MATRICES) is draws

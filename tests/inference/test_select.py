@@ -8,7 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.inference import select as holdout
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.inference.select import (
     MOST,
     TRUSTED,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import adjudge
 from adjudge.inference import update as room
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 
 SIZES = {"items": 400, "judges": 12, "labels": 3, "per_item": 4, "accuracy": 0.75}
 CLIMBED = [name for name, model in MODELS.items() if model.sampler is None or "map" in model.inferences]

@@ -1,4 +1,4 @@
-"""A sweep draws from the posterior that ``truth_posterior`` computes, and counts what it drew."""
+"""A sweep draws from the posterior that ``truth_posterior`` computes, counts its draws, and packs them as bits."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.stats import kstest
 
 import adjudge
 from adjudge.kernels.block import Block
-from adjudge.kernels.sweep import OddsSweep, Sweep, new_key, random_bits
+from adjudge.kernels.sweep import OddsSweep, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import count, truth_posterior
 
 
@@ -149,3 +149,20 @@ def test_judgments_that_cannot_be_leave_no_nan():
     probability = np.zeros((2, 2))
     OddsSweep(block)(np.full((3, 2), 0.5), confusion, np.zeros(2, np.uint32), probability, np.empty(0, np.int32))
     np.testing.assert_allclose(probability, [[0.5, 0.5], [0, 1]], atol=1e-300)
+
+
+@pytest.mark.parametrize(("labels", "planes"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (300, 9)])
+def test_what_is_packed_comes_back(labels, planes):
+    """For any number of labels, in as many planes as it takes, and any number of items."""
+    for items in (1, 7, 8, 9, 100):
+        truth = np.random.default_rng(items).integers(0, labels, items)
+        bits = pack(truth, labels)
+        assert bits.shape == (planes, -(-items // 8))
+        np.testing.assert_array_equal(unpack(bits, items), truth)
+
+
+def test_many_draws_at_once():
+    """Chains and draws come first."""
+    truth = np.random.default_rng(0).integers(0, 5, (2, 3, 21))
+    bits = np.stack([[pack(draw, 5) for draw in chain] for chain in truth])
+    np.testing.assert_array_equal(unpack(bits, 21), truth)

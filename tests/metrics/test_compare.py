@@ -13,7 +13,7 @@ from adjudge.data.read import read
 from adjudge.data.simulate import simulate
 from adjudge.errors import UsageError
 from adjudge.inference.fit import fit
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.inference.select import HeldOut
 from adjudge.metrics import compare as room
 from adjudge.metrics.compare import Comparison, compare, truths

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.models import builtin
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from adjudge.inference import gibbs
 from adjudge.inference.chains import State
 from adjudge.inference.convergence import mean_error
 from adjudge.kernels.block import Block
-from adjudge.kernels.population import Pareto
+from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.sweep import Sweep
 
 SURE = 1e-3  # of all functions of a setting together, fixed before anything was drawn

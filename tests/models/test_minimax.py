@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 import adjudge
-from adjudge.inference import registry
+from adjudge.inference import model as models
 from adjudge.inference.params import accurate
 from adjudge.kernels.block import Block, add, split
 from adjudge.kernels.truth import truth_posterior
@@ -58,7 +58,7 @@ def test_the_summit_is_that_of_a_general_optimiser(labels):
 def test_without_penalties_on_judges_or_tilts_of_items_it_is_dawid_skene(monkeypatch):
     """Rows of softmax are free matrices: the limit has the posterior of Dawid and Skene."""
     simulated = adjudge.simulate("dawid-skene", seed=4, items=300, judges=12, labels=3, per_item=6).judgments
-    monkeypatch.setitem(registry.MODELS._load(), NAME, minimax.minimax(alpha=1e-9, beta=1e9))
+    monkeypatch.setitem(models.MODELS._load(), NAME, minimax.minimax(alpha=1e-9, beta=1e9))
     limit, plain = (adjudge.fit(simulated, name, tolerance=1e-12) for name in (NAME, "dawid-skene"))
     np.testing.assert_allclose(limit.posterior, plain.posterior, atol=1e-4)
     np.testing.assert_allclose(limit.params.confusion, plain.params.confusion, atol=1e-3)

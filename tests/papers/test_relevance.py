@@ -13,7 +13,7 @@ import adjudge
 from adjudge.errors import AdjudgeWarning
 from adjudge.inference.chains import NOWHERE
 from adjudge.inference.convergence import mean_error
-from adjudge.inference.sampling import of_gold
+from adjudge.inference.gibbs import of_gold
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import truth_posterior
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adjudge.errors import InputError, UsageError
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from studies import calibration, calibration_cells
 from studies.calibration import NOTE, CalibrationStudy, pooled, progress, svg
 from studies.calibration_cells import BINS, METHODS, Cell, Job, Scores, make_cell

@@ -12,7 +12,7 @@ from adjudge.data.read import read
 from adjudge.data.write import frame
 from adjudge.errors import MissingExtra, UsageError
 from adjudge.inference.fit import fit
-from adjudge.inference.registry import MODELS
+from adjudge.inference.model import MODELS
 from adjudge.metrics.compare import compare
 from adjudge.metrics.labels import scores
 from studies import comparison

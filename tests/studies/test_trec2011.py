@@ -7,7 +7,7 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.export import task2_run
 from adjudge.inference.fit import fit
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Prior
 from studies import comparison
 from studies import trec2011 as room
 from studies.datasets import gold_folds

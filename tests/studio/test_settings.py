@@ -54,7 +54,7 @@ def test_settings_are_immutable_and_checked_when_made():
 
 def test_models_are_models():
     """Every model that the desk may show is one that fits judgments."""
-    from adjudge.inference.registry import MODELS as KNOWN
+    from adjudge.inference.model import MODELS as KNOWN
 
     assert set(MODELS) <= set(KNOWN)
 

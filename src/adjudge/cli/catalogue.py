@@ -16,7 +16,7 @@ def models() -> None:
     $ adjudge models
     """
     from adjudge.cli.output import console, table
-    from adjudge.inference.registry import MODELS
+    from adjudge.inference.model import MODELS
 
     rows = [(model.name, model.labels.needs, model.summary, model.paper) for model in MODELS.values()]
     console().print(table("Models", ("name", "labels", "what it assumes", "paper"), rows, longest=999))

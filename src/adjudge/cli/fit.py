@@ -225,8 +225,8 @@ def fit(
     """
     from adjudge.cli.output import FIT_FORMATS, ChainProgress, FitProgress, check_fit_folder, check_output
     from adjudge.inference.fit import AUTO, default_model
+    from adjudge.inference.model import model_named
     from adjudge.inference.options import Options
-    from adjudge.inference.registry import model_named
 
     name, by = default_model(model.model, calibration.calibrate or ("none" if large.blocks is not None else None))
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
     from adjudge.inference.chains import Run
-    from adjudge.inference.prior import Prior
+    from adjudge.inference.params import Prior
     from adjudge.inference.result import Fit
 
 
@@ -248,7 +248,7 @@ class PriorOptions:
 
     def prior(self) -> Prior | None:
         """Return the prior, or None if every option is at its default."""
-        from adjudge.inference.prior import Prior, read_rows
+        from adjudge.inference.params import Prior, read_rows
 
         values = {"trust": self.trust, "decay": self.decay, "least": self.least_kappa}
         chosen: dict[str, Any] = {name: value for name, value in values.items() if value is not None}

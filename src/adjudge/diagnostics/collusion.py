@@ -25,8 +25,8 @@ from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.pair_test import Meetings, PairTest, find_meetings, pair_tests
 from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 from adjudge.metrics.significance import CONTROLS, check_rate, empirical_null, q_values
 
 if TYPE_CHECKING:

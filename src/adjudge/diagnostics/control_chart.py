@@ -32,8 +32,8 @@ from adjudge.diagnostics.times import (
     time_steps,
 )
 from adjudge.errors import UsageError
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names

@@ -31,8 +31,8 @@ from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.sentences import some_names
 from adjudge.diagnostics.times import NO_TIMES, judge_series, judgment_times, time_steps
 from adjudge.errors import UsageError
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 from adjudge.metrics.significance import check_rate
 
 if TYPE_CHECKING:

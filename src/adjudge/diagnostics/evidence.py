@@ -19,14 +19,12 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, places
 from adjudge.diagnostics.leave_out import item_logs, posterior_without_judge
 from adjudge.errors import UsageError, quoted
-from adjudge.inference.answers import ADVERSARIAL, INTERVAL, judged
 from adjudge.inference.calibration import unmixed
 from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.gibbs import with_priors
-from adjudge.inference.inputs import read_fitted
-from adjudge.inference.result import Fit
-from adjudge.inference.sampling import aligned_to
+from adjudge.inference.gibbs import aligned_to, with_priors
+from adjudge.inference.result import ADVERSARIAL, INTERVAL, Fit, judged
+from adjudge.inference.save import read_fitted
 from adjudge.kernels.block import Block
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count

@@ -27,9 +27,8 @@ from adjudge.diagnostics.evidence import Evidence
 from adjudge.diagnostics.leave_out import item_logs, softmax
 from adjudge.diagnostics.times import DAY, NO_TIMES, Times, judgment_times
 from adjudge.errors import UsageError
-from adjudge.inference.answers import INTERVAL
 from adjudge.inference.calibration import mixed
-from adjudge.inference.result import Fit
+from adjudge.inference.result import INTERVAL, Fit
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names

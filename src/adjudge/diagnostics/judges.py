@@ -36,8 +36,8 @@ from adjudge.diagnostics.second_looks import SecondLooks, second_looks
 from adjudge.diagnostics.sentences import JudgeFacts, sentence
 from adjudge.diagnostics.times import BREAK, median_gaps, parse_seconds
 from adjudge.errors import UsageError, quote, quoted
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 
 UNVERIFIED = "no truth is known that the cards could be checked against"
 CLEAR = 0.8  # probability of a truth from which the other judges are said to agree on it

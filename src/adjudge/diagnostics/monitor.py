@@ -19,8 +19,8 @@ from adjudge.diagnostics.streaks import Streaks, streaks
 from adjudge.diagnostics.times import NO_TIMES, time_problem
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 
 PARTS = ("drift", "chart", "streaks", "collusion", "gold", "new")
 TIMED = ("drift", "chart", "streaks")

@@ -24,9 +24,9 @@ from adjudge.diagnostics.drift import Grid, Quality
 from adjudge.diagnostics.leave_out import SHRINKAGE, correctness, leave_out, topic_prevalence
 from adjudge.diagnostics.pair_test import tail
 from adjudge.diagnostics.sentences import some_names
-from adjudge.inference.inputs import read_fit
 from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit
 from adjudge.metrics.significance import SMALLEST, check_rate, empirical_null, q_values
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from adjudge.data.write import frame
 from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.times import NO_TIMES, count_single_time, judge_series, judgment_times, time_steps
 from adjudge.errors import UsageError, quote
-from adjudge.inference.inputs import read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fitted
 from adjudge.kernels.compiled import compiled
 from adjudge.metrics.significance import check_rate, q_values
 

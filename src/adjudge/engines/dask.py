@@ -12,7 +12,7 @@ import logging
 import platform
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -123,11 +123,7 @@ class Dask:
         """Return the worker of each slot. Workers keep their slots, and new ones fill the slots of those that ended."""
         while not (threads := self._client.nthreads()):
             wait_for_worker(self._client, self.scheduler)
-        now = [worker for worker, count in sorted(threads.items()) for _ in range(count)]
-        if sorted(self._slots) != now:
-            new = [worker for worker in now if worker not in self._slots]
-            slots = [worker if worker in threads else new.pop() if new else None for worker in self._slots]
-            self._slots = [worker for worker in slots if worker is not None] + new
+        self._slots = _fill_slots(self._slots, threads)
         unchecked = [worker for worker in threads if (worker, address) not in self._checked]
         if unchecked:
             check_workers(self._client, unchecked, address)
@@ -142,6 +138,16 @@ class Dask:
                 return tally
             except TimeoutError:
                 wait_for_worker(self._client, self.scheduler)
+
+
+def _fill_slots(slots: list[str], threads: Mapping[str, int]) -> list[str]:
+    """Return one slot per thread of the workers: those that were there keep theirs, new ones fill the others."""
+    now = [worker for worker, count in sorted(threads.items()) for _ in range(count)]
+    if sorted(slots) == now:
+        return slots
+    new = [worker for worker in now if worker not in slots]
+    filled = [worker if worker in threads else new.pop() if new else "" for worker in slots]
+    return [*filter(None, filled), *new]  # what is left of the new ones
 
 
 def _share_job(job: Job) -> Job:

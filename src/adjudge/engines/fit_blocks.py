@@ -1,36 +1,62 @@
-"""``fit_blocks``: fit a model to judgments in blocks on disk, and write the labels to disk, by any engine."""
+"""``fit_blocks``: fit a model to judgments in blocks on disk, and write the labels to disk, by any engine.
+
+EM adds the tallies of all blocks in every pass. Gibbs sampling over blocks is exact as well: given theta, the truths of
+items are independent. Workers draw the truths of their blocks with random bits that depend on the key of the sweep and
+the position of the item. The driver draws theta and the other parameters from the summed counts. So the draws are the
+same with any engine and any number of workers, and those of ``fit`` on the same judgments in the same order.
+
+The mean of p(truth | rest) is not accumulated in the workers, since it would be lost with a worker that dies. The
+states by which truths were drawn are written to disk, one file per sweep, and one pass at the end computes the mean
+over them, block by block.
+"""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from adjudge.arrays import Floats, frozen
+from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.blocks import Blocks, open_blocks, with_gold
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.checkpoint import EVERY, Checkpoint, run_id
 from adjudge.engines.engine import Engine, Threads
-from adjudge.engines.sample_blocks import sample_blocks
-from adjudge.engines.steps import ModelSpec, assignment_step, topic_count, write_block
+from adjudge.engines.steps import (
+    ChainStates,
+    ModelSpec,
+    SweepParams,
+    assignment_step,
+    count_gold,
+    draw_truths,
+    state_file,
+    topic_count,
+    vote_truths,
+    write_block,
+    write_mean_block,
+)
 from adjudge.errors import InputError, UsageError
-from adjudge.inference.chains import Draws
+from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
 from adjudge.inference.em import EmResult, Progress, Rules
+from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, warn
 from adjudge.inference.infer import initial_params, run_em
-from adjudge.inference.model import Model
+from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
-from adjudge.inference.params import Assign, Params, accurate
-from adjudge.inference.registry import configure, model_named, refuse_no_topics, refuse_other_scales
+from adjudge.inference.params import Assign, Params, Prior, accurate
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS, about_to_write, save
 from adjudge.kernels.block import Tally
+from adjudge.kernels.sweep import NO_DRAWS, new_key
 
-CHECKPOINT = "checkpoint"
+CHECKPOINT = "checkpoint"  # the folder of checkpoints in that of the fit
+STATES = "states"  # the folder of the states of chains in that of checkpoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +136,10 @@ def fit_blocks(
     if gold is not None:
         opened = with_gold(opened, gold)
     checkpoint = Checkpoint(folder / CHECKPOINT, run_id(opened, model, settings), every)
-    run = sample_blocks if settings.inference == "gibbs" else _maximise
     runner: Engine = Threads() if engine is None else engine
+    task = _Task(configured, ModelSpec(model, settings), opened, runner, folder, checkpoint, progress)
     try:
-        result, tally, draws = run(configured, ModelSpec(model, settings), opened, runner, folder, checkpoint, progress)
+        result, tally, draws = (_sample if settings.inference == "gibbs" else _maximise)(task)
     finally:
         if engine is None:
             runner.close()
@@ -150,28 +176,33 @@ def _make_out(out: str | Path, blocks: Path) -> Path:
     return folder
 
 
-def _maximise(
-    model: Model,
-    spec: ModelSpec,
-    blocks: Blocks,
-    engine: Engine,
-    out: Path,
-    checkpoint: Checkpoint,
-    progress: Progress | None,
-) -> tuple[EmResult, Tally, Draws | None]:
+class _Task(NamedTuple):
+    """What is fitted, by what, and where it is written."""
+
+    model: Model
+    spec: ModelSpec
+    blocks: Blocks
+    engine: Engine
+    out: Path
+    checkpoint: Checkpoint
+    progress: Progress | None
+
+    def total(self, assign: Assign, params: Params) -> Tally:
+        """Return the sum of an assignment over all blocks."""
+        return self.engine.map_sum(self.blocks, assignment_step(self.spec, self.model, assign), params)
+
+
+def _maximise(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
     """Run EM, write the labels, and return the result of EM and the counts of labels."""
-
-    def total(assign: Assign, params: Params) -> Tally:
-        return engine.map_sum(blocks, assignment_step(spec, model, assign), params)
-
-    state, options = checkpoint.load_em(), spec.options
+    model, blocks, options = task.model, task.blocks, task.spec.options
+    state = task.checkpoint.load_em()
     default = accurate(len(blocks.judges), len(blocks.scale), topic_count(model, blocks))
-    start = initial_params(model, total, default, options.start)
+    start = initial_params(model, task.total, default, options.start)
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
-    result = run_em(model, total, start, rules, progress, state, checkpoint.save_em)
-    about_to_write(out)
-    tally = engine.map_sum(blocks, partial(write_block, spec, str(out)), result.params)
+    result = run_em(model, task.total, start, rules, task.progress, state, task.checkpoint.save_em)
+    about_to_write(task.out)
+    tally = task.engine.map_sum(blocks, partial(write_block, task.spec, str(task.out)), result.params)
     evidence = () if model.hard else (*result.evidence, tally.evidence + model.log_prior(result.params))
     return result._replace(evidence=evidence), tally, None
 
@@ -201,3 +232,102 @@ def _fit_record(
         stopped=result.stopped,
         draws=draws,
     )
+
+
+class BlockSweep:
+    """Draws the truths of all blocks by an engine, for one chain."""
+
+    def __init__(self, blocks: Blocks, engine: Engine, topics: int, folder: Path, chain: int) -> None:
+        self.blocks, self.engine, self.topics, self.folder, self.chain = blocks, engine, topics, folder, chain
+        self.items, self.labels, self.written = blocks.items, len(blocks.scale), 0
+
+    def __call__(
+        self,
+        prevalence: Floats,
+        confusion: Floats,
+        rng: np.random.Generator,
+        probability: Floats,
+        drawn: Codes = NO_DRAWS,
+    ) -> Tally:
+        """Draw every truth; if p(truth | rest) is asked for, write the state from which it is computed later."""
+        if probability.size:
+            file = io.BytesIO()
+            np.savez(file, allow_pickle=False, prevalence=prevalence, confusion=confusion)
+            write_file(file.getvalue(), state_file(self.folder, self.chain, self.written))
+            self.written += 1
+        params = SweepParams(prevalence, confusion, new_key(rng))
+        return self.engine.map_sum(self.blocks, partial(draw_truths, self.topics), params)
+
+
+def _sample(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
+    """Sample a model, write the labels, and return the mean params, the counts of labels, and the draws."""
+    blocks, options, K = task.blocks, task.spec.options, len(task.blocks.scale)
+    prior, run = options.prior or Prior(), options.run or Run()
+    if run.until_converged or run.truths:
+        raise UsageError("chains over blocks have a fixed length and keep no single truths: give more draws instead")
+    topics = topic_count(task.model, blocks)
+    sizes = Sizes(blocks.items, len(blocks.judges), K, topics, blocks.judged, blocks.gold is not None)
+    refuse_run(sizes, run)
+    sweeps = _block_sweeps(task, topics, run.chains)
+    draws = _draw(task, sweeps, run, prior)
+    order = np.tile(np.arange(float(K)), (draws.probability.shape[0], 1, 1))
+    draws, renamed, diagnosis = named(draws._replace(probability=order), sizes)
+    warn(diagnosis, renamed, draws, sizes)
+    result = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
+    names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
+    written = min(sweep.written for sweep in sweeps[: len(names)])  # after Ctrl-C, some chains may not have started
+    states = ChainStates(str(sweeps[0].folder), names, written, topics, result.params)
+    about_to_write(task.out)
+    tally = task.engine.map_sum(blocks, partial(write_mean_block, task.spec, str(task.out)), states)
+    return result, tally, draws
+
+
+def _block_sweeps(task: _Task, topics: int, chains: int) -> list[BlockSweep]:
+    """Return the sweeps of every chain, with a folder for the states of each."""
+    folder = task.checkpoint.folder / STATES
+    for chain in range(chains):
+        state_file(folder, chain, 0).parent.mkdir(parents=True, exist_ok=True)
+    return [BlockSweep(task.blocks, task.engine, topics, folder, chain) for chain in range(chains)]
+
+
+def _draw(task: _Task, sweeps: list[BlockSweep], run: Run, prior: Prior) -> Draws:
+    """Return the draws of chains over blocks, one chain at a time."""
+    model, blocks, engine, K = task.model, task.blocks, task.engine, len(task.blocks.scale)
+    sampler, topics, seed = _require_sampler(model), sweeps[0].topics, task.spec.options.seed
+    counted = np.zeros((topics, K))
+    if not prior.gold_informs:
+        counted = engine.map_sum(blocks, partial(count_gold, topics), None).truth
+    vote = partial(engine.map_sum, blocks, partial(vote_truths, topics))
+    starts = diffuse(vote, seed, run.chains, prior.least)
+    if not model.prevalence.hierarchical:
+        starts = [start._replace(phi=np.empty((0, K)), kappa=np.empty(0)) for start in starts]
+    watch = None if task.progress is None else Watch(run.chains, task.progress)
+    hooks = Hooks(watch, keeper=_ChainKeeper(task.checkpoint, sweeps))
+    steps = [sampler(sweep, counted) for sweep in sweeps]
+    with ThreadPoolExecutor(1) as pool:  # one chain at a time, since it keeps all workers of the engine busy
+        return sample(steps, starts, 1, run, seed, pool, hooks)  # one item asks for p(truth | rest)
+
+
+def _require_sampler(model: Model) -> Sampler:
+    """Return the sampler of a model; refuse a model that is not sampled."""
+    if model.sampler is None:
+        raise UsageError(f"model '{model.name}' is not sampled")
+    return model.sampler
+
+
+class _ChainKeeper:
+    """Saves the state of chains in a checkpoint; a chain that continues also continues the numbers of its files."""
+
+    def __init__(self, checkpoint: Checkpoint, sweeps: list[BlockSweep]) -> None:
+        self.checkpoint, self.sweeps = checkpoint, sweeps
+
+    def load(self, chain: int) -> dict[str, Any] | None:
+        """Return the saved state of a chain, None if there is none."""
+        state = self.checkpoint.load(chain)
+        if state is not None:
+            self.sweeps[chain].written = state["counts"][2]
+        return state
+
+    def save(self, chain: int, report: Callable[[], dict[str, Any]]) -> None:
+        """Save the state of a chain, if the last save is long enough ago."""
+        self.checkpoint.save(chain, report)

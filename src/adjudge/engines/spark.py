@@ -1,4 +1,4 @@
-"""``Spark``: an engine of the executors of a Spark cluster, and ``fit`` for Spark DataFrames.
+"""``Spark``: an engine of the executors of a Spark cluster, its sessions, and ``fit`` for Spark DataFrames.
 
 The Python process of an executor maps its blocks from a folder that all executors see, and keeps them mapped between
 passes. The step and its params are sent out, and tallies come back. Spark needs Java 17 or newer.
@@ -6,12 +6,21 @@ passes. The step and its params are sent out, and tallies come back. Spark needs
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
 import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,15 +31,25 @@ from adjudge.data.scale import Label
 from adjudge.engines.checkpoint import EVERY
 from adjudge.engines.engine import Address, PackedTally, Step, absolute_address, block_ranges, sum_blocks
 from adjudge.engines.fit_blocks import FitOnDisk, fit_blocks
-from adjudge.engines.spark_frames import SparkTable, collect_gold, write_blocks
-from adjudge.engines.spark_session import open_session, refuse_other_master, require_classic, short_errors
-from adjudge.errors import AdjudgeError, InputError
+from adjudge.engines.spark_frames import SparkTable, collect_gold, no_pandas_warning, write_blocks
+from adjudge.errors import AdjudgeError, InputError, MissingExtra, UsageError
 from adjudge.inference.em import Progress
+from adjudge.inference.model import model_named
 from adjudge.inference.options import Options
-from adjudge.inference.registry import model_named
 from adjudge.inference.save import LABELS
 from adjudge.kernels.block import Tally, add
 
+EXTRA = "'adjudge[spark]'"
+JAVA = 17  # the oldest version that Spark 4 runs on
+INSTALL_JAVA = f"Spark needs Java {JAVA} or newer: sudo apt-get install openjdk-{JAVA}-jre-headless (or set JAVA_HOME)"
+LOGS = Path(__file__).parent / "log4j2.properties"
+SETTINGS = {
+    "spark.app.name": "adjudge",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGS.as_uri()}",
+    "spark.python.worker.reuse": "true",  # blocks stay mapped in the workers' processes
+}
 TASKS = 2  # per core of the cluster; more tasks cost more than an executor that is slow
 SMALL = 1 << 19  # bytes of step and params that are sent with every task; larger ones are broadcast
 AT_DRIVER = 1 << 27  # bytes of tallies that the driver adds by itself
@@ -234,11 +253,122 @@ def fit(
         columns = {"item": item, "judge": judge, "label": label, "topic": topic, "weight": weight}
         source = SparkTable(table, columns, labels, ordinal)
         folder = Path(blocks or Path(out) / "blocks")
-        on_disk = write_blocks(source, engine.session, folder, block)
-        truths = collect_gold(gold, engine.session)
+        with short_errors():
+            on_disk = write_blocks(source, engine.session, folder, block)
+            truths = collect_gold(gold, engine.session)
         result = fit_blocks(
             on_disk, model, truths, out=out, engine=engine, options=chosen, every=every, progress=progress
         )
     finally:
         engine.close()
     return FitOnSpark(result.folder, result.fit, result.items, result.label_counts, engine.session)
+
+
+def open_session(master: str | None = None) -> tuple[Any, bool]:
+    """Return the active session, or a new one, and whether it is new: the caller stops a new session."""
+    if find_spec("pyspark") is None:
+        raise MissingExtra(EXTRA, "Spark")
+    with short_errors(), no_pandas_warning():
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            refuse_other_master(active, master)
+            return active, False
+        refuse_java(java_version())
+        if master is None or master.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run this Python
+        builder = SparkSession.builder
+        for key, value in SETTINGS.items():
+            builder = builder.config(key, value)
+        with _keep_interrupt_handler():
+            return (builder if master is None else builder.master(master)).getOrCreate(), True
+
+
+@contextmanager
+def _keep_interrupt_handler() -> Iterator[None]:
+    """Restore the handler of Ctrl-C: that of PySpark would end a sweep that only needs to finish."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
+
+
+def refuse_other_master(session: Any, master: str | None) -> None:
+    """Refuse a second cluster in this process."""
+    active = session.sparkContext.master
+    if master is not None and master != active:
+        raise UsageError(f"this process already has a Spark session at '{active}': stop it, or leave '{master}' out")
+
+
+def require_classic(session: Any) -> Any:
+    """Return a session, refusing one of Spark Connect, which cannot run functions on the executors."""
+    from pyspark.sql import SparkSession
+
+    if not isinstance(session, SparkSession):
+        raise UsageError(
+            f"{type(session).__module__}.{type(session).__name__} is not a classic Spark session "
+            "(Spark Connect only sends queries): start one with SparkSession.builder.master(...)"
+        )
+    return session
+
+
+def java_version() -> int | None:
+    """Return the version of the Java that Spark would run on, None without Java."""
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if program is None:
+        return None
+    try:
+        output = subprocess.run([program, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.search(r'version "(?:1\.)?(\d+)', output)  # "17.0.15"; before Java 9, "1.8.0_392"
+    return None if match is None else int(match[1])
+
+
+def refuse_java(version: int | None) -> None:
+    """Refuse to start without a suitable Java: Spark would print a traceback, or hang."""
+    if version is None:
+        raise AdjudgeError(f"Java is not installed. {INSTALL_JAVA}")
+    if version < JAVA:
+        raise AdjudgeError(f"this is Java {version}. {INSTALL_JAVA}")
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Raise the errors of Spark, which fill a page, as errors of one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise InputError(short_message(str(error)), "Spark") from error
+
+
+def short_message(text: str) -> str:
+    """Return the relevant line of an error of Spark: the last line of a Python error, the first of a Java error."""
+    absent = re.search(r"ModuleNotFoundError: No module named '(adjudge|numba|polars|numpy)[.']", text)
+    if absent is not None:
+        return (
+            f"the executors' Python has no {absent[1]}: install adjudge there, "
+            "or set PYSPARK_PYTHON to a Python that has it"
+        )
+    if "stopped SparkContext" in text:
+        return "the session has ended: its master does not answer, or has ended this application; see --master"
+    python = _python_errors(text)
+    if python:
+        return python[-1].strip()
+    lines = [
+        line.strip(" :") for line in text.splitlines() if line.strip() and not line.startswith("An error occurred")
+    ]
+    return lines[0] if lines else "an error without a message"
+
+
+def _python_errors(text: str) -> list[str]:
+    """Return the lines of a text that name an error of Python, if it holds a traceback."""
+    if "Traceback (most recent call last)" not in text:
+        return []
+    raised: list[str] = re.findall(r"^(\w[\w.]*(?:Error|Exception|Interrupt)\b.*)$", text, re.MULTILINE)
+    return [line for line in raised if not line.startswith(("org.", "java.", "py4j."))]

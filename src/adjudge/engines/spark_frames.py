@@ -4,6 +4,8 @@ Spark groups the rows by judge, label and topic, and the driver collects these n
 rows. The driver gives them codes in the order of names and sends the codes back. Rows are then moved once, by the hash
 of their item, so that each partition has all rows of its items, and executors write each partition as a block. Rows
 have no order in Spark, so a block is sorted: if it is written twice, the files are the same.
+
+Errors of Spark itself are raised as they are; ``spark.fit`` shortens them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import shutil
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,7 +45,6 @@ from adjudge.data.make_blocks import MOST, pile_judgments
 from adjudge.data.scale import Label, Scale
 from adjudge.data.source import Source
 from adjudge.data.write import write_file
-from adjudge.engines.spark_session import no_pandas_warning, short_errors
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, quote
 
 TABLE = "table"
@@ -107,35 +109,43 @@ class _BlockLayout(NamedTuple):
     fractions: bool  # items are numbers, and some are not integers
 
 
+@contextmanager
+def no_pandas_warning() -> Iterator[None]:
+    """Silence PySpark's warning about the version of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+@no_pandas_warning()
 def collect_gold(gold: Any, session: Any) -> Any:
     """Return gold as ``adjudge.fit`` takes it; a DataFrame or a folder of Parquet files is small, and is collected."""
-    with short_errors(), no_pandas_warning():
-        if isinstance(gold, str | os.PathLike) and Path(gold).is_dir():
-            gold = session.read.parquet(Path(gold).resolve().as_uri())
-        return gold.toArrow() if hasattr(gold, "sparkSession") else gold
+    if isinstance(gold, str | os.PathLike) and Path(gold).is_dir():
+        gold = session.read.parquet(Path(gold).resolve().as_uri())
+    return gold.toArrow() if hasattr(gold, "sparkSession") else gold
 
 
+@no_pandas_warning()
 def write_blocks(table: SparkTable, session: Any, folder: Path, block: int) -> Blocks:
     """Write the rows of a table as blocks of about ``block`` judgments; blocks of the same table are opened instead.
 
     Executors write the blocks, so all of them must see the folder.
     """
-    with short_errors(), no_pandas_warning():
-        frame = _open_table(table.table, session)
-        roles = find_columns(frame.columns, table.columns, TABLE)
-        rows = _select_roles(frame, roles)
-        source = table.fingerprint(rows)
-        if (folder / MANIFEST).exists():
-            return _reopen(folder, source)
-        if folder.exists() and any(folder.iterdir()):
-            raise InputError("is not empty, and is not a folder of blocks: name another", str(folder))
-        pile = _make_folder(folder) / f".piles-{secrets.token_hex(4)}"
-        pile.mkdir()
-        write_file(b"", pile / MARKER)
-        try:
-            return _write_blocks(table, rows, roles, folder, pile, source, block)
-        finally:
-            shutil.rmtree(pile, ignore_errors=True)
+    frame = _open_table(table.table, session)
+    roles = find_columns(frame.columns, table.columns, TABLE)
+    rows = _select_roles(frame, roles)
+    source = table.fingerprint(rows)
+    if (folder / MANIFEST).exists():
+        return _reopen(folder, source)
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError("is not empty, and is not a folder of blocks: name another", str(folder))
+    pile = _make_folder(folder) / f".piles-{secrets.token_hex(4)}"
+    pile.mkdir()
+    write_file(b"", pile / MARKER)
+    try:
+        return _write_blocks(table, rows, roles, folder, pile, source, block)
+    finally:
+        shutil.rmtree(pile, ignore_errors=True)
 
 
 def _open_table(table: Any, session: Any) -> Any:
@@ -304,15 +314,9 @@ def _write_block(layout: _BlockLayout, number: int, rows: pl.DataFrame) -> _Bloc
     folder = Path(layout.folder)
     if not (folder / MARKER).exists():
         return _BlockReport(number, f"{folder.parent}: {NOT_SHARED}")
-    item = code_columns(_SparkSource(TABLE, ("item",), rows.get_column), {"item": "item"})["item"]
-    names = item.names.cast(pl.Float64) if layout.fractions else item.names
-    codes = {role: rows.get_column(f"{role}_code") for role in CODED if f"{role}_code" in rows.columns}
-    if any(code.null_count() for code in codes.values()):
+    ordered = _sorted_rows(rows, layout.fractions)
+    if ordered is None:
         return _BlockReport(number, UNSTABLE)
-    columns: dict[str, Any] = {"item": names.gather(item.code), **codes}
-    if "weight" in rows.columns:
-        columns["weight"] = rows.get_column("weight")
-    ordered = pl.DataFrame(columns).sort(list(columns))
     numbers = pl.Series(range(max(layout.judges, layout.topics)))  # instead of names, which only the driver has
     judgments, several = pile_judgments(
         ordered, numbers.head(layout.judges), numbers.head(layout.topics), layout.scale, np.arange(len(layout.scale))
@@ -326,6 +330,22 @@ def _write_block(layout: _BlockLayout, number: int, rows: pl.DataFrame) -> _Bloc
     weight = 0.0 if judgments.weight is None else float(judgments.weight.sum())
     checksums = tuple(map(zlib.crc32, contents.values()))
     return _BlockReport(number, None, len(judgments.items), len(judgments), weight, several, checksums)
+
+
+def _sorted_rows(rows: pl.DataFrame, fractions: bool) -> pl.DataFrame | None:
+    """Return rows as codes in their order; None if a name has no code, because it was not there at the first reading.
+
+    ``fractions`` says whether items are numbers, and some in another block are not integers.
+    """
+    item = code_columns(_SparkSource(TABLE, ("item",), rows.get_column), {"item": "item"})["item"]
+    names = item.names.cast(pl.Float64) if fractions else item.names
+    codes = {role: rows.get_column(f"{role}_code") for role in CODED if f"{role}_code" in rows.columns}
+    if any(code.null_count() for code in codes.values()):
+        return None
+    columns: dict[str, Any] = {"item": names.gather(item.code), **codes}
+    if "weight" in rows.columns:
+        columns["weight"] = rows.get_column("weight")
+    return pl.DataFrame(columns).sort(list(columns))
 
 
 def _parse_report(line: str) -> _BlockReport:
@@ -358,12 +378,8 @@ def _publish(
         raise InputError(f"the weights sum to {weight:g}: no judgment would count", TABLE)
     split = any(report.several for report in reports)
     if split:
-        warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=4)
-    checksums = dict[str, int]()
-    for number, report in enumerate(reports):
-        for file_name, checksum in zip((block_name, items_name), report.checksums, strict=True):
-            _move(pile / file_name(report.partition), folder / file_name(number))
-            checksums[file_name(number)] = checksum
+        warnings.warn("an item is in several topics, so items are called topic_item", AdjudgeWarning, stacklevel=5)
+    checksums = _move_blocks(reports, pile, folder)
     judge = names["judge"]
     judged = np.bincount(judge.code, judge.rows, len(judge.coded.names)).astype(np.int64)
     topics = names["topic"].coded.names if "topic" in names else None
@@ -372,6 +388,16 @@ def _publish(
     return write_manifest(
         folder, BlockSummary(scale, judge.coded.names, judged, topics, parts, total, split, source), checksums
     )
+
+
+def _move_blocks(reports: Sequence[_BlockReport], pile: Path, folder: Path) -> dict[str, int]:
+    """Move the files of all blocks to their folder, numbered without gaps, and return their checksums by name."""
+    checksums = dict[str, int]()
+    for number, report in enumerate(reports):
+        for file_name, checksum in zip((block_name, items_name), report.checksums, strict=True):
+            _move(pile / file_name(report.partition), folder / file_name(number))
+            checksums[file_name(number)] = checksum
+    return checksums
 
 
 def _move(file: Path, target: Path) -> None:

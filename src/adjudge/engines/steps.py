@@ -17,15 +17,13 @@ from adjudge.data.blocks import Blocks
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.engine import Step
 from adjudge.inference.components import winners
-from adjudge.inference.gibbs import voted_by_chance
-from adjudge.inference.model import Model
+from adjudge.inference.gibbs import of_gold, voted_by_chance
+from adjudge.inference.infer import settled
+from adjudge.inference.model import Model, model_named
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
-from adjudge.inference.sampling import of_gold
 from adjudge.inference.save import LABELS
-from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.sweep import Key, sweep_once
 from adjudge.kernels.truth import count, truth_posterior

@@ -39,8 +39,8 @@ from adjudge.evaluation.uncertain_labels import (
     label_grades,
     stored_draws,
 )
-from adjudge.inference.inputs import read_fit
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, check_level, parse_measures, values, without_relevant
 from adjudge.metrics.score import INTERVAL, topic_deviations
 

@@ -28,11 +28,10 @@ from adjudge.data.judgments import Judgments
 from adjudge.errors import UsageError
 from adjudge.inference.calibration import LEAST, Calibration, blind, mixed, smoothed_votes, weighed
 from adjudge.inference.dependence import Dependence, dependence, require_finished, yardstick
-from adjudge.inference.infer import infer
+from adjudge.inference.infer import infer, settled
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
-from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import replicate_with_truth
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.kernels.block import Block
-from adjudge.kernels.centre import label_counts
-from adjudge.kernels.truth import fix_gold
+from adjudge.kernels.truth import fix_gold, label_counts
 
 CALIBRATIONS = ("none", "judgments", "gold")
 LEAST = 1e-4  # smallest probability in a weighed logarithm

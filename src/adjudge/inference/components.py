@@ -25,12 +25,10 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.scale import Scale
-from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior, Prior
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.centre import shares_between
 from adjudge.kernels.probability import normalise_matrices, normalise_rows
-from adjudge.kernels.truth import FLOOR, count, vote_shares
+from adjudge.kernels.truth import FLOOR, count, shares_between, vote_shares
 
 TIED = 1e-9  # probabilities that differ by less than this are tied
 

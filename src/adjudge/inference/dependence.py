@@ -23,8 +23,7 @@ from adjudge.inference.components import SOFT, dirichlet_confusion, dirichlet_pr
 from adjudge.inference.infer import infer
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import Params
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Params, Prior
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled

@@ -42,6 +42,11 @@ class Rules(NamedTuple):
     cap: int  # largest number of passes over the judgments
     accelerate: bool = True
 
+    @property
+    def rise(self) -> float:
+        """The rise of the evidence below which EM has converged."""
+        return self.tolerance * max(1.0, self.judgments) * (QUIET if self.accelerate else 1)
+
 
 class EmState(NamedTuple):
     """The state of EM between two cycles: all that is needed to continue from there."""
@@ -76,8 +81,7 @@ def maximise(
     """
     params, before, reach, past, passes, _ = _first_state(start)
     history, walk = [*past], _Walk(step, rules.cap, progress, passes)
-    scale = max(1.0, rules.judgments)
-    rise, calm = rules.tolerance * scale * (QUIET if rules.accelerate else 1), CALM * scale
+    rise, calm = rules.rise, CALM * max(1.0, rules.judgments)
     try:
         while True:
             if keep is not None:
@@ -91,19 +95,28 @@ def maximise(
             if high - low < rise and (high - before < rise or not rules.accelerate):
                 return EmResult(params, tuple(history), walk.passes, "converged")
             if rules.accelerate and high - low < calm:
-                extrapolated, length = _extrapolate(first, second, params, reach)
-                landed, evidence = walk(extrapolated)
-                if evidence >= high:
-                    params, reach = landed, reach * (GROW if length == reach else 1)
-                    history.append(evidence)
-                else:
-                    reach = max(1.0, reach / GROW)
+                params, reach, gained = _leap(walk, (first, second, params), high, reach)
+                history += gained
             before = high
     except KeyboardInterrupt:
         stopped = "interrupted"
     except _CapReachedError:
         stopped = f"stopped at the cap of {rules.cap:,} passes"
     return EmResult(params, tuple(history), walk.passes, stopped)
+
+
+def _leap(
+    walk: _Walk, points: tuple[Params, Params, Params], high: float, reach: float
+) -> tuple[Params, float, list[float]]:
+    """Extrapolate along three params, and keep the extrapolation if its evidence is not below ``high``.
+
+    Return the params to continue from, the next ``reach``, and the evidence if the extrapolation was kept.
+    """
+    extrapolated, length = _extrapolate(*points, reach)
+    landed, evidence = walk(extrapolated)
+    if evidence >= high:
+        return landed, reach * (GROW if length == reach else 1), [evidence]
+    return points[-1], max(1.0, reach / GROW), []
 
 
 def settle(

@@ -14,7 +14,7 @@ from adjudge.data.judgments import Names
 from adjudge.data.trec import qrels_text, task2_run_text
 from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError
 from adjudge.inference.result import Fit, draws_of
-from adjudge.kernels.bits import unpack
+from adjudge.kernels.sweep import unpack
 
 EXTRA = "'adjudge[bayes]'"
 

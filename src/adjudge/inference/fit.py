@@ -17,9 +17,9 @@ from adjudge.inference.calibrate import calibrated
 from adjudge.inference.chains import Run
 from adjudge.inference.em import Progress
 from adjudge.inference.infer import infer
+from adjudge.inference.model import configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
-from adjudge.inference.prior import Prior
-from adjudge.inference.registry import configure, model_named, refuse_no_topics, refuse_other_scales
+from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
 from adjudge.inference.select import Trying, choose
 
@@ -115,12 +115,17 @@ def fit(
         raise UsageError("prior decay needs ordered labels: give their order with --labels and --ordinal")
     refuse_no_topics(options, judgments.topics is not None)
     result = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
-    if calibrate == "none" or result.stopped == "interrupted":
+    return calibrate_finished(result, judgments, known_truths, calibrate)
+
+
+def calibrate_finished(result: Fit, judgments: Judgments, gold: Codes | None, by: str) -> Fit:
+    """Return a fit with calibrated probabilities; one that was interrupted, or is now, keeps the model's own."""
+    if by == "none" or result.stopped == "interrupted":
         return result
     try:
-        return calibrated(result, judgments, known_truths, calibrate)
+        return calibrated(result, judgments, gold, by)
     except KeyboardInterrupt:
-        return replace(result, stopped="interrupted")  # with the model's own probabilities
+        return replace(result, stopped="interrupted")
 
 
 def fit_auto(

@@ -14,7 +14,20 @@ from adjudge.kernels.block import Block
 
 
 def as_fitted(fit: Fit, judgments: Judgments) -> Block:
-    """Return the judgments in the codes of a fit; refuse those that it was not made from."""
+    """Return the judgments in the codes of a fit; refuse those that it was not made from.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    judgments
+        The judgments that it was made from, read again: names may have other codes.
+
+    Returns
+    -------
+    Block
+        The judgments with the judges, the gold and the topics of the fit; items are in the order of the judgments.
+    """
     judge, item = _met("judge", judgments.judges, fit.judge_names), _met("item", judgments.items, fit.items)
     counts = np.bincount(judge[judgments.judge], minlength=len(fit.judge_names))
     if (counts != fit.judged).any():

@@ -6,43 +6,43 @@ model they are those of populations, phi and kappa, one a truth for judges and o
 theta and pi integrated out: given theta and pi they would hardly move. There, between two draws that are kept, another
 sweep mirrors theta and pi: with few judgments a judge, truths and theta hold each other, and a swing to the other side
 gets a chain on. It costs a sweep, and is worth more in effective draws (``studies/benchmarks/bayes.py``).
+
+``draw`` is the fit of such a model: chains run, their truths are aligned, and the draws are summarised.
+
+Label switching: the likelihood of a confusion model is the same when truths are renamed. Priors and a start at the vote
+nearly always keep the names; if a chain has switched nevertheless, its truths are renamed such that judges are right
+most often (the assignment problem, on the average matrix of all judges).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from concurrent.futures import Executor
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
-from adjudge.inference.chains import NOWHERE, State, Step
+from adjudge.data.judgments import Judgments
+from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.inference.chains import NOWHERE, Draws, Hooks, Run, State, Step, Truths, Watch, sample
 from adjudge.inference.components import most_likely
-from adjudge.kernels.bits import pack
+from adjudge.inference.convergence import ENOUGH, Convergence, convergence
+from adjudge.inference.em import EmResult, Progress
+from adjudge.inference.model import Model
+from adjudge.inference.options import Options
+from adjudge.inference.params import Params, Prior
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.conjugate import dirichlet_rows, mirrored_rows, redraw
-from adjudge.kernels.population import Pareto
-from adjudge.kernels.sweep import NO_DRAWS, ULP, Key, new_key, random_bits
+from adjudge.kernels.conjugate import Pareto, dirichlet_rows, mirrored_rows, redraw
+from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import count, vote_shares
 
-
-class Truths(Protocol):
-    """Draws the truths of all items, given the rest, and counts them: a sweep over a block, or an engine."""
-
-    items: int
-    labels: int
-
-    def __call__(
-        self,
-        prevalence: Floats,
-        confusion: Floats,
-        rng: np.random.Generator,
-        probability: Floats,
-        drawn: Codes = NO_DRAWS,
-    ) -> Tally:
-        """Return the tally of the draws; see ``Sweep``."""
-        ...
-
+GAIN = 1e-9  # least gain for which truths are renamed
+MOST_BYTES = 4e9  # of all draws
+FEW = 10  # fewer judges are hardly a population
 
 Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains start with
 
@@ -123,3 +123,200 @@ def _rows_given(tally: Tally, phi: Floats, kappa: Floats, rng: np.random.Generat
     pseudo = kappa[:, None] * phi  # (K + 1, K)
     prevalence = dirichlet_rows(pseudo[-1] + tally.truth, rng)
     return State(prevalence, dirichlet_rows(pseudo[:-1] + tally.label, rng), phi, kappa)
+
+
+class Drawn(NamedTuple):
+    """The result of sampling."""
+
+    block: Block
+    outcome: EmResult
+    posterior: Floats  # (I, K)
+    draws: Draws
+
+
+class Sizes(NamedTuple):
+    """The sizes of what is drawn."""
+
+    items: int
+    judges: int
+    labels: int
+    topics: int
+    judged: Codes  # (J) judgments of each judge
+    gold: bool  # whether some truths are known
+
+
+def draw(
+    model: Model,
+    judgments: Judgments,
+    gold: Codes | None,
+    options: Options,
+    pool: Executor,
+    progress: Progress | None = None,
+) -> Drawn:
+    """Sample a model, and warn if the chains have not converged."""
+    block, topics = model.block(judgments, gold)
+    prior, run = options.prior or Prior(), options.run or Run()
+    judged = np.bincount(judgments.judge, minlength=block.judges)
+    sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
+    refuse_run(sizes, run)
+    if model.sampler is None:
+        raise UsageError(f"model '{model.name}' is not sampled")
+    counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
+    step = model.sampler(Sweep(block), counted)
+    starts = diffuse(partial(voted_by_chance, block, topics=topics), options.seed, run.chains, prior.least)
+    if not model.prevalence.hierarchical:
+        starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
+    if run.truths:
+        nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
+        starts = [start._replace(truth=nothing) for start in starts]
+    draws = sample(
+        step,
+        starts,
+        block.topic.size,
+        run,
+        options.seed,
+        pool,
+        Hooks(
+            None if progress is None else Watch(run.chains, progress),
+            lambda draws: named(draws, sizes)[2].good,
+        ),
+    )
+    draws, renamed, diagnosis = named(draws, sizes)
+    warn(diagnosis, renamed, draws, sizes)
+    outcome = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
+    return Drawn(block, outcome, draws.probability.mean(axis=0), draws)
+
+
+def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
+    """Return aligned draws, the chains whose truths had to be renamed, and the convergence of all.
+
+    Gold keeps the names of truths, so that nothing is renamed if there is some.
+    """
+    called, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
+    return called, renamed, convergence(_watched(called))
+
+
+def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
+    """Return the posterior means of prevalence and matrices; an unknown judge is the mean of the population."""
+    prevalence, confusion = draws.prevalence.mean(axis=(0, 1)), draws.confusion.mean(axis=(0, 1))
+    if not draws.kappa.size:
+        pseudo = prior.pseudo_counts(sizes.labels)
+        unseen = prevalence.mean(axis=0) if len(prevalence) > 1 else np.empty(0)
+        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
+    phi = draws.phi.mean(axis=(0, 1))
+    return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+
+
+def of_gold(block: Block, topics: int) -> Floats:
+    """Return how many gold items of each truth each topic has (T, K)."""
+    gold = np.flatnonzero(block.gold >= 0)
+    cell = (block.topic[gold] if topics > 1 else 0) * block.labels + block.gold[gold]
+    return np.bincount(cell, minlength=topics * block.labels).reshape(topics, block.labels).astype(float)
+
+
+def refuse_run(sizes: Sizes, run: Run) -> None:
+    """Refuse a run whose draws would not fit in memory, or could never be enough."""
+    if run.until_converged and run.chains * run.draws < ENOUGH:
+        raise UsageError(
+            f"{run.chains} x {run.draws} draws cannot have the effective sample size of {ENOUGH} that convergence "
+            "needs: keep more draws"
+        )
+    each = 8 * (sizes.judges * sizes.labels**2 + sizes.topics * sizes.labels) + (sizes.items // 4 if run.truths else 0)
+    size = run.chains * run.draws * each
+    if size > MOST_BYTES:
+        fits = int(MOST_BYTES / (run.chains * each))
+        longer = f"fewer of a longer run, such as draws {fits:,} with thin {-(-run.draws * run.thin // max(1, fits)):,}"
+        raise UsageError(
+            f"{run.chains * run.draws:,} draws of {sizes.judges:,} judges' matrices would need {size / 1e9:,.1f} GB: "
+            f"keep {longer if fits >= ENOUGH // run.chains > 0 else 'fewer chains, or fewer draws'}"
+        )
+
+
+def _watched(draws: Draws) -> dict[str, Floats]:
+    """Return the draws of the parameters that mix worst (C, D, ...): populations or, without any, prevalence."""
+    return {"phi": draws.phi, "kappa": draws.kappa} if draws.kappa.size else {"prevalence": draws.prevalence}
+
+
+def ended(draws: Draws, diagnosis: Convergence) -> str:
+    """Return how the run ended, in words."""
+    C, D = draws.prevalence.shape[:2]
+    if not draws.complete:
+        return "interrupted"
+    return diagnosis.words if not diagnosis.good else f"drew {C} x {D:,}, {diagnosis.words}"
+
+
+def warn(diagnosis: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
+    """Warn of what is wrong with the draws, and say what to do."""
+    if renamed:
+        chains = ", ".join(str(c + 1) for c in renamed)
+        warnings.warn(
+            f"label switching: the truths of chain {chains} were renamed to match the judges' labels", AdjudgeWarning, 4
+        )
+    if draws.complete and not diagnosis.good:
+        few = draws.kappa.size and sizes.judges < FEW
+        other = f"; {sizes.judges} judges are few for a population, and hybrid-confusion needs none" if few else ""
+        warnings.warn(f"{diagnosis.words}: give more draws, or let it run until_converged{other}", AdjudgeWarning, 4)
+
+
+def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
+    """Return the draws with truths named as judges name them, and the chains whose truths had to be renamed.
+
+    ``judged`` (J) is the number of judgments of each judge, by which their matrices are averaged.
+    """
+    names = [_names(np.einsum("j,djkl->kl", judged, chain)) for chain in draws.confusion]
+    renamed = [c for c, order in enumerate(names) if (order != np.arange(order.size)).any()]
+    if not renamed:
+        return draws, []
+    prevalence, confusion, phi, kappa, probability = (np.array(field) for field in draws[:5])
+    for c in renamed:
+        order = names[c]
+        prevalence[c], probability[c] = prevalence[c][..., order], probability[c][..., order]
+        confusion[c] = confusion[c][:, :, order]
+        if kappa.shape[2]:  # a population for each truth, then that of topics
+            every = np.r_[order, order.size]
+            phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
+            phi[c][:, -1] = phi[c][:, -1][:, order]
+    truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
+    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
+
+
+def aligned_to(draws: Draws, matrices: Floats) -> Draws:
+    """Return draws under fixed priors with the truths of each named as in these matrices (J, K, K).
+
+    Of short chains that begin there, and of few judges, some swap names on their way.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    C, D, _, K, _ = draws.confusion.shape
+    likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # similarity of truth m and the one named k
+    current = np.trace(likeness, axis1=2, axis2=3)
+    order = np.tile(np.arange(K), (C, D, 1))
+    for c, d in np.ndindex(C, D):
+        called, truth = linear_sum_assignment(-likeness[c, d])
+        if likeness[c, d, called, truth].sum() > current[c, d] + GAIN:
+            order[c, d, called] = truth
+    if (order == np.arange(K)).all():
+        return draws
+    confusion = np.take_along_axis(draws.confusion, order[:, :, None, :, None], axis=3)
+    prevalence = np.take_along_axis(draws.prevalence, order[:, :, None], axis=3)
+    return draws._replace(prevalence=prevalence, confusion=confusion)
+
+
+def _names(pooled: Floats) -> Codes:
+    """Return which truth (K) gets the name of each label, from the average matrix of all judges."""
+    from scipy.optimize import linear_sum_assignment
+
+    K = pooled.shape[0]
+    rows = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    truth, label = linear_sum_assignment(-rows)
+    order = np.empty(K, np.int64)
+    order[label] = truth
+    unchanged = np.trace(rows) >= rows[truth, label].sum() - GAIN
+    return np.arange(K) if unchanged else order
+
+
+def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:
+    """Return the bits of kept truths with the truths renamed."""
+    items, K = draws.probability.shape[1:]
+    called = [np.argsort(order)[unpack(chain, items)] for order, chain in zip(names, draws.truth, strict=True)]
+    return np.stack([[pack(draw, K) for draw in chain] for chain in called])

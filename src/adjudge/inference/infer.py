@@ -10,23 +10,24 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, replace
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.judgments import Judgments, places
+from adjudge.data.judgments import Judgments, Names, places
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.chains import Draws, Run
+from adjudge.inference.components import most_likely
 from adjudge.inference.em import EmResult, EmState, Keep, Progress, Rules, maximise, repeat, settle
+from adjudge.inference.gibbs import draw
 from adjudge.inference.model import ACCURATE, Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import Assign, Params, accurate
-from adjudge.inference.prior import refuse_no_mode
+from adjudge.inference.params import Assign, Params, accurate, refuse_no_mode
 from adjudge.inference.result import Fit
-from adjudge.inference.sampling import draw
-from adjudge.inference.ties import settled
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
 
@@ -50,7 +51,7 @@ def infer(
     """Return the fit of a model to judgments, with its own probabilities (not calibrated).
 
     ``gold`` (I) holds the codes of known truths, -1 elsewhere. EM starts at the params of the ``earlier`` fit, if
-    there is one. ``model`` already has the prior of ``options`` (see ``registry.configure``).
+    there is one. ``model`` already has the prior of ``options`` (see ``model.configure``).
     """
     chosen = options or Options()
     chosen = replace(chosen, inference=chosen.inference or model.inferences[0])
@@ -277,6 +278,28 @@ def _refuse_other_fit(earlier: Fit, model: Model, judgments: Judgments) -> None:
             f"start is a fit of the labels {quoted(earlier.scale.names)}, "
             f"and the labels are {quoted(judgments.scale.names)}"
         )
+
+
+def settled(posterior: Floats, items: Names, options: Options) -> Codes:
+    """Return each item's most likely truth (I); if several tie, a random one or the first.
+
+    A random one is drawn by the seed and the item's name: it does not depend on the order of rows, on other items, or
+    on the engine.
+    """
+    best = most_likely(posterior)
+    label: Codes = best.argmax(axis=1).astype(np.int32)
+    tied = np.flatnonzero(best.sum(axis=1) > 1)
+    if options.ties == "random" and tied.size:
+        which = lots(items.gather(tied), options.seed) % best[tied].sum(axis=1)
+        label[tied] = (best[tied].cumsum(axis=1) > which[:, None]).argmax(axis=1)
+    return label
+
+
+def lots(items: Names, seed: int) -> NDArray[np.int64]:
+    """Return a random number for every name (I), at least 0."""
+    key = seed.to_bytes(-(-seed.bit_length() // 8) or 1, "little")[:64]
+    drawn = b"".join(blake2b(name.encode(), digest_size=8, key=key).digest() for name in items.cast(str))
+    return np.frombuffer(drawn, "<i8") & np.iinfo(np.int64).max
 
 
 def cores() -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibration import CALIBRATIONS
-from adjudge.inference.chains import Run
-from adjudge.inference.prior import Prior
+from adjudge.inference.chains import Run, refuse_no_whole_number
+from adjudge.inference.params import Prior
 
 INFERENCES = ("gibbs", "map")
 TIES = ("random", "first", "all")
@@ -19,7 +19,10 @@ PREVALENCES = ("global", "topic")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of ``fit``, with their defaults."""
+    """The options of ``fit``, with their defaults; ``fit`` explains them.
+
+    A value that no model takes is refused here. ``configure`` refuses what the chosen model does not take.
+    """
 
     seed: int = 0
     ties: str = "random"  # which of several tied labels an item gets
@@ -34,26 +37,25 @@ class Options:
     prevalence: str = "global"  # one for all items, or one per topic
 
     def __post_init__(self) -> None:
-        if self.ties not in TIES:
-            raise UsageError(f"ties {self.ties!r} is not one of {quoted(TIES)}")
-        if self.calibrate not in CALIBRATIONS:
-            raise UsageError(f"calibrate {self.calibrate!r} is not one of {quoted(CALIBRATIONS)}")
-        if self.prevalence not in PREVALENCES:
-            raise UsageError(f"prevalence {self.prevalence!r} is not one of {quoted(PREVALENCES)}")
+        for name, choices in (("ties", TIES), ("calibrate", CALIBRATIONS), ("prevalence", PREVALENCES)):
+            if getattr(self, name) not in choices:
+                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {quoted(choices)}")
         if self.inference not in (None, *INFERENCES):
             raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
         for name, kind in (("run", Run), ("prior", Prior)):
             if not isinstance(getattr(self, name), kind | None):
                 raise UsageError(f"{name} {getattr(self, name)!r} is not an adjudge.{kind.__name__}")
         for name, least in (("seed", 0), ("iterations", 1)):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
-                raise UsageError(f"{name} {getattr(self, name)!r} is not a whole number of at least {least}")
+            refuse_no_whole_number(name, getattr(self, name), least)
         if not 0 <= self.tolerance < math.inf:
             raise UsageError(f"tolerance {self.tolerance!r} is not a number of at least 0")
 
 
 def options_of(saved: Mapping[str, Any]) -> Options:
-    """Return options from the plain values of a saved fit."""
+    """Return options from the plain values of a saved fit.
+
+    ``saved`` is the mapping ``Fit.options``, in which the records ``Run`` and ``Prior`` are mappings too.
+    """
     run, prior = saved.get("run"), saved.get("prior")
     records = {"run": Run(**run) if run else None, "prior": Prior(**prior) if prior else None}
     return Options(**{**saved, **records})

@@ -15,10 +15,10 @@ from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
 from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
-from adjudge.inference.inputs import read_fit
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit
 
 
 def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:

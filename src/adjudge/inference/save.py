@@ -2,6 +2,7 @@
 
 ``draws.npz`` holds draws, and ``judgments.npz`` the judgments that the fit was made from, in its codes, from which it
 can be updated. A fit of blocks has its items in ``labels``, one Parquet file per block.
+``read_fit`` and ``read_fitted`` take what a caller names: a fit or its folder, and a table or its path.
 
 Files carry the number of their format. This version reads all earlier formats, and refuses newer ones.
 """
@@ -13,6 +14,7 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,18 +26,18 @@ from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.data.write import columns_of, frame, stacked, table_text, write_whole
-from adjudge.errors import InputError
+from adjudge.errors import InputError, UsageError
 from adjudge.inference.calibration import as_dict, calibration_of
 from adjudge.inference.chains import Draws
 from adjudge.inference.fitted import in_codes_of
-from adjudge.inference.model import Model
+from adjudge.inference.model import Model, model_named
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
-from adjudge.inference.registry import model_named
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Tally
 
 LABELS = "labels"  # the folder of the items of a fit of blocks
+JUDGMENTS = "judgments.parquet"  # the judgments of a fit, in its folder, if the command line saved them
 ABOUT = "fit.json"  # the description of a saved fit, written last
 OF_MEMORY = (
     "labels.csv",
@@ -301,3 +303,26 @@ def _stacked(items: dict[str, Any], prefix: str) -> Floats:
     """Return the numbered columns of a table side by side (I, as many as there are)."""
     names = [name for name in items if name.removeprefix(prefix).isdigit()]
     return frozen(np.column_stack([items[name].to_numpy() for name in names]) if names else np.empty((0, 0)))
+
+
+def read_fit(fit: Fit | str | PathLike[str]) -> Fit:
+    """Return a fit: the record itself, or the one that a folder holds."""
+    return fit if isinstance(fit, Fit) else load(Path(fit))
+
+
+def read_fitted(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[Fit, Judgments]:
+    """Return a fit and the judgments that it was made from.
+
+    ``judgments`` are a frame, a path or ``Judgments``. By default they are those in the folder of the fit, or those
+    that the fit itself keeps.
+    """
+    record = read_fit(fit)
+    if isinstance(judgments, Judgments):
+        return record, judgments
+    if judgments is None and not isinstance(fit, Fit) and (Path(fit) / JUDGMENTS).is_file():
+        judgments = str(Path(fit) / JUDGMENTS)
+    if judgments is not None:
+        return record, read(judgments, labels=record.scale.labels, ordinal=record.scale.ordinal)
+    if record.judgments is None:
+        raise UsageError("the fit does not hold the judgments that it was made from: pass them as judgments")
+    return record, record.judgments

@@ -29,8 +29,8 @@ from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, UsageError, quote
 from adjudge.inference.infer import infer
+from adjudge.inference.model import MODELS, model_named, refuse_other_scales
 from adjudge.inference.options import Options
-from adjudge.inference.registry import MODELS, model_named, refuse_other_scales
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled

@@ -22,9 +22,9 @@ from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments, NameIndex, Names, NewJudgments, append, match_names, select_items
 from adjudge.data.read import read
 from adjudge.errors import InputError, UsageError, quote, quoted
-from adjudge.inference.calibrate import calibrated
 from adjudge.inference.calibration import mixed
 from adjudge.inference.em import EmResult, Progress, approach, maximise
+from adjudge.inference.fit import calibrate_finished
 from adjudge.inference.fitted import in_codes_of
 from adjudge.inference.infer import (
     cores,
@@ -34,15 +34,15 @@ from adjudge.inference.infer import (
     mix_even,
     parallel_blocks,
     posterior_over,
+    settled,
     total_over,
 )
-from adjudge.inference.inputs import read_fit
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params, accurate
 from adjudge.inference.result import Fit
-from adjudge.inference.ties import settled
-from adjudge.kernels.block import Block, Tally
+from adjudge.inference.save import read_fit
+from adjudge.kernels.block import Block, Tally, add, subtract
 from adjudge.kernels.truth import FLOOR, count, truth_posterior
 
 ROUNDS = 10  # EM steps over the items concerned, which converge in fewer
@@ -156,11 +156,7 @@ def _exact(task: _Task) -> Fit:
                 result, tally = replace(other, passes=result.passes + other.passes), None
             elif other.stopped == "interrupted":  # it might have ended at a higher evidence
                 result = replace(result, stopped=other.stopped)
-    if options.calibrate != "none" and result.stopped != "interrupted":
-        try:
-            result = calibrated(result, judgments, gold, options.calibrate)
-        except KeyboardInterrupt:
-            result = replace(result, stopped="interrupted")  # with the model's own probabilities
+    result = calibrate_finished(result, judgments, gold, options.calibrate)
     return replace(result, reason=fit.reason, kind=fit.kind, options=fit.options, judgments=judgments, tally=tally)
 
 
@@ -210,10 +206,10 @@ def _settled(model: Model, few: Block, begin: Params, tally: Tally) -> Tally:
 
     ``tally`` is that of all items under the params to begin with, new judgments included.
     """
-    rest = _without(tally, model.assign(few, begin))
+    rest = subtract(tally, model.assign(few, begin))
     params = _doubting(begin, np.unique(few.cell // few.labels))
     for _ in range(ROUNDS):
-        now = _with(rest, model.assign(few, params))
+        now = add((rest, model.assign(few, params)))
         params = model.estimate(now, begin)
     return now
 
@@ -236,21 +232,6 @@ def _doubting(params: Params, judges: Codes) -> Params:
     confusion = params.confusion.copy()
     confusion[judges] = mix_even(confusion[judges], accurate(1, confusion.shape[2]).population)
     return params._replace(confusion=confusion)
-
-
-def _with(first: Tally, other: Tally) -> Tally:
-    """Return the sum of two tallies."""
-    return Tally(first.truth + other.truth, first.label + other.label, first.evidence + other.evidence)
-
-
-def _without(first: Tally, other: Tally) -> Tally:
-    """Return the difference of two tallies, without counts that rounding made negative."""
-    truth, label = first.truth - other.truth, first.label - other.label
-    return Tally(
-        np.where(first.truth >= 0, np.maximum(truth, 0), truth),
-        np.where(first.label >= 0, np.maximum(label, 0), label),
-        first.evidence - other.evidence,
-    )
 
 
 def _extended(fit: Fit, judges: int, topics: Names | None, rows: int) -> Params:
@@ -346,9 +327,9 @@ def _online_exact(task: _Task, judgments: Judgments) -> _OnlineResult:
     if tally is None:
         with ThreadPoolExecutor(task.workers or cores()) as pool:
             tally = total_over(parallel_blocks(old), pool)(model.assign, fit.params)
-    rest = _widened(_without(tally, model.assign(before, fit.params)), few.judges)
+    rest = _widened(subtract(tally, model.assign(before, fit.params)), few.judges)
     rest = _with_topics(rest, task, topics)
-    now = _settled(model, few, begin, _lifted(model, _with(rest, model.assign(few, begin)), begin))
+    now = _settled(model, few, begin, _lifted(model, add((rest, model.assign(few, begin))), begin))
     params = model.estimate(now, begin)
     values = model.posterior(few, params)[0]
     right = _right(model, few, values[:, : few.labels])
@@ -397,7 +378,7 @@ def _online_from_memory(task: _Task) -> _OnlineResult:
         prior = params.prevalence[topic[concerned]]
         prior[was] = fit.posterior[concerned[was]]
         values = truth_posterior(few, prior, params.confusion)[0]
-        now = _with(rest, count(few._replace(topic=topic[concerned]), values, topics))
+        now = add((rest, count(few._replace(topic=topic[concerned]), values, topics)))
         params = model.estimate(now, begin)
     right = _right(model, few, values)
     if fit.calibration is not None:  # old items are calibrated already, and their votes are not known

@@ -51,6 +51,16 @@ def add(tallies: Iterable[Tally]) -> Tally:
     return total
 
 
+def subtract(first: Tally, other: Tally) -> Tally:
+    """Return the difference of two tallies, without counts that rounding made negative."""
+    truth, label = first.truth - other.truth, first.label - other.label
+    return Tally(
+        np.where(first.truth >= 0, np.maximum(truth, 0), truth),
+        np.where(first.label >= 0, np.maximum(label, 0), label),
+        first.evidence - other.evidence,
+    )
+
+
 def split(block: Block, parts: int) -> list[Block]:
     """Return the block in ``parts`` consecutive pieces of complete items with about as many judgments each."""
     if parts <= 1:

@@ -45,7 +45,20 @@ def _fill(rows: Floats, total: Floats) -> None:
 
 
 def normalise_rows(counts: Floats, otherwise: Floats) -> Floats:
-    """Return rows divided by their sums; a row of zeros (no observation) becomes ``otherwise``."""
+    """Return rows divided by their sums.
+
+    Parameters
+    ----------
+    counts
+        Counts of any shape; a row is along the last axis.
+    otherwise
+        The rows that replace rows of zeros, which have no observation.
+
+    Returns
+    -------
+    Floats
+        Rows that sum to one.
+    """
     total = counts.sum(axis=-1, keepdims=True)
     rows: Floats = np.divide(counts, total, out=np.array(otherwise), where=total > 0)
     return rows

@@ -1,6 +1,6 @@
 """Replicated judgments: the same judges on the same items with labels drawn from a model, and counts of agreement.
 
-Agreement is not counted pair by pair: for one item it is enough to know how often each label was of_label by all judges
+Agreement is not counted pair by pair: for one item it is enough to know how often each label was given by all judges
 and by each judge. Judgments are compared with those of other judges only; repeated judgments of one judge do not count.
 """
 
@@ -48,6 +48,22 @@ def replicate_with_truth(
 
     A normal effect of the item with this standard deviation is added to the log odds of being right. The log odds are
     scaled so that judges keep the accuracy of their matrices (a logistic of a normal is nearly a flatter logistic).
+
+    Parameters
+    ----------
+    block
+        The judgments whose judges and items are kept; gold items keep their truth.
+    prevalence, confusion
+        The params that truths (T, K) and labels (J, K, K) are drawn from.
+    rng
+        The random stream.
+    strength
+        The standard deviation of the effect of items; 0 for independent errors.
+
+    Returns
+    -------
+    Replicate
+        The same block with other labels, and the truths.
     """
     label, truth = np.empty_like(block.label), np.empty(block.topic.size, np.int32)
     judge, stretch = _judge(block), math.sqrt(1 + FLATTER * strength**2)
@@ -56,7 +72,10 @@ def replicate_with_truth(
 
 
 def count_agreement(block: Block) -> Counts:
-    """Count labels by judge, and pairs of equal labels."""
+    """Count labels by judge, and pairs of equal labels.
+
+    A pair is two judgments of different judges on the same item. A judgment of weight w counts w times.
+    """
     J, K = block.judges, block.labels
     labels, agreed, paired, items = np.zeros((J, K)), np.zeros(J), np.zeros(J), np.zeros(2, np.int64)
     _count(block.start, _judge(block), block.label, block.weight, labels, agreed, paired, items)

@@ -11,6 +11,8 @@ With two truths an item is described by the odds of the second. Odds need one pr
 only draws of the second truth are counted; the first gets the rest. The index of a count then does not depend on the
 draw, which saves a third of the time. Items are sorted by their number of judgments, which makes branches predictable,
 and the most common number has its own compiled loop.
+
+Draws that are kept are stored as bits (``pack``): one draw needs log2(K) bits per item, rounded up.
 """
 
 from __future__ import annotations
@@ -308,3 +310,16 @@ def _relative_logs(
     else:
         product_logs(first, last, cell, prior, board, logs)
     logs -= logs.max()
+
+
+def pack(truth: Codes, labels: int) -> NDArray[np.uint8]:
+    """Return truths (I) as planes of bits, the lowest first, eight items per byte (B, I / 8)."""
+    plane = np.arange(max(1, (labels - 1).bit_length()))[:, None]
+    return np.packbits((truth >> plane & 1).astype(np.uint8), axis=1)
+
+
+def unpack(bits: NDArray[np.uint8], items: int) -> Codes:
+    """Return truths (..., I) from planes of bits (..., B, I / 8)."""
+    planes = np.unpackbits(bits, axis=-1, count=items).astype(np.int32)
+    truth: Codes = (planes << np.arange(bits.shape[-2])[:, None]).sum(axis=-2)
+    return truth

@@ -1,8 +1,9 @@
-"""The two kernels that every consensus model uses, and one pass that fuses them.
+"""Posteriors, counts and votes of items: what every consensus model computes from judgments.
 
 - ``truth_posterior``: p(truth | labels) of every item, and the log evidence (the E-step);
 - ``count``: the tally of truths by topic and of labels by judge and truth;
-- ``expect``: both at once for soft assignments, without storing the posterior.
+- ``expect``: both at once for soft assignments, without storing the posterior;
+- ``vote_shares`` and ``label_counts``: the labels of an item, and their mean and median on a scale.
 
 An item's posterior is a product of probabilities. Up to some hundred judgments it is computed as that
 product: no logarithm, no exponential. All factors are at most one, so if the largest entry ends above
@@ -30,12 +31,33 @@ LOG_SHIFT = 500 * np.log(2.0)
 AHEAD = 32  # judgments between prefetching the row of a judge and using it
 REGISTERS = 8  # truths that fit into the registers of a processor
 FAR = 1 << 21  # bytes of judge rows beyond which prefetching pays
+FAR_OUT = 1.5  # interquartile ranges outside the quartiles, beyond which a label is an outlier
+ROUNDING = 1e-9  # difference of counts that is no difference
 
 
 def truth_posterior(
     block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None
 ) -> tuple[Floats, float]:
-    """Return p(truth | labels) per item (I, Z), gold fixed, and the log evidence; ``side`` (Z): each truth's label."""
+    """Return p(truth | labels) of every item, and the log evidence: Bayes' rule, the E-step.
+
+    p(truth z | labels of item i) is in proportion to pi[t, z] prod_n theta[judge_n, z, label_n], t the item's topic.
+
+    Parameters
+    ----------
+    block
+        The judgments; gold fixes the truths of its items.
+    prevalence
+        pi (T, Z).
+    confusion
+        theta (J, Z, K).
+    side
+        The label that each truth stands for (Z), if truths are finer than labels.
+
+    Returns
+    -------
+    tuple
+        The posterior (I, Z), and log p(labels, gold).
+    """
     Z = prevalence.shape[1]
     posterior = np.empty((block.topic.size, Z))
     evidence = _pass(block, prevalence, _board(confusion), posterior, np.empty((0, Z)), side)
@@ -43,7 +65,11 @@ def truth_posterior(
 
 
 def expect(block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None) -> Tally:
-    """Return the expected counts under the posterior, in one pass that does not store the posterior."""
+    """Return the expected counts under the posterior, in one pass that does not store the posterior.
+
+    The parameters are those of ``truth_posterior``; the result is that of ``count`` with its posterior, and the log
+    evidence.
+    """
     Z = prevalence.shape[1]
     board, truth = _board(confusion), np.zeros(prevalence.shape)
     evidence = _pass(block, prevalence, board, np.empty((0, Z)), truth, side)
@@ -51,7 +77,22 @@ def expect(block: Block, prevalence: Floats, confusion: Floats, side: Codes | No
 
 
 def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
-    """Return the counts for known weights of each item's truths (I, Z)."""
+    """Return the counts for known weights of each item's truths.
+
+    Parameters
+    ----------
+    block
+        The judgments.
+    posterior
+        The weight of every truth of every item (I, Z).
+    topics
+        The number T of topics that truths are counted by.
+
+    Returns
+    -------
+    Tally
+        Truths by topic (T, Z), labels by judge and truth (J, Z, K), and no evidence.
+    """
     Z = posterior.shape[1]
     truth, label = np.zeros((topics, Z)), np.zeros((block.judges * block.labels, Z))
     _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
@@ -221,3 +262,53 @@ def _vote_shares(start: Codes, cell: Codes, gold: Codes, weight: Floats, counts:
                 share[i, k] = 1.0 if gold[i] == k else 0.0
             else:
                 share[i, k] = share[i, k] / total if total > 0 else 1.0 / K
+
+
+def label_counts(block: Block) -> Floats:
+    """Return how often each label was given to each item (I, K), ignoring gold."""
+    without_gold = block._replace(gold=np.full_like(block.gold, -1))
+    total = np.r_[0.0, np.cumsum(block.weight)] if block.weight.size else np.arange(block.cell.size + 1.0)
+    return vote_shares(without_gold) * np.diff(total[block.start])[:, None]
+
+
+def quantile(counts: Floats, share: float, value: Floats) -> Floats:
+    """Return the value below which a share of each item's labels lies (I); between two labels, their middle."""
+    total, below = counts.sum(axis=1, keepdims=True), np.cumsum(counts, axis=1)
+    reached = (below >= share * total - ROUNDING).argmax(axis=1)
+    beyond = below > share * total + ROUNDING
+    passed = np.where(beyond.any(axis=1), beyond.argmax(axis=1), reached)
+    middle: Floats = (value[reached] + value[passed]) / 2
+    return middle
+
+
+def inliers(counts: Floats, value: Floats) -> Floats:
+    """Return the counts without labels further than 1.5 interquartile ranges outside the item's quartiles."""
+    low, high = quantile(counts, 0.25, value), quantile(counts, 0.75, value)
+    reach = FAR_OUT * (high - low)
+    inside: Floats = counts * ((value >= (low - reach)[:, None]) & (value <= (high + reach)[:, None]))
+    return inside
+
+
+def mean(counts: Floats, value: Floats) -> Floats:
+    """Return the mean value of each item's labels (I); an item without labels is at the middle of the scale."""
+    total = counts.sum(axis=1)
+    centre: Floats = np.divide(counts @ value, total, out=np.full(total.size, value.mean()), where=total > 0)
+    return centre
+
+
+def median(counts: Floats, value: Floats) -> Floats:
+    """Return the middle value of each item's labels (I); an item without labels is at the middle of the scale."""
+    middle: Floats = np.where(counts.sum(axis=1) > 0, quantile(counts, 0.5, value), value.mean())
+    return middle
+
+
+def shares_between(point: Floats, value: Floats) -> Floats:
+    """Return each point as shares of the two values around it (I, K): 2.3 is .7 of 2 and .3 of 3."""
+    low = np.clip(np.searchsorted(value, point, side="right") - 1, 0, max(0, value.size - 2))
+    high = np.minimum(low + 1, value.size - 1)
+    step = np.where(high > low, value[high] - value[low], 1.0)
+    above = np.clip((point - value[low]) / step, 0, 1)
+    share, rows = np.zeros((point.size, value.size)), np.arange(point.size)
+    share[rows, high] = above
+    share[rows, low] += 1 - above
+    return share

@@ -22,8 +22,8 @@ from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
 from adjudge.data.write import table_text
 from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
-from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit, read_fitted
 from adjudge.learn.features import RunFeatures
 from adjudge.learn.judge_again import BUDGET, JudgeAgain, judge_again
 from adjudge.learn.lambdamart import LambdaMART

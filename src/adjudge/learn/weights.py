@@ -25,7 +25,7 @@ from adjudge.data.judgments import Judgments, places
 from adjudge.data.scale import Label, Scale
 from adjudge.data.write import frame
 from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
-from adjudge.inference.ties import lots
+from adjudge.inference.infer import lots
 from adjudge.learn.trust import with_trust
 
 if TYPE_CHECKING:

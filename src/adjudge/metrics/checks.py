@@ -25,8 +25,8 @@ from adjudge.data.write import frame
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws
 from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
-from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit, draws_of
+from adjudge.inference.save import read_fit, read_fitted
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import Counts, count_agreement, replicate
 from adjudge.metrics.predictive import Difference, Loo, Waic, difference, loo, waic

@@ -19,7 +19,7 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import AdjudgeWarning, UsageError, quoted
 from adjudge.inference.fit import fit
-from adjudge.inference.registry import MODELS, model_named
+from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.inference.select import FOLDS, Choice, HeldOut, candidates, chosen, held_out, random_folds
 from adjudge.metrics.labels import Scored, Scores, scores

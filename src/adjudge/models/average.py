@@ -20,8 +20,7 @@ from adjudge.inference.components import COUNTED, ORDERED, Assignment, own_matri
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.centre import inliers, label_counts, mean, median, shares_between
-from adjudge.kernels.truth import count
+from adjudge.kernels.truth import count, inliers, label_counts, mean, median, shares_between
 
 
 def _average(name: str, summary: str, centre: Callable[[Floats, Floats], Floats]) -> Model:

@@ -15,12 +15,12 @@ a topic that the fit does not have is the mean of its population.
 from __future__ import annotations
 
 from adjudge.arrays import Floats
-from adjudge.inference.chains import Step
+from adjudge.inference.chains import Step, Truths
 from adjudge.inference.components import POPULATION
-from adjudge.inference.gibbs import Truths, with_populations
+from adjudge.inference.gibbs import with_populations
 from adjudge.inference.model import Model
-from adjudge.inference.prior import Prior
-from adjudge.kernels.population import Pareto
+from adjudge.inference.params import Prior
+from adjudge.kernels.conjugate import Pareto
 
 
 def hierarchical(prior: Prior) -> Model:

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.inference.chains import Step
+from adjudge.inference.chains import Step, Truths
 from adjudge.inference.components import SOFT, dirichlet_confusion, dirichlet_prevalence
-from adjudge.inference.gibbs import Truths, with_priors
+from adjudge.inference.gibbs import with_priors
 from adjudge.inference.model import Model
-from adjudge.inference.prior import Prior
+from adjudge.inference.params import Prior
 
 
 def hybrid_confusion(prior: Prior) -> Model:

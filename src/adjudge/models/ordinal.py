@@ -32,8 +32,7 @@ from adjudge.inference.components import (
 from adjudge.inference.model import Model
 from adjudge.inference.params import Assign, Params
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.centre import ROUNDING, inliers, label_counts, mean, median
-from adjudge.kernels.truth import count, truth_posterior
+from adjudge.kernels.truth import ROUNDING, count, inliers, label_counts, mean, median, truth_posterior
 
 HALF_UP = 0.5 + ROUNDING  # added before the fraction is cut off, so that halves go up
 

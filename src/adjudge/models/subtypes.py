@@ -18,8 +18,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.inference.components import LEARNED, SOFT, Confusion, ItemEffects, JudgeParams, confusion_columns
 from adjudge.inference.model import Model
-from adjudge.inference.params import Params
-from adjudge.inference.prior import TRUST
+from adjudge.inference.params import TRUST, Params
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.probability import normalise_rows
 from adjudge.kernels.truth import FLOOR, count, fix_gold, vote_shares

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.data.write import write_file, write_whole
-from adjudge.inference.inputs import read_fit, read_fitted
 from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit, read_fitted
 from adjudge.reports.case import Case, build_case
 from adjudge.reports.gallery import chart, figure_files
 from adjudge.reports.page import Progress, document, element, silent, todo_list

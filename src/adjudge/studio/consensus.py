@@ -174,7 +174,7 @@ def encode_judgments(rows: AcceptedJudgments, model: str) -> tuple[Judgments, Co
 
     from adjudge.data.judgments import from_codes
     from adjudge.data.scale import Scale
-    from adjudge.inference.registry import model_named
+    from adjudge.inference.model import model_named
 
     people, judge = np.unique(rows.person, return_inverse=True)
     items, item = np.unique(rows.item, return_inverse=True)
@@ -197,7 +197,7 @@ def encode_judgments(rows: AcceptedJudgments, model: str) -> tuple[Judgments, Co
 def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | None) -> tuple[Fit, str, bool]:
     """Return a fit, a note about it, and whether it continued from the earlier one."""
     from adjudge.inference.fit import fit
-    from adjudge.inference.registry import model_named
+    from adjudge.inference.model import model_named
 
     def infer(name: str, start: Fit | None = None) -> Fit:
         quickest = model_named(name).inferences[-1]

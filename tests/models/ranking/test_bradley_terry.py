@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from adjudge.arrays import Floats
-from adjudge.models.ranking.bradley_terry import log_likelihood
+from adjudge.models.ranking.bradley_terry import PairParams, Preferences, log_likelihood
 from adjudge.models.ranking.rank import rank
 
 TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")
@@ -129,8 +129,8 @@ def test_outcomes_are_all_there_is() -> None:
     first, second = np.zeros(1, int), np.ones(1, int)
 
     def p(better: Floats, worse: Floats, tie: bool) -> float:
-        said = (better, worse, arrays[0], np.array([tie]), arrays[1])
-        return float(np.exp(log_likelihood(*said, theta, np.zeros(1), 0.0, np.log(0.5))[0]))
+        data = Preferences(better, worse, arrays[0], np.array([tie]), arrays[1])
+        return float(np.exp(log_likelihood(data, PairParams(theta, np.zeros(1), 0.0, np.log(0.5)))[0]))
 
     left, right, tie = p(first, second, False), p(second, first, False), p(first, second, True)
     assert left + right + tie == pytest.approx(1)
@@ -143,13 +143,13 @@ def test_slopes_are_differences(ties: float) -> None:
     rng = np.random.default_rng(0)
     better, worse = np.array([rng.permutation(5)[:2] for _ in range(40)]).T
     side, judge, tie = rng.choice([-1, 1], 40), rng.integers(0, 3, 40), rng.random(40) < ties
-    x = rng.normal(size=10)
+    data, x = Preferences(better, worse, side, tie, judge), rng.normal(size=10)
     x[9] = x[9] if ties else -np.inf
 
     def value(x: Floats) -> float:
-        return log_likelihood(better, worse, side, tie, judge, x[:5], x[5:8], x[8], x[9])[0]
+        return log_likelihood(data, PairParams(x[:5], x[5:8], x[8], x[9]))[0]
 
-    slope = np.r_[*log_likelihood(better, worse, side, tie, judge, x[:5], x[5:8], x[8], x[9])[1]]
+    slope = np.r_[*log_likelihood(data, PairParams(x[:5], x[5:8], x[8], x[9]))[1]]
     nudges = 1e-5 * np.eye(10)[: 10 if ties else 9]
     differences = [(value(x + nudge) - value(x - nudge)) / 2e-5 for nudge in nudges]
     assert slope[: len(differences)] == pytest.approx(differences, abs=1e-7)

@@ -20,27 +20,42 @@ from adjudge.data.rankings import Rankings
 from adjudge.models.ranking.worth import Consensus, RankOptions, Worths, maximise, standard_errors
 
 
-class Slopes(NamedTuple):
-    """The gradient of the log-likelihood."""
+class Preferences(NamedTuple):
+    """Preferences between two items as arrays."""
 
-    theta: Floats  # (I)
-    log_gamma: Floats  # (J)
-    bias: float
-    log_nu: float
+    better: Codes  # (N) the item that was preferred, or the first of two that are tied
+    worse: Codes  # (N) the other
+    side: Codes  # (N) 1 if ``better`` is left, -1 if it is right
+    tie: Flags  # (N)
+    judge: Codes  # (N)
 
 
-def log_likelihood(
-    better: Codes,
-    worse: Codes,
-    side: Codes,
-    tie: Flags,
-    judge: Codes,
-    theta: Floats,
-    log_gamma: Floats,
-    bias: float,
-    log_nu: float,
-) -> tuple[float, Slopes]:
-    """Return the log-likelihood and its gradient; ``side`` (N) is 1 if the better (or first tied) item is left."""
+class PairParams(NamedTuple):
+    """The parameters of the log-likelihood, or its gradient in them."""
+
+    theta: Floats  # (I) log worths
+    log_gamma: Floats  # (J) log reliabilities
+    bias: float  # log odds of left against right
+    log_nu: float  # log odds of a tie
+
+
+def log_likelihood(data: Preferences, at: PairParams) -> tuple[float, PairParams]:
+    """Return the log-likelihood of preferences and its gradient.
+
+    Parameters
+    ----------
+    data
+        The preferences.
+    at
+        The parameters.
+
+    Returns
+    -------
+    tuple
+        The log-likelihood, and its derivative in every parameter.
+    """
+    better, worse, side, tie, judge = data
+    theta, log_gamma, bias, log_nu = at
     lead = np.exp(log_gamma)[judge] * (theta[better] - theta[worse])
     h = (lead + side * bias) / 2
     total = np.logaddexp(np.logaddexp(h, -h), log_nu)
@@ -50,21 +65,19 @@ def log_likelihood(
     rise = np.zeros_like(theta) + np.bincount(better, pull, theta.size) - np.bincount(worse, pull, theta.size)
     d_gamma = np.zeros_like(log_gamma) + np.bincount(judge, lead * slope, log_gamma.size)
     d_nu = tie.sum() - np.exp(log_nu - total).sum()
-    return float(value.sum()), Slopes(rise, d_gamma, float(side @ slope), float(d_nu))
+    return float(value.sum()), PairParams(rise, d_gamma, float(side @ slope), float(d_nu))
 
 
 def bradley_terry(rankings: Rankings, options: RankOptions) -> Consensus:
     """Return log worths; nu is estimated if there are ties, reliability and position bias if the options say so."""
-    better, worse = rankings.item[::2], rankings.item[1::2]
     tie = rankings.level[1::2] == 0
     side = np.ones(tie.size) if rankings.side is None else rankings.side
+    data = Preferences(rankings.item[::2], rankings.item[1::2], side, tie, rankings.judge)
     items, judges, tied = len(rankings.items), len(rankings.judges), bool(tie.any())
 
     def likelihood(params: Worths) -> tuple[float, Worths]:
-        arrays = (better, worse, side, tie, rankings.judge)
-        value, slope = log_likelihood(
-            *arrays, params.theta, params.log_gamma, float(params.more[0]), float(params.more[1])
-        )
+        at = PairParams(params.theta, params.log_gamma, float(params.more[0]), float(params.more[1]))
+        value, slope = log_likelihood(data, at)
         return value, Worths(slope.theta, slope.log_gamma, np.array([slope.bias, slope.log_nu]))
 
     start = Worths(np.zeros(items), np.zeros(judges), np.array([0.0, 0.0 if tied else -np.inf]))

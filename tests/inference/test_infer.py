@@ -1,8 +1,10 @@
+"""Ties are settled by the seed and the name of an item alone."""
+
 import numpy as np
 import polars as pl
 
+from adjudge.inference.infer import lots, settled
 from adjudge.inference.options import Options
-from adjudge.inference.ties import lots, settled
 
 NAMES = pl.Series([f"item{n}" for n in range(4_000)])
 

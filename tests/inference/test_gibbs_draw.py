@@ -14,12 +14,12 @@ from scipy.stats import beta, kstest
 
 import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
-from adjudge.inference import sampling as watch
-from adjudge.inference.chains import DOUBLINGS, Draws, Run, State, sample
+from adjudge.inference import chains as watch
+from adjudge.inference.chains import DOUBLINGS, Draws, Hooks, Run, State, sample
 from adjudge.inference.convergence import mean_error
+from adjudge.inference.gibbs import MOST_BYTES, aligned
 from adjudge.inference.options import Options
-from adjudge.inference.prior import Prior
-from adjudge.inference.sampling import MOST_BYTES, aligned
+from adjudge.inference.params import Prior
 
 SAMPLED = pytest.mark.parametrize("model", ["hybrid-confusion", "hierarchical"])
 SHORT = Run(3, 20, 30)
@@ -237,7 +237,7 @@ def test_aligning_changes_no_argument():
 @SAMPLED
 def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
     """Forced to begin with labels exchanged, where judges are so good that no chain comes back by itself."""
-    from adjudge.inference import sampling as draw
+    from adjudge.inference import gibbs as draw
 
     usual = draw.diffuse
 
@@ -314,7 +314,7 @@ START = State(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.zeros((0, 2)), np.zeros(
 def sampled(run, enough):
     """Return draws of two chains of noise."""
     with ThreadPoolExecutor(2) as pool:
-        return sample(walk, [START] * 2, 3, run, 0, pool, enough=enough)
+        return sample(walk, [START] * 2, 3, run, 0, pool, Hooks(enough=enough))
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 4])
@@ -567,7 +567,7 @@ def test_an_error_of_progress_ends_the_fit_at_once(monkeypatch):
         if len(words) == 1:
             raise ValueError("broken")
 
-    monkeypatch.setattr("adjudge.inference.sampling.Watch", Kept)
+    monkeypatch.setattr("adjudge.inference.gibbs.Watch", Kept)
     with pytest.raises(ValueError, match="broken"):
         adjudge.fit(crowd(300), "hierarchical", run=Run(3, 5, 5_000), workers=3, progress=progress)
     assert max(map(len, chains[0])) < 1_000, "they ran on"
