@@ -24,10 +24,10 @@ def examples(text):
 def test_help_teaches_with_examples_that_work(run, command):
     """Every command's help shows an example, and every example runs."""
     help_text = run(*filter(None, [command]), "--help").out
-    shown = examples(help_text)
-    assert shown
-    assert command == "" or any(arguments[0] == command for arguments in shown)
-    for arguments in shown:
+    displayed = examples(help_text)
+    assert displayed
+    assert command == "" or any(arguments[0] == command for arguments in displayed)
+    for arguments in displayed:
         if arguments[0] == "serve":  # would go on until it is stopped: tests/cli/test_serve.py starts and stops it
             continue
         answer = run(*arguments)

@@ -20,19 +20,21 @@ from adjudge.studio.demo import make_demo
 @pytest.mark.parametrize("command", ["new", "check"])
 def test_help_teaches_with_examples_that_work(run, command):
     """Every command of a campaign shows examples, and they run."""
-    shown = re.findall(r"^\s*\$ (adjudge.*)$", run("campaign", command, "--help").out, re.MULTILINE)
-    assert any(f"campaign {command}" in line for line in shown)
-    for line in shown:
+    displayed = re.findall(r"^\s*\$ (adjudge.*)$", run("campaign", command, "--help").out, re.MULTILINE)
+    assert any(f"campaign {command}" in line for line in displayed)
+    for line in displayed:
         answer = run(*shlex.split(line)[1:])
         assert answer.code == 0, answer.err
 
 
 def test_the_demo_is_made_and_checked(run):
     """With figures, and the next line to type."""
-    made = run("campaign", "new", "my trial", "--demo")
-    assert (made.code, made.err) == (0, "")
-    assert made.out.startswith("wrote my trial\n  topics              8\n  documents           96\n")
-    assert made.out.endswith("\nNext: check the settings in my trial/campaign.toml, then: adjudge serve 'my trial'\n")
+    created = run("campaign", "new", "my trial", "--demo")
+    assert (created.code, created.err) == (0, "")
+    assert created.out.startswith("wrote my trial\n  topics              8\n  documents           96\n")
+    assert created.out.endswith(
+        "\nNext: check the settings in my trial/campaign.toml, then: adjudge serve 'my trial'\n"
+    )
     checked = run("campaign", "check", "my trial")
     assert (checked.code, checked.err) == (0, "")
     assert "  judgments needed    270 (3 of each)\n" in checked.out
@@ -121,28 +123,28 @@ def test_every_gold_set_has_a_row(demo):
     """With what is attainable and how often the gate errs; those of the demo can all be passed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)
-        said = run(demo).stdout
-    assert "gold sets; binary >= 0.85, NDCG >= 0.62 of the printed ideal" in said
-    assert "gold set" in said
-    assert "85 % right" in said
-    assert "nobody can pass" not in said
+        message = run(demo).stdout
+    assert "gold sets; binary >= 0.85, NDCG >= 0.62 of the printed ideal" in message
+    assert "gold set" in message
+    assert "85 % right" in message
+    assert "nobody can pass" not in message
 
 
 def test_all_compositions_are_shown_with_those_nobody_can_pass(demo):
     """21 of five documents."""
-    said = run(demo, "--compositions").stdout
-    assert "21 compositions of a gold set" in said
-    assert said.count("nobody can pass") == 3
-    assert "0.590" in said
-    assert "0/0" in said
+    message = run(demo, "--compositions").stdout
+    assert "21 compositions of a gold set" in message
+    assert message.count("nobody can pass") == 3
+    assert "0.590" in message
+    assert "0/0" in message
 
 
 def test_thresholds_are_solved_for(demo):
     """As campaign.toml writes them, with what they do."""
-    said = run(demo, "--solve", "0.05", "--accuracy", "0.95").stdout
-    assert "[gate]\nbinary = " in said
-    assert 'ndcg_of = "printed"' in said
-    assert "At worst it refuses" in said
+    message = run(demo, "--solve", "0.05", "--accuracy", "0.95").stdout
+    assert "[gate]\nbinary = " in message
+    assert 'ndcg_of = "printed"' in message
+    assert "At worst it refuses" in message
 
 
 def test_a_set_that_nobody_can_pass_is_an_error(demo):
@@ -162,13 +164,13 @@ def test_two_questions_at_once_are_refused(demo):
 @pytest.fixture
 def folder(run, tmp_path):
     """Return the folder of a demo campaign with two judgments made elsewhere."""
-    place = str(tmp_path / "trial")
-    assert run("campaign", "new", place, "--demo").code == 0
+    path = str(tmp_path / "trial")
+    assert run("campaign", "new", path, "--demo").code == 0
     pool = list(csv.DictReader(io.StringIO((tmp_path / "trial" / "pool.csv").read_text())))[:2]
     rows = [f"{row['topic']},{row['document']},ann,{n}" for n, row in enumerate(pool)]
     (tmp_path / "elsewhere.csv").write_text("\n".join(["topic,document,judge,label", *rows]) + "\n")
-    taken = run("campaign", "import", place, str(tmp_path / "elsewhere.csv"))
-    assert (taken.code, taken.out) == (0, "2 judgments imported, 0 were imported before; new judges: ann\n"), taken.err
+    used = run("campaign", "import", path, str(tmp_path / "elsewhere.csv"))
+    assert (used.code, used.out) == (0, "2 judgments imported, 0 were imported before; new judges: ann\n"), used.err
     return tmp_path / "trial"
 
 
@@ -184,8 +186,8 @@ def test_imports_twice_are_one(run, folder):
 
 def test_exports_go_to_the_screen_or_a_file(run, folder, tmp_path):
     """The same judgments either way; everything is a zip."""
-    shown = run("campaign", "export", str(folder)).out
-    assert [row["judge"] for row in csv.DictReader(io.StringIO(shown))] == ["ann", "ann"]
+    displayed = run("campaign", "export", str(folder)).out
+    assert [row["judge"] for row in csv.DictReader(io.StringIO(displayed))] == ["ann", "ann"]
     out = tmp_path / "all.zip"
     assert run("campaign", "export", str(folder), "--what", "everything", "--pseudonyms", "--out", str(out)).code == 0
     assert "judge-1" in zipfile.ZipFile(out).read("tables/people.csv").decode()
@@ -219,14 +221,14 @@ def test_a_typo_in_a_file_does_not_keep_judgments(run, folder, tmp_path):
 def test_a_program_judges(run, folder, tmp_path):
     """Prompts to a file, answers back, and how it did on gold."""
     out = tmp_path / "prompts.jsonl"
-    told = run("campaign", "prompts", str(folder), "--judge", "my-model", "--limit", "10", "--out", str(out))
-    assert (told.code, told.out) == (0, f"wrote 10 prompts to {out}\n"), told.err
+    answer = run("campaign", "prompts", str(folder), "--judge", "my-model", "--limit", "10", "--out", str(out))
+    assert (answer.code, answer.out) == (0, f"wrote 10 prompts to {out}\n"), answer.err
     prompts = [json.loads(line) for line in out.read_text().splitlines()]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps({"id": row["id"], "answer": "Irrelevant."}) + "\n" for row in prompts))
-    taken = run("campaign", "import", str(folder), str(answers), "--judge", "my-model").out
-    assert taken.startswith("10 judgments imported, 0 were imported before; new judges: my-model\n")
-    assert "of 2 hidden gold right" in taken
+    used = run("campaign", "import", str(folder), str(answers), "--judge", "my-model").out
+    assert used.startswith("10 judgments imported, 0 were imported before; new judges: my-model\n")
+    assert "of 2 hidden gold right" in used
 
 
 def test_what_is_not_there_says_so(run, folder, tmp_path):

@@ -119,10 +119,10 @@ def test_draws_without_a_value_are_said_with_the_whole_table(run, labels, tmp_pa
     (tmp_path / "gold.csv").write_text("item,label\nd0,no\nd1,yes\nd2,no\n")
     gold = ("--gold", "gold.csv", "--models", "majority", "--draws", "40")
     (line,) = run("compare", "labels.csv", *gold, "--format", "csv").err.splitlines()
-    said = (
+    message = (
         r"adjudge: warning: precision of majority is not defined in \d+ of 40 draws, which are left out \(and \d+ more"
     )
-    assert re.match(said, line)
+    assert re.match(message, line)
     assert run("compare", "labels.csv", *gold).err == ""
 
 

@@ -27,12 +27,12 @@ def test_people_see_the_first_pairs(run, lambs):
 def test_files_by_their_names(run, lambs, tmp_path):
     """SVM-light with labels, CSV, Parquet."""
     (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
-    usual = len(features_named())
+    default = len(features_named())
     answer = run("features", *lambs, "--grades", "truth.qrels", "--out", "f.svm", "--cache", "kept")
-    assert answer.out.endswith(f"wrote 3 pairs with {usual} features to f.svm\n")
+    assert answer.out.endswith(f"wrote 3 pairs with {default} features to f.svm\n")
     lines = [line for line in (tmp_path / "f.svm").read_text().splitlines() if not line.startswith("#")]
     assert [line.split()[:2] for line in lines] == [["1", "qid:1"], ["0", "qid:1"], ["0", "qid:2"]]
-    assert len(list((tmp_path / "kept").iterdir())) == usual
+    assert len(list((tmp_path / "kept").iterdir())) == default
     run("features", *lambs, "--out", "f.parquet", "--names", "okapi,closeness", "--cache", "kept")
     assert pl.read_parquet(tmp_path / "f.parquet").columns == [
         "topic",

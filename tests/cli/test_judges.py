@@ -99,9 +99,9 @@ def test_machines_get_cards_or_items(run, fitted):
     table = pl.read_csv(io.StringIO(run("judges", fitted, "--format", "csv", "--sort", "bits").out))
     assert table.height == 3
     assert table["bits"].is_sorted(descending=True)
-    one = [json.loads(line) for line in run("judges", fitted, "--format", "jsonl", "--judge", "j3").out.splitlines()]
-    assert [row["judge"] for row in one] == ["j3"]
-    assert one[0]["seconds"] is None
+    body = [json.loads(line) for line in run("judges", fitted, "--format", "jsonl", "--judge", "j3").out.splitlines()]
+    assert [row["judge"] for row in body] == ["j3"]
+    assert body[0]["seconds"] is None
     items = pl.read_csv(io.StringIO(run("judges", fitted, "--items", "--format", "csv", "--rows", "2").out))
     assert items["why"].to_list() == ["uncertain"] * 2 + ["contested"] * 2 + ["helpful"] * 2
 
@@ -150,11 +150,13 @@ def test_names_are_no_commands_to_the_screen(run, tmp_path):
 def test_the_page_shows_what_the_commands_print(run):
     """Every command of docs/how-to/judge-card.md, one after the other; three dots stand for what is left out."""
     page = (Path(__file__).parents[2] / "docs/how-to/judge-card.md").read_text()
-    told = [part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]]
-    assert len(told) == 5
+    message = [
+        part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]
+    ]
+    assert len(message) == 5
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for part in told:
-        command, _, shown = part.partition("\n")
+    for part in message:
+        command, _, displayed = part.partition("\n")
         answer = run(*command.split())
         assert answer.code == 0
-        assert doctest.OutputChecker().check_output(shown, answer.out, flags), answer.out
+        assert doctest.OutputChecker().check_output(displayed, answer.out, flags), answer.out

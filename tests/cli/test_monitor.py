@@ -73,9 +73,9 @@ def test_a_time_that_is_none_is_pointed_at(run, fitted, tmp_path):
         "2026-05-01T09:30\n"
     )
     assert run("fit", "bad.csv", "--model", "dawid-skene", "--out", "other").code == 0
-    kept = run("monitor", "other", "--show", "drift")
-    assert kept.code == 1
-    assert "time 'yesterday' of judge '" in kept.err
+    stored = run("monitor", "other", "--show", "drift")
+    assert stored.code == 1
+    assert "time 'yesterday' of judge '" in stored.err
 
 
 def test_what_cannot_be_is_refused(run, fitted):

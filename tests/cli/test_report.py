@@ -24,8 +24,8 @@ def test_a_page_lies_in_the_folder_of_the_fit(fitted, tmp_path):
 
 def test_page_title_truth_and_figures_go_where_they_are_asked_to(fitted, tmp_path):
     """Every figure that there is as SVG and PNG."""
-    asked = ["--out", "monday.html", "--title", "Monday", "--truth", "crowd/truth.csv", "--figures", "pictures"]
-    answer = fitted("report", "fit", *asked)
+    rows = ["--out", "monday.html", "--title", "Monday", "--truth", "crowd/truth.csv", "--figures", "pictures"]
+    answer = fitted("report", "fit", *rows)
     assert answer.code == 0
     assert "<h1>Monday</h1>" in (tmp_path / "monday.html").read_text()
     names = {path.name for path in (tmp_path / "pictures").iterdir()}

@@ -57,10 +57,10 @@ def test_fits_teach_in_four_ways(run, loop, how, tmp_path):
 def test_weights_and_grades_teach_too(run, loop):
     """As adjudge weights writes them, and as qrels; by trees as well."""
     run("weights", "ex/labels.csv", "--scheme", "L", "--out", "weights.csv")
-    told = ("rerank", "train", "ex/features.csv", "--out", "r")
-    assert run(*told, "--weights", "weights.csv").code == 0
-    assert run(*told, "--grades", "ex/truth.qrels", "--cost", "svmlight", "--pair-weight", "min").code == 0
-    trees = run(*told, "--grades", "ex/truth.qrels", "--ranker", "lambdamart", "--trees", "5")
+    message = ("rerank", "train", "ex/features.csv", "--out", "r")
+    assert run(*message, "--weights", "weights.csv").code == 0
+    assert run(*message, "--grades", "ex/truth.qrels", "--cost", "svmlight", "--pair-weight", "min").code == 0
+    trees = run(*message, "--grades", "ex/truth.qrels", "--ranker", "lambdamart", "--trees", "5")
     assert trees.code == 0
     assert run("rerank", "apply", "r", "ex/features.csv").code == 0
 
@@ -99,8 +99,18 @@ def test_topics_without_pairs_are_told(run, loop):
 def test_without_lightgbm_the_line_to_type_is_told(run, loop, monkeypatch):
     """And no ranker is written."""
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    told = ("rerank", "train", "ex/features.csv", "--grades", "ex/truth.qrels", "--ranker", "lambdamart", "--out", "r")
-    answer = run(*told)
+    message = (
+        "rerank",
+        "train",
+        "ex/features.csv",
+        "--grades",
+        "ex/truth.qrels",
+        "--ranker",
+        "lambdamart",
+        "--out",
+        "r",
+    )
+    answer = run(*message)
     assert answer.code == 1
     assert "pip install 'adjudge[lightgbm]'" in answer.err
 
@@ -120,12 +130,12 @@ def test_one_topic_trains_a_ranker_without_a_measure(run, loop, tmp_path):
     table = pl.read_csv(tmp_path / "ex/features.csv")
     table.filter(pl.col("topic") == topic).write_csv(tmp_path / "one.csv")
     for features in ("ex/features.csv", "one.csv"):
-        told = ("rerank", "train", features, "--grades", "one.qrels", "--out", "one")
-        answer = run(*told)
+        message = ("rerank", "train", features, "--grades", "one.qrels", "--out", "one")
+        answer = run(*message)
         assert (answer.code, answer.err) == (0, "")
         assert "MRR, MAP and P@1 are not defined: only one topic has pairs" in answer.out
         assert "nan" not in answer.out
-        refused = run(*told[:-1], "other", "--run", "one.run")
+        refused = run(*message[:-1], "other", "--run", "one.run")
         assert refused.code == 2
         assert refused.err.startswith("adjudge: there is no cross-validated run, because only one topic has pairs")
         assert not (tmp_path / "other").exists()
@@ -210,8 +220,8 @@ def test_features_that_never_differ_are_named(run, loop, tmp_path):
     table = pl.read_csv(tmp_path / "ex/features.csv").with_columns(one=pl.lit(1.0))
     table.write_csv(tmp_path / "some.csv")
     table.select("topic", "document", "one").write_csv(tmp_path / "flat.csv")
-    told = ("--grades", "ex/truth.qrels", "--out", "r")
-    some, flat = run("rerank", "train", "some.csv", *told), run("rerank", "train", "flat.csv", *told)
+    message = ("--grades", "ex/truth.qrels", "--out", "r")
+    some, flat = run("rerank", "train", "some.csv", *message), run("rerank", "train", "flat.csv", *message)
     assert "1 of 5 features are constant within every topic and have no effect: 'one'" in some.out
     assert "none of 1 features differs between rows of one group: nothing is learned" in flat.err
     assert (some.code, flat.code) == (0, 0)

@@ -90,7 +90,7 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
     (tmp_path / "a.csv").write_text("item,label\nx,1\n")
     (tmp_path / "a.run").write_text(RUN)
     (tmp_path / "q.qrels").write_text(QRELS)
-    for arguments, code, said in (
+    for arguments, code, result in (
         (
             ["a.csv", "a.csv", "--per-topic"],
             2,
@@ -105,15 +105,15 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
     ):
         answer = run("score", *arguments)
         assert (answer.code, answer.out) == (code, "")
-        assert answer.err.startswith(f"adjudge: {said}"), answer.err
+        assert answer.err.startswith(f"adjudge: {result}"), answer.err
         assert answer.err.count("\n") == 1
 
 
 def test_a_broken_run_is_told_as_a_run(run, tmp_path):
     """Not as a table without rows."""
     (tmp_path / "truth.qrels").write_text("1 0 d1 1\n")
-    for line, said in (("1 Q0 d1 1 x tag", "score 'x' is not a number"), ("1 Q0 d1 1 .5", "5 fields, expected 6")):
+    for line, result in (("1 Q0 d1 1 x tag", "score 'x' is not a number"), ("1 Q0 d1 1 .5", "5 fields, expected 6")):
         (tmp_path / "bad.run").write_text(f"{line}\n")
         answer = run("score", "bad.run", "truth.qrels")
         assert answer.code == 1
-        assert answer.err.startswith(f"adjudge: bad.run, row 1: {said}")
+        assert answer.err.startswith(f"adjudge: bad.run, row 1: {result}")

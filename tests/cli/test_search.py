@@ -126,5 +126,5 @@ def test_the_passages_of_the_example_feed_a_campaign_too(run, tmp_path):
     run("search", "--example", "ex")
     (tmp_path / "topics.csv").write_text("topic,title\nq1,Who had a little lamb?\n")
     (tmp_path / "pool.csv").write_text("topic,document\nq1,d1\nq1,d3\n")
-    told = ("--topics", "topics.csv", "--documents", "ex/passages.jsonl", "--pool", "pool.csv")
-    assert run("campaign", "new", "again", *told).code == 0
+    result = ("--topics", "topics.csv", "--documents", "ex/passages.jsonl", "--pool", "pool.csv")
+    assert run("campaign", "new", "again", *result).code == 0

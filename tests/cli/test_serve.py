@@ -15,21 +15,23 @@ from adjudge.studio.demo import make_demo
 @pytest.fixture
 def serving(tmp_path):
     """Return a maker of studios in processes of their own, stopped at the end."""
-    made = []
+    collected = []
 
     def start(*arguments):
         command = [sys.executable, "-m", "adjudge", "serve", *arguments, "--port", "0"]
         places = {**os.environ, "TMPDIR": str(tmp_path)}  # a demo that is killed leaves its folder behind
-        made.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=places))
+        collected.append(
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=places)
+        )
         lines = []
-        for line in made[-1].stdout:
+        for line in collected[-1].stdout:
             lines.append(line.rstrip())
             if line.startswith("Stop with Ctrl-C"):
                 break
-        return made[-1], lines
+        return collected[-1], lines
 
     yield start
-    for process in made:
+    for process in collected:
         process.kill()
         process.wait()
         process.stdout.close()
@@ -88,8 +90,8 @@ def test_which_campaign(serving):
 def test_a_taken_port_is_said_before_anything_is_opened(run, tmp_path):
     """The first thing that goes wrong on a busy machine has an answer: another port."""
     make_demo(tmp_path / "demo")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        answer = run("serve", "demo", "--port", str(taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        answer = run("serve", "demo", "--port", str(used.getsockname()[1]))
     assert answer.code == 1
     assert answer.err.endswith("Address already in use (choose another --port)\n")
     assert not (tmp_path / "demo" / "studio.db").exists()

@@ -63,8 +63,8 @@ def test_times_stay_beside_the_fit(run, tmp_path):
     (tmp_path / "new.csv").write_text("item,judge,label,time\na,z,0,5\n")
     run("fit", "old.csv", "--out", "fit")
     assert run("update", "fit", "new.csv").code == 0
-    kept = pl.read_parquet(tmp_path / "fit" / JUDGMENTS)
-    assert sorted(kept["time"].to_list()) == ["1", "2", "3", "4", "5"]
+    stored = pl.read_parquet(tmp_path / "fit" / JUDGMENTS)
+    assert sorted(stored["time"].to_list()) == ["1", "2", "3", "4", "5"]
 
 
 def test_a_fit_without_its_judgments_says_what_to_do(run, fitted):

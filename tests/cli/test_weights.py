@@ -90,10 +90,10 @@ def test_more_labels_need_two_sides(run, tmp_path):
 def test_a_fit_is_weighed_by_what_it_is_sure_of(run, table, tmp_path):
     """By margin unless said; the command only prints."""
     run("fit", "trust.csv", "--model", "majority", "--out", "fit")
-    known = load(tmp_path / "fit")
-    assert run("weights", "--fit", "fit", "--format", "csv").out == posterior_weights(known).table.write_csv()
+    reference = load(tmp_path / "fit")
+    assert run("weights", "--fit", "fit", "--format", "csv").out == posterior_weights(reference).table.write_csv()
     answer = run("weights", "--fit", "fit", "--kind", "entropy", "--raw", "--format", "csv")
-    assert answer.out == posterior_weights(known, "entropy", mean_one=False).table.write_csv()
+    assert answer.out == posterior_weights(reference, "entropy", mean_one=False).table.write_csv()
     assert "Judges by accuracy" in run("weights", "--fit", "fit", "--judges").out
 
 

@@ -32,8 +32,8 @@ def differences(expected, answer, where="", tolerance=TOLERANCE):
         for name in expected:
             yield from differences(expected[name], answer[name], f"{where}[{name!r}]", tolerance)
     elif isinstance(expected, list) and isinstance(answer, list) and len(expected) == len(answer):
-        for n, (one, other) in enumerate(zip(expected, answer, strict=True)):
-            yield from differences(one, other, f"{where}[{n}]", tolerance)
+        for n, (entry, other) in enumerate(zip(expected, answer, strict=True)):
+            yield from differences(entry, other, f"{where}[{n}]", tolerance)
     elif isinstance(expected, str) and isinstance(answer, str):
         cells, others = re.split(r"[,\s]", expected), re.split(r"[,\s]", answer)
         if len(cells) != len(others) or not all(map(same_cell, cells, others, repeat(tolerance))):
@@ -61,10 +61,10 @@ def assert_same(part, names=None):
     """Assert that today's answers are the golden ones."""
     expected, answers = golden.load()[part], todays(part)
     names = list(expected) if names is None else names
-    found = [f"{name}: missing" for name in names if name not in answers]
+    result = [f"{name}: missing" for name in names if name not in answers]
     for name in set(names) & set(answers):
-        found += differences(expected[name], answers[name], name, LOOSER.get(name, TOLERANCE))
-    assert not found, "\n".join([f"{len(found)} answers of '{part}' differ:", *found[:20]])
+        result += differences(expected[name], answers[name], name, LOOSER.get(name, TOLERANCE))
+    assert not result, "\n".join([f"{len(result)} answers of '{part}' differ:", *result[:20]])
 
 
 @pytest.mark.parametrize("model", list(adjudge.MODELS))

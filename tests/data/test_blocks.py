@@ -32,10 +32,10 @@ def test_blocks_say_what_they_hold(blocks):
 def test_gold_items_that_nobody_judged_are_a_block(blocks):
     """With a warning; gold of strangers alone is refused."""
     with pytest.warns(AdjudgeWarning, match="nobody judged 1 of the 2 gold items"):
-        known = with_gold(blocks, {"i1": 1, "stranger": 0})
-    assert (len(known.parts), known.names(2).to_list(), known.truths(2).tolist()) == (3, ["stranger"], [0])
-    assert not (known.folder / block_name(2)).exists()
-    assert known.block(2).cell.size == 0
+        reference = with_gold(blocks, {"i1": 1, "stranger": 0})
+    assert (len(reference.parts), reference.names(2).to_list(), reference.truths(2).tolist()) == (3, ["stranger"], [0])
+    assert not (reference.folder / block_name(2)).exists()
+    assert reference.block(2).cell.size == 0
     with pytest.raises(InputError, match="none of the 1 gold items was judged"):
         with_gold(blocks, {"stranger": 0})
 
@@ -63,10 +63,10 @@ def test_damage_is_noticed(blocks):
 
 def test_damaged_names_and_truths_are_told(blocks):
     """Names of items by their checksum, truths by their number."""
-    told = with_gold(blocks, {"i1": 1, "i2": 0})
-    (told.gold / "gold-00000.bin").write_bytes(b"1234")
+    result = with_gold(blocks, {"i1": 1, "i2": 0})
+    (result.gold / "gold-00000.bin").write_bytes(b"1234")
     with pytest.raises(InputError, match="is missing or damaged: remove"):
-        told.truths(0)
+        result.truths(0)
     blocks.names(1).to_frame().write_parquet(blocks.folder / "items-00000.parquet")
     with pytest.raises(InputError, match="is not the file that was written"):
         blocks.names(0)

@@ -22,19 +22,19 @@ def tally(simulation: Simulation, rows: Codes | slice = slice(None)) -> Floats:
 
 def distance(count: Floats, probability: Floats) -> float:
     """Return how many standard errors the worst share is from its probability, of those expected often enough."""
-    seen = count.sum(axis=-1, keepdims=True)
-    often = np.minimum(seen * probability, seen * (1 - probability)) >= OFTEN
-    error = np.sqrt(seen * probability * (1 - probability))
-    return float((np.abs(count - seen * probability)[often] / error[often]).max())
+    observed = count.sum(axis=-1, keepdims=True)
+    often = np.minimum(observed * probability, observed * (1 - probability)) >= OFTEN
+    error = np.sqrt(observed * probability * (1 - probability))
+    return float((np.abs(count - observed * probability)[often] / error[often]).max())
 
 
 def shared_items(simulation: Simulation, first: int, second: int) -> tuple[Codes, Codes]:
     """Return the items that two judges share, and whether their labels there agree."""
     judgments = simulation.judgments
     label = {judge: np.full(len(judgments.items), -1) for judge in (first, second)}
-    for judge, given in label.items():
+    for judge, inputs in label.items():
         rows = np.flatnonzero(judgments.judge == judge)
-        given[judgments.item()[rows]] = judgments.label[rows]
+        inputs[judgments.item()[rows]] = judgments.label[rows]
     shared = np.flatnonzero((label[first] >= 0) & (label[second] >= 0))
     return shared, (label[first] == label[second])[shared].astype(int)
 
@@ -91,8 +91,8 @@ def test_carpenter_spammers_are_busy_and_blind(carpenter: Simulation) -> None:
     work = np.bincount(carpenter.judgments.judge)
     busiest = np.argsort(-work)[:2]
     assert np.array_equal(carpenter.spammers[:2], busiest)
-    said = [set(carpenter.judgments.label[carpenter.judgments.judge == judge].tolist()) for judge in busiest]
-    assert said == [{0}, {1}]
+    result = [set(carpenter.judgments.label[carpenter.judgments.judge == judge].tolist()) for judge in busiest]
+    assert result == [{0}, {1}]
     assert 0.2 < work[carpenter.spammers].sum() / work.sum() < 0.6
 
 
@@ -224,9 +224,9 @@ def test_gaussian_labels_follow_degree_and_noise() -> None:
     yes = density[:, :, 500:].sum(axis=2) / density.sum(axis=2)
     chance = yes[judgments.judge, (degree[judgments.item()] * 1_000).astype(int)]
     for low in (0.0, 0.25, 0.5, 0.75):
-        there = (degree[judgments.item()] >= low) & (degree[judgments.item()] < low + 0.25)
-        error = np.sqrt((chance * (1 - chance))[there].sum())
-        assert abs(judgments.label[there].sum() - chance[there].sum()) < FAR * error
+        other = (degree[judgments.item()] >= low) & (degree[judgments.item()] < low + 0.25)
+        error = np.sqrt((chance * (1 - chance))[other].sum())
+        assert abs(judgments.label[other].sum() - chance[other].sum()) < FAR * error
 
 
 def test_gaussian_truth_and_confusion_are_those_of_the_degrees() -> None:
@@ -401,9 +401,9 @@ def test_rerank_seats_everybody_with_everybody(passages: Simulation) -> None:
     """Who judges the same passage as whom is as chance would have it: no more pairs together than expected."""
     panel, judges = passages.judgments.judge.reshape(-1, 5), 108
     together = np.zeros((judges, judges))
-    for one in range(5):
+    for index in range(5):
         for two in range(5):
-            np.add.at(together, (panel[:, one], panel[:, two]), one != two)
+            np.add.at(together, (panel[:, index], panel[:, two]), index != two)
     expected = np.outer(workload(passages), workload(passages)) * 4 / passages.judgments.judge.size
     off = ~np.eye(judges, dtype=bool) & (expected > OFTEN)
     z = (together - expected)[off] / np.sqrt(expected[off])

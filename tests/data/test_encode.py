@@ -232,9 +232,9 @@ def test_numbers_are_found_on_a_scale_of_fractions() -> None:
     """A table of 0 and 1 fits the scale 0.0, 0.5, 1.0 of an earlier one."""
     source = from_frame(pl.DataFrame({"label": [1.0, 0.0]}))
     label = code_columns(source, {"label": "label"})["label"]
-    scale, place = scale_codes(source, label, (0.0, 0.5, 1.0), False)
+    scale, position = scale_codes(source, label, (0.0, 0.5, 1.0), False)
     assert scale.names == ("0.0", "0.5", "1.0")
-    assert place.tolist() == [2, 0]
+    assert position.tolist() == [2, 0]
 
 
 def test_an_item_in_several_topics_is_one_item_in_each() -> None:

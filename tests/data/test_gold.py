@@ -170,9 +170,9 @@ def test_gold_table_points_at_rows() -> None:
 
 def test_places_among_names() -> None:
     """Names are found among others in any order, -1 where they are not; the answer may be changed."""
-    found = places(pl.Series(["c", "z", "a", "c"]), pl.Series(["a", "b", "c"]))
-    assert found.tolist() == [2, -1, 0, 2]
-    found[found < 0] = 9
+    result = places(pl.Series(["c", "z", "a", "c"]), pl.Series(["a", "b", "c"]))
+    assert result.tolist() == [2, -1, 0, 2]
+    result[result < 0] = 9
     assert places(pl.Series(["2", "x"]), pl.Series([1, 2])).tolist() == [1, -1]
     assert places(pl.Series([2], dtype=pl.Int8), pl.Series([1, 2])).tolist() == [1]
     assert places(pl.Series([], dtype=pl.String), pl.Series(["a"])).size == 0

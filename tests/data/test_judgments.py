@@ -52,10 +52,10 @@ def test_both_are_there_and_old_codes_stay(first, second):
     assert all_.judges.head(len(old.judges)).equals(old.judges)
     for i, item in enumerate(all_.items):
         rows = slice(all_.start[i], all_.start[i + 1])
-        said = [
+        result = [
             (all_.judges[int(j)], all_.scale.labels[k]) for j, k in zip(all_.judge[rows], all_.label[rows], strict=True)
         ]
-        assert said == [row[1:] for row in first + second if row[0] == item]
+        assert result == [row[1:] for row in first + second if row[0] == item]
 
 
 def test_weights_and_times_are_joined():
@@ -91,12 +91,12 @@ def test_topics_are_joined():
 @pytest.mark.filterwarnings("ignore:.*an item is in several topics")
 def test_one_name_in_two_topics_is_two_items():
     """Whether it was so in the old table, is so in the new one, or only in both."""
-    one = [("d", "x", "0"), ("e", "x", "1")]
-    plain = table(one, topic=["t1", "t1"])
+    rows = [("d", "x", "0"), ("e", "x", "1")]
+    plain = table(rows, topic=["t1", "t1"])
     other = both(plain, table([("d", "y", "1")], topic=["t2"]))
     assert other.items.to_list() == ["d", "e", "t2_d"]
     assert both(other, table([("d", "z", "1")], topic=["t2"])).items.to_list() == ["d", "e", "t2_d"]
-    apart = table([*one, ("d", "x", "1")], topic=["t1", "t1", "t2"])
+    apart = table([*rows, ("d", "x", "1")], topic=["t1", "t1", "t2"])
     assert apart.items.to_list() == ["t1_d", "t1_e", "t2_d"]
     again = both(apart, table([("d", "y", "1")], topic=["t2"]))
     assert (again.items.to_list(), np.diff(again.start).tolist()) == (["t1_d", "t1_e", "t2_d"], [1, 1, 2])
@@ -108,10 +108,10 @@ def test_a_part_is_what_the_whole_holds_of_it():
     """Judgments of some items, with their gold and weights."""
     judgments = adjudge.simulate("dawid-skene", items=50, judges=6, labels=3, per_item=3).judgments
     gold, items = np.arange(50) % 4 - 1, np.array([3, 7, 8, 49])
-    whole, few = judgments.block(gold), select_items(judgments, gold, items)
-    rows = np.concatenate([np.arange(whole.start[i], whole.start[i + 1]) for i in items])
-    np.testing.assert_array_equal(few.cell, whole.cell[rows])
-    np.testing.assert_array_equal(few.label, whole.label[rows])
+    complete, few = judgments.block(gold), select_items(judgments, gold, items)
+    rows = np.concatenate([np.arange(complete.start[i], complete.start[i + 1]) for i in items])
+    np.testing.assert_array_equal(few.cell, complete.cell[rows])
+    np.testing.assert_array_equal(few.label, complete.label[rows])
     np.testing.assert_array_equal(few.gold, gold[items])
     assert (few.judges, few.labels, few.start.tolist()) == (6, 3, [0, 3, 6, 9, 12])
 
@@ -243,20 +243,20 @@ def test_items_nobody_judged_come_last() -> None:
 def test_more_items_of_another_type(more: list[Any], items: list[Any]) -> None:
     """Ids stay numbers where all of them can be; otherwise all become text, and none is lost or merged."""
     names: dict[str, Any] = {"items": pl.Series([1, 2]), "judges": pl.Series(["x"]), "scale": Scale((0, 1))}
-    one = np.zeros(1, np.int32)
-    assert from_codes(one, one, one, **names).with_items(pl.Series(more)).items.to_list() == items
+    first = np.zeros(1, np.int32)
+    assert from_codes(first, first, first, **names).with_items(pl.Series(more)).items.to_list() == items
 
 
 def test_take_keeps_rows_in_their_order() -> None:
     """Rows are kept in the order they had, with weight and time, and items and judges stay."""
     judgments = _table_table(weight=np.arange(7.0), time=pl.Series(list("tuvwxyz")))
-    taken = judgments.take(np.array([5, 0, 3]))
-    assert rows_of(taken) == [rows_of(judgments)[n] for n in (0, 3, 5)]
-    assert taken.start.tolist() == [0, 2, 2, 3, 3]
-    assert taken.weight is not None
-    assert taken.time is not None
-    assert (taken.weight.tolist(), taken.time.to_list()) == ([1, 6, 2], ["u", "z", "v"])
-    assert (len(taken.items), len(taken.judges)) == (4, 2)
+    used = judgments.take(np.array([5, 0, 3]))
+    assert rows_of(used) == [rows_of(judgments)[n] for n in (0, 3, 5)]
+    assert used.start.tolist() == [0, 2, 2, 3, 3]
+    assert used.weight is not None
+    assert used.time is not None
+    assert (used.weight.tolist(), used.time.to_list()) == ([1, 6, 2], ["u", "z", "v"])
+    assert (len(used.items), len(used.judges)) == (4, 2)
     assert len(judgments.take(np.array([], np.int64))) == 0
 
 
@@ -268,18 +268,18 @@ def test_repeats_are_kept_unless_told() -> None:
 
 def test_merged_repeats_say_the_same() -> None:
     """Merging drops repeated judgments of a judge on an item, and keeps those with another label."""
-    kept, gone = _table_table(weight=np.arange(7.0)).without_repeats("merge")
-    assert rows_of(kept) == [(0, 1, 0), (0, 0, 1), (0, 1, 1), (2, 0, 1), (2, 1, 1), (2, 0, 0)]
-    assert kept.weight is not None
-    assert kept.weight.tolist() == [1, 5, 6, 0, 2, 4]
-    assert gone == 1
+    stored, removed = _table_table(weight=np.arange(7.0)).without_repeats("merge")
+    assert rows_of(stored) == [(0, 1, 0), (0, 0, 1), (0, 1, 1), (2, 0, 1), (2, 1, 1), (2, 0, 0)]
+    assert stored.weight is not None
+    assert stored.weight.tolist() == [1, 5, 6, 0, 2, 4]
+    assert removed == 1
 
 
 def test_dropped_repeats_leave_the_first() -> None:
     """Dropping keeps the first a judge said of an item."""
-    kept, gone = _table_table().without_repeats("drop")
-    assert rows_of(kept) == [(0, 1, 0), (0, 0, 1), (2, 0, 1), (2, 1, 1)]
-    assert gone == 3
+    stored, removed = _table_table().without_repeats("drop")
+    assert rows_of(stored) == [(0, 1, 0), (0, 0, 1), (2, 0, 1), (2, 1, 1)]
+    assert removed == 3
 
 
 def test_another_way_with_repeats_is_refused() -> None:

@@ -20,9 +20,9 @@ TEXT = "item,judge,label\n" + "\n".join(ROWS) + "\n"
 
 def read(files, rows=10, format=None):  # noqa: A002
     """Return all items of files, and how many batches they came in."""
-    found = [(source.column("item").to_list(), many) for source, many in batches(files, rows, format)]
-    assert all(len(items) == many for items, many in found)
-    return [item for items, _ in found for item in items], len(found)
+    result = [(source.column("item").to_list(), many) for source, many in batches(files, rows, format)]
+    assert all(len(items) == many for items, many in result)
+    return [item for items, _ in result for item in items], len(result)
 
 
 @pytest.mark.parametrize(("ending", "mark"), [("csv", ","), ("csv", ";"), ("tsv", "\t"), ("tab", "\t")])
@@ -36,8 +36,8 @@ def test_separated_values_come_in_order(tmp_path, ending, mark):
 def test_parquet_rows_count_from_0_over_batches(tmp_path):
     """As those of a file that is read whole."""
     pl.DataFrame({"item": range(25)}).write_parquet(tmp_path / "t.parquet", row_group_size=5)
-    found = list(batches([tmp_path / "t.parquet"], 10))
-    assert [source.row(0) for source, _ in found] == [sum(many for _, many in found[:n]) for n in range(len(found))]
+    result = list(batches([tmp_path / "t.parquet"], 10))
+    assert [source.row(0) for source, _ in result] == [sum(many for _, many in result[:n]) for n in range(len(result))]
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -126,11 +126,11 @@ def test_an_item_is_in_one_block(tmp_path):
     blocks = make_blocks(Table([file], {}), tmp_path / "blocks", block=300)
     names = [blocks.names(number).to_list() for number in range(len(blocks.parts))]
     assert sum(map(len, names)) == len({name for some in names for name in some}) == blocks.items
-    whole, own = adjudge.read(file), blocks.block(1)
+    judgments, own = adjudge.read(file), blocks.block(1)
     item = names[1][0]
-    place = whole.items.to_list().index(item)
-    known = whole.judge[whole.start[place] : whole.start[place + 1]]
-    assert (own.cell[: own.start[1]] // own.labels == known).all()
+    position = judgments.items.to_list().index(item)
+    reference = judgments.judge[judgments.start[position] : judgments.start[position + 1]]
+    assert (own.cell[: own.start[1]] // own.labels == reference).all()
 
 
 def test_many_files_are_one_table(tmp_path):
@@ -160,8 +160,8 @@ def test_an_item_in_several_topics_is_several_items(tmp_path):
     with pytest.warns(AdjudgeWarning, match="in several topics"):
         blocks = make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b", block=500)
     with pytest.warns(AdjudgeWarning, match="in several topics"):
-        whole = adjudge.read(tmp_path / "t.csv")
-    assert alike(blocks.read(), whole)
+        judgments = adjudge.read(tmp_path / "t.csv")
+    assert alike(blocks.read(), judgments)
 
 
 @pytest.mark.parametrize("how", ["merge", "drop"])
@@ -171,9 +171,9 @@ def test_repeats_are_dropped_as_in_memory(tmp_path, how):
     with pytest.warns(AdjudgeWarning, match="repeats"):
         blocks = make_blocks(Table([tmp_path / "t.csv"], {}, repeats=how), tmp_path / "b", block=500)
     with pytest.warns(AdjudgeWarning, match="repeats"):
-        whole = adjudge.read(tmp_path / "t.csv", repeats=how)
-    assert len(blocks) == len(whole) == blocks.judged.sum()
-    assert plain(blocks.read()).equals(plain(whole))
+        judgments = adjudge.read(tmp_path / "t.csv", repeats=how)
+    assert len(blocks) == len(judgments) == blocks.judged.sum()
+    assert plain(blocks.read()).equals(plain(judgments))
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,9 @@ def test_blocks_are_made_once(tmp_path):
     """And those of other files are not taken for them."""
     file = tmp_path / "t.csv"
     rows().write_csv(file)
-    made = make_blocks(Table([file], {}), tmp_path / "b")
+    created = make_blocks(Table([file], {}), tmp_path / "b")
     stamp = (tmp_path / "b" / MANIFEST).stat().st_mtime_ns
-    assert len(make_blocks(Table([file], {}), tmp_path / "b")) == len(made)
+    assert len(make_blocks(Table([file], {}), tmp_path / "b")) == len(created)
     assert (tmp_path / "b" / MANIFEST).stat().st_mtime_ns == stamp
     with pytest.raises(InputError, match="blocks of other files, or of the same read in another way"):
         make_blocks(Table([file], {}, repeats="drop"), tmp_path / "b")
@@ -267,12 +267,12 @@ def test_names_are_the_same_as_numbers_and_as_text(tmp_path, kinds):
     for file, kind in zip(files, kinds, strict=True):
         table.cast(kind).write_parquet(file)
     blocks = make_blocks(Table(files, {}), tmp_path / "b", block=1)
-    one = (lambda value: str(value)) if pl.String in kinds else int
-    assert blocks.judges.to_list() == [one(1), one(2), one(3)]
+    first = (lambda value: str(value)) if pl.String in kinds else int
+    assert blocks.judges.to_list() == [first(1), first(2), first(3)]
     assert blocks.scale.names == ("0", "1")
     assert len(blocks.parts) > 1
     names = [name for number in range(len(blocks.parts)) for name in blocks.names(number)]
-    assert sorted(names) == [one(n) for n in (1, 2, 3, 4)]
+    assert sorted(names) == [first(n) for n in (1, 2, 3, 4)]
     assert {blocks.names(number).dtype for number in range(len(blocks.parts))} == {pl.Series(names).dtype}
 
 

@@ -24,7 +24,7 @@ def ranked(rows: str, items: Any = None, **named: str) -> Rankings:
 
 def orders(rankings: Rankings) -> dict[tuple[Any, Any], str]:
     """Return what each judge said of each topic, such as ``a > b = c``."""
-    found = {}
+    result = {}
     for r, (first, last) in enumerate(zip(rankings.start[:-1], rankings.start[1:], strict=True)):
         names, level = rankings.items.gather(rankings.item[first:last]), rankings.level[first:last]
         marks = ["", *(" = " if same else " > " for same in np.diff(level) == 0)]
@@ -33,8 +33,8 @@ def orders(rankings: Rankings) -> dict[tuple[Any, Any], str]:
             rankings.judges[int(rankings.judge[r])],
             None if rankings.topics is None else rankings.topics[int(topic)],
         )
-        found[key] = "".join(mark + str(name) for mark, name in zip(marks, names, strict=True))
-    return found
+        result[key] = "".join(mark + str(name) for mark, name in zip(marks, names, strict=True))
+    return result
 
 
 def refusal(rows: str, **options: Any) -> str:
@@ -46,32 +46,32 @@ def refusal(rows: str, **options: Any) -> str:
 
 def test_rankings_stand_best_first() -> None:
     """Rows in any order become one ranking a judge and topic; an item of two topics is two items."""
-    found = ranked("t b x 2,u a x 1,t a x 1,t c y 2,t a y 1,u b x 2,t c x 3")
-    assert orders(found) == {("x", "t"): "a > b > c", ("y", "t"): "a > c", ("x", "u"): "a > b"}
-    assert found.items.to_list() == ["b", "a", "c", "b", "a"]
-    assert found.topic.tolist() == [0, 0, 0, 1, 1]
-    assert repr(found) == "Rankings(5 items, 2 judges, 3 rankings)"
+    result = ranked("t b x 2,u a x 1,t a x 1,t c y 2,t a y 1,u b x 2,t c x 3")
+    assert orders(result) == {("x", "t"): "a > b > c", ("y", "t"): "a > c", ("x", "u"): "a > b"}
+    assert result.items.to_list() == ["b", "a", "c", "b", "a"]
+    assert result.topic.tolist() == [0, 0, 0, 1, 1]
+    assert repr(result) == "Rankings(5 items, 2 judges, 3 rankings)"
 
 
 @pytest.mark.parametrize("ranks", ["1223", "1224"])
 def test_ties_may_be_numbered_in_two_ways(ranks: str) -> None:
     """Dense and competition numbering say the same."""
-    found = ranked(",".join(f"t {item} x {rank}" for item, rank in zip("abcd", ranks, strict=True)))
-    assert orders(found) == {("x", "t"): "a > b = c > d"}
-    assert found.level.tolist() == [0, 1, 1, 2]
+    result = ranked(",".join(f"t {item} x {rank}" for item, rank in zip("abcd", ranks, strict=True)))
+    assert orders(result) == {("x", "t"): "a > b = c > d"}
+    assert result.level.tolist() == [0, 1, 1, 2]
 
 
 def test_a_table_without_topics_is_one_topic() -> None:
     """Usual and chosen names of columns, numbers as items, whole numbers written as fractions."""
     table = pl.DataFrame({"doc": [7, 8], "worker": ["x", "x"], "place": [2.0, 1.0]})
-    found = read_rankings(open_source(table), {"rank": "place"})
-    assert orders(found) == {("x", None): "8 > 7"}
+    result = read_rankings(open_source(table), {"rank": "place"})
+    assert orders(result) == {("x", None): "8 > 7"}
 
 
 def test_a_record_cannot_be_changed() -> None:
     """Arrays that cross rooms are read-only."""
-    found = ranked("t a x 1")
-    for array in (found.topic, found.start, found.judge, found.item, found.level):
+    result = ranked("t a x 1")
+    for array in (result.topic, result.start, result.judge, result.item, result.level):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -94,8 +94,8 @@ def test_a_gap_names_what_is_missing(ranks: str, row: int, rank: int, missing: i
     if missing is None:
         assert len(ranked(rows).item) == len(ranks)
     else:
-        what = f"judge 'x' of topic 't' gives rank {rank} and no rank {missing}"
-        assert refusal(rows) == f"table, row {row}: {what}: {NUMBERING}"
+        case = f"judge 'x' of topic 't' gives rank {rank} and no rank {missing}"
+        assert refusal(rows) == f"table, row {row}: {case}: {NUMBERING}"
 
 
 def test_the_first_gap_in_the_file_is_named() -> None:
@@ -150,10 +150,10 @@ def test_what_is_missing_is_said(text: str, message: str, tmp_path: Path, monkey
 
 def test_unknown_items_are_refused() -> None:
     """Items given as a list, as a table, and by topic."""
-    rows, said = "t a x 1,t b x 2", "is not among the 2 items of table: correct it here, or add it there"
-    assert refusal(rows, items=["a", "z"]) == f"table, row 1: item 'b' of topic 't' {said}"
+    rows, result = "t a x 1,t b x 2", "is not among the 2 items of table: correct it here, or add it there"
+    assert refusal(rows, items=["a", "z"]) == f"table, row 1: item 'b' of topic 't' {result}"
     by_topic = pd.DataFrame({"topic": ["t", "u"], "doc": ["a", "b"]})
-    assert refusal(rows, items=by_topic) == f"table, row 1: item 'b' of topic 't' {said}"
+    assert refusal(rows, items=by_topic) == f"table, row 1: item 'b' of topic 't' {result}"
     assert len(ranked(rows, items=by_topic.assign(topic="t")).items) == 2
     assert len(ranked("t 1 x 1,t 2 x 2", items=[1, 2]).items) == 2
 
@@ -179,28 +179,28 @@ def _pairs_refusal(rows: list[tuple[Any, ...]], **options: Any) -> str:
 
 def test_the_better_stands_first() -> None:
     """A winner named as an item or by its side; tied ones stay as they stood."""
-    found = preferred([("p", "q", "q"), ("q", "s", "left"), ("s", "p", "tie")])
-    assert found.items.gather(found.item).to_list() == ["q", "p", "q", "s", "s", "p"]
-    assert found.level.tolist() == [0, 1, 0, 1, 0, 0]
-    assert found.side is not None
-    assert found.side.tolist() == [-1, 1, 1]
-    assert found.judges.to_list() == [None]
-    assert repr(found) == "Rankings(3 items, 1 judges, 3 preferences)"
+    result = preferred([("p", "q", "q"), ("q", "s", "left"), ("s", "p", "tie")])
+    assert result.items.gather(result.item).to_list() == ["q", "p", "q", "s", "s", "p"]
+    assert result.level.tolist() == [0, 1, 0, 1, 0, 0]
+    assert result.side is not None
+    assert result.side.tolist() == [-1, 1, 1]
+    assert result.judges.to_list() == [None]
+    assert repr(result) == "Rankings(3 items, 1 judges, 3 preferences)"
 
 
 def test_judges_and_numbers() -> None:
     """Items may be numbers; winners are found as text too."""
-    found = preferred([(1, 2, "2", "ann"), (2, 3, "Right", "bob")])
-    assert found.items.gather(found.item[::2]).to_list() == [2, 3]
-    assert found.judges.gather(found.judge).to_list() == ["ann", "bob"]
+    result = preferred([(1, 2, "2", "ann"), (2, 3, "Right", "bob")])
+    assert result.items.gather(result.item[::2]).to_list() == [2, 3]
+    assert result.judges.gather(result.judge).to_list() == ["ann", "bob"]
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_every_word_is_understood(word: str) -> None:
     """In any case of letters."""
-    found = preferred([("p", "q", word.upper())])
-    assert found.side is not None
-    assert (found.side[0] if found.level[1] else 0) == WORDS[word]
+    result = preferred([("p", "q", word.upper())])
+    assert result.side is not None
+    assert (result.side[0] if result.level[1] else 0) == WORDS[word]
 
 
 @pytest.mark.parametrize("winner", ["b", "B"])

@@ -458,18 +458,18 @@ def test_a_format_that_is_given_wins(write: Write) -> None:
 
 def test_only_columns_that_are_asked_for_are_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large Parquet file is never held whole: of its columns only those with a role are read."""
-    asked: list[str] = []
+    requests: list[str] = []
     select = pl.LazyFrame.select
 
     def counted(self: pl.LazyFrame, *columns: Any, **named: Any) -> pl.LazyFrame:
-        asked.extend(columns)
+        requests.extend(columns)
         return select(self, *columns, **named)
 
     path = write(parquet(item=["a"], judge=["x"], label=[1], page=["long text"]), "labels.parquet")
     monkeypatch.setattr(pl.LazyFrame, "select", counted)
     assert open_source(path).columns == ("item", "judge", "label", "page")
     read(path)
-    assert sorted(asked) == ["item", "judge", "label"]
+    assert sorted(requests) == ["item", "judge", "label"]
 
 
 def test_a_small_file_is_no_special_case(write: Write) -> None:

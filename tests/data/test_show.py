@@ -20,8 +20,8 @@ def test_every_kind_of_frame_is_shown_and_escaped(kind):
 
 def test_missing_values_are_empty_cells():
     """Neither None nor nan is printed."""
-    shown = html_view("", pl.DataFrame({"x": [None, float("nan")]}, schema={"x": pl.Float64}))
-    assert shown.count("<td></td>") == 2
+    displayed = html_view("", pl.DataFrame({"x": [None, float("nan")]}, schema={"x": pl.Float64}))
+    assert displayed.count("<td></td>") == 2
 
 
 def test_a_result_shows_its_repr_and_its_table():

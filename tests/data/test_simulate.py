@@ -36,20 +36,20 @@ def table(judgments: Judgments) -> pl.DataFrame:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_same_seed_same_table(design: str) -> None:
     """A seed decides everything: judgments, truth, parameters and gold."""
-    one, two = (simulate(design, seed=5, **SMALL[design]) for _ in range(2))
-    assert table(one.judgments).equals(table(two.judgments))
-    assert np.array_equal(one.truth, two.truth)
-    assert np.array_equal(one.confusion, two.confusion)
-    assert np.array_equal(one.prevalence, two.prevalence)
-    assert one.gold == two.gold
+    first, two = (simulate(design, seed=5, **SMALL[design]) for _ in range(2))
+    assert table(first.judgments).equals(table(two.judgments))
+    assert np.array_equal(first.truth, two.truth)
+    assert np.array_equal(first.confusion, two.confusion)
+    assert np.array_equal(first.prevalence, two.prevalence)
+    assert first.gold == two.gold
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_other_seed_other_table(design: str) -> None:
     """Another seed gives other judgments and other truths."""
-    one, two = (simulate(design, seed=seed, **SMALL[design]) for seed in (5, 6))
-    assert not table(one.judgments).equals(table(two.judgments))
-    assert not np.array_equal(one.truth, two.truth)
+    first, two = (simulate(design, seed=seed, **SMALL[design]) for seed in (5, 6))
+    assert not table(first.judgments).equals(table(two.judgments))
+    assert not np.array_equal(first.truth, two.truth)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -129,8 +129,8 @@ def test_judges_follow_from_the_judgments() -> None:
 
 def test_sizes_may_be_numbers_of_numpy_and_whole_floats() -> None:
     """Sizes computed elsewhere are taken as they come: 1e2 items are 100."""
-    whole: Any = np.int64(30)
-    assert len(simulate("liu-wang", items=whole).judgments.items) == 30
+    complete: Any = np.int64(30)
+    assert len(simulate("liu-wang", items=complete).judgments.items) == 30
     assert len(simulate("liu-wang", items=1e2).judgments.items) == 100
 
 

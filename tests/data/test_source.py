@@ -53,8 +53,8 @@ def test_frames_of_every_library(kind: str) -> None:
 )
 def test_what_pandas_misses_is_null(column: pd.Series) -> None:
     """None, NaN, NaT and NA are null in every type of column, and never a text such as 'nan'."""
-    found = from_frame(pd.DataFrame({"x": column})).column("x")
-    assert found.is_null().to_list() == column.isna().tolist()
+    result = from_frame(pd.DataFrame({"x": column})).column("x")
+    assert result.is_null().to_list() == column.isna().tolist()
 
 
 @pytest.mark.parametrize(

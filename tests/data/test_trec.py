@@ -105,8 +105,8 @@ def test_task2_run_is_written_and_read(tmp_path: Path) -> None:
     assert text == "20 b 2 0.250000\n20 a 1 0.500000\n7 a 1 0.333333\n"
     source = open_source(written(tmp_path, text), "trec-task2-run")
     assert source.columns == ("item", "topic", "label", "probability", "rank")
-    found = {name: source.column(name).to_list() for name in source.columns}
-    assert found == {
+    result = {name: source.column(name).to_list() for name in source.columns}
+    assert result == {
         "item": ITEMS.to_list(),
         "topic": TOPICS.to_list(),
         "label": ["0", "1", "0"],

@@ -45,26 +45,26 @@ def full(*_: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_every_kind(kind: str) -> None:
     """Named columns become a frame of any kind with the same values."""
-    made = frame(COLUMNS, kind)
-    assert isinstance(made, KINDS[kind])
-    found = pl.DataFrame(made)
-    assert found.columns == list(COLUMNS)
-    assert found.rows() == [("a", "t", 1, 0.25, 3), ("b", None, 0, 0.75, None)]
+    table = frame(COLUMNS, kind)
+    assert isinstance(table, KINDS[kind])
+    result = pl.DataFrame(table)
+    assert result.columns == list(COLUMNS)
+    assert result.rows() == [("a", "t", 1, 0.25, 3), ("b", None, 0, 0.75, None)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_frame_comes_back_as_its_kind(kind: str) -> None:
     """What is made of judgments is of the kind that they came in."""
-    given = frame({"item": ["a"], "judge": ["x"], "label": [1]}, kind)
-    judgments = read(given)
-    assert type(frame({"item": judgments.items}, judgments.kind)) is type(given)
+    table = frame({"item": ["a"], "judge": ["x"], "label": [1]}, kind)
+    judgments = read(table)
+    assert type(frame({"item": judgments.items}, judgments.kind)) is type(table)
 
 
 def test_pandas_may_change_its_frame() -> None:
     """A frame of pandas is the user's own, although our arrays cannot be changed."""
-    made = frame({"share": COLUMNS["share"]}, "pandas")
-    made.loc[0, "share"] = 1.0
-    assert made["share"].tolist() == [1.0, 0.75]
+    table = frame({"share": COLUMNS["share"]}, "pandas")
+    table.loc[0, "share"] = 1.0
+    assert table["share"].tolist() == [1.0, 0.75]
     assert COLUMNS["share"].tolist() == [0.25, 0.75]  # type: ignore[attr-defined]
 
 
@@ -178,15 +178,15 @@ def test_a_folder_is_written_from_within(tmp_path: Path, monkeypatch: pytest.Mon
     """An existing folder needs no room beside it, which may be another disk or forbidden."""
     folder = tmp_path / "mounted"
     folder.mkdir()
-    mkdir, made = Path.mkdir, []
+    mkdir, collected = Path.mkdir, []
 
     def recorded(self: Path, *arguments: Any, **options: Any) -> None:
-        made.append(self)
+        collected.append(self)
         mkdir(self, *arguments, **options)
 
     monkeypatch.setattr(Path, "mkdir", recorded)
     write_whole({"a": b"1"}, folder)
-    assert [path.parent for path in made] == [folder]
+    assert [path.parent for path in collected] == [folder]
     assert os.listdir(folder) == ["a"]
 
 

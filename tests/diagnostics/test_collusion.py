@@ -19,17 +19,17 @@ def pairs(crowd):
 @pytest.mark.parametrize("labels", [2, 4])
 def test_those_who_copy_are_found(labels):
     """Nine pairs of ten, and of those named one in ten is wrong at most, over three crowds."""
-    found = wrongly = there = 0
+    outcome = wrongly = other = 0
     for seed in range(3):
         crowd = adjudge.simulate("colluding", seed, **SIZES, labels=labels, colluders=0.15, copying=0.9)
         result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
         named = set(zip(result.first[result.flagged].tolist(), result.second[result.flagged].tolist(), strict=True))
-        there += len(pairs(crowd))
-        found += len(named & pairs(crowd))
+        other += len(pairs(crowd))
+        outcome += len(named & pairs(crowd))
         wrongly += len(named - pairs(crowd))
-    assert there == 9
-    assert found / there >= 0.9
-    assert wrongly <= 0.1 * (found + wrongly)
+    assert other == 9
+    assert outcome / other >= 0.9
+    assert wrongly <= 0.1 * (outcome + wrongly)
 
 
 def test_where_nobody_copies_nobody_is_named():
@@ -48,10 +48,10 @@ def test_the_share_of_copied_labels_is_estimated():
     """And those who copy agree on what is wrong more often than expected."""
     crowd = adjudge.simulate("colluding", 5, **SIZES, labels=4, colluders=0.15, copying=0.8)
     result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-    there = [(a, b) in pairs(crowd) for a, b in zip(result.first.tolist(), result.second.tolist(), strict=True)]
-    assert result.test.copied[there].mean() == pytest.approx(0.8, abs=0.2)
-    assert (result.test.wrong[there] > result.test.expected_wrong[there]).all()
-    assert (result.test.agreed[there] > result.test.expected[there]).all()
+    other = [(a, b) in pairs(crowd) for a, b in zip(result.first.tolist(), result.second.tolist(), strict=True)]
+    assert result.test.copied[other].mean() == pytest.approx(0.8, abs=0.2)
+    assert (result.test.wrong[other] > result.test.expected_wrong[other]).all()
+    assert (result.test.agreed[other] > result.test.expected[other]).all()
     table = result.table
     assert table["rate"].is_sorted()
     assert "same_order" not in table.columns
@@ -62,9 +62,9 @@ def test_yekutieli_names_no_more():
     """It holds under any dependence, and pays for that."""
     crowd = adjudge.simulate("colluding", 5, **SIZES, labels=2, copying=0.6)
     fit = adjudge.fit(crowd.judgments, "dawid-skene")
-    usual, strict = (collusion(fit, crowd.judgments, control=control) for control in ("bh", "by"))
-    assert usual.flagged.sum() >= strict.flagged.sum()
-    assert (strict.rate >= usual.rate).all()
+    default, strict = (collusion(fit, crowd.judgments, control=control) for control in ("bh", "by"))
+    assert default.flagged.sum() >= strict.flagged.sum()
+    assert (strict.rate >= default.rate).all()
 
 
 def test_identical_work_in_the_same_order_is_seen():
@@ -72,9 +72,9 @@ def test_identical_work_in_the_same_order_is_seen():
     rng = np.random.default_rng(0)
     rows = []
     for n in range(120):
-        said = {judge: int(rng.random() < (0.85 if n % 2 else 0.15)) for judge in "vwxyz"}
-        said["copy"] = said["v"]
-        rows += [(f"i{n:03}", judge, label, rng.random() if judge in "wxyz" else n) for judge, label in said.items()]
+        result = {judge: int(rng.random() < (0.85 if n % 2 else 0.15)) for judge in "vwxyz"}
+        result["copy"] = result["v"]
+        rows += [(f"i{n:03}", judge, label, rng.random() if judge in "wxyz" else n) for judge, label in result.items()]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row", strict=False))
     first = collusion(adjudge.fit(judgments, "dawid-skene"), judgments).table.row(0, named=True)
     assert {first["judge"], first["other"]} == {"v", "copy"}
@@ -138,10 +138,10 @@ def timed(order, when):
 def test_the_order_of_rows_is_no_order_of_work(ties):
     """What share of steps two took in the same direction is the same of rows that are shuffled, ties or none."""
     moment = {judge: np.random.default_rng(seed).permutation(40) // ties for seed, judge in enumerate("wxyz")}
-    found = [timed(order, lambda n, judge: moment[judge][n]) for order in range(4)]
-    for other in found[1:]:
-        assert other == pytest.approx(found[0])
-    assert all(0 < share < 1 for share in found[0].values())
+    result = [timed(order, lambda n, judge: moment[judge][n]) for order in range(4)]
+    for other in result[1:]:
+        assert other == pytest.approx(result[0])
+    assert all(0 < share < 1 for share in result[0].values())
 
 
 def test_steps_between_equal_times_do_not_count():

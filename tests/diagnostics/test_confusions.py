@@ -28,9 +28,9 @@ def crowd_of(muddled, clear, items=60):
 
 def test_what_a_confusion_costs_is_counted():
     """Of known truths exactly, with the judges who do it and the items that show it."""
-    (first,) = found = confusions(*crowd_of(6, 2))
+    (first,) = result = confusions(*crowd_of(6, 2))
     assert (first.truth, first.label) == ("Fair", "Good")
-    assert found.errors == first.labels == 60  # ten items, six judges
+    assert result.errors == first.labels == 60  # ten items, six judges
     assert (first.share, first.judges, first.of) == (1, 6, 8)
     assert first.rate == pytest.approx((60 + 1 / 3) / (160 + 1))
     assert set(first.items) <= {f"i{n}" for n in range(1, 60, 6)}
@@ -76,17 +76,17 @@ def test_expected_counts_are_those_of_the_posterior():
     """Where truths are not known, every error counts as far as it is one; shares are of all errors."""
     crowd = adjudge.simulate("dawid-skene", 4, items=200, judges=8, labels=4)
     fit, judgments = adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments
-    found = confusions(fit, judgments, most=99)
+    result = confusions(fit, judgments, most=99)
     cost = np.zeros((4, 4))
     for i, y in zip(judgments.item(), judgments.label, strict=True):
         cost[:, y] += fit.posterior[i]
     np.fill_diagonal(cost, 0)
-    assert found.errors == pytest.approx(cost.sum())
-    for each in found:
+    assert result.errors == pytest.approx(cost.sum())
+    for each in result:
         assert each.labels == pytest.approx(cost[int(each.truth), int(each.label)])
         assert each.share == pytest.approx(each.labels / cost.sum())
-    assert [each.labels for each in found] == sorted((each.labels for each in found), reverse=True)
-    assert len(found) == 12
+    assert [each.labels for each in result] == sorted((each.labels for each in result), reverse=True)
+    assert len(result) == 12
     assert len(confusions(fit, judgments, most=3)) == 3
 
 
@@ -109,19 +109,19 @@ def test_ends_of_other_judges_are_refused():
 def test_a_crowd_without_errors_has_no_confusions():
     """Nor a table with rows, but its columns."""
     fit, judgments = crowd_of(0, 3)
-    found = confusions(fit, judgments)
-    assert len(found) == 0
-    assert found.errors == 0
-    assert found.table.columns == confusions(*crowd_of(1, 1)).table.columns == list(SCHEMA)
-    assert found.table.height == 0
+    result = confusions(fit, judgments)
+    assert len(result) == 0
+    assert result.errors == 0
+    assert result.table.columns == confusions(*crowd_of(1, 1)).table.columns == list(SCHEMA)
+    assert result.table.height == 0
 
 
 def test_the_table_and_slices():
     """Items stand side by side."""
-    found = confusions(*crowd_of(6, 2))
-    assert found.table.row(0)[:4] == ("Fair", "Good", 60, 1)
-    assert found.table["items"][0] == " ".join(found[0].items)
-    assert found[:1] == (found[0],)
+    result = confusions(*crowd_of(6, 2))
+    assert result.table.row(0)[:4] == ("Fair", "Good", 60, 1)
+    assert result.table["items"][0] == " ".join(result[0].items)
+    assert result[:1] == (result[0],)
 
 
 def test_most_is_at_least_one():

@@ -65,9 +65,9 @@ def test_limits_are_those_of_a_beta():
 def test_the_rules_are_kept():
     """One beyond 3, two of three beyond 2, eight in a row; a judge's first batches have nothing before them."""
     level, limits = np.full(12, 0.5), np.tile([0.2, 0.3, 0.7, 0.8], (12, 1))
-    place = np.arange(12)
+    position = np.arange(12)
     right = np.array([0.1, 0.25, 0.5, 0.25, 0.5, 0.75, 0.25, 0.9, 0.5, 0.5, 0.5, 0.5])
-    assert _flags(right, level, limits, place)[:8] == (
+    assert _flags(right, level, limits, position)[:8] == (
         "beyond 3",
         "two beyond 2",
         "",
@@ -77,9 +77,9 @@ def test_the_rules_are_kept():
         "",
         "beyond 3",
     )
-    row = _flags(np.full(12, 0.45), level, limits, place)
+    row = _flags(np.full(12, 0.45), level, limits, position)
     assert row == ("",) * 7 + ("eight in a row",) * 5
-    assert _flags(np.full(12, 0.45), level, limits, np.r_[place[:6], place[:6]]) == ("",) * 12
+    assert _flags(np.full(12, 0.45), level, limits, np.r_[position[:6], position[:6]]) == ("",) * 12
 
 
 def test_days_are_batches():
@@ -91,8 +91,8 @@ def test_days_are_batches():
     assert chart.since[:3] == ("2026-05-01 10:00:00", "2026-05-02 10:00:00", "2026-05-03 10:00:00")
     assert chart.size.tolist() == [4] * 9
     assert chart.sentence == "All of 9 batches of 3 judges are within their limits."
-    one = control_chart(fit, judgments, batch=1)
-    assert np.isfinite(one.limits).all()
+    first = control_chart(fit, judgments, batch=1)
+    assert np.isfinite(first.limits).all()
 
 
 def test_what_cannot_be_is_refused(crowd):

@@ -33,27 +33,29 @@ def test_the_chances_are_those_of_all_places():
         return np.log(np.exp(grid.weight) @ chance)
 
     n = label.size
-    place = range(SHORTEST, n - SHORTEST + 1)
-    one = [stretch(0, s) + stretch(s, n) for s in place]
-    two = [stretch(0, s) + stretch(s, t) + stretch(t, n) for s, t in combinations(place, 2) if t - s >= SHORTEST]
-    means = stretch(0, n), logsumexp(one) - np.log(len(one)), logsumexp(two) - np.log(len(two))
+    position = range(SHORTEST, n - SHORTEST + 1)
+    first = [stretch(0, s) + stretch(s, n) for s in position]
+    two = [stretch(0, s) + stretch(s, t) + stretch(t, n) for s, t in combinations(position, 2) if t - s >= SHORTEST]
+    means = stretch(0, n), logsumexp(first) - np.log(len(first)), logsumexp(two) - np.log(len(two))
     logs = np.log(PRIOR) + np.array(means)
-    found = change_points(others, label, grid)
-    np.testing.assert_allclose(found.probability, np.exp(logs - logsumexp(logs)), rtol=1e-8)
-    share = np.exp(one - logsumexp(one)).cumsum()
-    assert (found.low, found.position, found.high) == tuple(place[np.searchsorted(share, q)] for q in (0.05, 0.5, 0.95))
+    result = change_points(others, label, grid)
+    np.testing.assert_allclose(result.probability, np.exp(logs - logsumexp(logs)), rtol=1e-8)
+    share = np.exp(first - logsumexp(first)).cumsum()
+    assert (result.low, result.position, result.high) == tuple(
+        position[np.searchsorted(share, q)] for q in (0.05, 0.5, 0.95)
+    )
 
 
 def test_a_change_is_found_where_it_is():
     """With the quality before and after; none is found where there is none."""
     rng = np.random.default_rng(1)
     others, label = series(rng, 0.95, 0.4)
-    found = change_points(others, label, Grid.of(CROWD, CROWD, others))
-    assert found.changed > 0.99
-    assert abs(found.position - 50) <= 5
-    assert found.low <= found.position <= found.high
-    assert found.before.low < 0.95 < found.before.high + 0.03
-    assert found.after.low < 0.4 < found.after.high
+    result = change_points(others, label, Grid.of(CROWD, CROWD, others))
+    assert result.changed > 0.99
+    assert abs(result.position - 50) <= 5
+    assert result.low <= result.position <= result.high
+    assert result.before.low < 0.95 < result.before.high + 0.03
+    assert result.after.low < 0.4 < result.after.high
     others, label = series(rng, 0.85, 0.85)
     assert change_points(others, label, Grid.of(CROWD, CROWD, others)).changed < 0.5
 
@@ -64,9 +66,9 @@ def test_a_judge_who_becomes_lenient_has_changed():
     truth = rng.integers(2, size=200)
     others = np.where(np.eye(2)[truth] > 0, 0.97, 0.03)
     chance = np.where(np.arange(200) < 100, np.where(truth == 1, 0.6, 0.05), np.where(truth == 1, 0.95, 0.4))
-    found = change_points(others, (rng.random(200) < chance).astype(int), Grid.of(CROWD, CROWD, others))
-    assert found.changed > 0.99
-    assert abs(found.before.mean - found.after.mean) < 0.15
+    result = change_points(others, (rng.random(200) < chance).astype(int), Grid.of(CROWD, CROWD, others))
+    assert result.changed > 0.99
+    assert abs(result.before.mean - result.after.mean) < 0.15
 
 
 def test_a_judge_who_comes_back_has_changed_twice():
@@ -76,36 +78,36 @@ def test_a_judge_who_comes_back_has_changed_twice():
     others = np.where(np.eye(3)[truth] > 0, 0.96, 0.02)
     right = rng.random(180) < np.repeat([0.95, 0.2, 0.9], 60)
     matrix = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
-    found = change_points(others, np.where(right, truth, (truth + 1) % 3), Grid.of(matrix, matrix, others))
-    assert found.probability[2] > 0.9
-    assert min(abs(found.position - 60), abs(found.position - 120)) <= 10
-    assert found.low <= found.position <= found.high
+    result = change_points(others, np.where(right, truth, (truth + 1) % 3), Grid.of(matrix, matrix, others))
+    assert result.probability[2] > 0.9
+    assert min(abs(result.position - 60), abs(result.position - 120)) <= 10
+    assert result.low <= result.position <= result.high
 
 
 def test_changes_are_found_in_a_crowd_and_few_where_there_are_none():
     """Most of those who begin to guess are named, in order of time; of those who do not, hardly any."""
-    found = missed = wrongly = 0
+    result = missed = wrongly = 0
     for seed in range(3):
         crowd = adjudge.simulate("drifting", seed, **SIZES, guessing=0.9)
         drifted = drift(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
         changed = crowd.changed >= 0
-        found += (drifted.flagged & changed).sum()
+        result += (drifted.flagged & changed).sum()
         missed += (~drifted.flagged & changed).sum()
         wrongly += (drifted.flagged & ~changed).sum()
-    assert found / (found + missed) > 0.9
+    assert result / (result + missed) > 0.9
     assert wrongly / (3 * 30) < 0.05
 
 
 def test_the_table_has_those_first_who_changed():
     """A row a judge, in the kind of frame that came in."""
     crowd = adjudge.simulate("drifting", 1, **SIZES, guessing=0.9)
-    found = drift(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
-    table = found.table
+    result = drift(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
+    table = result.table
     assert table.height == 30
     assert table["p_changed"].is_sorted(descending=True)
     assert {"place_low", "before_high", "after", "time", "flagged"} <= {*table.columns}
-    assert "of 30 judges changed: 'j" in found.sentence
-    assert "(about 10% of these are expected to be false alarms)." in found.sentence
+    assert "of 30 judges changed: 'j" in result.sentence
+    assert "(about 10% of these are expected to be false alarms)." in result.sentence
 
 
 def tiny(rows, **more):
@@ -116,11 +118,11 @@ def tiny(rows, **more):
 
 def test_few_judgments_say_nothing():
     """Nor does a single item, or a judge of two judgments; all numbers that are given are numbers."""
-    found = drift(*tiny([("a", "x", 0, 1), ("a", "y", 1, 2), ("b", "x", 1, 3)]))
-    assert found.changes == (None, None)
-    assert not found.flagged.any()
-    assert found.sentence == f"Changes cannot be detected: no judge has {FEWEST} judgments."
-    assert found.table["p_changed"].null_count() == 2
+    result = drift(*tiny([("a", "x", 0, 1), ("a", "y", 1, 2), ("b", "x", 1, 3)]))
+    assert result.changes == (None, None)
+    assert not result.flagged.any()
+    assert result.sentence == f"Changes cannot be detected: no judge has {FEWEST} judgments."
+    assert result.table["p_changed"].null_count() == 2
     some = [(f"i{n}", judge, n % 2, n) for n in range(FEWEST) for judge in "xy"] + [("i0", "z", 0, 5)]
     assert drift(*tiny(some)).sentence == (
         f"None of 2 judges changed; 1 judges with fewer than {FEWEST} judgments were not tested."
@@ -157,8 +159,8 @@ def dated(day, order, weak=4):
 @pytest.mark.parametrize("parts", [160, 16, 4, 2])
 def test_the_order_of_rows_says_nothing(parts):
     """However many judgments have one time: changes are found between times, the same of rows that are shuffled."""
-    found = [drift(*dated(lambda n: n * parts // 160, order)) for order in (None, 1, 2)]
-    tables = [each.table.sort("judge") for each in found]
+    result = [drift(*dated(lambda n: n * parts // 160, order)) for order in (None, 1, 2)]
+    tables = [each.table.sort("judge") for each in result]
     for table in tables[1:]:
         assert table.select("judge", "flagged", "time", "place", "changes").equals(
             tables[0].select("judge", "flagged", "time", "place", "changes")
@@ -174,10 +176,10 @@ def test_the_order_of_rows_says_nothing(parts):
 def test_of_one_time_nothing_can_be_said():
     """A file of one day, the second half of it weak, is no change; nor are judges of one time in a longer one."""
     for order in (None, 1):
-        found = drift(*dated(lambda _: "2026-05-01", order))
-        assert found.changes == (None,) * 20
-        assert not found.flagged.any()
-        assert found.sentence == ("Changes cannot be detected: (nearly) all judgments of 20 judges have one time.")
+        result = drift(*dated(lambda _: "2026-05-01", order))
+        assert result.changes == (None,) * 20
+        assert not result.flagged.any()
+        assert result.sentence == ("Changes cannot be detected: (nearly) all judgments of 20 judges have one time.")
     rows = [(f"i{n}", judge, n % 2, n if judge == "x" else 0) for n in range(FEWEST) for judge in "xyz"]
     assert drift(*tiny(rows)).sentence == (
         "None of 1 judges changed; 2 judges were not tested because (nearly) all their judgments have one time."
@@ -196,6 +198,6 @@ def test_two_changes_lie_where_time_goes_on():
         truth = rng.integers(2, size=120)
         others = np.where(np.eye(2)[truth] > 0, 0.97, 0.03)
         right = rng.random(120) < np.repeat([0.95, 0.2, 0.9], 40)
-        place = np.sort(rng.choice(np.arange(SHORTEST, 116), 6, replace=False))
-        found = change_points(others, np.where(right, truth, 1 - truth), Grid.of(CROWD, CROWD, others), place)
-        assert {found.low, found.position, found.high} <= {*place.tolist()}
+        position = np.sort(rng.choice(np.arange(SHORTEST, 116), 6, replace=False))
+        result = change_points(others, np.where(right, truth, 1 - truth), Grid.of(CROWD, CROWD, others), position)
+        assert {result.low, result.position, result.high} <= {*position.tolist()}

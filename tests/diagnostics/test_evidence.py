@@ -27,25 +27,25 @@ def known(request):
 def naive_others(evidence):
     """Return p(truth | all labels of others, gold) for each judgment, one at a time."""
     item, judge, label = evidence.item, evidence.judge, evidence.block.label
-    found = []
+    collected = []
     for n in range(item.size):
         p = evidence.prior[evidence.block.topic[item[n]]].copy()
         for m in np.flatnonzero((item == item[n]) & (judge != judge[n])):
             p *= evidence.matrix[judge[m], :, label[m]] ** evidence.weight[m]
         gold = evidence.block.gold[item[n]]
         p = p if gold < 0 else np.eye(p.size)[gold]
-        found.append(p / p.sum())
-    return np.array(found)
+        collected.append(p / p.sum())
+    return np.array(collected)
 
 
 def test_the_others_are_everyone_but_her(known):
     """All labels of the judge are left out, repeats too; gold is known to all."""
     evidence = gather_evidence(*known)[1]
-    said, expected = other_judges(evidence), naive_others(evidence)
-    np.testing.assert_array_equal(said.truth, expected.argmax(axis=1))
-    np.testing.assert_allclose(said.probability, expected.max(axis=1), rtol=1e-9)
+    result, expected = other_judges(evidence), naive_others(evidence)
+    np.testing.assert_array_equal(result.truth, expected.argmax(axis=1))
+    np.testing.assert_allclose(result.probability, expected.max(axis=1), rtol=1e-9)
     lonely = [known[1].items[int(i)] == "d" for i in evidence.item]
-    np.testing.assert_array_equal(said.any, ~np.array(lonely))
+    np.testing.assert_array_equal(result.any, ~np.array(lonely))
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
@@ -82,10 +82,10 @@ def test_groups_of_judges_do_not_matter(monkeypatch):
     crowd = adjudge.simulate("dawid-skene", items=50, judges=7, labels=3)
     fit = adjudge.fit(crowd.judgments)
     evidence = gather_evidence(fit, crowd.judgments)[1]
-    whole = judge_estimates(fit, evidence, 5)
+    complete = judge_estimates(fit, evidence, 5)
     monkeypatch.setattr("adjudge.diagnostics.evidence.CELLS_AT_ONCE", 20_000)
-    for one, other in zip(whole, judge_estimates(fit, evidence, 5), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    for entry, other in zip(complete, judge_estimates(fit, evidence, 5), strict=True):
+        np.testing.assert_allclose(entry, other, rtol=1e-12, atol=1e-15)
 
 
 def test_a_table_is_read_as_the_fit_reads_it():
@@ -117,19 +117,19 @@ def coin_tossers(seed):
     right[:5, 0] = rng.random(5)
     right[:5, 1] = 1 - right[:5, 0]
     judge = np.array([rng.choice(20, 3, replace=False) for _ in range(200)])
-    said = np.where(rng.random((200, 3)) < right[judge, truth[:, None] * 1], truth[:, None], ~truth[:, None])
-    rows = {"item": np.repeat(np.arange(200), 3), "judge": judge.ravel(), "label": said.ravel() * 1}
+    labels = np.where(rng.random((200, 3)) < right[judge, truth[:, None] * 1], truth[:, None], ~truth[:, None])
+    rows = {"item": np.repeat(np.arange(200), 3), "judge": judge.ravel(), "label": labels.ravel() * 1}
     return adjudge.read(pl.DataFrame(rows), labels=[0, 1]), right
 
 
 def test_intervals_cover_where_truths_and_matrices_are_learned_together():
     """Nine in ten, also for a fit by EM: with its posterior, which includes the judge's own labels, it was half."""
-    held, better = [], []
+    collected, better = [], []
     for seed in range(8):
         judgments, right = coin_tossers(seed)
         for card in adjudge.judges(adjudge.fit(judgments, "dawid-skene"), judgments).cards:
             j = int(card.judge)
-            held.append(card.informedness.low <= right[j].sum() - 1 <= card.informedness.high)
+            collected.append(card.informedness.low <= right[j].sum() - 1 <= card.informedness.high)
             better += [card.informedness.low > 0] if j < 5 else []
-    assert np.mean(held) > 0.82  # of 160, two standard errors below nine tenths are 0.85
+    assert np.mean(collected) > 0.82  # of 160, two standard errors below nine tenths are 0.85
     assert np.mean(better) < 0.13  # of 40 coins; 0.05 is nominal

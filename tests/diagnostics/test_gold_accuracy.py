@@ -24,18 +24,18 @@ ROWS = {
 
 def by_hand(fit, judgments, truth):
     """Return of each judge the weighed share of right labels, and the mean probability, one judgment at a time."""
-    found = {}
+    result = {}
     item, judge = judgments.item(), judgments.judge
     for n in range(len(judgments)):
-        known = truth.get(judgments.items[int(item[n])])
-        if known is None:
+        reference = truth.get(judgments.items[int(item[n])])
+        if reference is None:
             continue
         w = 1.0 if judgments.weight is None else judgments.weight[n]
-        place = fit.items.to_list().index(judgments.items[int(item[n])])
-        p, right = fit.posterior[place, judgments.label[n]], judgments.scale.names[judgments.label[n]] == known
-        one = found.setdefault(judgments.judges[int(judge[n])], np.zeros(4))
-        one += w, w * right, w * p, 1
-    return found
+        position = fit.items.to_list().index(judgments.items[int(item[n])])
+        p, right = fit.posterior[position, judgments.label[n]], judgments.scale.names[judgments.label[n]] == reference
+        first = result.setdefault(judgments.judges[int(judge[n])], np.zeros(4))
+        first += w, w * right, w * p, 1
+    return result
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -45,32 +45,34 @@ def test_labels_are_counted_where_the_truth_is_known(weighted):
     judgments = adjudge.read(pl.DataFrame(rows))
     fit, truth = adjudge.fit(judgments, "dawid-skene"), {"a": "0", "c": "1"}
     codes = np.array([fit.scale.names.index(truth[item]) if item in truth else -1 for item in fit.items])
-    found = cards(fit, judgments, codes)
-    for card in found:
-        total, same, said, count = by_hand(fit, judgments, truth)[card.judge]
+    result = cards(fit, judgments, codes)
+    for card in result:
+        total, same, answer, count = by_hand(fit, judgments, truth)[card.judge]
         assert card.verification[0] == pytest.approx(same / total)
-        assert card.verification.expected == pytest.approx(said / total)
+        assert card.verification.expected == pytest.approx(answer / total)
         assert card.verification.judgments == count
         assert card.verification.low <= card.verification.value <= card.verification.high
-    assert found.reliability.startswith("on 2 items whose truth is known")
+    assert result.reliability.startswith("on 2 items whose truth is known")
 
 
 def test_nothing_is_said_where_nothing_is_known():
     """The card gives the reason."""
     judgments = adjudge.read(pl.DataFrame(ROWS))
-    found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
-    assert found.of("z").verification is None
-    assert found.of("z").reasons["verification"] == "not defined because this judge judged no item whose truth is known"
-    assert found.of("x").verification.judgments == 1
+    result = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
+    assert result.of("z").verification is None
+    assert (
+        result.of("z").reasons["verification"] == "not defined because this judge judged no item whose truth is known"
+    )
+    assert result.of("x").verification.judgments == 1
     assert cards(adjudge.fit(judgments, "dawid-skene"), judgments).reliability == UNVERIFIED
 
 
 def test_judgments_that_do_not_count_say_nothing():
     """A weight of nothing on every item whose truth is known is no truth known."""
     judgments = adjudge.read(pl.DataFrame({**ROWS, "weight": [1.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0, 1.0]}))
-    found = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
-    assert found.reliability == UNVERIFIED
-    assert all(card.verification is None for card in found)
+    result = cards(adjudge.fit(judgments, "dawid-skene", {"b": "1"}), judgments)
+    assert result.reliability == UNVERIFIED
+    assert all(card.verification is None for card in result)
 
 
 @pytest.mark.parametrize("calibrate", ["none", "judgments"])
@@ -80,12 +82,12 @@ def test_truths_that_were_told_do_not_foretell_themselves(calibrate):
     gold = {
         item: crowd.judgments.scale.names[code] for item, code in zip(crowd.judgments.items, crowd.truth, strict=True)
     }
-    told = adjudge.fit(crowd.judgments, "dawid-skene", gold, calibrate=calibrate)
+    fitted = adjudge.fit(crowd.judgments, "dawid-skene", gold, calibrate=calibrate)
     untold = adjudge.fit(crowd.judgments, "dawid-skene", calibrate=calibrate)
-    assert (told.posterior.max(axis=1) == 1).all()
-    one = reliability(told, gather_evidence(told, crowd.judgments)[1])
-    two = reliability(untold, gather_evidence(untold, crowd.judgments)[1], told.label)
-    for a, b in zip(one.judges, two.judges, strict=True):
+    assert (fitted.posterior.max(axis=1) == 1).all()
+    first = reliability(fitted, gather_evidence(fitted, crowd.judgments)[1])
+    two = reliability(untold, gather_evidence(untold, crowd.judgments)[1], fitted.label)
+    for a, b in zip(first.judges, two.judges, strict=True):
         assert a.value == b.value
         assert a.expected < 1
         assert a.expected == pytest.approx(b.expected, abs=0.03)
@@ -110,8 +112,8 @@ def timed(times):
 
 def test_quality_is_a_beta_posterior():
     """Right and wrong counted period by period, from a flat prior; items without gold are not looked at."""
-    found = gold_accuracy(*timed(list(range(8))), periods=2)
-    table = found.table
+    result = gold_accuracy(*timed(list(range(8))), periods=2)
+    table = result.table
     assert table.select("judge", "period", "judgments", "right").rows() == [
         ("x", 0, 3, 3),
         ("x", 1, 4, 4),
@@ -122,22 +124,22 @@ def test_quality_is_a_beta_posterior():
     np.testing.assert_allclose(table["low"], beta.ppf(0.05, [4, 5, 4, 1], [1, 1, 1, 5]))
     np.testing.assert_allclose(table["high"], beta.ppf(0.95, [4, 5, 4, 1], [1, 1, 1, 5]))
     assert table["since"].to_list() == ["0", "4", "0", "4"]
-    assert found.sentence == "Gold set of 7 items: 2 judges, right on 71.4% of 14 judgments."
+    assert result.sentence == "Gold set of 7 items: 2 judges, right on 71.4% of 14 judgments."
 
 
 def test_days_are_periods():
     """Where times are dates; a day without work has no row."""
     days = [f"2026-05-{1 + 2 * (n // 4):02d}" for n in range(8)]
-    found = gold_accuracy(*timed(days), periods="day").table
-    assert found["period"].to_list() == [0, 2, 0, 2]
-    assert found["since"].to_list() == ["2026-05-01", "2026-05-03"] * 2
+    table = gold_accuracy(*timed(days), periods="day").table
+    assert table["period"].to_list() == [0, 2, 0, 2]
+    assert table["since"].to_list() == ["2026-05-01", "2026-05-03"] * 2
 
 
 def test_without_times_there_is_one_period():
     """Everything, together."""
     judgments = adjudge.read(pl.DataFrame({"item": ["a", "b"], "judge": ["x", "x"], "label": [0, 1]}))
-    found = gold_accuracy(judgments, {"a": 0})
-    assert found.table.rows() == [("x", 0, "all", 1, 1, 2 / 3, *beta.ppf([0.05, 0.95], 2, 1))]
+    result = gold_accuracy(judgments, {"a": 0})
+    assert result.table.rows() == [("x", 0, "all", 1, 1, 2 / 3, *beta.ppf([0.05, 0.95], 2, 1))]
     assert gold_accuracy(*timed([1] * 8), periods=3).period.tolist() == [0, 0]
 
 

@@ -43,13 +43,13 @@ def test_intervals_cover_as_often_as_they_say(labels):
     cells, informed, right = [], [], []
     for seed in range(4):
         crowd = adjudge.simulate("dawid-skene", seed, items=2_000, judges=40, per_item=4, labels=labels)
-        theta, found = crowd.confusion, cards(told(crowd), crowd.judgments)
-        low, high = (np.stack([getattr(card, f"confusion_{end}") for card in found]) for end in ("low", "high"))
+        theta, result = crowd.confusion, cards(told(crowd), crowd.judgments)
+        low, high = (np.stack([getattr(card, f"confusion_{end}") for card in result]) for end in ("low", "high"))
         cells.append((low <= theta) & (theta <= high))
         diagonal = np.diagonal(theta, axis1=1, axis2=2)
         truth = (diagonal.sum(axis=1) - 1) / (labels - 1)
-        informed += [inside(card.informedness, value) for card, value in zip(found, truth, strict=True)]
-        right += [inside(card.right, value) for card, value in zip(found, diagonal @ crowd.prevalence[0], strict=True)]
+        informed += [inside(card.informedness, value) for card, value in zip(result, truth, strict=True)]
+        right += [inside(card.right, value) for card, value in zip(result, diagonal @ crowd.prevalence[0], strict=True)]
     assert np.mean(cells) == pytest.approx(0.9, abs=0.025)
     assert np.mean(informed) == pytest.approx(0.9, abs=0.06)
     assert np.mean(right) == pytest.approx(0.9, abs=0.06)
@@ -63,9 +63,11 @@ def test_intervals_of_truths_that_are_learned_cover_nearly_as_often():
         sampled = adjudge.fit(crowd.judgments, "hybrid-confusion", run=SHORT)
     shares = []
     for fit in (adjudge.fit(crowd.judgments), sampled):
-        found = cards(fit, crowd.judgments)
-        held = [(c.confusion_low <= t) & (t <= c.confusion_high) for c, t in zip(found, crowd.confusion, strict=True)]
-        shares.append(np.mean(held))
+        result = cards(fit, crowd.judgments)
+        stored = [
+            (c.confusion_low <= t) & (t <= c.confusion_high) for c, t in zip(result, crowd.confusion, strict=True)
+        ]
+        shares.append(np.mean(stored))
     assert 0.75 < shares[0] < 0.95
     assert shares[1] == pytest.approx(0.9, abs=0.05)
 
@@ -76,13 +78,13 @@ def test_a_sampled_fit_says_the_same_on_cards_and_in_its_own_table():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         fit = adjudge.fit(crowd.judgments, "hierarchical", run=SHORT)
-    known, own = cards(fit, crowd.judgments).table, fit.judges
+    frame, own = cards(fit, crowd.judgments).table, fit.judges
     for card, column in (("right", "p_right"), ("informedness", "informedness"), ("bits", "bits")):
         for end in ("_low", "_high"):
-            np.testing.assert_allclose(known[card + end], own[column + end])
-    np.testing.assert_allclose(known["sensitivity_low"], own["sensitivity_low"])
-    np.testing.assert_allclose(known["p_chance"], own["no_better_than_chance"])
-    np.testing.assert_allclose(known["p_adversarial"], own["adversarial"])
+            np.testing.assert_allclose(frame[card + end], own[column + end])
+    np.testing.assert_allclose(frame["sensitivity_low"], own["sensitivity_low"])
+    np.testing.assert_allclose(frame["p_chance"], own["no_better_than_chance"])
+    np.testing.assert_allclose(frame["p_adversarial"], own["adversarial"])
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
@@ -114,9 +116,9 @@ def test_agreement_is_that_of_a_naive_loop(labels):
 def test_bias_is_the_label_rate_less_the_truth_rate():
     """Of many judgments exactly so; over all labels it is nothing."""
     crowd = adjudge.simulate("ordinal", 2, items=3_000, judges=6, per_item=4, labels=4)
-    found = cards(told(crowd), crowd.judgments)
+    result = cards(told(crowd), crowd.judgments)
     item, judge, label = crowd.judgments.item(), crowd.judgments.judge, crowd.judgments.label
-    for j, card in enumerate(found):
+    for j, card in enumerate(result):
         mine = judge == j
         rate = np.bincount(label[mine], minlength=4) / mine.sum()
         expected = rate - np.bincount(crowd.truth[item[mine]], minlength=4) / mine.sum()
@@ -124,7 +126,7 @@ def test_bias_is_the_label_rate_less_the_truth_rate():
         assert sum(each.value for each in card.bias) == pytest.approx(0, abs=1e-3)
         assert card.shift.value == pytest.approx(expected @ np.arange(4), abs=0.01)
     order = np.argsort(crowd.bias)
-    shifts = [found[int(j)].shift.value for j in order]
+    shifts = [result[int(j)].shift.value for j in order]
     assert shifts[0] < 0 < shifts[-1]
 
 
@@ -147,17 +149,17 @@ def test_sentences_of_known_characters(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         options = {"run": SHORT} if MODELS[model].sampler else {}
-        found = cards(adjudge.fit(judgments, model, {f"i{n}": str(n % 2) for n in range(300)}, **options), judgments)
-    says = {card.judge: card.sentence for card in found}
+        result = cards(adjudge.fit(judgments, model, {f"i{n}": str(n % 2) for n in range(300)}, **options), judgments)
+    says = {card.judge: card.sentence for card in result}
     assert says["swapped"].startswith("Gives the opposite of the truth more often than not")
     assert says["same"] == "Always gives the label '1'."
     assert says["blind"] == "Answers at random: the labels carry no information."
     assert says["new"] == "Too few judgments (1) for an assessment."
     assert says["hermit"] == "Nobody else judged these items, so the labels cannot be checked."
-    assert found.of("hermit").agreement is None
-    assert found.of("swapped").p_adversarial > 0.99
-    assert found.of("good0").p_chance < 0.01
-    assert found.of("blind").judgments == found.of("blind").items == 400
+    assert result.of("hermit").agreement is None
+    assert result.of("swapped").p_adversarial > 0.99
+    assert result.of("good0").p_chance < 0.01
+    assert result.of("blind").judgments == result.of("blind").items == 400
 
 
 def test_a_card_says_why_what_is_missing_is_missing():
@@ -202,10 +204,10 @@ def test_a_weight_of_two_is_said_twice():
     double, plain = table([*rows, *rows]), table(rows, weight=pl.lit(2.0))
     gold = {f"i{n}": str(n % 2) for n in range(20)} | {"alone": "1"} | {f"own{n}": "1" for n in range(9)}
     twice, weighted = (cards(adjudge.fit(judgments, gold=gold), judgments) for judgments in (double, plain))
-    for one, other in zip(twice, weighted, strict=True):
-        assert one.judgments == 2 * other.judgments
-        assert one.right == pytest.approx(other.right)
-        assert one.agreement[:3] == pytest.approx(other.agreement[:3])
+    for entry, other in zip(twice, weighted, strict=True):
+        assert entry.judgments == 2 * other.judgments
+        assert entry.right == pytest.approx(other.right)
+        assert entry.agreement[:3] == pytest.approx(other.agreement[:3])
 
 
 def test_gold_of_items_that_nobody_judged_does_no_harm():
@@ -215,8 +217,8 @@ def test_gold_of_items_that_nobody_judged_does_no_harm():
         fit = adjudge.fit(
             pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"), gold={"i0": "0", "q": "1"}
         )
-    found = cards(fit, table(rows))
-    assert [card.items for card in found] == [12, 12]
+    result = cards(fit, table(rows))
+    assert [card.items for card in result] == [12, 12]
     assert len(fit.items) == 13
 
 
@@ -232,13 +234,13 @@ def test_every_model_has_cards(model, ordinal):
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         options = {"run": adjudge.Run(2, 20, 40)} if MODELS[model].sampler else {}
         fit = adjudge.fit(judgments, model, dict(crowd.gold), **options)
-    found = cards(fit, judgments)
-    for card in found:
+    result = cards(fit, judgments)
+    for card in result:
         for each in (card.right, card.informedness, card.bits, card.sensitivity, card.specificity, *card.bias):
             assert each.low <= each.value <= each.high
         np.testing.assert_allclose(card.confusion.sum(axis=1), 1, atol=1e-6)
         assert card.sentence.endswith(".")
-    numbers = found.table.select(pl.selectors.float())
+    numbers = result.table.select(pl.selectors.float())
     assert not any(column.is_nan().any() for column in numbers)
 
 
@@ -246,28 +248,28 @@ def test_the_table_has_a_row_a_judge_and_the_same_seed_the_same_numbers():
     """In the order of the fit."""
     crowd = adjudge.simulate("liu-wang", items=60)
     fit = adjudge.fit(crowd.judgments)
-    found = cards(fit, crowd.judgments)
-    assert found.table["judge"].to_list() == fit.judge_names.to_list() == [card.judge for card in found]
-    assert found.table.columns[:7] == ["judge", "judgments", "items", "topics", "right", "right_low", "right_high"]
-    assert {"bias_A", "bias_C_high", "agreement_items", "sentence"} <= {*found.table.columns}
-    assert found.table["sensitivity"].dtype == pl.Float64
-    assert found.table.equals(cards(fit, crowd.judgments).table)
-    assert not found.table.equals(cards(fit, crowd.judgments, seed=1).table)
-    assert len(found) == len(found[:2]) + 1
-    np.testing.assert_array_equal(found.low[1], found[1].confusion_low)
+    result = cards(fit, crowd.judgments)
+    assert result.table["judge"].to_list() == fit.judge_names.to_list() == [card.judge for card in result]
+    assert result.table.columns[:7] == ["judge", "judgments", "items", "topics", "right", "right_low", "right_high"]
+    assert {"bias_A", "bias_C_high", "agreement_items", "sentence"} <= {*result.table.columns}
+    assert result.table["sensitivity"].dtype == pl.Float64
+    assert result.table.equals(cards(fit, crowd.judgments).table)
+    assert not result.table.equals(cards(fit, crowd.judgments, seed=1).table)
+    assert len(result) == len(result[:2]) + 1
+    np.testing.assert_array_equal(result.low[1], result[1].confusion_low)
 
 
 def test_a_judge_is_found_by_name():
     """And where there is none of the name, those near it are told."""
     judgments = table([("a", "ann", "0"), ("a", "rob", "0"), ("b", "rob", "1")])
-    found = cards(adjudge.fit(judgments), judgments)
-    assert found.of("rob").judgments == 2
+    result = cards(adjudge.fit(judgments), judgments)
+    assert result.of("rob").judgments == 2
     with pytest.raises(UsageError, match="judge 'bob' is not in the fit; similar names: 'rob'"):
-        found.of("bob")
+        result.of("bob")
     with pytest.raises(
         UsageError, match="judge 'zacharias' is not in the fit; its judges are for example 'ann', 'rob'"
     ):
-        found.of("zacharias")
+        result.of("zacharias")
 
 
 def test_other_judgments_are_refused():

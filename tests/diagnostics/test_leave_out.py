@@ -25,20 +25,20 @@ CLIMBED = [name for name in MODELS if "map" in MODELS[name].inferences]
 def test_every_model_can_be_asked(model):
     """Whatever its own parameters are, there are chances, and none is 0."""
     fit = adjudge.fit(CROWD.judgments, model, inference="map")
-    seen = leave_out(fit, CROWD.judgments)
-    assert seen.posterior().shape == (len(CROWD.judgments), 2)
-    np.testing.assert_allclose(seen.posterior().sum(axis=1), 1)
-    np.testing.assert_allclose(seen.confusion.sum(axis=2), 1, rtol=1e-6)
-    assert (seen.confusion > 0).all()
+    observed = leave_out(fit, CROWD.judgments)
+    assert observed.posterior().shape == (len(CROWD.judgments), 2)
+    np.testing.assert_allclose(observed.posterior().sum(axis=1), 1)
+    np.testing.assert_allclose(observed.confusion.sum(axis=2), 1, rtol=1e-6)
+    assert (observed.confusion > 0).all()
     assert topic_prevalence(fit.params).shape[1] == 2
 
 
 def test_a_judge_of_few_judgments_is_nearly_average():
     """One of many is nearly what the fit says."""
     fit = adjudge.fit(CROWD.judgments, "dawid-skene")
-    usual = fit.params.population / fit.params.population.sum(axis=1, keepdims=True)
+    default = fit.params.population / fit.params.population.sum(axis=1, keepdims=True)
     none = leave_out(fit, CROWD.judgments, np.zeros(6)).confusion
-    np.testing.assert_allclose(none, np.broadcast_to(usual, none.shape), atol=1e-5)
+    np.testing.assert_allclose(none, np.broadcast_to(default, none.shape), atol=1e-5)
     np.testing.assert_allclose(
         leave_out(fit, CROWD.judgments, np.full(6, 1e9)).confusion, fit.params.confusion, atol=1e-6
     )
@@ -49,10 +49,10 @@ def test_a_vote_is_looked_at_through_matrices():
     gold = {"i1": "0", "i2": "1"}
     vote = adjudge.fit(CROWD.judgments, "majority", gold=gold)
     other = adjudge.fit(CROWD.judgments, "hybrid-confusion", inference="map", gold=gold)
-    seen, wanted = leave_out(vote, CROWD.judgments), leave_out(other, CROWD.judgments)
-    np.testing.assert_allclose(seen.posterior(), wanted.posterior())
-    np.testing.assert_array_equal(seen.block.gold[:2], [0, 1])
-    np.testing.assert_array_equal(seen.posterior()[0], [1, 0])
+    observed, expected = leave_out(vote, CROWD.judgments), leave_out(other, CROWD.judgments)
+    np.testing.assert_allclose(observed.posterior(), expected.posterior())
+    np.testing.assert_array_equal(observed.block.gold[:2], [0, 1])
+    np.testing.assert_array_equal(observed.posterior()[0], [1, 0])
 
 
 def test_one_label_says_nothing():
@@ -100,7 +100,7 @@ def test_her_votes_are_left_out(weighted):
     rng = np.random.default_rng(0)
     block = crowd(rng, weighted=weighted)
     prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (J, K))
-    found = posterior_without_judge(block, item_logs(block, prevalence, confusion))
+    result = posterior_without_judge(block, item_logs(block, prevalence, confusion))
     judge, weight = block.cell // K, block.weight if weighted else np.ones(block.label.size)
     for i in range(block.topic.size):
         for n in range(block.start[i], block.start[i + 1]):
@@ -110,7 +110,7 @@ def test_her_votes_are_left_out(weighted):
                     chance *= confusion[judge[m], :, block.label[m]] ** weight[m]
             if block.gold[i] >= 0:
                 chance = np.eye(K)[block.gold[i]]
-            np.testing.assert_allclose(found[n], chance / chance.sum(), rtol=1e-10)
+            np.testing.assert_allclose(result[n], chance / chance.sum(), rtol=1e-10)
 
 
 def test_an_impossible_label_is_left_out_again():
@@ -127,8 +127,8 @@ def test_an_impossible_label_is_left_out_again():
         np.arange(3.0),
     )
     sure = np.stack([np.roll(np.eye(K), 1, axis=1), np.full((K, K), 1 / K)])
-    found = posterior_without_judge(block, item_logs(block, np.array([[0.2, 0.3, 0.5]]), sure))
-    np.testing.assert_allclose(found[0], [0.2, 0.3, 0.5], rtol=1e-9)
+    result = posterior_without_judge(block, item_logs(block, np.array([[0.2, 0.3, 0.5]]), sure))
+    np.testing.assert_allclose(result[0], [0.2, 0.3, 0.5], rtol=1e-9)
 
 
 def test_softmax_takes_any_logs():

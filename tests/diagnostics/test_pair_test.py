@@ -36,22 +36,22 @@ def crowd(rng, items=40, repeats=True):
 def test_pairs_are_all_who_met(least):
     """Once an item, by the first judgment of each; those who met too seldom are left out."""
     block = crowd(np.random.default_rng(0))
-    judge, seen = block.cell // K, {}
+    judge, observed = block.cell // K, {}
     for i in range(block.topic.size):
         first = {}
         for n in range(block.start[i], block.start[i + 1]):
             first.setdefault(int(judge[n]), n)
         for a, b in combinations(sorted(first), 2):
-            seen.setdefault((a, b), []).append((first[a], first[b], i))
-    found = find_meetings(block, least)
-    parts = [slice(found.start[p], found.start[p + 1]) for p in range(found.first.size)]
+            observed.setdefault((a, b), []).append((first[a], first[b], i))
+    result = find_meetings(block, least)
+    parts = [slice(result.start[p], result.start[p + 1]) for p in range(result.first.size)]
     listed = {
-        (int(a), int(b)): list(zip(found.left[v], found.right[v], found.item[v], strict=True))
-        for a, b, v in zip(found.first, found.second, parts, strict=True)
+        (int(a), int(b)): list(zip(result.left[v], result.right[v], result.item[v], strict=True))
+        for a, b, v in zip(result.first, result.second, parts, strict=True)
     }
-    wanted = {pair: visits for pair, visits in seen.items() if len(visits) >= least}
-    assert 0 < len(wanted) <= 10
-    assert {pair: sorted(visits) for pair, visits in listed.items()} == wanted
+    expected = {pair: visits for pair, visits in observed.items() if len(visits) >= least}
+    assert 0 < len(expected) <= 10
+    assert {pair: sorted(visits) for pair, visits in listed.items()} == expected
 
 
 def test_judges_who_never_met_are_no_pair():
@@ -60,11 +60,11 @@ def test_judges_who_never_met_are_no_pair():
     alone = block._replace(
         start=np.arange(4), cell=block.cell[:3], label=block.label[:3], topic=block.topic[:3], gold=block.gold[:3]
     )
-    found = find_meetings(alone)
-    assert found.first.size == 0
-    assert found.start.tolist() == [0]
+    result = find_meetings(alone)
+    assert result.first.size == 0
+    assert result.start.tolist() == [0]
     empty = pair_tests(
-        alone, item_logs(alone, np.full((1, K), 0.5), np.full((J, K, K), 0.5)), found, np.ones((J, K, K)), 0.7
+        alone, item_logs(alone, np.full((1, K), 0.5), np.full((J, K, K), 0.5)), result, np.ones((J, K, K)), 0.7
     )
     assert all(column.size == 0 for column in empty)
 
@@ -132,15 +132,15 @@ def test_as_many_agree_on_what_is_wrong_as_are_expected_to():
     for seed in range(40):
         drawn = adjudge.simulate("dawid-skene", seed, items=300, judges=10, labels=2, per_item=3, accuracy=0.75)
         block = drawn.judgments.block()
-        pairs, seen = find_meetings(block), item_logs(block, drawn.prevalence, drawn.confusion)
-        found = pair_tests(block, seen, pairs, 1e9 * drawn.confusion, 0.7)
-        said, other = block.label[pairs.left], block.label[pairs.right]
-        truth = ((said == other) & (said != drawn.truth[pairs.item])).sum()
-        counts.append((found.wrong.sum(), found.expected_wrong.sum(), truth))
+        pairs, observed = find_meetings(block), item_logs(block, drawn.prevalence, drawn.confusion)
+        result = pair_tests(block, observed, pairs, 1e9 * drawn.confusion, 0.7)
+        answer, other = block.label[pairs.left], block.label[pairs.right]
+        truth = ((answer == other) & (answer != drawn.truth[pairs.item])).sum()
+        counts.append((result.wrong.sum(), result.expected_wrong.sum(), truth))
     wrong, expected, true = np.array(counts).T
-    for one, two in ((wrong, expected), (wrong, true), (expected, true)):
-        assert abs((one - two).mean()) < 3 * (one - two).std() / np.sqrt(len(counts))
-        assert one.mean() == pytest.approx(two.mean(), rel=0.05)
+    for entry, two in ((wrong, expected), (wrong, true), (expected, true)):
+        assert abs((entry - two).mean()) < 3 * (entry - two).std() / np.sqrt(len(counts))
+        assert entry.mean() == pytest.approx(two.mean(), rel=0.05)
 
 
 def test_the_test_is_what_it_says():
@@ -150,7 +150,7 @@ def test_the_test_is_what_it_says():
     prevalence, confusion = np.array([[0.4, 0.6]]), rng.dirichlet([4, 1], (J, K))
     confusion[:, 1] = confusion[:, 1, ::-1]
     prior, pairs = rng.uniform(0.5, 1, (J, K, K)), find_meetings(block)
-    found = pair_tests(block, item_logs(block, prevalence, confusion), pairs, prior, copying)
+    result = pair_tests(block, item_logs(block, prevalence, confusion), pairs, prior, copying)
     judge, item = block.cell // K, np.repeat(np.arange(block.topic.size), np.diff(block.start))
 
     def truth(i, without):
@@ -178,9 +178,9 @@ def test_the_test_is_what_it_says():
             wrong += (1 - q[k] * hers[k, k] * his[k, k] / both[k]) * same
             expected_wrong += (both - q * np.diagonal(hers * his)).sum()
             score += np.log(1 - copying + copying * mean[k] / both[k]) if same else np.log(1 - copying)
-        wanted = (agreed, expected, wrong, expected_wrong, score)
-        got = (found.agreed, found.expected, found.wrong, found.expected_wrong, found.score)
-        np.testing.assert_allclose([column[p] for column in got], wanted, rtol=1e-9)
-    assert ((found.p >= 0) & (found.p <= 1)).all()
-    assert ((found.copied >= 0) & (found.copied <= 1)).all()
-    assert (found.deviation > 0).all()
+        required = (agreed, expected, wrong, expected_wrong, score)
+        got = (result.agreed, result.expected, result.wrong, result.expected_wrong, result.score)
+        np.testing.assert_allclose([column[p] for column in got], required, rtol=1e-9)
+    assert ((result.p >= 0) & (result.p <= 1)).all()
+    assert ((result.copied >= 0) & (result.copied <= 1)).all()
+    assert (result.deviation > 0).all()

@@ -28,9 +28,9 @@ def test_information_is_that_of_brute_force(labels):
 
     for p, gain in zip(posterior, information(posterior, matrix), strict=True):
         after = 0.0
-        for said in range(labels):
-            chance = p @ matrix[:, said]
-            after += chance * bits(p * matrix[:, said] / chance)
+        for index in range(labels):
+            chance = p @ matrix[:, index]
+            after += chance * bits(p * matrix[:, index] / chance)
         assert gain == pytest.approx(bits(p) - after, abs=1e-12)
 
 
@@ -49,8 +49,8 @@ def test_surprise_is_that_of_a_naive_loop():
     for i, j, y in zip(judgments.item(), judgments.judge, judgments.label, strict=True):
         for k in range(3):
             row = evidence.matrix[j, k]
-            usual = -(row * np.log2(row)).sum()
-            expected[i] += fit.posterior[i, k] * (-np.log2(row[y]) - usual)
+            default = -(row * np.log2(row)).sum()
+            expected[i] += fit.posterior[i, k] * (-np.log2(row[y]) - default)
     np.testing.assert_allclose(surprise(evidence), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -104,8 +104,8 @@ def test_the_least_sure_come_first():
     np.testing.assert_allclose([look.value for look in looks], np.sort(fit.entropy)[::-1][:4])
     i = fit.items.to_list().index(looks[0].item)
     likeliest = np.argsort(-fit.posterior[i], kind="stable")[:2]
-    said = " or ".join(f"'{k}' {fit.posterior[i, k]:.2f}" for k in likeliest)
-    assert looks[0].reason == f"{said}: {fit.entropy[i]:.2f} bits of uncertainty"
+    message = " or ".join(f"'{k}' {fit.posterior[i, k]:.2f}" for k in likeliest)
+    assert looks[0].reason == f"{message}: {fit.entropy[i]:.2f} bits of uncertainty"
     assert looks[0].probability == fit.posterior[i, fit.label[i]]
 
 
@@ -133,8 +133,8 @@ def test_an_item_that_nobody_judged_is_listed_without_labels():
         fit = adjudge.fit(judgments, gold={"i0": "0", "q": "1"})
     looks = second_looks(fit, judgments)
     assert not any(look.item == "q" for each in looks for look in each)
-    asked = adjudge.fit(judgments.with_items(pl.Series(["q"])), "hybrid-confusion", inference="map")
-    (open_item,) = [look for look in second_looks(asked, judgments).uncertain if look.item == "q"]
+    fitted = adjudge.fit(judgments.with_items(pl.Series(["q"])), "hybrid-confusion", inference="map")
+    (open_item,) = [look for look in second_looks(fitted, judgments).uncertain if look.item == "q"]
     assert (open_item.judgments, open_item.given, open_item.topic) == (0, "", None)
 
 
@@ -149,10 +149,10 @@ def test_topics_that_are_not_known_are_none():
 def test_tables():
     """One of each reason, and all in one."""
     looks = second_looks(*quarrel())
-    whole = looks.table
-    assert whole.columns == ["why", *looks.gold.table.columns]
-    assert set(whole["why"]) >= {"contested", "gold"}
-    assert whole.height == sum(map(len, looks))
+    frame = looks.table
+    assert frame.columns == ["why", *looks.gold.table.columns]
+    assert set(frame["why"]) >= {"contested", "gold"}
+    assert frame.height == sum(map(len, looks))
     assert looks.gold.table.row(0, named=True)["item"] == "i1"
     assert looks.gold[:1] == (looks.gold[0],)
 
@@ -174,10 +174,10 @@ def test_every_model_has_items_to_look_at(model):
         warnings.simplefilter("ignore", adjudge.AdjudgeWarning)
         options = {"run": adjudge.Run(2, 20, 40)} if adjudge.MODELS[model].sampler else {}
         fit = adjudge.fit(judgments, model, dict(crowd.gold), **options)
-    whole = second_looks(fit, judgments).table
-    assert not whole["value"].is_nan().any()
-    assert whole["probability"].is_between(0, 1.000001).all()
-    assert all(reason for reason in whole["reason"])
+    frame = second_looks(fit, judgments).table
+    assert not frame["value"].is_nan().any()
+    assert frame["probability"].is_between(0, 1.000001).all()
+    assert all(reason for reason in frame["reason"])
 
 
 def test_labels_in_short():

@@ -27,7 +27,7 @@ def about(cell, give=0.02):
 
 def seen(**other):
     """Return a judge of three labels who is good at it, or otherwise as said."""
-    usual = JudgeFacts(
+    default = JudgeFacts(
         names=("Bad", "Fair", "Good"),
         judgments=300,
         checkable=300,
@@ -42,7 +42,7 @@ def seen(**other):
         typical=GOOD,
         shift=None,
     )
-    return usual._replace(**other)
+    return default._replace(**other)
 
 
 CALLED = GOOD.copy()
@@ -136,8 +136,8 @@ def test_two_confusions_are_named_and_the_rest_is_not_praised_unless_it_is_good(
     )
     assert sentence(seen(cell=POOR, low=about(POOR, 0.1))) == "Calls one in three 'Fair' items 'Good'."
     worse = np.array([[0.6, 0.4], [0.4, 0.6]])
-    told = sentence(seen(**TWO, cell=worse, low=about(worse), informedness=Estimate(0.35, 0.3, 0.4)))
-    assert told == "Calls two in five '0' items '1' and two in five '1' items '0'."
+    message = sentence(seen(**TWO, cell=worse, low=about(worse), informedness=Estimate(0.35, 0.3, 0.4)))
+    assert message == "Calls two in five '0' items '1' and two in five '1' items '0'."
 
 
 def test_a_judge_of_one_label_on_items_that_all_have_it_is_not_accused():
@@ -148,8 +148,8 @@ def test_a_judge_of_one_label_on_items_that_all_have_it_is_not_accused():
 
 def test_three_labels_have_no_opposite():
     """Then the judge is only worse than a guess."""
-    told = {name: value for name, value in CASES["opposite"][0].items() if name not in TWO}
-    assert first_rule(seen(**told)).name == "worse"
+    result = {name: value for name, value in CASES["opposite"][0].items() if name not in TWO}
+    assert first_rule(seen(**result)).name == "worse"
 
 
 @pytest.mark.parametrize("name", ["opposite", "worse", "no better"])

@@ -30,16 +30,16 @@ def crowd(seed, lazy=0):
 
 def test_one_who_stops_looking_is_found():
     """With the label, how often, and since when."""
-    found = streaks(*crowd(0, lazy=40))
-    who = found.judges.to_list().index("j1")
-    assert found.flagged[who]
-    assert found.beyond[who]
-    assert found.length[who] >= 40
-    assert found.label[who] == 1
-    first = found.table.row(0, named=True)
+    result = streaks(*crowd(0, lazy=40))
+    who = result.judges.to_list().index("j1")
+    assert result.flagged[who]
+    assert result.beyond[who]
+    assert result.length[who] >= 40
+    assert result.label[who] == 1
+    first = result.table.row(0, named=True)
     assert (first["judge"], first["beyond_habit"]) == ("j1", True)
-    assert found.sentence.startswith("1 of 10 judges repeated a label for longer than their items explain, 1 of them")
-    assert f"the most surprising is 'j1' with {found.length[who]} times '1'." in found.sentence
+    assert result.sentence.startswith("1 of 10 judges repeated a label for longer than their items explain, 1 of them")
+    assert f"the most surprising is 'j1' with {result.length[who]} times '1'." in result.sentence
 
 
 def test_those_who_look_are_not():
@@ -53,20 +53,20 @@ def test_one_who_always_says_the_same_has_a_habit():
     rows = [(f"i{n:03}", judge, n % 2, n) for n in range(60) for judge in "xyz"]
     rows += [(f"i{n:03}", "w", 1, n) for n in range(60)]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"))
-    found = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
-    who = found.judges.to_list().index("w")
-    assert found.length[who] == 60
-    assert found.flagged[who]
-    assert not found.beyond[who]
+    result = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
+    who = result.judges.to_list().index("w")
+    assert result.length[who] == 60
+    assert result.flagged[who]
+    assert not result.beyond[who]
 
 
 def test_few_judgments_say_nothing():
     """Every chance is one, and nobody is named."""
     rows = [("a", "x", 0, 1), ("a", "y", 0, 2), ("b", "x", 0, 3)]
     judgments = adjudge.read(pl.DataFrame(rows, schema=["item", "judge", "label", "time"], orient="row"), labels=[0, 1])
-    found = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
-    assert found.p.tolist() == [1, 1]
-    assert found.sentence == "No judge repeated a label for longer than their items explain."
+    result = streaks(adjudge.fit(judgments, "dawid-skene"), judgments)
+    assert result.p.tolist() == [1, 1]
+    assert result.sentence == "No judge repeated a label for longer than their items explain."
 
 
 def test_what_cannot_be_is_refused():
@@ -94,8 +94,8 @@ def sorted_by_label(order, times):
 @pytest.mark.parametrize("parts", [60, 10, 1])
 def test_the_order_of_rows_says_nothing(parts):
     """A file sorted by label has no streaks for that; what is found is the same of rows that are shuffled."""
-    found = [streaks(*sorted_by_label(order, lambda n: n * parts // 60)) for order in (0, 1, 2)]
-    tables = [each.table.sort("judge") for each in found]
+    result = [streaks(*sorted_by_label(order, lambda n: n * parts // 60)) for order in (0, 1, 2)]
+    tables = [each.table.sort("judge") for each in result]
     assert not tables[0]["flagged"].any()
     for table in tables[1:]:
         assert table.select("judge", "label", "streak", "since").equals(
@@ -103,7 +103,7 @@ def test_the_order_of_rows_says_nothing(parts):
         )
         np.testing.assert_allclose(table["p"], tables[0]["p"], atol=1e-6)
     once = "; 4 judges have judgments of one time only, which are a streak only if all are equal" * (parts == 1)
-    assert found[0].sentence == f"No judge repeated a label for longer than their items explain{once}."
+    assert result[0].sentence == f"No judge repeated a label for longer than their items explain{once}."
 
 
 def test_a_streak_goes_through_one_time_if_all_are_alike():
@@ -124,11 +124,11 @@ def test_the_longest_streak_is_found():
 def test_the_tail_is_that_of_all_sequences(length):
     """Every sequence of six labels, by its chance."""
     chance = np.random.default_rng(length).dirichlet(np.ones(3), 6)
-    whole = 0.0
-    for said in product(range(3), repeat=6):
-        if max(len(list(group)) for _, group in groupby(said)) >= length:
-            whole += np.prod(chance[range(6), said])
-    assert streak_tail(chance, length) == pytest.approx(whole, abs=1e-12)
+    complete = 0.0
+    for result in product(range(3), repeat=6):
+        if max(len(list(group)) for _, group in groupby(result)) >= length:
+            complete += np.prod(chance[range(6), result])
+    assert streak_tail(chance, length) == pytest.approx(complete, abs=1e-12)
 
 
 def test_nobody_who_says_nothing_has_a_streak():

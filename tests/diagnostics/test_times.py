@@ -29,17 +29,17 @@ def judged(times):
 @pytest.mark.parametrize("times", [[3, 1, 2], ["3", " 1 ", "2"], [3.0, 1.0, 2.0]])
 def test_numbers_are_numbers(times):
     """Also where they are text."""
-    found = judgment_times(judged(times))
-    assert found.value.tolist() == [3, 1, 2]
-    assert not found.dates
-    assert found.text(0) == "3"
+    result = judgment_times(judged(times))
+    assert result.value.tolist() == [3, 1, 2]
+    assert not result.dates
+    assert result.text(0) == "3"
 
 
 def test_dates_are_seconds():
     """With a zone or without, with an hour or without; a column of dates is none of text."""
-    found = judgment_times(judged(["1970-01-02", "1970-01-01T01:00:00+01:00", "1970-01-01 00:01:30"]))
-    assert found.value.tolist() == [86_400, 0, 90]
-    assert [found.text(n) for n in range(3)] == ["1970-01-02", "1970-01-01", "1970-01-01 00:01:30"]
+    result = judgment_times(judged(["1970-01-02", "1970-01-01T01:00:00+01:00", "1970-01-01 00:01:30"]))
+    assert result.value.tolist() == [86_400, 0, 90]
+    assert [result.text(n) for n in range(3)] == ["1970-01-02", "1970-01-01", "1970-01-01 00:01:30"]
     column = pl.Series(["1970-01-02", "1970-01-01", "1970-01-03"]).str.to_date()
     assert judgment_times(judged(column)).value.tolist() == [86_400, 0, 2 * 86_400]
 
@@ -107,8 +107,8 @@ def test_why_nothing_can_be_said_of_time():
     times = {"": ["2026-05-01", "2026-05-02"], "the judgments have no times": [None, None], "?": ["1", "soon"]}
     for reason, moments in times.items():
         table = adjudge.read(pl.DataFrame(rows | {"time": pl.Series(moments, dtype=pl.String)}))
-        found = time_problem(table)
-        assert (found == reason) if "?" not in reason else found.startswith("not all times can be read: ")
+        result = time_problem(table)
+        assert (result == reason) if "?" not in reason else result.startswith("not all times can be read: ")
         assert (usable_times(table) is None) == bool(reason)
     assert time_problem(adjudge.read(pl.DataFrame(rows))) == "the judgments have no times"
 

@@ -79,18 +79,18 @@ def quiet(work, *given, **named):
 def test_climbs_give_the_answer_of_memory(shelf, whole, tmp_path, name, told):
     """Labels exactly, numbers to 1e-9; workers write the labels."""
     gold, options = shelf.gold if told else None, Options(seed=3, inference="map")
-    found = quiet(fit_blocks, shelf.blocks, name, gold, out=tmp_path, engine=whole, options=options)
-    same_answer(found, quiet(adjudge.fit, shelf.judgments, name, gold, seed=3, inference="map"))
+    result = quiet(fit_blocks, shelf.blocks, name, gold, out=tmp_path, engine=whole, options=options)
+    same_answer(result, quiet(adjudge.fit, shelf.judgments, name, gold, seed=3, inference="map"))
 
 
 @pytest.mark.parametrize("name", ["hybrid-confusion", "hierarchical"])
 def test_chains_draw_what_they_draw_in_memory(shelf, whole, tmp_path, name):
     """Draws are the same to the last bit: truths are drawn by an item's place, and counts are whole numbers."""
     options = Options(seed=3, run=SHORT)
-    found = quiet(fit_blocks, shelf.blocks, name, shelf.gold, out=tmp_path, engine=whole, options=options)
+    result = quiet(fit_blocks, shelf.blocks, name, shelf.gold, out=tmp_path, engine=whole, options=options)
     fit = quiet(adjudge.fit, shelf.judgments, name, shelf.gold, seed=3, run=SHORT)
-    same_answer(found, fit)
-    np.testing.assert_array_equal(found.fit.draws.confusion, fit.draws.confusion)
+    same_answer(result, fit)
+    np.testing.assert_array_equal(result.fit.draws.confusion, fit.draws.confusion)
 
 
 def test_sums_do_not_depend_on_the_number_of_workers(shelf, whole, tmp_path):
@@ -99,11 +99,11 @@ def test_sums_do_not_depend_on_the_number_of_workers(shelf, whole, tmp_path):
     two = fit_blocks(shelf.blocks, out=tmp_path / "two", engine=whole, options=options).fit
     alone = Dask(workers=1)
     try:
-        one = fit_blocks(shelf.blocks, out=tmp_path / "one", engine=alone, options=options).fit
+        fitted = fit_blocks(shelf.blocks, out=tmp_path / "one", engine=alone, options=options).fit
     finally:
         alone.close()
-    assert one.evidence == two.evidence
-    np.testing.assert_array_equal(one.params.confusion, two.params.confusion)
+    assert fitted.evidence == two.evidence
+    np.testing.assert_array_equal(fitted.params.confusion, two.params.confusion)
 
 
 @pytest.fixture
@@ -132,27 +132,27 @@ def test_every_block_is_taken_once_and_stays_with_its_worker(shelf, homely, tmp_
 def test_large_params_go_out_without_a_word(shelf, whole):
     """Dask would say that a graph is large."""
     sent = np.zeros(3_000_000)
-    told = whole.map_sum(shelf.blocks, largest, sent)
-    assert told.evidence == sent.size * len(shelf.blocks.parts)
+    result = whole.map_sum(shelf.blocks, largest, sent)
+    assert result.evidence == sent.size * len(shelf.blocks.parts)
 
 
 def test_steps_that_hold_much_go_out_like_params(shelf, whole):
     """What a step holds is sent once a pass, with the params."""
     bound = np.zeros(1_000_000)
     for _ in range(3):
-        told = whole.map_sum(shelf.blocks, partial(largest_bound, bound), None)
-        assert told.evidence == bound.size * len(shelf.blocks.parts)
+        result = whole.map_sum(shelf.blocks, partial(largest_bound, bound), None)
+        assert result.evidence == bound.size * len(shelf.blocks.parts)
 
 
 def test_a_worker_killed_in_the_middle_of_a_pass(shelf, whole, tmp_path):
     """The run completes, and the answer is the same."""
     before = set(whole._client.run(os.getpid).values())
     hands = Through(whole, dying_once, tmp_path / "mark")
-    found = fit_blocks(shelf.blocks, out=tmp_path, engine=hands)
+    result = fit_blocks(shelf.blocks, out=tmp_path, engine=hands)
     assert int((tmp_path / "mark").read_text()) > 7
     whole._client.wait_for_workers(2, timeout=120)
     assert set(whole._client.run(os.getpid).values()) != before
-    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene"))
+    same_answer(result, adjudge.fit(shelf.judgments, "dawid-skene"))
 
 
 def test_a_worker_killed_between_passes_of_chains(shelf, whole, tmp_path):
@@ -163,10 +163,10 @@ def test_a_worker_killed_between_passes_of_chains(shelf, whole, tmp_path):
             os.kill(next(iter(whole._client.run(os.getpid).values())), signal.SIGKILL)
 
     options = Options(run=SHORT)
-    found = quiet(
+    result = quiet(
         fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, engine=whole, options=options, progress=kill
     )
-    same_answer(found, quiet(adjudge.fit, shelf.judgments, "hybrid-confusion", run=SHORT))
+    same_answer(result, quiet(adjudge.fit, shelf.judgments, "hybrid-confusion", run=SHORT))
 
 
 def test_workers_that_die_of_a_block_are_not_killed_for_ever(shelf, engine, monkeypatch):
@@ -199,11 +199,11 @@ if __name__ == "__main__":
 
 def driver(shelf, out, scheduler, iterations, passes):
     """Start a fit in a process of its own, and return it when it has made some passes."""
-    told = [str(shelf.blocks.folder), str(out), scheduler, str(iterations)]
+    rows = [str(shelf.blocks.folder), str(out), scheduler, str(iterations)]
     script = out.with_suffix(".py")
     script.write_text(DRIVER)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    process = subprocess.Popen([sys.executable, script, *told], **pipes)
+    process = subprocess.Popen([sys.executable, script, *rows], **pipes)
     for line in process.stdout:
         if line.strip() == str(passes):
             return process
@@ -216,11 +216,11 @@ def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(shelf, whole, addr
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    seen = []
+    calls = []
     again = fit_blocks(
-        shelf.blocks, out=tmp_path / "fit", engine=whole, options=LONG, progress=lambda passes, _: seen.append(passes)
+        shelf.blocks, out=tmp_path / "fit", engine=whole, options=LONG, progress=lambda passes, _: calls.append(passes)
     )
-    assert 9 <= seen[0] < LONG.iterations
+    assert 9 <= calls[0] < LONG.iterations
     fit = adjudge.fit(shelf.judgments, "dawid-skene", tolerance=0.0, iterations=LONG.iterations, accelerate=False)
     same_answer(again, fit)
 
@@ -229,8 +229,8 @@ def test_interrupted_it_ends_with_what_it_has(shelf, tmp_path):
     """Ctrl-C reaches every process of a terminal; workers stay to write the labels, and nothing is left running."""
     process = driver(shelf, tmp_path / "fit", "", 100_000, 5)
     os.killpg(process.pid, signal.SIGINT)
-    told, complaints = process.communicate(timeout=120)
-    assert told.splitlines()[-1] == "interrupted"
+    result, complaints = process.communicate(timeout=120)
+    assert result.splitlines()[-1] == "interrupted"
     assert complaints == ""
     assert process.returncode == 0
     assert len(list((tmp_path / "fit" / "labels").glob("*.parquet"))) == len(shelf.blocks.parts)
@@ -240,10 +240,10 @@ def test_a_scheduler_by_its_address(shelf, address, tmp_path):
     """Its workers do the work, and stay when the engine is closed."""
     engine = Dask(address)
     try:
-        found = fit_blocks(shelf.blocks, "majority", out=tmp_path, engine=engine)
+        result = fit_blocks(shelf.blocks, "majority", out=tmp_path, engine=engine)
     finally:
         engine.close()
-    same_answer(found, adjudge.fit(shelf.judgments, "majority"))
+    same_answer(result, adjudge.fit(shelf.judgments, "majority"))
 
 
 @pytest.mark.parametrize("place", ["tcp://127.0.0.1:1", "nonsense", "foo://host:1"])
@@ -286,11 +286,11 @@ def test_a_scheduler_without_adjudge():
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", program, *options], **pipes) as process:
         try:
-            place = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
+            position = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
             with pytest.raises(
-                AdjudgeError, match=rf"^{place}: it cannot import adjudge .*: install adjudge .* where it runs$"
+                AdjudgeError, match=rf"^{position}: it cannot import adjudge .*: install adjudge .* where it runs$"
             ):
-                Dask(place)
+                Dask(position)
         finally:
             process.terminate()
             process.communicate()
@@ -335,9 +335,9 @@ def test_blocks_by_a_relative_path(shelf, whole, monkeypatch):
 def test_labels_by_a_relative_path(shelf, whole, tmp_path, monkeypatch):
     """Workers write them where the driver means."""
     monkeypatch.chdir(tmp_path)
-    found = fit_blocks(shelf.blocks, "majority", out="fit", engine=whole)
+    result = fit_blocks(shelf.blocks, "majority", out="fit", engine=whole)
     monkeypatch.chdir(shelf.blocks.folder)
-    same_answer(found, adjudge.fit(shelf.judgments, "majority"))
+    same_answer(result, adjudge.fit(shelf.judgments, "majority"))
 
 
 def test_what_a_worker_cannot_read(shelf, whole):

@@ -42,8 +42,8 @@ def test_blocks_give_the_answer_of_memory(shelf, tmp_path, name, told):
     """Labels exactly, numbers to 1e-9, of every model that takes three labels."""
     run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
     gold = shelf.gold if told else None
-    found = quiet(fit_blocks, shelf.blocks, name, gold, out=tmp_path, options=Options(run=run, seed=3))
-    same_answer(found, quiet(adjudge.fit, shelf.judgments, name, gold, run=run, seed=3))
+    result = quiet(fit_blocks, shelf.blocks, name, gold, out=tmp_path, options=Options(run=run, seed=3))
+    same_answer(result, quiet(adjudge.fit, shelf.judgments, name, gold, run=run, seed=3))
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].labels.binary or MODELS[name].sampler])
@@ -53,8 +53,8 @@ def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
     table.write_csv(tmp_path / "labels.csv")
     blocks = make_blocks(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
     run = SHORT if MODELS[name].inferences[0] == "gibbs" else None
-    found = quiet(fit_blocks, blocks, name, gold, out=tmp_path / "fit", options=Options(run=run))
-    same_answer(found, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
+    result = quiet(fit_blocks, blocks, name, gold, out=tmp_path / "fit", options=Options(run=run))
+    same_answer(result, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
 
 
 def test_gold_of_items_that_are_in_several_topics(tmp_path):
@@ -65,15 +65,15 @@ def test_gold_of_items_that_are_in_several_topics(tmp_path):
     gold = table.unique(["topic", "item"], maintain_order=True)[::20].select("topic", "item", label=pl.lit(1))
     gold.write_csv(tmp_path / "gold.csv")
     blocks = quiet(make_blocks, Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=700)
-    found = quiet(fit_blocks, blocks, gold=tmp_path / "gold.csv", out=tmp_path / "fit")
-    same_answer(found, quiet(adjudge.fit, tmp_path / "labels.csv", "dawid-skene", gold=tmp_path / "gold.csv"))
+    result = quiet(fit_blocks, blocks, gold=tmp_path / "gold.csv", out=tmp_path / "fit")
+    same_answer(result, quiet(adjudge.fit, tmp_path / "labels.csv", "dawid-skene", gold=tmp_path / "gold.csv"))
 
 
 def test_the_file_itself_gives_the_same_labels(shelf, tmp_path):
     """Whatever the order of its rows: ties are broken by name."""
     for name in ("majority", "dawid-skene", "ordinal"):
-        found = fit_blocks(shelf.blocks, name, out=tmp_path / name, options=Options(seed=5))
-        same_answer(found, adjudge.fit(adjudge.read(shelf.file, ordinal=True), name, seed=5))
+        result = fit_blocks(shelf.blocks, name, out=tmp_path / name, options=Options(seed=5))
+        same_answer(result, adjudge.fit(adjudge.read(shelf.file, ordinal=True), name, seed=5))
 
 
 def test_weights_count(shelf, tmp_path):
@@ -88,16 +88,16 @@ def test_gold_that_is_not_to_inform(shelf, tmp_path):
     """Prevalence is not told by gold where the prior says so."""
     prior, run = adjudge.Prior(gold_informs=False), Run(2, 10, 30)
     options = Options(run=run, prior=prior)
-    found = quiet(fit_blocks, shelf.blocks, "hierarchical", shelf.gold, out=tmp_path, options=options)
-    same_answer(found, quiet(adjudge.fit, shelf.judgments, "hierarchical", shelf.gold, run=run, prior=prior))
+    result = quiet(fit_blocks, shelf.blocks, "hierarchical", shelf.gold, out=tmp_path, options=options)
+    same_answer(result, quiet(adjudge.fit, shelf.judgments, "hierarchical", shelf.gold, run=run, prior=prior))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_number_of_threads_changes_nothing(shelf, tmp_path, workers):
     """Not even the last bit."""
-    one, other = (fit_blocks(shelf.blocks, out=tmp_path / str(many), engine=Threads(many)) for many in (workers, 2))
-    assert (one.fit.params.confusion == other.fit.params.confusion).all()
-    assert one.fit.evidence == other.fit.evidence
+    first, other = (fit_blocks(shelf.blocks, out=tmp_path / str(many), engine=Threads(many)) for many in (workers, 2))
+    assert (first.fit.params.confusion == other.fit.params.confusion).all()
+    assert first.fit.evidence == other.fit.evidence
 
 
 def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
@@ -112,11 +112,11 @@ def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
 
 def test_a_fit_on_disk_with_gold_and_more_to_say_is_read_back(shelf, tmp_path):
     """Gold, topics, degrees of difficulty, and labels that tie and are told together."""
-    found = quiet(fit_blocks, shelf.blocks, "glad", shelf.gold, out=tmp_path / "glad")
-    saved, memory = adjudge.load(found.folder), quiet(adjudge.fit, shelf.judgments, "glad", shelf.gold)
+    result = quiet(fit_blocks, shelf.blocks, "glad", shelf.gold, out=tmp_path / "glad")
+    saved, memory = adjudge.load(result.folder), quiet(adjudge.fit, shelf.judgments, "glad", shelf.gold)
     assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
-    known = dict(zip(memory.items, memory.gold.tolist(), strict=True))
-    assert dict(zip(saved.items, saved.gold.tolist(), strict=True)) == known
+    reference = dict(zip(memory.items, memory.gold.tolist(), strict=True))
+    assert dict(zip(saved.items, saved.gold.tolist(), strict=True)) == reference
     fit_blocks(shelf.blocks, "majority", out=tmp_path / "vote", options=Options(ties="all"))
     vote = adjudge.fit(shelf.judgments, "majority", ties="all")
     assert_frame_equal(adjudge.load(tmp_path / "vote").labels.sort("item"), vote.labels.sort("item"), abs_tol=1e-9)
@@ -144,26 +144,26 @@ def test_parts_of_an_earlier_fit_are_gone(shelf, tmp_path, model):
     stale.parent.mkdir()
     stale.write_bytes(b"")
     run = Run(2, 5, 10) if model == "hybrid-confusion" else None
-    found = quiet(fit_blocks, shelf.blocks, model, out=tmp_path, options=Options(run=run))
-    assert found.labels.collect().height == shelf.blocks.items
+    result = quiet(fit_blocks, shelf.blocks, model, out=tmp_path, options=Options(run=run))
+    assert result.labels.collect().height == shelf.blocks.items
 
 
 def test_ctrl_c_before_all_chains_begin_keeps_what_is_drawn(shelf, tmp_path, monkeypatch):
     """Of three chains, the first alone has drawn anything."""
-    usual, drawn = BlockSweep.__call__, []
+    default, drawn = BlockSweep.__call__, []
 
     def impatient(self, prevalence, confusion, rng, probability, *rest):
         drawn.append(self.chain)
         if len(drawn) > 40:
             raise KeyboardInterrupt
-        return usual(self, prevalence, confusion, rng, probability, *rest)
+        return default(self, prevalence, confusion, rng, probability, *rest)
 
     monkeypatch.setattr(BlockSweep, "__call__", impatient)
     options = Options(run=Run(3, 10, 100))
-    found = quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, options=options)
-    assert found.fit.draws.prevalence.shape[0] == 1
-    assert found.fit.stopped == "interrupted"
-    posterior = found.labels.collect().select("p_0", "p_1", "p_2").to_numpy()
+    result = quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, options=options)
+    assert result.fit.draws.prevalence.shape[0] == 1
+    assert result.fit.stopped == "interrupted"
+    posterior = result.labels.collect().select("p_0", "p_1", "p_2").to_numpy()
     assert np.abs(posterior.sum(axis=1) - 1).max() < 1e-9
 
 
@@ -243,7 +243,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_answer(shelf, tmp_path, model)
     resumed = adjudge.load(tmp_path / "out")
     assert (resumed.params.confusion == peace.fit.params.confusion).all()
     assert resumed.passes == peace.fit.passes
-    parts = [pl.read_parquet(f"{tmp_path}/{place}/labels/*.parquet") for place in ("out", "peace")]
+    parts = [pl.read_parquet(f"{tmp_path}/{position}/labels/*.parquet") for position in ("out", "peace")]
     assert parts[0].equals(parts[1])
     assert not (tmp_path / "out" / "checkpoint").exists()
 
@@ -259,14 +259,14 @@ def test_ctrl_c_keeps_what_is_found_and_goes_on(shelf, tmp_path):
     stopped = fit_blocks(shelf.blocks, out=tmp_path / "a", options=options, every=0.0, progress=impatient)
     assert stopped.fit.stopped == "interrupted"
     assert stopped.labels.collect().height == shelf.blocks.items
-    seen = []
-    whole = fit_blocks(
-        shelf.blocks, out=tmp_path / "a", options=options, progress=lambda passes, evidence: seen.append(passes)
+    calls = []
+    complete = fit_blocks(
+        shelf.blocks, out=tmp_path / "a", options=options, progress=lambda passes, evidence: calls.append(passes)
     )
     peace = fit_blocks(shelf.blocks, out=tmp_path / "b", options=options)
-    assert seen[0] > 3
-    assert (whole.fit.params.confusion == peace.fit.params.confusion).all()
-    assert whole.fit.evidence == peace.fit.evidence
+    assert calls[0] > 3
+    assert (complete.fit.params.confusion == peace.fit.params.confusion).all()
+    assert complete.fit.evidence == peace.fit.evidence
 
 
 def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
@@ -277,9 +277,9 @@ def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
             raise KeyboardInterrupt
 
     fit_blocks(shelf.blocks, out=tmp_path, options=Options(seed=1), every=0.0, progress=impatient)
-    seen = []
-    fit_blocks(shelf.blocks, "one-coin", out=tmp_path, progress=lambda passes, evidence: seen.append(passes))
-    assert seen[0] == 1
+    calls = []
+    fit_blocks(shelf.blocks, "one-coin", out=tmp_path, progress=lambda passes, evidence: calls.append(passes))
+    assert calls[0] == 1
 
 
 def test_a_fit_is_not_written_over_its_blocks(shelf, tmp_path):
@@ -351,9 +351,9 @@ def test_gold_is_read_as_the_command_says(tmp_path):
     table.rename({"item": "page"}).write_csv(tmp_path / "t.csv")
     item = table["item"][0]
     (tmp_path / "gold.txt").write_text(f"page\tlabel\tx\n{item}\t1\t1\n")
-    given = (tmp_path / "t.csv", "--item", "page", "--gold", tmp_path / "gold.txt", "--gold-format", "tsv")
-    found = asked(*given, "--blocks", tmp_path / "b", "--out", tmp_path / "fit")
-    assert found.returncode == 0, found.stderr
+    inputs = (tmp_path / "t.csv", "--item", "page", "--gold", tmp_path / "gold.txt", "--gold-format", "tsv")
+    result = asked(*inputs, "--blocks", tmp_path / "b", "--out", tmp_path / "fit")
+    assert result.returncode == 0, result.stderr
     labels = pl.read_parquet(f"{tmp_path}/fit/labels/*.parquet")
     assert labels.filter(pl.col("gold").is_not_null())["item"].to_list() == [item]
 
@@ -369,9 +369,9 @@ def test_what_cannot_be_is_refused_before_rows_are_read(tmp_path, monkeypatch, w
     """That may take hours."""
     monkeypatch.chdir(tmp_path)
     crowd(600)[0].write_csv("t.csv")
-    found = asked("t.csv", "--blocks", "b", "--out", "fit", *words)
-    assert found.returncode == 2
-    assert what in found.stderr
+    result = asked("t.csv", "--blocks", "b", "--out", "fit", *words)
+    assert result.returncode == 2
+    assert what in result.stderr
     assert not os.path.exists("b")
 
 

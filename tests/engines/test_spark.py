@@ -68,9 +68,9 @@ def engine():
         assert own
         session.conf.set("spark.sql.shuffle.partitions", "2")
         session.conf.set("spark.sql.codegen.wholeStage", "false")
-        made = Spark(session=session)
-        yield made
-        made.close()
+        created = Spark(session=session)
+        yield created
+        created.close()
         work = Path(pyspark.__file__).parent / "work" / session.sparkContext.applicationId
         session.stop()
         _end_java()
@@ -90,25 +90,25 @@ def _end_java():
 
 def _below(process):
     """Return all processes that a process has begun, the nearest first."""
-    found = []
-    for place in Path("/proc").iterdir():
+    collected = []
+    for path in Path("/proc").iterdir():
         try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1]) if place.name.isdigit() else None
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1]) if path.name.isdigit() else None
         except OSError:  # it has just ended
             continue
         if parent == process:
-            found += [int(place.name), *_below(int(place.name))]
-    return found
+            collected += [int(path.name), *_below(int(path.name))]
+    return collected
 
 
 def _executors():
     """Return the executors of this process's cluster, and of no other on the machine."""
-    found = []
+    collected = []
     for process in _below(os.getpid()):
         with suppress(OSError):
             words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-            found += [process] if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words else []
-    return found
+            collected += [process] if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words else []
+    return collected
 
 
 def _quiet(work, *given, **named):
@@ -147,20 +147,20 @@ def _held(found, fit):
 def test_the_answer_is_that_of_memory(engine, shelf, tmp_path, model, told, options):
     """Labels exactly, numbers to 1e-9, and the same draws."""
     gold = shelf.gold if told else None
-    found = _quiet(fit_blocks, shelf.blocks, model, gold, out=tmp_path, engine=engine, options=Options(**options))
+    result = _quiet(fit_blocks, shelf.blocks, model, gold, out=tmp_path, engine=engine, options=Options(**options))
     fit = _quiet(adjudge.fit, shelf.judgments, model, gold, **options)
-    same_answer(found, fit)
+    same_answer(result, fit)
     if fit.draws is not None:
-        assert np.array_equal(found.fit.draws.prevalence, fit.draws.prevalence)
+        assert np.array_equal(result.fit.draws.prevalence, fit.draws.prevalence)
 
 
 def test_folders_may_be_named_from_here(engine, shelf, tmp_path, monkeypatch):
     """Executors are elsewhere: they are told the whole path, of blocks, gold, labels and states of chains."""
     shutil.copytree(shelf.blocks.folder, tmp_path / "blocks")
     monkeypatch.chdir(tmp_path)
-    given = {"out": "fit", "engine": engine, "options": Options(run=Run(1, 1, 4))}
-    found = _quiet(fit_blocks, open_blocks("blocks"), "hybrid-confusion", shelf.gold, **given)
-    same_answer(found, _quiet(adjudge.fit, shelf.judgments, "hybrid-confusion", shelf.gold, run=Run(1, 1, 4)))
+    inputs = {"out": "fit", "engine": engine, "options": Options(run=Run(1, 1, 4))}
+    result = _quiet(fit_blocks, open_blocks("blocks"), "hybrid-confusion", shelf.gold, **inputs)
+    same_answer(result, _quiet(adjudge.fit, shelf.judgments, "hybrid-confusion", shelf.gold, run=Run(1, 1, 4)))
 
 
 def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monkeypatch):
@@ -170,9 +170,9 @@ def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monke
     monkeypatch.setattr(spark, "FAN_IN", 2)
     assert len(shelf.blocks.parts) > 4, "three levels"
     options = Options(iterations=2)
-    found = [fit_blocks(shelf.blocks, out=tmp_path / n, engine=engine, options=options) for n in "ab"]
-    same_answer(found[0], adjudge.fit(shelf.judgments, "dawid-skene", iterations=2))
-    assert found[0].fit.evidence == found[1].fit.evidence
+    result = [fit_blocks(shelf.blocks, out=tmp_path / n, engine=engine, options=options) for n in "ab"]
+    same_answer(result[0], adjudge.fit(shelf.judgments, "dawid-skene", iterations=2))
+    assert result[0].fit.evidence == result[1].fit.evidence
 
 
 def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
@@ -192,10 +192,10 @@ def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
         if passes == 9:
             threading.Timer(0.05, kill, _below(before[1])[-1:]).start()
 
-    given = {"engine": engine, "options": Options(**options), "progress": watch}
-    found = fit_blocks(shelf.blocks, out=tmp_path, **given)
+    inputs = {"engine": engine, "options": Options(**options), "progress": watch}
+    result = fit_blocks(shelf.blocks, out=tmp_path, **inputs)
     assert len(doomed) == 2
-    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene", **options))
+    same_answer(result, adjudge.fit(shelf.judgments, "dawid-skene", **options))
     assert before[0] not in _executors()
 
 
@@ -203,20 +203,20 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(engine, shelf, tmp_
     """It is asked again, and does not start again."""
     words = [sys.executable, "-c", DRIVER, str(shelf.blocks.folder), str(tmp_path)]
     with open(tmp_path / "log", "wb") as log, subprocess.Popen(words, stdout=log, stderr=log) as driver:
-        kept, times = tmp_path / CHECKPOINT / "climb.npz", set()
+        stored, times = tmp_path / CHECKPOINT / "climb.npz", set()
         while len(times) < 4:
             assert driver.poll() is None, (tmp_path / "log").read_text()
-            times |= {kept.stat().st_mtime_ns} if kept.exists() else set()
+            times |= {stored.stat().st_mtime_ns} if stored.exists() else set()
             time.sleep(0.01)
         driver.kill()
     assert not (tmp_path / "fit.json").exists()
     options = {"tolerance": 0.0, "iterations": 12, "accelerate": False}
-    seen = []
-    found = fit_blocks(
-        shelf.blocks, out=tmp_path, engine=engine, options=Options(**options), progress=lambda n, _: seen.append(n)
+    calls = []
+    result = fit_blocks(
+        shelf.blocks, out=tmp_path, engine=engine, options=Options(**options), progress=lambda n, _: calls.append(n)
     )
-    assert 1 < seen[0] < found.fit.passes
-    same_answer(found, adjudge.fit(shelf.judgments, "dawid-skene", **options))
+    assert 1 < calls[0] < result.fit.passes
+    same_answer(result, adjudge.fit(shelf.judgments, "dawid-skene", **options))
 
 
 def test_ctrl_c_ends_a_fit_and_not_the_session(engine, shelf, tmp_path):
@@ -227,9 +227,9 @@ def test_ctrl_c_ends_a_fit_and_not_the_session(engine, shelf, tmp_path):
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     options = Options(accelerate=False, tolerance=0.0, iterations=500)
-    found = fit_blocks(shelf.blocks, out=tmp_path, engine=engine, options=options, progress=watch)
-    assert found.fit.stopped == "interrupted"
-    assert found.labels.collect().height == shelf.blocks.items
+    result = fit_blocks(shelf.blocks, out=tmp_path, engine=engine, options=options, progress=watch)
+    assert result.fit.stopped == "interrupted"
+    assert result.labels.collect().height == shelf.blocks.items
 
 
 def test_ctrl_c_ends_chains_after_their_sweep(engine, shelf, tmp_path):
@@ -241,11 +241,11 @@ def test_ctrl_c_ends_chains_after_their_sweep(engine, shelf, tmp_path):
             began.append(sweeps)
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    given = {"engine": engine, "options": Options(run=Run(1, 2, 5_000)), "progress": watch}
-    found = _quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, **given)
-    assert found.fit.stopped == "interrupted"
-    assert began[0] <= found.fit.passes < 5_000
-    assert found.labels.collect().height == shelf.blocks.items
+    inputs = {"engine": engine, "options": Options(run=Run(1, 2, 5_000)), "progress": watch}
+    result = _quiet(fit_blocks, shelf.blocks, "hybrid-confusion", out=tmp_path, **inputs)
+    assert result.fit.stopped == "interrupted"
+    assert began[0] <= result.fit.passes < 5_000
+    assert result.labels.collect().height == shelf.blocks.items
 
 
 def test_a_damaged_block_is_refused_in_a_short_message(engine, shelf, tmp_path):
@@ -273,10 +273,10 @@ def test_a_data_frame_gives_the_answer_of_memory(engine, shelf, tmp_path):
     """Rows in any order, with topics and weights; gold as a DataFrame; blocks that are there are taken as they are."""
     table, gold = crowd(3_000)
     table = table.with_columns(weight=pl.Series(np.arange(table.height) % 3 + 0.5)).sort("judge")
-    known = pl.DataFrame({"item": list(gold), "label": list(gold.values())})
-    frame, given = _frame(engine, table), engine.session.createDataFrame(known.to_arrow())
-    found = _quiet(spark.fit, frame, "dawid-skene", given, out=tmp_path, block=700, ordinal=True, iterations=5)
-    _held(found, _quiet(adjudge.fit, adjudge.read(table, ordinal=True), "dawid-skene", gold, iterations=5))
+    reference = pl.DataFrame({"item": list(gold), "label": list(gold.values())})
+    frame, inputs = _frame(engine, table), engine.session.createDataFrame(reference.to_arrow())
+    result = _quiet(spark.fit, frame, "dawid-skene", inputs, out=tmp_path, block=700, ordinal=True, iterations=5)
+    _held(result, _quiet(adjudge.fit, adjudge.read(table, ordinal=True), "dawid-skene", gold, iterations=5))
     blocks = open_blocks(tmp_path / "blocks")
     assert len(blocks.parts) == 5
     assert sum(len(blocks.names(number).unique()) for number in range(5)) == table["item"].n_unique()
@@ -296,9 +296,11 @@ def test_a_folder_of_parquet_files_gives_the_answer_of_memory(engine, tmp_path):
     for n in range(3):
         table[n::3].write_parquet(tmp_path / "lake" / f"{n}.parquet")
     named = {"item": "the `doc`", "judge": "who.was", "label": "said"}
-    found = spark.fit(tmp_path / "lake", out=tmp_path / "out", session=engine.session, block=500, iterations=5, **named)
-    _held(found, adjudge.fit(adjudge.read(table, **named), "dawid-skene", iterations=5))
-    assert dict(found.labels.dtypes)["item"] == "bigint"
+    fitted = spark.fit(
+        tmp_path / "lake", out=tmp_path / "out", session=engine.session, block=500, iterations=5, **named
+    )
+    _held(fitted, adjudge.fit(adjudge.read(table, **named), "dawid-skene", iterations=5))
+    assert dict(fitted.labels.dtypes)["item"] == "bigint"
 
 
 @pytest.mark.parametrize(
@@ -328,8 +330,8 @@ def test_items_of_several_topics_are_told_apart(engine, tmp_path):
     rows = [("x", 1, 0, "s"), ("x", 2, 1, "t"), ("y", 1, 1, "s"), ("y", 2, 1, "s")]
     columns = ["item", "judge", "label", "topic"]
     with pytest.warns(AdjudgeWarning, match="an item is in several topics, so items are called topic_item"):
-        found = spark.fit(engine.session.createDataFrame(rows, columns), "majority", out=tmp_path)
-    assert sorted(row.item for row in found.labels.collect()) == ["s_x", "s_y", "t_x"]
+        fitted = spark.fit(engine.session.createDataFrame(rows, columns), "majority", out=tmp_path)
+    assert sorted(row.item for row in fitted.labels.collect()) == ["s_x", "s_y", "t_x"]
 
 
 @pytest.mark.parametrize(

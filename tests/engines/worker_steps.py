@@ -27,9 +27,9 @@ def always_dying(step, blocks, number, params):
 
 def counted(blocks, number, params):
     """Tally which blocks were taken, by which process, and what was sent."""
-    here = np.zeros((1, len(blocks.parts)))
-    here[0, number] = os.getpid()
-    return Tally(here, np.zeros((0, 0, 0)), params)
+    current = np.zeros((1, len(blocks.parts)))
+    current[0, number] = os.getpid()
+    return Tally(current, np.zeros((0, 0, 0)), params)
 
 
 def absent(blocks, number, params):

@@ -29,13 +29,13 @@ def made(chance, labels=(0, 1)):
     rows = [(f"{t}_{d}", t, "x", labels[n % len(labels)]) for n, (t, d) in enumerate(_named(chance))]
     table = pl.DataFrame(rows, schema=["item", "topic", "judge", "label"], orient="row")
     fit = adjudge.fit(adjudge.read(table, labels=list(labels)), "majority")
-    given = [chance[t][d] for t, d in _named(chance)]
-    return replace(fit, posterior=np.array([p if isinstance(p, list) else [1 - p, p] for p in given], float))
+    inputs = [chance[t][d] for t, d in _named(chance)]
+    return replace(fit, posterior=np.array([p if isinstance(p, list) else [1 - p, p] for p in inputs], float))
 
 
 def _named(chance):
     """Return all topics and documents."""
-    return [(topic, document) for topic, held in chance.items() for document in held]
+    return [(topic, document) for topic, stored in chance.items() for document in stored]
 
 
 def every_label(chance):
@@ -53,8 +53,8 @@ def every_label(chance):
 def enumerated(chance, runs, measure):
     """Return the values (R, T, assignments) of runs under every assignment, and the chances of these."""
     both = list(every_label(chance))
-    found = [score_runs(runs, grades, measure, draws=1).value[:, 0] for grades, _ in both]
-    return np.stack(found, axis=2), np.array([p for _, p in both]), [grades for grades, _ in both]
+    result = [score_runs(runs, grades, measure, draws=1).value[:, 0] for grades, _ in both]
+    return np.stack(result, axis=2), np.array([p for _, p in both]), [grades for grades, _ in both]
 
 
 @pytest.mark.parametrize("measure", ["MAP", "nDCG@2", "P@1", "MRR"])
@@ -62,14 +62,14 @@ def test_chances_are_those_of_all_assignments(measure):
     """Three uncertain documents: eight assignments give P(A better), the means and the variances exactly."""
     value, p, _ = enumerated(CHANCE, RUNS, measure)
     assert p.size == 8
-    found = evaluate(made(CHANCE), RUNS, measure, draws=20_000, seed=5)
+    result = evaluate(made(CHANCE), RUNS, measure, draws=20_000, seed=5)
     near = 4 * 0.5 / 20_000**0.5
     difference = (value[0] - value[1]).mean(axis=0)
-    pair = found.pairs[0]
+    pair = result.pairs[0]
     assert pair.better_labels == pytest.approx(p[difference > 1e-12].sum(), abs=near)
     assert pair.tied_labels == pytest.approx(p[abs(difference) < 1e-12].sum(), abs=near)
     assert pair.difference == pytest.approx(difference @ p, abs=near)
-    assert [one.value for one in found.scores] == pytest.approx(value.mean(axis=1) @ p, abs=near)
+    assert [score.value for score in result.scores] == pytest.approx(value.mean(axis=1) @ p, abs=near)
     mean = difference @ p
     assert pair.parts.labels == pytest.approx(p @ (difference - mean) ** 2, abs=0.01)
     by_topic = (value[0] - value[1]) @ p
@@ -82,8 +82,8 @@ def test_chances_over_labels_and_topics_are_those_of_all_resamples():
     x = value[0] - value[1]  # (T, 8)
     apart = widening(2) * np.ptp(x @ p) / 2
     exact = sum(w * p @ (x.mean(axis=0) + far > 1e-12) for far, w in ((0, 0.5), (apart, 0.25), (-apart, 0.25)))
-    found = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000).pairs[0]
-    assert found.better == pytest.approx(exact, abs=4 * 0.5 / 20_000**0.5)
+    result = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000).pairs[0]
+    assert result.better == pytest.approx(exact, abs=4 * 0.5 / 20_000**0.5)
 
 
 @pytest.mark.parametrize("measure", ["MAP", "nDCG", "P@1"])
@@ -93,28 +93,30 @@ def test_the_document_named_first_is_the_one_that_decides(measure):
     better = (value[0] - value[1]).mean(axis=0) > 1e-12
     before, moves = p @ better, {}
     for topic, document in _named(CHANCE):
-        label = np.array([held[topic][document] for held in grades])
+        label = np.array([grade[topic][document] for grade in grades])
         share = [p[label == k].sum() for k in (0, 1)]
         after = [p[label == k] @ better[label == k] / share[k] if share[k] else before for k in (0, 1)]
         moves[topic, document] = sum(s * abs(a - before) for s, a in zip(share, after, strict=True))
-    found = evaluate(made(CHANCE), RUNS, measure, draws=4_000, pair=("A", "B"))
-    first = found.deciding[0]
+    result = evaluate(made(CHANCE), RUNS, measure, draws=4_000, pair=("A", "B"))
+    first = result.deciding[0]
     assert (first.topic, first.document) == max(moves, key=moves.get)
-    assert {(one.topic, one.document) for one in found.deciding} == {("1", "a"), ("1", "b"), ("2", "e")}
-    assert [one.moves for one in found.deciding] == sorted((one.moves for one in found.deciding), reverse=True)
+    assert {(entry.topic, entry.document) for entry in result.deciding} == {("1", "a"), ("1", "b"), ("2", "e")}
+    assert [entry.moves for entry in result.deciding] == sorted(
+        (entry.moves for entry in result.deciding), reverse=True
+    )
 
 
 def test_effects_are_those_of_all_assignments():
     """What the difference of the means would be with a label known to be 1 instead of 0."""
     value, p, grades = enumerated(CHANCE, RUNS, "MAP")
     difference = (value[0] - value[1]).mean(axis=0)
-    found = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000, pair=("A", "B"))
-    for one in found.deciding:
-        label = np.array([held[one.topic][one.document] for held in grades])
+    result = evaluate(made(CHANCE), RUNS, "MAP", draws=20_000, pair=("A", "B"))
+    for entry in result.deciding:
+        label = np.array([grade[entry.topic][entry.document] for grade in grades])
         means = [difference[label == k] @ p[label == k] / p[label == k].sum() for k in (0, 1)]
-        assert one.effect == pytest.approx(means[1] - means[0], abs=0.02)
-        assert one.chance == CHANCE[one.topic][one.document]
-    ranks = {one.document: (one.first_rank, one.second_rank) for one in found.deciding}
+        assert entry.effect == pytest.approx(means[1] - means[0], abs=0.02)
+        assert entry.chance == CHANCE[entry.topic][entry.document]
+    ranks = {entry.document: (entry.first_rank, entry.second_rank) for entry in result.deciding}
     assert ranks == {"a": (1, 3), "b": (2, 2), "e": (1, 3)}
 
 
@@ -134,8 +136,8 @@ def test_label_noise_is_not_counted_as_a_spread_of_topics():
     labels, topics = variance_parts(x.astype(float))
     assert labels == pytest.approx(0.25 / 50, rel=0.1)
     assert topics < 0.01 * labels
-    found = evaluate(coins(50), {"A": {str(t): {"x": 1} for t in range(50)}}, "P@1", draws=4_000).scores[0]
-    assert found.both == pytest.approx(found.labels, abs=0.01)
+    result = evaluate(coins(50), {"A": {str(t): {"x": 1} for t in range(50)}}, "P@1", draws=4_000).scores[0]
+    assert result.both == pytest.approx(result.labels, abs=0.01)
 
 
 def coins(topics):
@@ -147,23 +149,23 @@ def test_draws_vary_by_the_sum_of_the_parts():
     """The interval over labels and topics of sixty topics is that of a normal variable with their variance."""
     p = np.random.default_rng(1).random(60).round(3)
     fit = made({str(t): {"x": float(chance)} for t, chance in enumerate(p)})
-    found = evaluate(fit, {"A": {str(t): {"x": 1} for t in range(60)}}, "P@1", draws=20_000).scores[0]
-    reach = stats.t.ppf(0.95, 59) * sum(found.parts) ** 0.5
-    assert found.both == pytest.approx((found.value - reach, found.value + reach), abs=0.006)
+    result = evaluate(fit, {"A": {str(t): {"x": 1} for t in range(60)}}, "P@1", draws=20_000).scores[0]
+    reach = stats.t.ppf(0.95, 59) * sum(result.parts) ** 0.5
+    assert result.both == pytest.approx((result.value - reach, result.value + reach), abs=0.006)
 
 
 def test_certain_labels_leave_the_plain_bootstrap_over_topics():
     """The interval of a difference is that of its values by topic, drawn again and widened."""
     rng = np.random.default_rng(2)
     chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
-    runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
-    found = evaluate(made(chance), runs, "MAP", draws=500, seed=3)
-    x = (found.value[0, 0] - found.value[1, 0])[:, :1]  # the same in every draw
+    runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
+    result = evaluate(made(chance), runs, "MAP", draws=500, seed=3)
+    x = (result.value[0, 0] - result.value[1, 0])[:, :1]  # the same in every draw
     drawn = x.mean() + topic_deviations(x, 500, np.random.default_rng([3, 1]))[:, 0]
-    assert found.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
-    assert found.pairs[0].better == (drawn > 0).mean()
-    assert found.scores[0].both == pytest.approx(found.scores[0].topics)
-    assert found.pairs[0].parts.shares == pytest.approx((0, 1))
+    assert result.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
+    assert result.pairs[0].better == (drawn > 0).mean()
+    assert result.scores[0].both == pytest.approx(result.scores[0].topics)
+    assert result.pairs[0].parts.shares == pytest.approx((0, 1))
 
 
 def test_intervals_of_a_difference_cover():
@@ -171,7 +173,7 @@ def test_intervals_of_a_difference_cover():
 
     A judge is right in 85 %, and runs differ by .2 in a topic; 90 in 100 intervals should hold 0, and some more do.
     """
-    rng, held = np.random.default_rng(0), []
+    rng, collected = np.random.default_rng(0), []
     names = [(t, f"{r}{n}") for t in range(50) for r in "AB" for n in range(10)]
     runs = {r: {str(t): {f"{r}{n}": -n for n in range(10)} for t in range(50)} for r in "AB"}
     fit = made({str(t): {d: 0.5 for s, d in names if s == t} for t in range(50)})
@@ -183,8 +185,8 @@ def test_intervals_of_a_difference_cover():
         chance = 1 / (1 + (0.15 / 0.85) ** (2.0 * votes - 3))
         sure = replace(fit, posterior=np.column_stack([1 - chance, chance]))
         low, high = evaluate(sure, runs, "P@10", draws=200, seed=seed, budget=0).pairs[0].span
-        held.append(low <= 0 <= high)
-    assert 0.86 <= np.mean(held) <= 0.97
+        collected.append(low <= 0 <= high)
+    assert 0.86 <= np.mean(collected) <= 0.97
 
 
 def test_labels_that_hang_together_are_drawn_together():
@@ -194,8 +196,8 @@ def test_labels_that_hang_together_are_drawn_together():
     truth = np.repeat(np.arange(400) % 2, 2).reshape(1, 400, 2)
     bits = np.stack([[pack(draw, 2) for draw in chain] for chain in truth])
     nothing = np.empty(0)
-    kept = replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
-    joint, apart = evaluate(kept, runs, "P@1"), evaluate(fit, runs, "P@1", draws=4_000)
+    stored = replace(fit, draws=Draws(nothing, nothing, nothing, nothing, nothing, True, 0, bits))
+    joint, apart = evaluate(stored, runs, "P@1"), evaluate(fit, runs, "P@1", draws=4_000)
     assert joint.joint
     assert not apart.joint
     assert (joint.draws, apart.draws) == (400, 4_000)
@@ -218,13 +220,15 @@ def test_labels_that_hang_together_are_drawn_together():
 def test_certain_labels_give_the_plain_scores():
     """As ``score_runs`` has them, and nothing that varies by labels."""
     chance = {"1": {"a": 1.0, "b": 0.0, "c": 1.0}, "2": {"d": 0.0, "e": 1.0, "f": 0.0}}
-    found = evaluate(made(chance), RUNS, "MAP,nDCG@2,P@1", draws=50)
-    plain = score_runs(RUNS, {t: {d: int(p) for d, p in held.items()} for t, held in chance.items()}, "MAP,nDCG@2,P@1")
-    for ours, theirs in zip(found.scores, plain.scores, strict=True):
+    result = evaluate(made(chance), RUNS, "MAP,nDCG@2,P@1", draws=50)
+    plain = score_runs(
+        RUNS, {t: {d: int(p) for d, p in stored.items()} for t, stored in chance.items()}, "MAP,nDCG@2,P@1"
+    )
+    for ours, theirs in zip(result.scores, plain.scores, strict=True):
         assert ours.value == pytest.approx(theirs.value)
         assert ours.labels == pytest.approx((ours.value, ours.value))
         assert ours.parts.labels == pytest.approx(0)
-    assert found.deciding == ()
+    assert result.deciding == ()
     same = evaluate(made(chance), {"A": RUNS["A"], "B": RUNS["A"]}, "MAP", draws=50)
     assert (same.pairs[0].better, same.pairs[0].tied) == (0, 1)
     assert same.pairs[0].parts.shares is None
@@ -252,22 +256,22 @@ def test_grades_are_the_numbers_of_the_labels():
     """Three grades: expected nDCG by all assignments of the one uncertain document."""
     fit = made({"1": {"a": [0.2, 0.3, 0.5], "b": [0, 1, 0]}}, labels=(0, 1, 2))
     runs = {"A": {"1": {"a": 2, "b": 1}}, "B": {"1": {"b": 2, "a": 1}}}
-    found = evaluate(fit, runs, "nDCG,P@1", draws=20_000, level=2)
+    result = evaluate(fit, runs, "nDCG,P@1", draws=20_000, level=2)
     fall = 1 / np.log2(3)
     expected = 0.2 * fall + 0.3 + 0.5
-    assert found.scores[0].value == pytest.approx(expected, abs=0.01)
-    assert found.scores[1].value == pytest.approx(0.5, abs=0.015)  # relevant from grade 2
-    assert found.deciding[0].document == "a"
+    assert result.scores[0].value == pytest.approx(expected, abs=0.01)
+    assert result.scores[1].value == pytest.approx(0.5, abs=0.015)  # relevant from grade 2
+    assert result.deciding[0].document == "a"
 
 
 def test_text_labels_are_graded_by_their_place():
     """no, yes are 0, 1; where every label is relevant it is said."""
     fit = made({"1": {"a": 0.3}, "2": {"a": 0.3}})
     words = replace(fit, scale=Scale(("no", "yes")))
-    found = evaluate(words, {"A": {"1": {"a": 1}, "2": {"a": 1}}}, "P@1", draws=5_000)
-    assert found.scores[0].value == pytest.approx(0.3, abs=0.03)
-    assert "deciding documents are not defined because there is only one run" in found.notes
-    assert found.decision is None
+    result = evaluate(words, {"A": {"1": {"a": 1}, "2": {"a": 1}}}, "P@1", draws=5_000)
+    assert result.scores[0].value == pytest.approx(0.3, abs=0.03)
+    assert "deciding documents are not defined because there is only one run" in result.notes
+    assert result.decision is None
     high = evaluate(replace(fit, scale=Scale((1, 2))), {"A": {"1": {"a": 1}}}, "P@1", draws=10)
     assert high.scores[0].value == 1
     assert "every label is relevant at level 1: only nDCG distinguishes them" in high.notes
@@ -275,12 +279,12 @@ def test_text_labels_are_graded_by_their_place():
 
 def test_one_topic_says_nothing_of_topics():
     """No interval over topics, and a note."""
-    found = evaluate(made(CHANCE), {"A": {"1": {"a": 1}}}, "P@1", draws=100)
-    assert found.scores[0].topics is None
-    assert found.score_rows()[0]["topics_low"] is None
-    assert found.notes[-2] == "the variance of topics is not defined because there is only one topic"
-    assert found.scores[0].parts.topics == 0
-    assert found.scores[0].both == found.scores[0].labels
+    result = evaluate(made(CHANCE), {"A": {"1": {"a": 1}}}, "P@1", draws=100)
+    assert result.scores[0].topics is None
+    assert result.score_rows()[0]["topics_low"] is None
+    assert result.notes[-2] == "the variance of topics is not defined because there is only one topic"
+    assert result.scores[0].parts.topics == 0
+    assert result.scores[0].both == result.scores[0].labels
     both = evaluate(made(CHANCE), {"A": {"1": {"a": 1}, "9": {"a": 1}}}, "P@1", draws=100, complete=True)
     assert both.topics == ("1", "2")
     assert "A has 1 topics that are not in the fit, which are left out" in both.notes
@@ -290,13 +294,13 @@ def test_a_seed_gives_the_same_again(tmp_path):
     """From the fit or from its folder; another seed differs."""
     fit = made(CHANCE)
     adjudge.save(fit, tmp_path / "fit")
-    one, again = evaluate(fit, RUNS, draws=300, seed=1), evaluate(tmp_path / "fit", RUNS, draws=300, seed=1)
-    assert one.scores == again.scores
-    assert one.deciding == again.deciding
-    assert evaluate(fit, RUNS, draws=300, seed=2).scores != one.scores
-    assert repr(one).startswith("Evaluation(2 topics, 300 draws: A MAP 0.")
+    first, again = evaluate(fit, RUNS, draws=300, seed=1), evaluate(tmp_path / "fit", RUNS, draws=300, seed=1)
+    assert first.scores == again.scores
+    assert first.deciding == again.deciding
+    assert evaluate(fit, RUNS, draws=300, seed=2).scores != first.scores
+    assert repr(first).startswith("Evaluation(2 topics, 300 draws: A MAP 0.")
     assert len(evaluate(fit, RUNS, draws=20, budget=2).deciding) == 2
-    assert len(one.deciding_rows()) == 3
+    assert len(first.deciding_rows()) == 3
 
 
 @pytest.mark.parametrize(
@@ -321,12 +325,12 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     """With a part of the draws the chance is taken as normal: the same documents first, moved about as far."""
     rng = np.random.default_rng(4)
     chance = {str(t): {f"d{n}": float(rng.random()) for n in range(12)} for t in range(6)}
-    runs = {r: {t: {d: float(rng.random()) for d in held} for t, held in chance.items()} for r in "AB"}
+    runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
     fit = made(chance)
     exact = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     monkeypatch.setattr("adjudge.evaluation.uncertain_labels.MOST_WORK", 2_000_000)
     quick = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
-    moves = [{(one.topic, one.document): one.moves for one in found.deciding} for found in (exact, quick)]
+    moves = [{(entry.topic, entry.document): entry.moves for entry in result.deciding} for result in (exact, quick)]
     named = list(moves[0])
     assert set(named[:5]) <= set(list(moves[1])[:8])
     pairs = np.array([[each[name] for name in named] for each in moves])

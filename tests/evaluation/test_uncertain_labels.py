@@ -26,7 +26,7 @@ from adjudge.kernels.sweep import pack
 
 def test_documents_that_move_the_chance_come_first():
     """Of those that do not, the ones that are uncertain and swing the difference."""
-    found = [
+    result = [
         Deciding("t", name, True, chance, 1, 2, effect, moves)
         for name, chance, effect, moves in (
             ("sure", 0.99, 0.5, 0.0),
@@ -34,7 +34,7 @@ def test_documents_that_move_the_chance_come_first():
             ("decides", 0.6, 0.1, 0.2),
         )
     ]
-    assert [one.document for one in sorted(found, key=importance)] == ["decides", "open", "sure"]
+    assert [entry.document for entry in sorted(result, key=importance)] == ["decides", "open", "sure"]
 
 
 def test_a_label_that_settles_a_coin_moves_it_by_half():
@@ -80,8 +80,8 @@ def with_truths(fit, truth):
 
 def topics_of(fit, runs, **named):
     """Return topics with 20,000 draws, by name."""
-    found = draw_labels(fit, read_runs(runs), **{"draws": 20_000, "seed": 3, **named})
-    return {one.pool.topic: one for one in found}
+    result = draw_labels(fit, read_runs(runs), **{"draws": 20_000, "seed": 3, **named})
+    return {entry.pool.topic: entry for entry in result}
 
 
 def test_labels_are_drawn_by_their_chances():
@@ -99,19 +99,19 @@ def test_chances_that_fall_short_of_one_draw_no_label_without_any():
 
 def test_a_topic_has_its_items_and_what_runs_return(fit):
     """Runs may name documents as the fit does, or without the topic; nobody's documents have grade 0."""
-    one = topics_of(fit, {"r": {"1": {"a": 3, "1_b": 2, "new": 1}}})["1"]
-    assert (one.pool.documents, one.pool.judged) == (["a", "b", "new"], 2)
-    assert one.pool.orders[0].tolist() == [0, 1, 2]
-    assert one.code.shape == (3, 20_000)
-    assert (one.code[2] == 3).all()
+    first = topics_of(fit, {"r": {"1": {"a": 3, "1_b": 2, "new": 1}}})["1"]
+    assert (first.pool.documents, first.pool.judged) == (["a", "b", "new"], 2)
+    assert first.pool.orders[0].tolist() == [0, 1, 2]
+    assert first.code.shape == (3, 20_000)
+    assert (first.code[2] == 3).all()
     assert label_grades(fit).tolist() == [0, 1, 2, 0]
-    np.testing.assert_allclose(one.chance[2], POSTERIOR[:2].mean(axis=0))
+    np.testing.assert_allclose(first.chance[2], POSTERIOR[:2].mean(axis=0))
 
 
 def test_what_nobody_judged_may_be_drawn_by_prevalence(fit):
     """As common as among the topic's judged documents."""
-    one = topics_of(fit, {"r": {"1": {"a": 3, "new": 1}}}, unjudged="prevalence")["1"]
-    share = [(one.code[2] == k).mean() for k in range(3)]
+    first = topics_of(fit, {"r": {"1": {"a": 3, "new": 1}}}, unjudged="prevalence")["1"]
+    share = [(first.code[2] == k).mean() for k in range(3)]
     np.testing.assert_allclose(share, POSTERIOR[:2].mean(axis=0), atol=0.015)
 
 
@@ -125,12 +125,12 @@ def test_topics_are_those_of_a_run_or_all(fit):
 def test_kept_truths_are_used_as_they_are(fit):
     """Joint draws, in the order of the chains, without others being unpacked."""
     truth = np.random.default_rng(1).integers(0, 3, (2, 10, 5))
-    kept = with_truths(fit, truth)
+    stored = with_truths(fit, truth)
     assert stored_draws(fit, 10) is None
-    assert stored_draws(kept, 100).tolist() == list(range(20))
-    assert stored_draws(kept, 3).tolist() == [0, 10, 19]
-    found = topics_of(kept, {"r": {"1": {"a": 1}, "2": {"c": 1}}}, draws=100)
-    codes = np.concatenate([found["1"].code, found["2"].code])
+    assert stored_draws(stored, 100).tolist() == list(range(20))
+    assert stored_draws(stored, 3).tolist() == [0, 10, 19]
+    result = topics_of(stored, {"r": {"1": {"a": 1}, "2": {"c": 1}}}, draws=100)
+    codes = np.concatenate([result["1"].code, result["2"].code])
     np.testing.assert_array_equal(codes, truth.reshape(20, 5).T)
 
 

@@ -41,11 +41,11 @@ def easy_and_hard(seed, items=1_500, judges=40, many=7):
     judge = np.argsort(rng.random((items, judges)), axis=1)[:, :many]
     chance = 1 / (1 + np.exp(-ability[judge] * np.exp(rng.normal(0.2, 1, (items, 1)))))
     label = np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None])
-    place = np.linspace(-4, 4, 81)
-    weight = np.exp(-np.square(place) / 2)
-    right = 1 / (1 + np.exp(-ability[judge][:, :, None] * np.exp(0.2 + place)))  # (I, N, G)
-    one, zero = (np.where((label == k)[:, :, None], right, 1 - right).prod(axis=1) @ weight for k in (1, 0))
-    return table(label, judge), truth, np.column_stack([zero, one]) / (zero + one)[:, None]
+    position = np.linspace(-4, 4, 81)
+    weight = np.exp(-np.square(position) / 2)
+    right = 1 / (1 + np.exp(-ability[judge][:, :, None] * np.exp(0.2 + position)))  # (I, N, G)
+    first, zero = (np.where((label == k)[:, :, None], right, 1 - right).prod(axis=1) @ weight for k in (1, 0))
+    return table(label, judge), truth, np.column_stack([zero, first]) / (zero + first)[:, None]
 
 
 @pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion", "one-coin"])
@@ -63,10 +63,10 @@ def test_where_the_plain_model_is_true_nothing_is_lost(model, sizes):
     lost = []
     for seed in range(4):
         crowd = adjudge.simulate("dawid-skene", seed=seed, **sizes)
-        plain, found = (
+        plain, result = (
             adjudge.fit(crowd.judgments, model, inference="map", calibrate=how) for how in ("none", "judgments")
         )
-        lost.append(loss(found.posterior, crowd.truth) - loss(plain.posterior, crowd.truth))
+        lost.append(loss(result.posterior, crowd.truth) - loss(plain.posterior, crowd.truth))
     assert np.mean(lost) < 0.005
     assert max(lost) < 0.01
 
@@ -75,22 +75,22 @@ def test_where_judges_err_together_probabilities_are_hedged():
     """A plain posterior is far too sure of items that mislead most judges."""
     for seed in range(3):
         judgments, truth = misled(seed)
-        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
-        assert found.calibration.dependence > 4
-        assert found.calibration.hedge > 0.4
-        assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
-        assert (found.label == truth).mean() > (plain.label == truth).mean() - 0.01
+        plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert result.calibration.dependence > 4
+        assert result.calibration.hedge > 0.4
+        assert loss(result.posterior, truth) < loss(plain.posterior, truth) - 0.1
+        assert (result.label == truth).mean() > (plain.label == truth).mean() - 0.01
 
 
 def test_a_model_that_knows_difficulty_recovers_the_true_posterior():
     """It explains the correlated errors, and is not changed; the hedge of a plain model costs little at worst."""
     for seed in range(3):
-        judgments, truth, known = easy_and_hard(seed)
-        best = loss(known, truth)
-        found = adjudge.fit(judgments, "glad", calibrate="judgments")
-        assert found.calibration.hedge < 0.05
-        assert loss(found.posterior, truth) < best + 0.01
-        assert np.abs(found.posterior - known).mean() < 0.03
+        judgments, truth, reference = easy_and_hard(seed)
+        best = loss(reference, truth)
+        fitted = adjudge.fit(judgments, "glad", calibrate="judgments")
+        assert fitted.calibration.hedge < 0.05
+        assert loss(fitted.posterior, truth) < best + 0.01
+        assert np.abs(fitted.posterior - reference).mean() < 0.03
         plain, hedged = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
         assert best < loss(hedged.posterior, truth) < loss(plain.posterior, truth) + 0.02
 
@@ -120,8 +120,8 @@ def test_gold_teaches_probabilities():
     gold = {int(name): int(truth[int(name)]) for name in judgments.items if int(name) < 400}
     plain, hedged, taught = (adjudge.fit(judgments, gold=gold, calibrate=how) for how in ("none", "judgments", "gold"))
     rest = judgments.items.to_numpy() >= 400
-    known = truth[judgments.items.to_numpy()]
-    losses = [loss(fit.posterior[rest], known[rest]) for fit in (plain, hedged, taught)]
+    reference = truth[judgments.items.to_numpy()]
+    losses = [loss(fit.posterior[rest], reference[rest]) for fit in (plain, hedged, taught)]
     assert losses[2] < losses[1] < losses[0]
     assert taught.calibration.gold == 400
     assert abs(taught.calibration.loss - losses[2]) < 4 * taught.calibration.error
@@ -150,8 +150,8 @@ def test_probabilities_stay_probabilities(model):
 def test_the_same_seed_gives_the_same_and_one_label_is_certain():
     """On any number of threads."""
     judgments, _ = misled(9, items=200)
-    one, other = (adjudge.fit(judgments, calibrate="judgments", workers=many) for many in (1, 2))
-    assert (one.posterior == other.posterior).all()
+    first, other = (adjudge.fit(judgments, calibrate="judgments", workers=many) for many in (1, 2))
+    assert (first.posterior == other.posterior).all()
     sure = adjudge.fit(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}), calibrate="judgments")
     assert (sure.posterior == 1).all()
 
@@ -166,8 +166,8 @@ def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     assert (saved.posterior == fit.posterior).all()
     new, _ = misled(4, items=100)
     plain = adjudge.predict(adjudge.fit(judgments, calibrate="none"), new)
-    told = adjudge.predict(saved, new)
-    assert np.allclose(told.posterior, mixed(fit.calibration, plain.posterior, new.block()))
+    result = adjudge.predict(saved, new)
+    assert np.allclose(result.posterior, mixed(fit.calibration, plain.posterior, new.block()))
     assert "vote share" in saved.calibration.words
 
 
@@ -216,11 +216,11 @@ def test_words_say_what_was_done():
 def test_what_no_model_is_named_for_is_calibrated():
     """And so is ``auto``; a model that is named is left as its paper has it, unless asked."""
     judgments, _ = misled(5, items=300)
-    usual, own = adjudge.fit(judgments), adjudge.fit(judgments, "dawid-skene")
+    fitted, own = adjudge.fit(judgments), adjudge.fit(judgments, "dawid-skene")
     assert own.calibration is None
-    assert usual.model == "dawid-skene"
-    assert usual.calibration.hedge > 0.4
-    assert (usual.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="judgments").posterior).all()
+    assert fitted.model == "dawid-skene"
+    assert fitted.calibration.hedge > 0.4
+    assert (fitted.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="judgments").posterior).all()
     assert (adjudge.fit(judgments, calibrate="none").posterior == own.posterior).all()
     assert adjudge.fit(judgments, "auto").calibration is not None
 
@@ -233,7 +233,7 @@ def test_an_update_is_calibrated_as_the_fit_was(online):
     first, rest = judgments.take(np.arange(half)), judgments.take(np.arange(half, len(judgments)))
     fit = adjudge.fit(first)
     new = adjudge.update(fit, rest, first, online=online)
-    whole = adjudge.fit(judgments)
+    fitted = adjudge.fit(judgments)
     assert new.calibration is not None
     assert new.options["calibrate"] == "judgments"
     reached = loss(new.posterior[np.argsort(new.items.to_list())], truth)
@@ -241,8 +241,8 @@ def test_an_update_is_calibrated_as_the_fit_was(online):
         assert new.calibration == fit.calibration
         assert reached < loss(adjudge.fit(judgments, "dawid-skene").posterior, truth)
     else:
-        assert new.calibration.hedge == pytest.approx(whole.calibration.hedge, abs=0.05)
-        assert reached == pytest.approx(loss(whole.posterior, truth), abs=0.02)
+        assert new.calibration.hedge == pytest.approx(fitted.calibration.hedge, abs=0.05)
+        assert reached == pytest.approx(loss(fitted.posterior, truth), abs=0.02)
     again = adjudge.update(new, judgments.take(np.arange(5)), judgments, online=online)
     assert again.calibration is not None
 
@@ -267,48 +267,48 @@ def alone(seed, items=2_000, judges=40, many=5, prevalence=0.5, effect=0.0, righ
 def test_sparse_crowds_are_doubted_where_their_simulations_are():
     """Of judges with ten judgments each little is known, which Dawid-Skene takes for certain."""
     judgments, truth = alone(1, judges=1_000)
-    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
-    assert found.calibration.simulated > 0
-    assert loss(found.posterior, truth) < loss(plain.posterior, truth) - 0.1
-    assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth)
+    plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert result.calibration.simulated > 0
+    assert loss(result.posterior, truth) < loss(plain.posterior, truth) - 0.1
+    assert loss(result.posterior, truth) < loss(smoothed_votes(judgments.block()), truth)
 
 
 def test_where_nothing_can_be_seen_half_is_the_votes():
     """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
     for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
-        found = adjudge.fit(judgments)
-        assert found.calibration.hedge >= 0.5
-        assert "cannot be detected" in found.calibration.words
-        assert loss(found.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
+        fitted = adjudge.fit(judgments)
+        assert fitted.calibration.hedge >= 0.5
+        assert "cannot be detected" in fitted.calibration.words
+        assert loss(fitted.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
 
 
 def test_a_slight_dependence_is_hedged_slightly_however_sure_it_is():
     """By its strength, and not by its deviations, of which a large crowd has many."""
     for effect, most in ((0.3, 0.15), (0.5, 0.45)):
         judgments, truth = alone(3, items=8_000, effect=effect)
-        plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
-        assert found.calibration.hedge < most
-        assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.05
+        plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        assert result.calibration.hedge < most
+        assert loss(result.posterior, truth) < loss(plain.posterior, truth) + 0.05
 
 
 def test_rare_labels_stay_rare():
     """The vote more that everyone has is shared as labels are common."""
     judgments, truth = alone(4, items=4_000, prevalence=0.02, effect=0.7, right=(0.85, 0.99))
-    plain, found = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
-    assert found.calibration.hedge > 0.1
-    assert found.calibration.extra[1] == pytest.approx(plain.posterior[:, 1].mean(), abs=1e-3)
-    assert loss(found.posterior, truth) < loss(plain.posterior, truth) + 0.03
-    assert found.posterior[:, 1].mean() < 0.08
+    plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    assert result.calibration.hedge > 0.1
+    assert result.calibration.extra[1] == pytest.approx(plain.posterior[:, 1].mean(), abs=1e-3)
+    assert loss(result.posterior, truth) < loss(plain.posterior, truth) + 0.03
+    assert result.posterior[:, 1].mean() < 0.08
 
 
 @pytest.mark.parametrize("effect", [0.5, 1.0, 1.5])
 def test_the_strength_of_dependence_is_found(effect):
     """As far as matrices that were learned from the same judgments let it be seen."""
     judgments, _ = alone(5, items=6_000, many=7, effect=effect)
-    seen = dependence(judgments, None, yardstick(judgments, None))
-    assert seen.z > 3
-    assert 0.5 * effect < seen.strength < 1.3 * effect
-    assert seen.shared == 6_000
+    observed = dependence(judgments, None, yardstick(judgments, None))
+    assert observed.z > 3
+    assert 0.5 * effect < observed.strength < 1.3 * effect
+    assert observed.shared == 6_000
 
 
 def test_a_judge_who_repeats_herself_says_nothing_of_the_crowd():

@@ -27,17 +27,17 @@ def run(workers, lengths=None, step=walk, **named):
 
 def test_threads_change_nothing_and_chains_differ():
     """One worker or three: the same draws; no chain is another's copy."""
-    one, three = run(1), run(3)
-    np.testing.assert_array_equal(one.prevalence, three.prevalence)
-    assert not np.allclose(one.prevalence[0], one.prevalence[1])
-    assert one.prevalence.shape == (3, 20, 1, 2)
-    assert one.complete
+    first, three = run(1), run(3)
+    np.testing.assert_array_equal(first.prevalence, three.prevalence)
+    assert not np.allclose(first.prevalence[0], first.prevalence[1])
+    assert first.prevalence.shape == (3, 20, 1, 2)
+    assert first.complete
 
 
 def test_thinning_keeps_every_so_many():
     """With the same stream, every fifth state of a long run."""
-    whole, thin = run(2, Run(3, 10, 20, 1)), run(2, Run(3, 10, 4, 5))
-    np.testing.assert_array_equal(thin.prevalence, whole.prevalence[:, 4::5])
+    complete, thin = run(2, Run(3, 10, 20, 1)), run(2, Run(3, 10, 4, 5))
+    np.testing.assert_array_equal(thin.prevalence, complete.prevalence[:, 4::5])
 
 
 def test_probabilities_are_means_over_sweeps_after_warm_up():
@@ -61,11 +61,11 @@ def interrupting(after):
 
 def test_ctrl_c_keeps_what_is_drawn():
     """All chains give as many draws as the one that has fewest, and it is said that they are not complete."""
-    found = run(3, Run(3, 5, 1_000), step=interrupting(100))
-    assert not found.complete
-    assert found.prevalence.shape[1] == 100 - 1 - 5  # of the chain in which it was, after warm-up
-    whole = run(1, Run(3, 5, 300))
-    np.testing.assert_array_equal(found.prevalence, whole.prevalence[:, : found.prevalence.shape[1]])
+    answer = run(3, Run(3, 5, 1_000), step=interrupting(100))
+    assert not answer.complete
+    assert answer.prevalence.shape[1] == 100 - 1 - 5  # of the chain in which it was, after warm-up
+    complete = run(1, Run(3, 5, 300))
+    np.testing.assert_array_equal(answer.prevalence, complete.prevalence[:, : answer.prevalence.shape[1]])
 
 
 def test_ctrl_c_before_anything_is_drawn():
@@ -86,6 +86,6 @@ def test_an_error_in_a_chain_is_not_hidden():
 
 def test_progress_is_told():
     """Every sweep of every chain."""
-    told = []
-    run(1, Run(3, 2, 4), report=lambda chain, sweep, state: told.append((chain, sweep)))
-    assert sorted(told) == [(chain, sweep) for chain in range(3) for sweep in range(1, 7)]
+    messages = []
+    run(1, Run(3, 2, 4), report=lambda chain, sweep, state: messages.append((chain, sweep)))
+    assert sorted(messages) == [(chain, sweep) for chain in range(3) for sweep in range(1, 7)]

@@ -131,10 +131,10 @@ def test_smoothed_coins_are_never_certain():
     """(right + 1) / (judgments + 2), for a judge or for each truth; nothing counted is one half."""
     counts = np.zeros((2, 2, 2))
     counts[0] = [[3, 1], [0, 4]]
-    one, each = smoothed_coin(counts, counts), smoothed_coins(counts, counts)
-    np.testing.assert_allclose(one[0], [[0.8, 0.2], [0.2, 0.8]])
+    first, each = smoothed_coin(counts, counts), smoothed_coins(counts, counts)
+    np.testing.assert_allclose(first[0], [[0.8, 0.2], [0.2, 0.8]])
     np.testing.assert_allclose(each[0], [[4 / 6, 2 / 6], [1 / 6, 5 / 6]])
-    np.testing.assert_allclose(one[1], 0.5)
+    np.testing.assert_allclose(first[1], 0.5)
     np.testing.assert_allclose(each[1], 0.5)
 
 

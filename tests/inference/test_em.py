@@ -162,10 +162,10 @@ def test_settling_keeps_the_cap_and_interrupts():
 def test_rounds_are_counted_and_told():
     """As many steps as are asked for; none means that counting once was all."""
     step = lambda params: (params._replace(prevalence=params.prevalence + 1), 0.0)  # noqa: E731
-    start, told = accurate(1, 2), []
-    after = repeat(step, start, 3, lambda passes, _: told.append(passes))
+    start, messages = accurate(1, 2), []
+    after = repeat(step, start, 3, lambda passes, _: messages.append(passes))
     np.testing.assert_allclose(after.params.prevalence, start.prevalence + 3)
-    assert (after.passes, after.stopped, told) == (3, "went 3 rounds", [1, 2, 3])
+    assert (after.passes, after.stopped, messages) == (3, "went 3 rounds", [1, 2, 3])
     assert repeat(step, start, 0).stopped == "counted once"
 
 
@@ -214,9 +214,9 @@ def test_it_ends_at_the_summit_in_fewer_passes(summit):
     assert near.stopped == "converged"
     assert adjudge.fit(JUDGMENTS).evidence[-1] - near.evidence[-1] < RULES.tolerance * RULES.judgments
     assert list(near.evidence) == sorted(near.evidence)
-    here, passes = tally, 0
-    while top - look(MODEL.estimate(here, summit)).evidence > top - near.evidence[-1]:
-        here, passes = look(MODEL.estimate(here, summit)), passes + 1
+    current, passes = tally, 0
+    while top - look(MODEL.estimate(current, summit)).evidence > top - near.evidence[-1]:
+        current, passes = look(MODEL.estimate(current, summit)), passes + 1
     assert near.passes < passes
 
 
@@ -254,12 +254,12 @@ def test_a_summit_that_is_not_near_is_left_to_a_climb(summit):
 
 def test_a_step_too_bold_is_taken_back(summit):
     """A pass whose evidence fell is not built upon."""
-    seen = []
+    calls = []
 
     def falling(params):
         tally = look(params)
-        seen.append(tally._replace(evidence=tally.evidence - 100 * (len(seen) == 3)))
-        return seen[-1]
+        calls.append(tally._replace(evidence=tally.evidence - 100 * (len(calls) == 3)))
+        return calls[-1]
 
     near = approach(falling, lambda tally: MODEL.estimate(tally, summit), moved(summit), RULES)
     assert list(near.evidence) == sorted(near.evidence)

@@ -111,15 +111,15 @@ CLIMBED = [name for name, model in MODELS.items() if "map" in model.inferences a
 @pytest.fixture(scope="module")
 def crowd():
     """Return judgments of a crowd that is not always sure, labels in an order."""
-    found = adjudge.simulate("dawid-skene", seed=1, items=400, judges=30, labels=2, per_item=5, accuracy=0.75)
-    scale = replace(found.judgments.scale, ordinal=True)
-    return replace(found.judgments, scale=scale)
+    simulation = adjudge.simulate("dawid-skene", seed=1, items=400, judges=30, labels=2, per_item=5, accuracy=0.75)
+    scale = replace(simulation.judgments.scale, ordinal=True)
+    return replace(simulation.judgments, scale=scale)
 
 
 def without_the_last(judgments, share):
     """Return judgments without some of them, as they were before these came in."""
-    kept = np.random.default_rng(0).random(len(judgments)) > share
-    return judgments.take(np.flatnonzero(kept))
+    stored = np.random.default_rng(0).random(len(judgments)) > share
+    return judgments.take(np.flatnonzero(stored))
 
 
 @pytest.mark.parametrize("model", ["dawid-skene", "hybrid-confusion", "one-coin", "single-confusion", "glad", "mace"])
@@ -134,9 +134,9 @@ def test_a_warm_fit_ends_where_a_cold_one_does(crowd, model):
 
 def test_going_on_takes_fewer_passes():
     """Of judges who are often wrong a cold fit needs many; after one new judgment in a hundred, less than half."""
-    whole = adjudge.simulate("dawid-skene", seed=0, items=5_000, judges=60, labels=2, per_item=3, accuracy=0.65)
-    earlier = adjudge.fit(without_the_last(whole.judgments, 0.01))
-    cold, warm = (adjudge.fit(whole.judgments, start=start, tolerance=1e-6) for start in (None, earlier))
+    simulation = adjudge.simulate("dawid-skene", seed=0, items=5_000, judges=60, labels=2, per_item=3, accuracy=0.65)
+    earlier = adjudge.fit(without_the_last(simulation.judgments, 0.01))
+    cold, warm = (adjudge.fit(simulation.judgments, start=start, tolerance=1e-6) for start in (None, earlier))
     assert warm.passes < cold.passes / 2
     assert warm.evidence[-1] == pytest.approx(cold.evidence[-1], abs=0.05)
 
@@ -144,8 +144,8 @@ def test_going_on_takes_fewer_passes():
 @pytest.mark.parametrize("model", CLIMBED)
 def test_every_model_that_climbs_can_go_on_from_itself(crowd, model):
     """And comes to rest."""
-    found = adjudge.fit(crowd, model, inference="map", iterations=2_000)
-    assert adjudge.fit(crowd, model, inference="map", start=found, iterations=2_000).converged
+    fitted = adjudge.fit(crowd, model, inference="map", iterations=2_000)
+    assert adjudge.fit(crowd, model, inference="map", start=fitted, iterations=2_000).converged
 
 
 def test_judges_are_matched_by_name_and_new_ones_are_typical():
@@ -155,9 +155,9 @@ def test_judges_are_matched_by_name_and_new_ones_are_typical():
     earlier = adjudge.fit(table, "hybrid-confusion", inference="map")
     turned = pl.concat([table.reverse(), pl.DataFrame({"item": ["d1"], "judge": ["new"], "label": [1]})])
     judgments = adjudge.read(turned)
-    found = earlier_params(earlier, MODELS["hybrid-confusion"], judgments)
+    result = earlier_params(earlier, MODELS["hybrid-confusion"], judgments)
     was = dict(zip(earlier.judge_names, earlier.params.confusion, strict=True)) | {"new": earlier.params.population}
-    for name, matrix in zip(judgments.judges, found.confusion, strict=True):
+    for name, matrix in zip(judgments.judges, result.confusion, strict=True):
         assert matrix == pytest.approx(was[name], abs=0.002)
 
 
@@ -168,8 +168,8 @@ def test_a_judge_who_was_never_wrong_may_be_wrong_now():
     before, after = (pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row") for rows in (right, wrong))
     earlier = adjudge.fit(before)
     assert earlier.params.confusion.min() < 1e-9
-    whole = pl.concat([before, after])
-    cold, warm = adjudge.fit(whole), adjudge.fit(whole, start=earlier)
+    complete = pl.concat([before, after])
+    cold, warm = adjudge.fit(complete), adjudge.fit(complete, start=earlier)
     assert warm.evidence[-1] == pytest.approx(cold.evidence[-1], abs=1e-3)
     assert warm.accuracy == pytest.approx(cold.accuracy, abs=1e-3)
 

@@ -55,9 +55,9 @@ def test_fits_that_were_told_other_gold_are_not_compared(fit):
         apart = adjudge.Prior(gold_informs=False)
         other = adjudge.fit(pl.DataFrame(ROWS), "hierarchical", {"a": "0"}, run=adjudge.Run(2, 10, 20), prior=apart)
     refuse_other_gold(fit, fit)
-    for one in (plain, other):
+    for entry in (plain, other):
         with pytest.raises(adjudge.UsageError, match="have different gold"):
-            refuse_other_gold(fit, one)
+            refuse_other_gold(fit, entry)
 
 
 def test_draws_and_what_gold_informs(fit):

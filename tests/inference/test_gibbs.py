@@ -47,9 +47,9 @@ def test_hybrid_is_the_exact_posterior():
         share.append(b / b.sum())
     p = np.exp(np.array(weight) - max(weight))
     p /= p.sum()
-    found = drawn(table, lambda _: with_priors(Sweep(block), rows, topics), Run(4, 500, 15_000))
-    np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(mean), atol=0.006)
-    np.testing.assert_allclose(found.prevalence.mean(axis=(0, 1))[0], p @ np.array(share), atol=0.006)
+    result = drawn(table, lambda _: with_priors(Sweep(block), rows, topics), Run(4, 500, 15_000))
+    np.testing.assert_allclose(result.probability.mean(axis=0)[:, 1], p @ np.array(mean), atol=0.006)
+    np.testing.assert_allclose(result.prevalence.mean(axis=(0, 1))[0], p @ np.array(share), atol=0.006)
 
 
 def test_hierarchical_is_the_exact_posterior():
@@ -76,8 +76,8 @@ def test_hierarchical_is_the_exact_posterior():
         truths.append(z)
     p = np.exp(np.array(weight) - max(weight))
     p /= p.sum()
-    found = drawn(table, lambda block: with_populations(Sweep(block), prior), Run(4, 500, 15_000))
-    np.testing.assert_allclose(found.probability.mean(axis=0)[:, 1], p @ np.array(truths), atol=0.02)
+    result = drawn(table, lambda block: with_populations(Sweep(block), prior), Run(4, 500, 15_000))
+    np.testing.assert_allclose(result.probability.mean(axis=0)[:, 1], p @ np.array(truths), atol=0.02)
 
 
 def batch_error(draws):
@@ -91,19 +91,19 @@ def test_hierarchical_agrees_with_jags(shared):
     """On data of paper 000's size, every phi and kappa is within four Monte Carlo errors of what JAGS found."""
     folder = shared("reference/jags_relevance")
     table = adjudge.read(str(folder / "labels.csv"), topic="topic")
-    found = drawn(
+    result = drawn(
         table, lambda block: with_populations(Sweep(block), Pareto(1.5, 1.0)), Run(3, 1_000, 1_000), topics=100
     )
-    told = {row["parameter"]: row for row in pl.read_csv(folder / "parameters.csv").iter_rows(named=True)}
-    phi, kappa = found.phi.copy(), found.kappa
-    phi[:, :, 0, 1] = found.phi[:, :, 0, 0]  # JAGS has specificity, we the row of truth 0
+    answer = {row["parameter"]: row for row in pl.read_csv(folder / "parameters.csv").iter_rows(named=True)}
+    phi, kappa = result.phi.copy(), result.kappa
+    phi[:, :, 0, 1] = result.phi[:, :, 0, 0]  # JAGS has specificity, we the row of truth 0
     for p, name in enumerate(("0", "1", "pi")):
         for draws, parameter in ((phi[:, :, p, 1], f"phi_{name}"), (kappa[:, :, p], f"kappa_{name}")):
-            error = np.hypot(batch_error(draws), told[parameter]["mcse"])
-            assert abs(draws.mean() - told[parameter]["mean"]) < 4 * error, parameter
+            error = np.hypot(batch_error(draws), answer[parameter]["mcse"])
+            assert abs(draws.mean() - answer[parameter]["mean"]) < 4 * error, parameter
     items = pl.read_csv(folder / "items.csv")
     expected = dict(zip(items["item"].cast(str), items["p_1"], strict=True))
-    ours = found.probability.mean(axis=0)[:, 1]
+    ours = result.probability.mean(axis=0)[:, 1]
     difference = ours - np.array([expected[str(name)] for name in table.items])
     assert np.sqrt(np.square(difference).mean()) < 0.01
     assert np.abs(difference).max() < 0.08
@@ -139,8 +139,8 @@ def rank_of(value, draws):
 def assert_uniform(ranks):
     """Assert that the ranks of every parameter (replications, parameters) are evenly spread, all tested together."""
     for p in range(ranks.shape[1]):
-        seen = np.bincount(ranks[:, p] // 5, minlength=8)
-        assert chisquare(seen).pvalue > SURE / ranks.shape[1], (p, seen)
+        observed = np.bincount(ranks[:, p] // 5, minlength=8)
+        assert chisquare(observed).pvalue > SURE / ranks.shape[1], (p, observed)
 
 
 def one_chain(step, block, seed):
@@ -158,10 +158,10 @@ def test_hybrid_is_calibrated():
         confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
         prevalence = rng.dirichlet(topics, 2)
         block = simulated(rng, confusion, prevalence)
-        found = one_chain(with_priors(Sweep(block), rows, topics), block, seed)
+        result = one_chain(with_priors(Sweep(block), rows, topics), block, seed)
         true = [confusion[0, 0, 0], confusion[0, 1, 1], confusion[3, 1, 1], prevalence[0, 1]]
         drawn_ = np.column_stack(
-            [*(found.confusion[0][:, j, k, k] for j, k in ((0, 0), (0, 1), (3, 1))), found.prevalence[0][:, 0, 1]]
+            [*(result.confusion[0][:, j, k, k] for j, k in ((0, 0), (0, 1), (3, 1))), result.prevalence[0][:, 0, 1]]
         )
         ranks.append(rank_of(true, drawn_))
     assert_uniform(np.array(ranks))
@@ -177,9 +177,14 @@ def test_hierarchical_is_calibrated():
         confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
         prevalence = rng.dirichlet(pseudo[2], 2)
         block = simulated(rng, confusion, prevalence)
-        found = one_chain(with_populations(Sweep(block), Pareto(1.5, 1.0)), block, seed)
+        result = one_chain(with_populations(Sweep(block), Pareto(1.5, 1.0)), block, seed)
         true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1]]
-        parts = [found.phi[0][:, :, 1], found.kappa[0], found.confusion[0][:, 0, 1, 1], found.prevalence[0][:, 0, 1]]
+        parts = [
+            result.phi[0][:, :, 1],
+            result.kappa[0],
+            result.confusion[0][:, 0, 1, 1],
+            result.prevalence[0][:, 0, 1],
+        ]
         ranks.append(rank_of(true, np.column_stack(parts)))
     assert_uniform(np.array(ranks))
 
@@ -189,20 +194,20 @@ def test_hybrid_agrees_with_jags(shared):
     folder = shared("reference/jags_hybrid")
     table = adjudge.read(str(folder / "labels.csv"), label="rating", labels=[str(k) for k in range(5)])
     rows, topics = np.ones((5, 5)) + 3 * np.eye(5), np.ones(5)
-    found = drawn(table, lambda block: with_priors(Sweep(block), rows, topics), Run(3, 1_000, 1_000))
-    told = {row["parameter"]: row["mean"] for row in pl.read_csv(folder / "means.csv").iter_rows(named=True)}
+    result = drawn(table, lambda block: with_priors(Sweep(block), rows, topics), Run(3, 1_000, 1_000))
+    answer = {row["parameter"]: row["mean"] for row in pl.read_csv(folder / "means.csv").iter_rows(named=True)}
     judges = {int(name): j for j, name in enumerate(table.judges)}  # counted from 0, by JAGS from 1
     items = {int(name): i for i, name in enumerate(table.items)}
     ours, theirs = [], []
-    for parameter, mean in told.items():
+    for parameter, mean in answer.items():
         name, _, index = parameter.partition("[")
-        place = [int(n) - 1 for n in index.rstrip("]").split(",")]
+        position = [int(n) - 1 for n in index.rstrip("]").split(",")]
         if name == "p":
-            ours.append(found.prevalence[:, :, 0, place[0]].mean())
+            ours.append(result.prevalence[:, :, 0, position[0]].mean())
         elif name == "t":  # the truth of an item, 1 to 5
-            ours.append(found.probability.mean(axis=0)[items[place[0]]] @ np.arange(1, 6))
+            ours.append(result.probability.mean(axis=0)[items[position[0]]] @ np.arange(1, 6))
         else:
-            ours.append(found.confusion[:, :, judges[place[0]], place[1], place[2]].mean())
+            ours.append(result.confusion[:, :, judges[position[0]], position[1], position[2]].mean())
         theirs.append(mean)
     difference = np.array(ours) - np.array(theirs)
     assert len(ours) == 5 + 48 + 148 * 25
@@ -219,12 +224,12 @@ def test_starts_are_diffuse_and_by_the_vote():
     )
     gold = np.array([1 if name.startswith("d") else -1 for name in table.items], np.int32)
     block = table.block(gold)
-    one, two = diffuse(partial(voted_by_chance, block), 3, 3), diffuse(partial(voted_by_chance, block), 3, 3)
-    for start, again in zip(one, two, strict=True):
+    first, two = diffuse(partial(voted_by_chance, block), 3, 3), diffuse(partial(voted_by_chance, block), 3, 3)
+    for start, again in zip(first, two, strict=True):
         for field, same in zip(start, again, strict=True):
             np.testing.assert_array_equal(field, same)
-    assert len({float(start.kappa[0]) for start in one}) == 3
-    for start in one:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
+    assert len({float(start.kappa[0]) for start in first}) == 3
+    for start in first:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
         assert abs(start.prevalence[0, 1] - 500 / 800) < 0.1
         says_one = start.confusion[:, :, 1]  # x: 100 of 500, then 300 of 300; y: none of 300, then 200 of 300
         x, y = (list(table.judges).index(name) for name in "xy")

@@ -57,13 +57,13 @@ def read(frame):
 def test_the_seed_alone_decides(model):
     """One worker or two: the same draws of the same seed; others of another."""
     table = crowd()
-    one, two = (fitted(table, model, run=SHORT, seed=4, workers=workers) for workers in (1, 2))
+    first, two = (fitted(table, model, run=SHORT, seed=4, workers=workers) for workers in (1, 2))
     other = fitted(table, model, run=SHORT, seed=5)
-    for ours, theirs in zip(one.draws, two.draws, strict=True):
+    for ours, theirs in zip(first.draws, two.draws, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(one.posterior, two.posterior)
-    assert not np.array_equal(one.draws.confusion, other.draws.confusion)
-    assert not np.array_equal(one.draws.confusion[0], one.draws.confusion[1])
+    np.testing.assert_array_equal(first.posterior, two.posterior)
+    assert not np.array_equal(first.draws.confusion, other.draws.confusion)
+    assert not np.array_equal(first.draws.confusion[0], first.draws.confusion[1])
 
 
 # --- gold, where posteriors are known
@@ -145,14 +145,14 @@ def test_new_judges_and_new_topics_are_average_ones():
         schema=["item", "topic", "judge", "label"],
         orient="row",
     )
-    told = adjudge.predict(fit, read(new))
+    result = adjudge.predict(fit, read(new))
     theta = dict(zip(fit.judge_names.to_list(), fit.params.confusion, strict=True)) | {"new": fit.params.population}
     pi = dict(zip(fit.topics.to_list(), fit.params.prevalence, strict=True)) | {"v": fit.params.unseen}
-    for i, item in enumerate(told.items.to_list()):
+    for i, item in enumerate(result.items.to_list()):
         rows = new.filter(item=item)
         chance = np.prod([theta[j][:, label] for j, label in rows.select("judge", "label").iter_rows()], axis=0)
         chance = chance * pi[rows["topic"][0]]
-        np.testing.assert_allclose(told.posterior[i], chance / chance.sum(), rtol=1e-12)
+        np.testing.assert_allclose(result.posterior[i], chance / chance.sum(), rtol=1e-12)
     phi = fit.draws.phi.mean(axis=(0, 1))
     np.testing.assert_allclose(fit.params.population, phi[:-1])
     np.testing.assert_allclose(fit.params.unseen, phi[-1])
@@ -162,9 +162,9 @@ def test_new_items_without_a_topic_are_of_an_average_topic():
     """Where the fit has no topic of items without, that is one never seen."""
     fit = fitted(read(topical()), "hierarchical", run=Run(2, 50, 100))
     new = pl.DataFrame({"item": ["n"], "judge": ["a"], "label": [1]})
-    told = adjudge.predict(fit, adjudge.read(new, labels=[0, 1]))
+    result = adjudge.predict(fit, adjudge.read(new, labels=[0, 1]))
     chance = fit.params.unseen * fit.params.confusion[fit.judge_names.to_list().index("a"), :, 1]
-    np.testing.assert_allclose(told.posterior[0], chance / chance.sum(), rtol=1e-12)
+    np.testing.assert_allclose(result.posterior[0], chance / chance.sum(), rtol=1e-12)
 
 
 def test_a_new_judge_of_hybrid_is_what_the_prior_expects():
@@ -210,9 +210,9 @@ def switched(draws, chain, order):
 def test_switched_chains_get_their_names_back(order, populations):
     """All that is known of truths goes with their names: prevalence, matrices, populations, and probabilities."""
     draws = made(len(order), populations=populations)
-    found, renamed = aligned(switched(draws, 1, np.array(order)), np.array([5, 0, 3, 1]))
+    result, renamed = aligned(switched(draws, 1, np.array(order)), np.array([5, 0, 3, 1]))
     assert renamed == ([] if order == tuple(range(len(order))) else [1])
-    for ours, theirs in zip(found, draws, strict=True):
+    for ours, theirs in zip(result, draws, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -239,10 +239,10 @@ def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
     """Forced to begin with labels exchanged, where judges are so good that no chain comes back by itself."""
     from adjudge.inference import gibbs as draw
 
-    usual = draw.diffuse
+    default = draw.diffuse
 
     def exchanged(*given):
-        first, *rest = usual(*given)
+        first, *rest = default(*given)
         phi = first.phi.copy()
         if phi.size:
             phi[:2] = phi[1::-1]
@@ -294,8 +294,8 @@ def test_chains_that_have_converged_are_not_warned_of(model):
 @SAMPLED
 def test_a_run_goes_on_until_it_has_converged(model):
     """Begun too short for 400 effective draws, it ends with them, and keeps as many draws as were asked for."""
-    asked = Run(3, 5, 200, until_converged=True)
-    fit = adjudge.fit(crowd(300, labels=2), model, run=asked, seed=1)
+    requested = Run(3, 5, 200, until_converged=True)
+    fit = adjudge.fit(crowd(300, labels=2), model, run=requested, seed=1)
     assert fit.converged
     assert fit.draws.prevalence.shape[:2] == (3, 200)
     assert fit.passes > 3 * (5 + 200)
@@ -320,26 +320,26 @@ def sampled(run, enough):
 @pytest.mark.parametrize("rounds", [1, 2, 4])
 def test_what_was_drawn_becomes_warm_up(rounds):
     """Each round goes twice as far; as many draws are kept, of the last round alone."""
-    asked = []
+    requests = []
 
     def enough(draws):
-        asked.append(draws.prevalence.shape)
-        return len(asked) == rounds
+        requests.append(draws.prevalence.shape)
+        return len(requests) == rounds
 
-    found = sampled(Run(2, 5, 10, until_converged=True), enough)
-    assert asked == [(2, 10, 1, 2)] * rounds
-    assert found.sweeps == 2 * (5 + 10 * (2**rounds - 1))
-    np.testing.assert_allclose(found.probability, 0.5)
-    whole = sampled(Run(2, 0, found.sweeps // 2), lambda draws: True).prevalence
+    result = sampled(Run(2, 5, 10, until_converged=True), enough)
+    assert requests == [(2, 10, 1, 2)] * rounds
+    assert result.sweeps == 2 * (5 + 10 * (2**rounds - 1))
+    np.testing.assert_allclose(result.probability, 0.5)
+    complete = sampled(Run(2, 0, result.sweeps // 2), lambda draws: True).prevalence
     last = 2 ** (rounds - 1)
-    np.testing.assert_array_equal(found.prevalence, whole[:, -10 * last :][:, last - 1 :: last])
+    np.testing.assert_array_equal(result.prevalence, complete[:, -10 * last :][:, last - 1 :: last])
 
 
 def test_what_never_converges_ends():
     """After six doublings, with what there is."""
-    found = sampled(Run(2, 5, 10, until_converged=True), lambda draws: False)
-    assert found.complete
-    assert found.sweeps == 2 * (5 + 10 * (2 ** (DOUBLINGS + 1) - 1))
+    result = sampled(Run(2, 5, 10, until_converged=True), lambda draws: False)
+    assert result.complete
+    assert result.sweeps == 2 * (5 + 10 * (2 ** (DOUBLINGS + 1) - 1))
 
 
 def test_without_being_asked_no_chain_runs_on():
@@ -463,20 +463,20 @@ def state(rng):
 def test_watch_says_nothing_of_r_hat_at_first_and_then_near_1(monkeypatch):
     """Of noise; of chains that differ, it is far from 1."""
     monkeypatch.setattr(watch, "EVERY", -1.0)
-    told = []
-    watching, rng = watch.Watch(2, lambda sweeps, worst: told.append((sweeps, worst))), np.random.default_rng(0)
+    messages = []
+    watching, rng = watch.Watch(2, lambda sweeps, worst: messages.append((sweeps, worst))), np.random.default_rng(0)
     for sweep in range(400):
         for chain in range(2):
             watching(chain, sweep + 1, state(rng))
-    assert [sweeps for sweeps, _ in told[:4]] == [0, 1, 1, 2]
-    assert np.isnan(told[0][1])
-    assert np.isnan(told[70][1])
-    assert told[-1] == (400, pytest.approx(1, abs=0.03))
+    assert [sweeps for sweeps, _ in messages[:4]] == [0, 1, 1, 2]
+    assert np.isnan(messages[0][1])
+    assert np.isnan(messages[70][1])
+    assert messages[-1] == (400, pytest.approx(1, abs=0.03))
     apart = watch.Watch(2, lambda sweeps, worst: None)
     for sweep in range(100):
         for chain in range(2):
-            here = state(rng)
-            apart(chain, sweep + 1, here._replace(prevalence=here.prevalence + 5 * chain))
+            current = state(rng)
+            apart(chain, sweep + 1, current._replace(prevalence=current.prevalence + 5 * chain))
     assert apart.worst() > 1.5
 
 
@@ -494,13 +494,13 @@ def test_progress_is_heard_of_all_the_way(workers, monkeypatch):
     """Also where there are more chains than workers: who waits sees all of them go on from the beginning."""
     monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=count().__next__))  # a sweep is a second
     monkeypatch.setattr(watch, "EVERY", 30)
-    told = []
+    messages = []
 
     def progress(sweeps, worst):
-        told.append((sweeps, worst))
+        messages.append((sweeps, worst))
 
     fitted(crowd(), "hierarchical", run=Run(3, 300, 700), workers=workers, progress=progress)
-    sweeps, worst = np.array(told).T
+    sweeps, worst = np.array(messages).T
     assert (np.diff(sweeps) >= 0).all()
     assert sweeps[0] < 50
     assert sweeps[-1] > 900

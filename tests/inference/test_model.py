@@ -110,8 +110,8 @@ def test_a_model_of_another_package_is_a_model_like_any_other(installed, tmp_pat
     """An entry point is all it takes: fit, compare, auto, saved fits and predictions know it."""
     folder, environment = installed
     command = [sys.executable, "-W", "ignore", "-c", USE, str(folder / "crowd.csv"), str(tmp_path / "fit")]
-    told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
-    assert told.splitlines() == [
+    message = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
+    assert message.splitlines() == [
         "one-coin-topics (3, 2) one-coin-topics",
         "['majority', 'one-coin-topics']",
         "True",

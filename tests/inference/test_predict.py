@@ -19,11 +19,11 @@ def test_predict_takes_a_new_judge_for_an_average_one():
     """A judge never seen has the population's matrix."""
     fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)))
     new = pl.DataFrame({"item": ["n", "m"], "judge": ["nobody", "x"], "label": ["1", "0"]})
-    told = adjudge.predict(fit, new)
+    result = adjudge.predict(fit, new)
     prior = fit.params.prevalence[0]
     expected = prior * fit.params.population[:, 1]
-    np.testing.assert_allclose(told.posterior[0], expected / expected.sum())
-    assert told.stopped == "predicted from a fit of 10 items"
+    np.testing.assert_allclose(result.posterior[0], expected / expected.sum())
+    assert result.stopped == "predicted from a fit of 10 items"
 
 
 def test_predict_refuses_labels_the_fit_never_met():
@@ -46,13 +46,15 @@ def test_topics_are_met_again_or_taken_from_their_population():
     with pytest.warns(adjudge.AdjudgeWarning):
         fit = adjudge.fit(crowd.judgments, "hierarchical", run=adjudge.Run(2, 50, 50))
     rows = {"item": ["n1", "n2"], "judge": ["stranger"] * 2, "label": [1, 1], "topic": ["t2", "elsewhere"]}
-    told = adjudge.predict(fit, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))
-    place = fit.topics.to_list().index("t2")
-    prevalence = [fit.params.prevalence[place], fit.params.unseen]
+    result = adjudge.predict(fit, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))
+    position = fit.topics.to_list().index("t2")
+    prevalence = [fit.params.prevalence[position], fit.params.unseen]
     by_hand = np.array(prevalence) * fit.params.population[:, 1]
-    np.testing.assert_allclose(told.posterior, by_hand / by_hand.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(result.posterior, by_hand / by_hand.sum(axis=1, keepdims=True))
     without = adjudge.predict(fit, adjudge.read(pl.DataFrame(rows).drop("topic"), labels=fit.scale.labels))
-    np.testing.assert_allclose(without.posterior[0], told.posterior[1])
-    again = adjudge.predict(told, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels))  # from what was predicted
-    np.testing.assert_allclose(again.posterior, told.posterior)
-    assert told.prevalence["topic"].to_list() == ["t2", "t2", "elsewhere", "elsewhere"]
+    np.testing.assert_allclose(without.posterior[0], result.posterior[1])
+    again = adjudge.predict(
+        result, adjudge.read(pl.DataFrame(rows), labels=fit.scale.labels)
+    )  # from what was predicted
+    np.testing.assert_allclose(again.posterior, result.posterior)
+    assert result.prevalence["topic"].to_list() == ["t2", "t2", "elsewhere", "elsewhere"]

@@ -104,34 +104,34 @@ def random_draws(K=3, J=4, T=2):
 @pytest.mark.parametrize("prevalence", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5], [1.0, 0.0]])
 def test_a_perfect_judge_tells_all_there_is(prevalence):
     """The judgment has the entropy of the prevalence, in bits; the judge is right, and fully informed."""
-    found = judged(one(np.eye(len(prevalence)), prevalence), np.ones(1))
-    np.testing.assert_allclose(found.bits, entropy(prevalence), atol=1e-12)
-    np.testing.assert_allclose(found.informedness, 1)
-    np.testing.assert_allclose(found.p_right, 1)
+    result = judged(one(np.eye(len(prevalence)), prevalence), np.ones(1))
+    np.testing.assert_allclose(result.bits, entropy(prevalence), atol=1e-12)
+    np.testing.assert_allclose(result.informedness, 1)
+    np.testing.assert_allclose(result.p_right, 1)
 
 
 @pytest.mark.parametrize("row", [[0.5, 0.5], [0.9, 0.1], [1.0, 0.0], [0.2, 0.3, 0.5]])
 def test_a_judge_who_does_not_look_tells_nothing(row):
     """Whatever label the judge gives most often."""
     prevalence = RNG.dirichlet(np.ones(len(row)))
-    found = judged(one([row] * len(row), prevalence), np.ones(1))
-    np.testing.assert_allclose(found.bits, 0, atol=1e-12)
-    np.testing.assert_allclose(found.informedness, 0, atol=1e-12)
-    np.testing.assert_allclose(found.p_right, np.dot(row, prevalence))
+    result = judged(one([row] * len(row), prevalence), np.ones(1))
+    np.testing.assert_allclose(result.bits, 0, atol=1e-12)
+    np.testing.assert_allclose(result.informedness, 0, atol=1e-12)
+    np.testing.assert_allclose(result.p_right, np.dot(row, prevalence))
 
 
 def test_an_adversary_tells_as_much_as_a_friend():
     """One bit, though informedness is -1."""
-    found = judged(one([[0, 1], [1, 0]], [0.5, 0.5]), np.ones(1))
-    np.testing.assert_allclose(found.bits, 1)
-    np.testing.assert_allclose(found.informedness, -1)
-    np.testing.assert_allclose(found.p_right, 0)
+    result = judged(one([[0, 1], [1, 0]], [0.5, 0.5]), np.ones(1))
+    np.testing.assert_allclose(result.bits, 1)
+    np.testing.assert_allclose(result.informedness, -1)
+    np.testing.assert_allclose(result.p_right, 0)
 
 
 def test_a_noisy_judge_is_a_symmetric_channel():
     """One minus the entropy of the judge's errors; informedness is sensitivity + specificity - 1."""
-    found = judged(one([[0.8, 0.2], [0.2, 0.8]], [0.5, 0.5]), np.ones(1))
-    np.testing.assert_allclose(found.bits, 1 - entropy([0.8, 0.2]))
+    result = judged(one([[0.8, 0.2], [0.2, 0.8]], [0.5, 0.5]), np.ones(1))
+    np.testing.assert_allclose(result.bits, 1 - entropy([0.8, 0.2]))
     np.testing.assert_allclose(judged(one([[0.7, 0.3], [0.1, 0.9]], [0.5, 0.5]), np.ones(1)).informedness, 0.6)
 
 
@@ -139,7 +139,7 @@ def test_information_is_that_of_the_joint_table():
     """H(truth) + H(label) - H(both), of every draw and judge, with prevalence that of all items."""
     some = random_draws()
     items = np.array([30.0, 10.0])
-    found = judged(some, items)
+    result = judged(some, items)
     theta = some.confusion.reshape(100, 4, 3, 3)
     pi = some.prevalence.reshape(100, 2, 3)
     for s in (0, 57, 99):
@@ -147,16 +147,16 @@ def test_information_is_that_of_the_joint_table():
         for j in range(4):
             both = common[:, None] * theta[s, j]
             bits = entropy(common) + entropy(both.sum(axis=0)) - entropy(both.ravel())
-            assert found.bits[s, j] == pytest.approx(bits, abs=1e-12)
-            assert found.p_right[s, j] == pytest.approx(np.trace(both))
+            assert result.bits[s, j] == pytest.approx(bits, abs=1e-12)
+            assert result.p_right[s, j] == pytest.approx(np.trace(both))
 
 
 def test_columns_are_means_quantiles_and_shares_of_draws():
     """Of the draws of all chains together."""
     some, items = random_draws(K=2), np.array([1.0, 3.0])
-    found, columns = judged(some, items), judge_answers(some, items, ("no", "yes"))
+    result, columns = judged(some, items), judge_answers(some, items, ("no", "yes"))
     theta = some.confusion.reshape(100, 4, 2, 2)
-    drawn = {**found._asdict(), "sensitivity": theta[:, :, 1, 1], "specificity": theta[:, :, 0, 0]}
+    drawn = {**result._asdict(), "sensitivity": theta[:, :, 1, 1], "specificity": theta[:, :, 0, 0]}
     for name, values in drawn.items():
         np.testing.assert_allclose(columns[name], values.mean(axis=0))
         np.testing.assert_allclose(columns[f"{name}_low"], np.quantile(values, 0.05, axis=0))
@@ -198,36 +198,36 @@ def test_cells_and_topics_have_the_quantiles_of_their_draws():
 def test_ranks_of_certain_items_are_exact():
     """The highest label first, and ties share their mean rank."""
     truth = np.array([0, 2, 1, 1, 0, 2])
-    found = ranks(np.eye(3)[truth], np.array([0, 0, 0, 0, 1, 1]))
-    for column in found:
+    result = ranks(np.eye(3)[truth], np.array([0, 0, 0, 0, 1, 1]))
+    for column in result:
         assert column.tolist() == [4, 1, 2.5, 2.5, 2, 1]
 
 
 def test_the_only_item_of_a_topic_is_first():
     """However uncertain."""
-    found = ranks(np.array([[0.5, 0.5], [0.1, 0.9], [0.4, 0.6]]), np.array([0, 1, 2]))
-    for column in found:
+    result = ranks(np.array([[0.5, 0.5], [0.1, 0.9], [0.4, 0.6]]), np.array([0, 1, 2]))
+    for column in result:
         assert column.tolist() == [1, 1, 1]
 
 
 def test_expected_ranks_of_a_topic_add_up():
     """To n (n + 1) / 2, in every topic; intervals are around them."""
     posterior, topic = RNG.dirichlet(np.ones(4), 50), RNG.integers(0, 5, 50)
-    found = ranks(posterior, topic, seed=3)
+    result = ranks(posterior, topic, seed=3)
     for t, n in enumerate(np.bincount(topic)):
-        assert found.expected[topic == t].sum() == pytest.approx(n * (n + 1) / 2)
-    assert (found.low <= found.expected).all()
-    assert (found.expected <= found.high).all()
-    assert found.low.min() >= 1
+        assert result.expected[topic == t].sum() == pytest.approx(n * (n + 1) / 2)
+    assert (result.low <= result.expected).all()
+    assert (result.expected <= result.high).all()
+    assert result.low.min() >= 1
 
 
 def test_expected_ranks_are_those_of_chance():
     """Of two items, p and q: the first is ahead with p (1 - q), behind with q (1 - p), else they share 1.5."""
     p, q = 0.8, 0.3
-    found = ranks(np.array([[1 - p, p], [1 - q, q]]), np.zeros(2, int), draws=20_000)
+    result = ranks(np.array([[1 - p, p], [1 - q, q]]), np.zeros(2, int), draws=20_000)
     expected = 1.5 - (p * (1 - q) - q * (1 - p)) / 2
-    assert found.expected[0] == pytest.approx(expected, abs=0.01)
-    assert found.expected.sum() == pytest.approx(3)
+    assert result.expected[0] == pytest.approx(expected, abs=0.01)
+    assert result.expected.sum() == pytest.approx(3)
 
 
 def test_ranks_depend_on_the_seed_alone():

@@ -99,10 +99,10 @@ def test_alike_judges_are_voted_on():
 
 def test_what_is_tried_is_told():
     """Every candidate once, with its number."""
-    told = []
-    choice = choose(adjudge.dataset("anesthesia"), trying=lambda *what: told.append(what))
-    assert [name for name, _, _ in told] == list(choice.scores)
-    assert told[0] == ("majority", 1, len(told))
+    messages = []
+    choice = choose(adjudge.dataset("anesthesia"), trying=lambda *what: messages.append(what))
+    assert [name for name, _, _ in messages] == list(choice.scores)
+    assert messages[0] == ("majority", 1, len(messages))
 
 
 def test_gold_is_respected_and_a_start_refused():
@@ -127,11 +127,11 @@ SETS = ("bluebirds", "ducks", "nyt_2p", "nyt_3p", "rte", "temp", "weather_amt", 
 def test_auto_does_not_lose_to_the_vote(shared, name):
     """On small real sets (all are in studies/benchmarks/model_selection.py), it is at most one point behind."""
     folder = shared(f"data/{name}")
-    vote, taken = (
+    vote, used = (
         adjudge.score(adjudge.fit(str(folder / "labels.csv"), model), str(folder / "gold.csv")).values["accuracy"]
         for model in ("majority", "auto")
     )
-    assert taken >= vote - 0.01
+    assert used >= vote - 0.01
 
 
 def test_a_spammer_who_judges_half_of_all_does_not_settle_it():
@@ -150,12 +150,12 @@ def crowd():
 
 def test_it_comes_near_the_likelihood_of_the_truth(crowd):
     """No model predicts better than the true matrices with the other judgments; Dawid-Skene comes near."""
-    table, found = crowd.judgments, held_out(crowd.judgments, "dawid-skene")
+    table, result = crowd.judgments, held_out(crowd.judgments, "dawid-skene")
     chance = crowd.confusion[table.judge, crowd.truth[table.item()], table.label]
     ceiling = np.log(chance).mean()  # with the truths known
-    assert ceiling - 0.12 < found.mean < ceiling
-    assert 0 < found.error < 0.02
-    assert found.judgments == len(table)
+    assert ceiling - 0.12 < result.mean < ceiling
+    assert 0 < result.error < 0.02
+    assert result.judgments == len(table)
 
 
 def test_a_coin_is_foretold_as_a_coin():
@@ -171,10 +171,12 @@ def test_a_coin_is_foretold_as_a_coin():
 
 def test_nothing_held_back_is_seen(monkeypatch, crowd):
     """Each fit is given all judgments but its fold, and every judgment is held back once."""
-    given, real = [], holdout.infer
-    monkeypatch.setattr(holdout, "infer", lambda model, table, *args: given.append(len(table)) or real(model, table))
+    collected, real = [], holdout.infer
+    monkeypatch.setattr(
+        holdout, "infer", lambda model, table, *args: collected.append(len(table)) or real(model, table)
+    )
     logs = held_out_logs(crowd.judgments, "majority", folds=4)
-    assert given == [1_800] * 4
+    assert collected == [1_800] * 4
     assert np.isfinite(logs).all()
     assert logs.size == 2_400
 
@@ -192,9 +194,9 @@ def test_weights_count():
 @pytest.mark.parametrize("model", [name for name, model in MODELS.items() if not model.labels.ordered])
 def test_every_model_foretells(crowd, model):
     """Each gives finite likelihoods, the same with the same seed, and most do better than a coin."""
-    one, again = (held_out(crowd.judgments, model, seed=5) for _ in range(2))
-    assert one == again
-    assert np.log(0.5) < one.mean < 0
+    first, again = (held_out(crowd.judgments, model, seed=5) for _ in range(2))
+    assert first == again
+    assert np.log(0.5) < first.mean < 0
 
 
 def test_too_little_to_hold_back():
@@ -232,19 +234,19 @@ def test_truths_as_believed_and_judges_as_counted():
     """P = sum_z q_z (counts + 3 everybody) / (row + 3), with everybody's rows smoothed by one."""
     frame = pl.DataFrame(ROWS, schema=["item", "judge", "label"], orient="row")
     table = adjudge.read(frame, item="item", judge="judge")
-    shown, held = table.take(np.arange(5)), table.take(np.arange(5, 7))
+    displayed, stored = table.take(np.arange(5)), table.take(np.arange(5, 7))
     posterior = np.array([[0.9, 0.1], [0.3, 0.7]])
-    chance = counted_chances(shown.block(), posterior, held.block())
+    chance = counted_chances(displayed.block(), posterior, stored.block())
 
     counts = np.zeros((4, 2, 2))
-    for i, j, k in zip(shown.item(), shown.judge, shown.label, strict=True):
+    for i, j, k in zip(displayed.item(), displayed.judge, displayed.label, strict=True):
         counts[j, :, k] += posterior[i]
     everybody = counts.sum(axis=0) + 1
     everybody /= everybody.sum(axis=1, keepdims=True)
     rows = (counts + TRUSTED * everybody) / (counts.sum(axis=2, keepdims=True) + TRUSTED)
     expected = [
         sum(posterior[i, z] * rows[j, z, k] for z in range(2))
-        for i, j, k in zip(held.item(), held.judge, held.label, strict=True)
+        for i, j, k in zip(stored.item(), stored.judge, stored.label, strict=True)
     ]
     np.testing.assert_allclose(chance, expected)
 
@@ -256,6 +258,6 @@ def test_chances_of_all_labels_sum_to_one():
     posterior = rng.dirichlet(np.ones(3), 30)
     total = 0
     for k in range(3):
-        asked = replace(crowd, label=np.full(len(crowd), k, np.uint8))
-        total = total + counted_chances(crowd.block(), posterior, asked.block())
+        requested = replace(crowd, label=np.full(len(crowd), k, np.uint8))
+        total = total + counted_chances(crowd.block(), posterior, requested.block())
     np.testing.assert_allclose(total, 1)

@@ -137,8 +137,8 @@ def test_judgments_in_another_order_are_brought_into_that_of_the_fit():
     old, new = parted(judgments, some_of(judgments, 0.05))
     turned = adjudge.read(frame_of(old).reverse(), labels=[0, 1, 2])
     fit = adjudge.fit(old, "dawid-skene")
-    one, other = (adjudge.update(fit, new, each) for each in (old, turned))
-    np.testing.assert_allclose(one.posterior, other.posterior, atol=1e-6)
+    first, other = (adjudge.update(fit, new, each) for each in (old, turned))
+    np.testing.assert_allclose(first.posterior, other.posterior, atol=1e-6)
 
 
 def test_gold_is_added_to_what_was_told():
@@ -320,5 +320,5 @@ def test_a_saved_fit_is_all_that_is_needed(tmp_path):
     again = adjudge.load(tmp_path / "online")
     np.testing.assert_array_equal(again.tally.label, online.tally.label)
     np.testing.assert_array_equal(again.judgments.start, online.judgments.start)
-    one, other = (adjudge.update(each, new, online=True) for each in (online, again))
-    np.testing.assert_array_equal(one.posterior, other.posterior)
+    first, other = (adjudge.update(each, new, online=True) for each in (online, again))
+    np.testing.assert_array_equal(first.posterior, other.posterior)

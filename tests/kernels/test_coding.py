@@ -12,9 +12,9 @@ WORDS = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=60)
 
 def coded(key: np.ndarray, guard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and first rows of names that do not collide."""
-    found = code([(key, guard)], key.size)
-    assert found is not None
-    return found
+    result = code([(key, guard)], key.size)
+    assert result is not None
+    return result
 
 
 def hashes(values: object) -> np.ndarray:
@@ -71,10 +71,10 @@ def test_a_collision_is_noticed_after_the_table_grew() -> None:
 def test_pieces_are_coded_like_the_whole(words: list[tuple[int, bool]], cut: int) -> None:
     """Where hashes lie in several arrays makes no difference."""
     key = hashes([name for name, _ in words])
-    found = code([(part, part) for part in (key[:cut], key[cut:])], key.size)
-    assert found is not None
-    whole = coded(key, key)
-    assert [part.tolist() for part in found] == [part.tolist() for part in whole]
+    result = code([(part, part) for part in (key[:cut], key[cut:])], key.size)
+    assert result is not None
+    complete = coded(key, key)
+    assert [part.tolist() for part in result] == [part.tolist() for part in complete]
 
 
 def test_more_names_than_the_first_table_holds() -> None:
@@ -100,14 +100,14 @@ def test_codes_are_those_of_a_dictionary(words: list[tuple[int, bool]]) -> None:
     """Any column is coded as a dictionary would, or refused where a key has two guards."""
     keys = [key for key, _ in words]
     guards = [(2 if odd else 1) << 33 for _, odd in words]
-    found = code([(hashes(keys), hashes(guards))], len(keys))
+    result = code([(hashes(keys), hashes(guards))], len(keys))
     if len(set(words)) > len(set(keys)):
-        assert found is None
+        assert result is None
     else:
         places: dict[int, int] = {}
         expected = [places.setdefault(key, len(places)) for key in keys]
-        assert found is not None
-        codes, first = found
+        assert result is not None
+        codes, first = result
         assert codes.tolist() == expected
         assert first.tolist() == [keys.index(key) for key in places]
 

@@ -38,9 +38,9 @@ def test_tiny_pseudo_counts_give_no_nan():
 def test_any_shape_and_the_same_seed():
     """Matrices of judges come back in their shape, and the same from the same seed."""
     pseudo = np.random.default_rng(2).random((4, 3, 2)) + 0.5
-    one, two = (dirichlet_rows(pseudo, np.random.default_rng(5)) for _ in range(2))
-    assert one.shape == (4, 3, 2)
-    np.testing.assert_array_equal(one, two)
+    first, two = (dirichlet_rows(pseudo, np.random.default_rng(5)) for _ in range(2))
+    assert first.shape == (4, 3, 2)
+    np.testing.assert_array_equal(first, two)
 
 
 SHAPES = [[0.5, 2.0, 7.5], [0.7, 0.9], [60.0, 2.0], [3.0, 0.1], [0.3, 0.4], [1.0, 1.0, 1.0]]
@@ -72,10 +72,10 @@ def test_mirrored_rows_keep_shape_and_seed():
     """Matrices of judges come back in their shape, the same from the same seed, and tiny pseudo-counts give no NaN."""
     pseudo = np.random.default_rng(2).random((4, 3, 2)) * np.array([1e-5, 0.5, 50.0])[:, None]
     rows = dirichlet_rows(pseudo, np.random.default_rng(5))
-    one, two = (mirrored_rows(pseudo, rows, np.random.default_rng(6)) for _ in range(2))
-    assert one.shape == (4, 3, 2)
-    np.testing.assert_allclose(one.sum(axis=2), 1)
-    np.testing.assert_array_equal(one, two)
+    first, two = (mirrored_rows(pseudo, rows, np.random.default_rng(6)) for _ in range(2))
+    assert first.shape == (4, 3, 2)
+    np.testing.assert_allclose(first.sum(axis=2), 1)
+    np.testing.assert_array_equal(first, two)
 
 
 def test_it_is_what_draws_one_by_one_are():
@@ -83,18 +83,18 @@ def test_it_is_what_draws_one_by_one_are():
     rng = np.random.default_rng(0)
     tally = Tally(rng.integers(0, 40, (5, 3)) * 1.0, rng.integers(0, 9, (7, 3, 3)) * 1.0, 0.0)
     phi, kappa, prior = rng.dirichlet([2, 2, 2], 4), rng.uniform(1, 9, 4), Pareto(1.5, 0.1)
-    found = redraw(tally, phi, kappa, prior, np.random.default_rng(1))
+    result = redraw(tally, phi, kappa, prior, np.random.default_rng(1))
     again = np.random.default_rng(1)
     tables = [*tally.label.transpose(1, 0, 2), tally.truth]
     alone = [
         draw_population(np.ascontiguousarray(table), Population(phi[p], float(kappa[p])), prior, again)
         for p, table in enumerate(tables)
     ]
-    np.testing.assert_allclose(found.phi, [one.phi for one in alone])
-    np.testing.assert_allclose(found.kappa, [one.kappa for one in alone])
-    pseudo = found.kappa[:, None] * found.phi
-    np.testing.assert_allclose(found.confusion, dirichlet_rows(pseudo[:-1] + tally.label, again))
-    np.testing.assert_allclose(found.prevalence, dirichlet_rows(pseudo[-1] + tally.truth, again))
+    np.testing.assert_allclose(result.phi, [entry.phi for entry in alone])
+    np.testing.assert_allclose(result.kappa, [entry.kappa for entry in alone])
+    pseudo = result.kappa[:, None] * result.phi
+    np.testing.assert_allclose(result.confusion, dirichlet_rows(pseudo[:-1] + tally.label, again))
+    np.testing.assert_allclose(result.prevalence, dirichlet_rows(pseudo[-1] + tally.truth, again))
 
 
 def polya(counts, phi, kappa):
@@ -129,26 +129,26 @@ def test_draws_have_the_moments_of_their_posterior():
         np.sqrt(mass.sum(axis=1) @ phi**2 - expected[0] ** 2),
         np.sqrt(mass.sum(axis=0) @ log_kappa**2 - expected[1] ** 2),
     )
-    here, draws = Population(np.array([0.5, 0.5]), 1.0), []
+    current, draws = Population(np.array([0.5, 0.5]), 1.0), []
     for _ in range(6_000):
-        here = draw_population(counts, here, prior, rng)
-        draws.append((here.phi[0], np.log(here.kappa)))
-    found = np.array(draws[500:])
+        current = draw_population(counts, current, prior, rng)
+        draws.append((current.phi[0], np.log(current.kappa)))
+    result = np.array(draws[500:])
     for f in range(2):
-        blocks = found[:, f].reshape(50, -1).mean(axis=1)
+        blocks = result[:, f].reshape(50, -1).mean(axis=1)
         error = blocks.std(ddof=1) / np.sqrt(50)
-        assert abs(found[:, f].mean() - expected[f]) < 4 * error
-        assert found[:, f].std() == pytest.approx(spread[f], rel=0.1)
+        assert abs(result[:, f].mean() - expected[f]) < 4 * error
+        assert result[:, f].std() == pytest.approx(spread[f], rel=0.1)
 
 
 def test_kappa_stays_above_its_bound():
     """Rows as different as can be push kappa down to the least there is, and not below."""
     counts, rng = np.eye(2)[np.arange(40) % 2] * 50, np.random.default_rng(3)
-    here, seen = Population(np.array([0.5, 0.5]), 5.0), []
+    current, calls = Population(np.array([0.5, 0.5]), 5.0), []
     for _ in range(300):
-        here = draw_population(counts, here, Pareto(1.5, 0.3), rng)
-        seen.append(here.kappa)
-    assert 0.3 <= min(seen) < 0.35
+        current = draw_population(counts, current, Pareto(1.5, 0.3), rng)
+        calls.append(current.kappa)
+    assert 0.3 <= min(calls) < 0.35
 
 
 @pytest.mark.parametrize("kappa", [0.5, 3.0, 40.0])

@@ -34,8 +34,8 @@ def test_counts_are_those_of_all_pairs(weighted):
     block = crowd(np.random.default_rng(0), weighted=weighted)
     judge, label = block.cell // K, block.label
     weight = block.weight if weighted else np.ones(label.size)
-    said, agreed, paired, unanimous, shared = np.zeros((J, K)), np.zeros(J), np.zeros(J), 0, 0
-    np.add.at(said, (judge, label), weight)
+    result, agreed, paired, unanimous, shared = np.zeros((J, K)), np.zeros(J), np.zeros(J), 0, 0
+    np.add.at(result, (judge, label), weight)
     for i in range(block.topic.size):
         own = range(block.start[i], block.start[i + 1])
         pairs = [(n, m) for n, m in permutations(own, 2) if judge[n] != judge[m]]
@@ -44,11 +44,11 @@ def test_counts_are_those_of_all_pairs(weighted):
             agreed[judge[n]] += weight[n] * weight[m] * (label[n] == label[m])
         shared += bool(pairs)
         unanimous += bool(pairs) and len({int(label[n]) for n in own}) == 1
-    found = count_agreement(block)
-    np.testing.assert_allclose(found.labels, said)
-    np.testing.assert_allclose(found.agreed, agreed, atol=1e-12)
-    np.testing.assert_allclose(found.paired, paired, atol=1e-12)
-    assert (found.unanimous, found.shared) == (unanimous, shared)
+    outcome = count_agreement(block)
+    np.testing.assert_allclose(outcome.labels, result)
+    np.testing.assert_allclose(outcome.agreed, agreed, atol=1e-12)
+    np.testing.assert_allclose(outcome.paired, paired, atol=1e-12)
+    assert (outcome.unanimous, outcome.shared) == (unanimous, shared)
     assert 0 < unanimous < shared < 40
 
 
@@ -63,10 +63,10 @@ def test_labels_are_drawn_from_the_model():
     drawn = replicate(block, prevalence, confusion, rng)
     pair = drawn.label.reshape(items, 2)
     groups = [((gold < 0) & (topic == t), prevalence[t]) for t in (0, 1)]
-    for kept, truth in (*groups, (gold == 2, np.eye(K)[2])):
-        seen = np.zeros((K, K))
-        np.add.at(seen, (pair[kept, 0], pair[kept, 1]), 1 / kept.sum())
-        np.testing.assert_allclose(seen, np.einsum("z,zk,zl->kl", truth, *confusion), atol=0.01)
+    for stored, truth in (*groups, (gold == 2, np.eye(K)[2])):
+        observed = np.zeros((K, K))
+        np.add.at(observed, (pair[stored, 0], pair[stored, 1]), 1 / stored.sum())
+        np.testing.assert_allclose(observed, np.einsum("z,zk,zl->kl", truth, *confusion), atol=0.01)
     np.testing.assert_array_equal(drawn.cell, np.tile([0, K], items) + drawn.label)
 
 
@@ -76,9 +76,9 @@ def test_replicates_follow_the_stream():
     block = crowd(rng)
     before = block.label.copy()
     prevalence, confusion = rng.dirichlet(np.ones(K), 2), rng.dirichlet(np.ones(K), (J, K))
-    one, same, other = (replicate(block, prevalence, confusion, np.random.default_rng(s)).label for s in (5, 5, 6))
-    np.testing.assert_array_equal(one, same)
-    assert (one != other).any()
+    first, same, other = (replicate(block, prevalence, confusion, np.random.default_rng(s)).label for s in (5, 5, 6))
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
     np.testing.assert_array_equal(block.label, before)
 
 
@@ -105,8 +105,8 @@ def test_effects_of_items_leave_judges_as_good_as_they_are(strength):
     drawn, truth = replicate_with_truth(block, np.full((1, K), 1 / K), confusion, rng, strength)
     label = drawn.label.reshape(items, judges)
     for j in range(judges):
-        seen = np.array([np.bincount(label[truth == z, j], minlength=K) / (truth == z).sum() for z in range(K)])
-        np.testing.assert_allclose(seen, confusion[j], atol=0.03)
+        observed = np.array([np.bincount(label[truth == z, j], minlength=K) / (truth == z).sum() for z in range(K)])
+        np.testing.assert_allclose(observed, confusion[j], atol=0.03)
     right = label == truth[:, None]
     together = np.corrcoef(right[:, 0], right[:, 1])[0, 1]
     assert together < 0.03 if strength == 0 else together > 0.02 * strength

@@ -68,17 +68,17 @@ KEY = np.array([7, 11], np.uint64)
 @pytest.mark.parametrize("first", [0, 1, 7, 8, 9, 500, 899])
 def test_any_part_of_the_stream_can_be_had_alone(first):
     """Wherever it begins, and without what is before."""
-    whole = random_bits(KEY, 0, 1_000)
+    complete = random_bits(KEY, 0, 1_000)
     assert (random_bits(KEY, first, 101) == random_bits(KEY, 0, 2_000)[first : first + 101]).all()
-    assert (random_bits(KEY, 0, 1_000) == whole).all()
+    assert (random_bits(KEY, 0, 1_000) == complete).all()
 
 
 def test_chances_are_even_and_of_their_key():
     """Even, and unlike those of another key or of the next item."""
-    one, other = random_bits(KEY, 0, 20_000), random_bits(new_key(np.random.default_rng(1)), 0, 20_000)
-    assert kstest(one / 2**32, "uniform").pvalue > 0.01
-    assert abs(np.corrcoef(one, other)[0, 1]) < 0.03
-    assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 0.03
+    first, other = random_bits(KEY, 0, 20_000), random_bits(new_key(np.random.default_rng(1)), 0, 20_000)
+    assert kstest(first / 2**32, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(first, other)[0, 1]) < 0.03
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.03
 
 
 def test_nothing_is_asked_for():
@@ -88,9 +88,9 @@ def test_nothing_is_asked_for():
 
 def test_keys_follow_the_stream():
     """The same stream gives the same keys."""
-    one, other = np.random.default_rng(3), np.random.default_rng(3)
-    assert (new_key(one) == new_key(other)).all()
-    assert (new_key(one) != KEY).any()
+    first, other = np.random.default_rng(3), np.random.default_rng(3)
+    assert (new_key(first) == new_key(other)).all()
+    assert (new_key(first) != KEY).any()
 
 
 J, K = 6, 2
@@ -101,9 +101,9 @@ def judged(lengths, cells=None, gold=None):
     rng, items = np.random.default_rng(len(lengths)), len(lengths)
     start = np.r_[0, np.cumsum(lengths)]
     cell = rng.integers(0, J * K, start[-1]).astype(np.uint32) if cells is None else np.asarray(cells, np.uint32)
-    known = np.full(items, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
+    reference = np.full(items, -1, np.int32) if gold is None else np.asarray(gold, np.int32)
     topic = rng.integers(0, 3, items).astype(np.int32)
-    return Block(start, cell, (cell % K).astype(np.int32), topic, known, np.empty(0), J, K, np.arange(2.0))
+    return Block(start, cell, (cell % K).astype(np.int32), topic, reference, np.empty(0), J, K, np.arange(2.0))
 
 
 def swept(block, seed=0):

@@ -182,12 +182,12 @@ def test_gold_fixes_the_side_and_leaves_open_the_rest():
     side = np.array([0, 0, 1, 1])
     free, _ = truth_posterior(b, prevalence, confusion, side)
     gold = np.array([-1, 0, 1, -1, 1, 0], np.int32)
-    held, evidence = truth_posterior(b._replace(gold=gold), prevalence, confusion, side)
+    stored, evidence = truth_posterior(b._replace(gold=gold), prevalence, confusion, side)
     allowed = (gold[:, None] < 0) | (gold[:, None] == side)
     expected = free * allowed
-    np.testing.assert_allclose(held, expected / expected.sum(axis=1, keepdims=True))
-    _, whole = truth_posterior(b, prevalence, confusion)
-    np.testing.assert_allclose(evidence - whole, np.log(expected.sum(axis=1)).sum())
+    np.testing.assert_allclose(stored, expected / expected.sum(axis=1, keepdims=True))
+    _, complete = truth_posterior(b, prevalence, confusion)
+    np.testing.assert_allclose(evidence - complete, np.log(expected.sum(axis=1)).sum())
 
 
 PLACE = np.arange(5.0)
@@ -233,8 +233,8 @@ def test_shares_between_two_values():
 
 def test_outliers_are_dropped():
     """Of 2 2 2 2 0 the 0 lies outside the quartiles by more than 1.5 times their distance; of 0 1 2 3 4 none does."""
-    kept = inliers(counts_of([2, 2, 2, 2, 0], [0, 1, 2, 3, 4]), PLACE)
-    assert kept.tolist() == [[0, 0, 4, 0, 0], [1, 1, 1, 1, 1]]
+    stored = inliers(counts_of([2, 2, 2, 2, 0], [0, 1, 2, 3, 4]), PLACE)
+    assert stored.tolist() == [[0, 0, 4, 0, 0], [1, 1, 1, 1, 1]]
 
 
 def test_counts_know_weights_and_forget_gold():

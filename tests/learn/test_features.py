@@ -43,13 +43,13 @@ def test_the_registry_is_whole():
 
 def test_all_features_of_all_pairs():
     """A column for each, and no number missing."""
-    found = pair_features(PAIRS)
-    assert found.X.shape == (4, len(features_named()))
-    assert np.isfinite(found.X).all()
-    assert found.frame.columns == list(found.names)
-    assert found["words_1_covered"][0] == pytest.approx(4 / 5)
-    assert len(found) == 4
-    assert not found.X.flags.writeable
+    result = pair_features(PAIRS)
+    assert result.X.shape == (4, len(features_named()))
+    assert np.isfinite(result.X).all()
+    assert result.frame.columns == list(result.names)
+    assert result["words_1_covered"][0] == pytest.approx(4 / 5)
+    assert len(result) == 4
+    assert not result.X.flags.writeable
 
 
 TEXT = st.text(st.sampled_from("ab1 .,'?AÉ中\n-"), max_size=25)
@@ -59,12 +59,12 @@ TEXT = st.text(st.sampled_from("ab1 .,'?AÉ中\n-"), max_size=25)
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=5))
 def test_bounds(pairs):
     """Whatever the texts, from 0 to 1 but for scores and logarithms, and the same by one worker or by three."""
-    found = pair_features(pairs, QUICK, workers=1)
-    assert np.isfinite(found.X).all()
-    assert (found.X >= 0).all()
+    result = pair_features(pairs, QUICK, workers=1)
+    assert np.isfinite(result.X).all()
+    assert (result.X >= 0).all()
     for name in set(QUICK) - UNBOUNDED:
-        assert (found[name] <= 1 + 1e-12).all(), name
-    assert np.array_equal(pair_features(pairs, QUICK, workers=3).X, found.X)
+        assert (result[name] <= 1 + 1e-12).all(), name
+    assert np.array_equal(pair_features(pairs, QUICK, workers=3).X, result.X)
 
 
 @given(TEXT, TEXT)
@@ -72,19 +72,19 @@ def test_bounds(pairs):
 def test_what_is_symmetric(a, b):
     """Shares of both texts are the same either way round."""
     names = ["words_1_jaccard", "stems_2_jaccard", "tfidf_cosine", "idf_jaccard", "rouge_words"]
-    there, back = (pair_features([pair], names, [a, b]).X for pair in ((a, b), (b, a)))
-    assert there == pytest.approx(back)
+    other, back = (pair_features([pair], names, [a, b]).X for pair in ((a, b), (b, a)))
+    assert other == pytest.approx(back)
 
 
 @given(TEXT)
 @settings(max_examples=30)
 def test_a_text_covers_itself(text):
     """All of what it has."""
-    found = pair_features(
+    result = pair_features(
         [(text, text)], ["words_1_covered", "words_1_jaccard", "subsequence_words", "substring_words"]
     )
-    assert set(found.X[0]) <= {0.0, 1.0}
-    assert len(set(found.X[0])) == 1
+    assert set(result.X[0]) <= {0.0, 1.0}
+    assert len(set(result.X[0])) == 1
 
 
 def test_workers_change_nothing():
@@ -103,9 +103,9 @@ def test_the_corpus_may_be_anything_with_passages(tmp_path):
     texts = ["a lamb", "snow"]
     (tmp_path / "c.tsv").write_text("d1\ta lamb\nd2\tsnow\n")
     frame = pl.DataFrame({"passage": ["d1", "d2"], "text": texts})
-    wanted = pair_features(PAIRS, ["bm25"], texts).X
+    expected = pair_features(PAIRS, ["bm25"], texts).X
     for corpus in (dict(enumerate(texts)), frame, tmp_path / "c.tsv", str(tmp_path / "c.tsv")):
-        assert np.array_equal(pair_features(PAIRS, ["bm25"], corpus).X, wanted)
+        assert np.array_equal(pair_features(PAIRS, ["bm25"], corpus).X, expected)
 
 
 class Counted:
@@ -123,12 +123,12 @@ class Counted:
 def test_the_cache(tmp_path, monkeypatch):
     """What is there is not computed again; what is changed is."""
     counted, names = Counted(monkeypatch), ["bm25", "closeness"]
-    told = []
-    fresh = pair_features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: told.append(said))
-    assert (sorted(counted.names), len(told), told[-1][:2]) == (names, 2, (2, 2))
-    again = pair_features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: told.append(said))
+    messages = []
+    fresh = pair_features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: messages.append(said))
+    assert (sorted(counted.names), len(messages), messages[-1][:2]) == (names, 2, (2, 2))
+    again = pair_features(PAIRS, names, cache=tmp_path / "kept", progress=lambda *said: messages.append(said))
     assert np.array_equal(again.X, fresh.X)
-    assert (len(counted.names), len(told)) == (2, 2)
+    assert (len(counted.names), len(messages)) == (2, 2)
     changed = [*PAIRS[:3], ("Where did it go?", "It went to school.")]
     other = pair_features(changed, names, cache=tmp_path / "kept")
     assert len(counted.names) == 4
@@ -168,12 +168,12 @@ def test_a_new_version_is_computed_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"no zip"])
 def test_a_damaged_file_of_the_cache_is_not_trusted(tmp_path, content):
     """It is computed again and written over."""
-    wanted = pair_features(PAIRS, ["bm25"], cache=tmp_path)
+    expected = pair_features(PAIRS, ["bm25"], cache=tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_bytes(content)
-    assert np.array_equal(pair_features(PAIRS, ["bm25"], cache=tmp_path).X, wanted.X)
-    with np.load(file, allow_pickle=False) as held:
-        assert np.array_equal(held["value"], wanted["bm25"])
+    assert np.array_equal(pair_features(PAIRS, ["bm25"], cache=tmp_path).X, expected.X)
+    with np.load(file, allow_pickle=False) as stored:
+        assert np.array_equal(stored["value"], expected["bm25"])
 
 
 def test_names_and_groups():
@@ -213,9 +213,9 @@ def test_the_page_lists_every_feature(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs/how-to/features.md").read_text(encoding="utf8")
     assert all(f"| `{name}` |" in page for name in FEATURES)
     monkeypatch.chdir(tmp_path)
-    known = {}
-    exec(page.split("```python\n")[1].split("```")[0], known)
-    assert known["table"].X.shape == (2, len(features_named(["overlap", "okapi"])))
+    reference = {}
+    exec(page.split("```python\n")[1].split("```")[0], reference)
+    assert reference["table"].X.shape == (2, len(features_named(["overlap", "okapi"])))
 
 
 def test_a_topic_for_every_pair():
@@ -250,11 +250,11 @@ def test_a_cache_that_cannot_be(tmp_path):
 
 def test_a_cache_of_something_else(tmp_path):
     """Numbers that claim more room than there is, or of another kind, are computed again."""
-    wanted = pair_features(PAIRS, ["bm25"], cache=tmp_path).X
-    (kept,) = tmp_path.iterdir()
+    expected = pair_features(PAIRS, ["bm25"], cache=tmp_path).X
+    (stored,) = tmp_path.iterdir()
     for value in (np.zeros(10_000_000), np.zeros(4, int), np.array(["a"] * 4), np.full(4, np.nan)):
-        np.savez_compressed(kept, value=value)
-        assert np.array_equal(pair_features(PAIRS, ["bm25"], cache=tmp_path).X, wanted)
+        np.savez_compressed(stored, value=value)
+        assert np.array_equal(pair_features(PAIRS, ["bm25"], cache=tmp_path).X, expected)
 
 
 PASSAGES = {"d1": "Mary had a little lamb", "d2": "white as snow", "d3": "a dog"}
@@ -265,44 +265,44 @@ NAMES = ["bm25", "content_covered"]
 
 def test_pairs_are_those_of_the_run():
     """Best first, with the numbers of their texts, all passages being the corpus."""
-    found = features(RUN, PASSAGES, QUERIES, NAMES)
-    assert list(zip(found.topics, found.documents, strict=True)) == [
+    result = features(RUN, PASSAGES, QUERIES, NAMES)
+    assert list(zip(result.topics, result.documents, strict=True)) == [
         ("q1", "d1"),
         ("q1", "d3"),
         ("q2", "d2"),
         ("q2", "d1"),
     ]
-    pairs = [(QUERIES[t], PASSAGES[d]) for t, d in zip(found.topics, found.documents, strict=True)]
-    assert np.array_equal(found.features.X, pair_features(pairs, NAMES, PASSAGES).X)
-    assert found.label is None
-    assert found.table.columns == ["topic", "document", *NAMES]
+    pairs = [(QUERIES[t], PASSAGES[d]) for t, d in zip(result.topics, result.documents, strict=True)]
+    assert np.array_equal(result.features.X, pair_features(pairs, NAMES, PASSAGES).X)
+    assert result.label is None
+    assert result.table.columns == ["topic", "document", *NAMES]
 
 
 def test_labels_are_grades():
     """0 where nobody judged."""
-    found = features(RUN, PASSAGES, QUERIES, NAMES, grades={"q1": {"d1": 2}, "q9": {"d1": 1}})
-    assert found.table["label"].to_list() == [2, 0, 0, 0]
+    result = features(RUN, PASSAGES, QUERIES, NAMES, grades={"q1": {"d1": 2}, "q9": {"d1": 1}})
+    assert result.table["label"].to_list() == [2, 0, 0, 0]
 
 
 def test_svm_light_is_read_by_others():
     """scikit-learn reads labels, numbers and queries as they are."""
-    found = features(RUN, PASSAGES, QUERIES, NAMES, grades={"q2": {"d2": 1}})
-    content = found.content("svm")
+    result = features(RUN, PASSAGES, QUERIES, NAMES, grades={"q2": {"d2": 1}})
+    content = result.content("svm")
     assert content.startswith(b"# 1 bm25\n# 2 content_covered\n0 qid:1 1:")
     assert content.splitlines()[-1].endswith(b"# q2 d1")
     X, y, qid = load_svmlight_file(io.BytesIO(content), query_id=True)
-    assert np.array_equal(X.toarray(), found.features.X)
+    assert np.array_equal(X.toarray(), result.features.X)
     assert (y.tolist(), qid.tolist()) == ([0, 0, 1, 0], [1, 1, 2, 2])
 
 
 def test_tables(tmp_path):
     """The frame, in every format there is."""
-    found = features(RUN, PASSAGES, QUERIES, NAMES)
-    assert found.content("csv").startswith(b"topic,document,bm25,content_covered\nq1,d1,")
-    assert pl.read_parquet(io.BytesIO(found.content("parquet"))).equals(found.table)
-    assert found.content("jsonl").startswith(b'{"topic":"q1","document":"d1","bm25":')
+    result = features(RUN, PASSAGES, QUERIES, NAMES)
+    assert result.content("csv").startswith(b"topic,document,bm25,content_covered\nq1,d1,")
+    assert pl.read_parquet(io.BytesIO(result.content("parquet"))).equals(result.table)
+    assert result.content("jsonl").startswith(b'{"topic":"q1","document":"d1","bm25":')
     with pytest.raises(UsageError, match="format 'xls' is not one of 'svm', 'csv', 'jsonl', 'parquet'"):
-        found.content("xls")
+        result.content("xls")
 
 
 def test_formats_by_name():
@@ -328,16 +328,16 @@ def test_strangers(run, said):
 def test_two_topics_with_the_same_question():
     """Each is described as if it were alone, with a cache or without."""
     queries, run = {"q1": "white lamb", "q2": "white lamb"}, {"q1": {"d1": 2.0, "d3": 1.0}, "q2": {"d2": 1.0}}
-    found = features(run, PASSAGES, queries, "okapi")
+    result = features(run, PASSAGES, queries, "okapi")
     alone = [features({topic: run[topic]}, PASSAGES, queries, "okapi").features.X for topic in run]
-    assert np.array_equal(found.features.X, np.vstack(alone))
-    assert found.features["bm25_rank"].tolist() == [1, 1 / 2, 1]
+    assert np.array_equal(result.features.X, np.vstack(alone))
+    assert result.features["bm25_rank"].tolist() == [1, 1 / 2, 1]
 
 
 def test_what_is_cached_is_of_the_same_topics(tmp_path):
     """The same pairs under other topics are other numbers."""
     run = {"q1": {"d1": 2.0}, "q2": {"d2": 1.0}}
-    one = features(run, PASSAGES, {"q1": "white lamb", "q2": "white lamb"}, "okapi", cache=tmp_path)
+    first = features(run, PASSAGES, {"q1": "white lamb", "q2": "white lamb"}, "okapi", cache=tmp_path)
     pairs = [("white lamb", PASSAGES[name]) for name in ("d1", "d2")]
     assert sorted(pair_features(pairs, "okapi", PASSAGES, cache=tmp_path)["bm25_rank"]) != [1, 1]
-    assert one.features["bm25_rank"].tolist() == [1, 1]
+    assert first.features["bm25_rank"].tolist() == [1, 1]

@@ -30,12 +30,12 @@ def test_turns_are_those_of_learning_anew(tied):
     foretold = turns(X, p, topics)
 
     def learned(p):
-        found = make_pairs(p, topics, soft=True)
-        w = solve(plain[found.order], found.rows, 1.0, tolerance=1e-13).w
+        result = make_pairs(p, topics, soft=True)
+        w = solve(plain[result.order], result.rows, 1.0, tolerance=1e-13).w
         score = plain @ w
         return score - np.array([score[topics == t].mean() for t in topics])
 
-    before, seen = learned(p), []
+    before, calls = learned(p), []
     for i in range(p.size):
         turned = []
         for step in (1e-6, -1e-6):
@@ -44,8 +44,8 @@ def test_turns_are_those_of_learning_anew(tied):
             change = (learned(moved) - before) / step
             across = change - before * (change @ before) / (before @ before)
             turned.append(np.linalg.norm(across) / np.linalg.norm(before))
-        seen.append(np.mean(turned))
-    assert foretold == pytest.approx(seen, rel=2e-2, abs=1e-5)
+        calls.append(np.mean(turned))
+    assert foretold == pytest.approx(calls, rel=2e-2, abs=1e-5)
 
 
 def test_a_judgment_moves_the_sure_least():
@@ -53,10 +53,10 @@ def test_a_judgment_moves_the_sure_least():
     matrix = np.array([[0.8, 0.2], [0.3, 0.7]])
     p = np.array([0.0, 0.5, 0.9, 1.0])
     by_hand = []
-    for one in p:
-        said = (1 - one) * matrix[0] + one * matrix[1]
-        after = one * matrix[1] / said
-        by_hand.append(float(said @ np.abs(after - one)))
+    for entry in p:
+        result = (1 - entry) * matrix[0] + entry * matrix[1]
+        after = entry * matrix[1] / result
+        by_hand.append(float(result @ np.abs(after - entry)))
     assert expected_move(p, matrix) == pytest.approx(by_hand)
     assert expected_move(p, np.full((2, 2), 0.5)) == pytest.approx(np.zeros(4))
 
@@ -64,29 +64,29 @@ def test_a_judgment_moves_the_sure_least():
 @pytest.fixture
 def crowd():
     """Return a crowd on documents of topics, its fit, and features of these documents and one more."""
-    made = adjudge.simulate("rerank", seed=3, topics=15, items=150, judges=12, gold=0)
-    fit = adjudge.fit(made.judgments, "dawid-skene")
+    simulation = adjudge.simulate("rerank", seed=3, topics=15, items=150, judges=12, gold=0)
+    fit = adjudge.fit(simulation.judgments, "dawid-skene")
     rng = np.random.default_rng(1)
-    topic = made.judgments.topics.gather(made.judgments.topic).to_list()
-    numbers = {"x": made.truth + rng.normal(size=150), "y": rng.normal(size=150)}
-    table = pl.DataFrame({"topic": topic, "document": made.judgments.items, **numbers})
+    topic = simulation.judgments.topics.gather(simulation.judgments.topic).to_list()
+    numbers = {"x": simulation.truth + rng.normal(size=150), "y": rng.normal(size=150)}
+    table = pl.DataFrame({"topic": topic, "document": simulation.judgments.items, **numbers})
     more = pl.DataFrame({"topic": topic[0], "document": "new", "x": 0.3, "y": 1.0})
-    return made.judgments, fit, pl.concat([table, more])
+    return simulation.judgments, fit, pl.concat([table, more])
 
 
 def test_documents_are_named_with_what_is_known_of_them(crowd):
     """Those that turn the ranking most first, and a pool that a campaign takes."""
     judgments, fit, table = crowd
-    found = judge_again(table, fit, judgments, budget=151)
-    turned = found.table["turns"].to_list()
+    result = judge_again(table, fit, judgments, budget=151)
+    turned = result.table["turns"].to_list()
     assert turned == sorted(turned, reverse=True)
-    assert found.table.columns == list(Again._fields)
-    unseen = next(one for one in found.documents if one.document == "new")
+    assert result.table.columns == list(Again._fields)
+    unseen = next(document for document in result.documents if document.document == "new")
     assert (unseen.judgments, unseen.relevant) == (0, pytest.approx(fit.posterior[:, 1].mean()))
-    assert {one.judgments for one in found.documents} == {0, 5}
+    assert {document.judgments for document in result.documents} == {0, 5}
     lines = judge_again(table, fit, judgments, budget=2).pool().splitlines()
     assert lines[0] == "topic,document"
-    assert lines[1] == f"{found.documents[0].topic},{found.documents[0].document}"
+    assert lines[1] == f"{result.documents[0].topic},{result.documents[0].document}"
     assert len(lines) == 3
 
 
@@ -96,11 +96,11 @@ def test_a_campaign_takes_the_pool(crowd, tmp_path):
     from adjudge.studio.campaign_files import read_pool
 
     judgments, fit, table = crowd
-    found = judge_again(table, fit, judgments, budget=3)
-    (tmp_path / "pool.csv").write_text(found.pool())
+    result = judge_again(table, fit, judgments, budget=3)
+    (tmp_path / "pool.csv").write_text(result.pool())
     problems = Problems()
     pairs = read_pool(tmp_path / "pool.csv", problems)
-    assert list(pairs) == [(one.topic, one.document) for one in found.documents]
+    assert list(pairs) == [(document.topic, document.document) for document in result.documents]
 
 
 def test_what_cannot_be_asked_is_refused(crowd):
@@ -121,14 +121,14 @@ def test_topics_that_nobody_judged_are_named(crowd):
     judgments, fit, table = crowd
     new = table.head(8).with_columns(topic=pl.lit("unseen"), document=pl.Series([f"u{n}" for n in range(8)]))
     lone = table.tail(1).with_columns(topic=pl.lit("lone"))
-    found = judge_again(pl.concat([table, new, lone]), fit, judgments, budget=200)
-    assert found.unjudged == ("unseen", "lone")
-    theirs = [one for one in found.documents if one.topic == "unseen"]
+    result = judge_again(pl.concat([table, new, lone]), fit, judgments, budget=200)
+    assert result.unjudged == ("unseen", "lone")
+    theirs = [document for document in result.documents if document.topic == "unseen"]
     assert len(theirs) == 8
-    assert all(one.judgments == 0 and one.turns > 0 for one in theirs)
-    assert not any(one.topic == "lone" for one in found.documents)  # one document has no order
+    assert all(document.judgments == 0 and document.turns > 0 for document in theirs)
+    assert not any(document.topic == "lone" for document in result.documents)  # one document has no order
     first = judge_again(pl.concat([table, new]), fit, judgments, budget=20)
-    assert any(one.topic == "unseen" for one in first.documents)
+    assert any(document.topic == "unseen" for document in first.documents)
     assert judge_again(table, fit, judgments).unjudged == ()
 
 

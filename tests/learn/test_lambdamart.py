@@ -34,9 +34,9 @@ def test_the_order_of_rows_does_not_matter(rows):
     """Groups need not stand together; the same seed gives the same trees."""
     X, y, g, f = rows
     order = np.argsort(g, kind="stable")
-    one = LambdaMART(10).fit(X, y, g, f).predict(X)
+    first = LambdaMART(10).fit(X, y, g, f).predict(X)
     other = LambdaMART(10).fit(X[order], y[order], g[order], f[order]).predict(X)
-    assert one == pytest.approx(other, abs=1e-9)
+    assert first == pytest.approx(other, abs=1e-9)
 
 
 def test_weights_matter(rows):
@@ -100,18 +100,18 @@ def test_what_lightgbm_refuses_is_told():
 
 def test_trees_that_lightgbm_cannot_read_are_refused(rows):
     """In a sentence."""
-    found = LambdaMART(1).fit(*rows)
-    found.trees_ = "no trees"
+    fitted = LambdaMART(1).fit(*rows)
+    fitted.trees_ = "no trees"
     with pytest.raises(InputError, match="LightGBM cannot read the trees of the ranker"):
-        found.predict(rows[0])
+        fitted.predict(rows[0])
 
 
 def test_without_groups_rows_are_of_one_question_and_that_is_told(rows):
     """As RankSVM does; equal groups mean it."""
     X, y, _, _ = rows
-    with pytest.warns(NoGroupsWarning, match="fit got no groups") as told:
+    with pytest.warns(NoGroupsWarning, match="fit got no groups") as warned:
         bare = LambdaMART(3).fit(X, y)
-    assert [one.filename for one in told] == [__file__]
+    assert [entry.filename for entry in warned] == [__file__]
     assert np.array_equal(LambdaMART(3).fit(X, y, np.zeros(600)).predict(X), bare.predict(X))
 
 
@@ -142,7 +142,7 @@ def test_trees_without_a_split_are_told(rows):
     """Where features never change, and where rows are fewer than two leaves need."""
     X, y, g, _ = rows
     with pytest.warns(AdjudgeWarning, match="the trees have no split, so all rows have the same score"):
-        found = LambdaMART(5).fit(np.ones((600, 2)), y, g)
-    assert np.ptp(found.predict(X[:, :2])) == 0
+        fitted = LambdaMART(5).fit(np.ones((600, 2)), y, g)
+    assert np.ptp(fitted.predict(X[:, :2])) == 0
     with pytest.warns(AdjudgeWarning, match="no feature separates 20 of 30 rows from the others"):
         LambdaMART(5, least=20).fit(X[:30], y[:30], np.zeros(30))

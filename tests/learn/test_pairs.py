@@ -139,9 +139,9 @@ def test_one_weight_holds_for_all_rows():
 
 def test_features_of_which_no_pair_is_made_are_found():
     """Those with one value in every group, whatever the order of rows."""
-    found = make_pairs([0, 1, 1, 0], ["a", "b", "a", "b"])
+    result = make_pairs([0, 1, 1, 0], ["a", "b", "a", "b"])
     X = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 1.0], [1.0, 5.0, 2.0], [2.0, 5.0, 1.0]])
-    assert constant_features(found, X).tolist() == [True, True, False]
+    assert constant_features(result, X).tolist() == [True, True, False]
 
 
 WAYS = {"mean": lambda a, b: (a + b) / 2, "product": lambda a, b: a * b, "min": min, "positive": lambda a, b: a}
@@ -165,10 +165,10 @@ def test_sums_are_those_of_the_pairs_one_by_one(how, soft):
     """Loss, pull, curve, the number of pairs and their weight, of grades in groups that are mixed."""
     rng = np.random.default_rng(1)
     y, groups, weight = rng.integers(0, 4, 60) / 3, rng.integers(0, 7, 60), rng.random(60) * (rng.random(60) > 0.2)
-    found = make_pairs(y, groups, weight, pair_weight=how, soft=soft)
+    result = make_pairs(y, groups, weight, pair_weight=how, soft=soft)
     score, move = rng.normal(size=60), rng.normal(size=(60, 2))
     loss, pull, lost = 0.0, np.zeros(60), np.zeros((60, 2))
-    every = listed(found, WAYS[how])
+    every = listed(result, WAYS[how])
     for i, j, f in every:
         slack = max(0.0, 1 - score[i] + score[j])
         loss += f * slack**2
@@ -176,9 +176,9 @@ def test_sums_are_those_of_the_pairs_one_by_one(how, soft):
         pull[j] -= f * slack
         lost[i] += f * (move[i] - move[j]) * (slack > 0)
         lost[j] -= f * (move[i] - move[j]) * (slack > 0)
-    assert loss_and_pull(found.rows, score) == (pytest.approx(loss), pytest.approx(pull))
-    assert curve(found.rows, score, move) == pytest.approx(lost)
-    assert count_pairs(found.rows) == (sum(f > 0 for *_, f in every), pytest.approx(sum(f for *_, f in every)))
+    assert loss_and_pull(result.rows, score) == (pytest.approx(loss), pytest.approx(pull))
+    assert curve(result.rows, score, move) == pytest.approx(lost)
+    assert count_pairs(result.rows) == (sum(f > 0 for *_, f in every), pytest.approx(sum(f for *_, f in every)))
 
 
 def test_the_ways_have_numbers():

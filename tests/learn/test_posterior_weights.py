@@ -56,18 +56,18 @@ def test_one_label_is_certain() -> None:
 @pytest.mark.parametrize("model", adjudge.MODELS)
 def test_every_model_gives_weights(model: str, kind: str) -> None:
     """Whatever the model, weights are finite, not negative, and have a mean of 1."""
-    judgments, known = TWO.judgments, adjudge.MODELS[model]
-    judgments = replace(judgments, scale=replace(judgments.scale, ordinal=known.labels.ordered))
-    chains = {"run": adjudge.Run(chains=1, warmup=10, draws=10)} if known.sampler is not None else {}
+    judgments, reference = TWO.judgments, adjudge.MODELS[model]
+    judgments = replace(judgments, scale=replace(judgments.scale, ordinal=reference.labels.ordered))
+    chains = {"run": adjudge.Run(chains=1, warmup=10, draws=10)} if reference.sampler is not None else {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(the chains|label switching)", AdjudgeWarning)
-        found = posterior_weights(adjudge.fit(judgments, model, gold=TWO.gold, **chains), kind)
-    assert len(found) == 60
-    assert np.isfinite(found.weight).all()
-    assert (found.weight >= 0).all()
-    assert found.weight.mean() == pytest.approx(1)
-    assert found.table.columns == ["item", "topic", "label", "weight", "probability", "soft"]
-    assert found.judges.columns == ["judge", "judgments", "accuracy"]
+        result = posterior_weights(adjudge.fit(judgments, model, gold=TWO.gold, **chains), kind)
+    assert len(result) == 60
+    assert np.isfinite(result.weight).all()
+    assert (result.weight >= 0).all()
+    assert result.weight.mean() == pytest.approx(1)
+    assert result.table.columns == ["item", "topic", "label", "weight", "probability", "soft"]
+    assert result.judges.columns == ["judge", "judgments", "accuracy"]
 
 
 def test_the_margin_of_the_vote_is_the_papers_scheme_l() -> None:

@@ -61,23 +61,23 @@ def test_signs_of_an_answer():
 )
 def test_a_match(question, passage, wanted):
     """1 where the kind asked for is there and new."""
-    found = pair_features([(question, passage)], "answer")
-    assert found["answer_match"][0] == wanted
-    asked = kind(question)
-    assert {name: found[f"{name}_match"][0] for name in KINDS} == {
-        name: float(name == asked and wanted == 1) for name in KINDS
+    result = pair_features([(question, passage)], "answer")
+    assert result["answer_match"][0] == wanted
+    requested = kind(question)
+    assert {name: result[f"{name}_match"][0] for name in KINDS} == {
+        name: float(name == requested and wanted == 1) for name in KINDS
     }
 
 
 def test_what_is_new_and_what_is_kept():
     """Names, numbers and times of the passage and of the question."""
-    found = pair_features([("Did Mary Ann see 5 in 1998?", "Mary saw 7 and 8 in 1998, and Jack.")], "answer")
-    assert found["new_names"][0] == math.log(2)  # Jack
-    assert found["new_numbers"][0] == math.log(3)
-    assert found["new_times"][0] == 0
-    assert found["names_kept"][0] == 1 / 2
-    assert found["numbers_kept"][0] == 0
-    assert found["times_kept"][0] == 1
+    result = pair_features([("Did Mary Ann see 5 in 1998?", "Mary saw 7 and 8 in 1998, and Jack.")], "answer")
+    assert result["new_names"][0] == math.log(2)  # Jack
+    assert result["new_numbers"][0] == math.log(3)
+    assert result["new_times"][0] == 0
+    assert result["names_kept"][0] == 1 / 2
+    assert result["numbers_kept"][0] == 0
+    assert result["times_kept"][0] == 1
 
 
 def test_every_kind_has_a_feature():

@@ -164,32 +164,32 @@ def test_damaged_files_are_refused_whatever_the_damage(rows, tmp_path, ranker, v
     """Cut off or with bytes changed: refused in a sentence, or the ranker is a sane one. Vouched: checksums fit."""
     X, y, g = rows
     ranker.fit(X, y, g).save(tmp_path / "kept")
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    complete = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
     expected, refused = ranker.decision_function(X), 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        name = str(rng.choice([ABOUT, ARRAYS] if vouched else sorted(whole)))
-        content = bytearray(whole[name])
+        name = str(rng.choice([ABOUT, ARRAYS] if vouched else sorted(complete)))
+        content = bytearray(complete[name])
         if seed % 4 == 0:
             content = content[: rng.integers(len(content))]
         else:
             content[rng.integers(len(content))] ^= rng.integers(1, 256)
-        files = {**whole, name: bytes(content)}
+        files = {**complete, name: bytes(content)}
         if vouched:
             about = re.sub(rb',\n "checksum": [0-9]+', b"", files[ABOUT])
-            files[ABOUT] = about.replace(b"%d" % zlib.crc32(whole[ARRAYS]), b"%d" % zlib.crc32(files[ARRAYS]))
-        for file, held in files.items():
-            (tmp_path / "kept" / file).write_bytes(held)
+            files[ABOUT] = about.replace(b"%d" % zlib.crc32(complete[ARRAYS]), b"%d" % zlib.crc32(files[ARRAYS]))
+        for file, stored in files.items():
+            (tmp_path / "kept" / file).write_bytes(stored)
         try:
-            found = load_ranker(tmp_path / "kept")
+            result = load_ranker(tmp_path / "kept")
         except AdjudgeError:
             refused += 1
             continue
         if vouched:
-            called = X.rename(dict(zip("abc", found.feature_names_in_, strict=True)))
-            assert np.isfinite(found.decision_function(called)).all()
+            called = X.rename(dict(zip("abc", result.feature_names_in_, strict=True)))
+            assert np.isfinite(result.decision_function(called)).all()
         else:
-            assert np.array_equal(found.decision_function(X), expected)
+            assert np.array_equal(result.decision_function(X), expected)
     assert refused > (100 if vouched else 190)
 
 

@@ -47,9 +47,9 @@ def test_the_optimum_is_that_of_linear_svc_on_differences(rows, how, c):
     peer = LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False, C=c, tol=1e-10, max_iter=10_000)
     peer.fit(vectors * sign[:, None], sign, sample_weight=weight)
     for solver in ranksvm.SOLVERS:
-        own = RankSVM(c, pair_weight=how, standardise=False, solver=solver).fit(X, y, g, f)
-        assert own.coef_ == pytest.approx(peer.coef_[0], abs=1e-6)
-        assert own.pairs_ == weight.size
+        fitted = RankSVM(c, pair_weight=how, standardise=False, solver=solver).fit(X, y, g, f)
+        assert fitted.coef_ == pytest.approx(peer.coef_[0], abs=1e-6)
+        assert fitted.pairs_ == weight.size
 
 
 @pytest.mark.parametrize("solver", ranksvm.SOLVERS)
@@ -57,35 +57,35 @@ def test_soft_pairs_weigh_the_difference_of_their_targets(rows, solver):
     """Both solvers find one optimum."""
     X, _, g, f = rows
     degree = 1 / (1 + np.exp(-X[:, 0]))
-    one = RankSVM(soft=True).fit(X, degree, g, f)
-    assert RankSVM(soft=True, solver=solver).fit(X, degree, g, f).coef_ == pytest.approx(one.coef_, abs=1e-6)
-    assert RankSVM().fit(X, degree, g, f).coef_ != pytest.approx(one.coef_, abs=1e-3)
+    fitted = RankSVM(soft=True).fit(X, degree, g, f)
+    assert RankSVM(soft=True, solver=solver).fit(X, degree, g, f).coef_ == pytest.approx(fitted.coef_, abs=1e-6)
+    assert RankSVM().fit(X, degree, g, f).coef_ != pytest.approx(fitted.coef_, abs=1e-3)
 
 
 def test_one_pair_is_enough_for_both_solvers():
     """Of which the optimum is known: w = 2 c d / (1 + 2 c d^2)."""
     for solver in ranksvm.SOLVERS:
-        own = RankSVM(0.5, standardise=False, solver=solver).fit([[0.0], [3.0]], [0, 1], [0, 0])
-        assert own.coef_ == pytest.approx([3 / 10], abs=1e-6)
-        assert own.objective_ == pytest.approx(0.3**2 / 2 + 0.5 * 0.1**2, abs=1e-6)
+        fitted = RankSVM(0.5, standardise=False, solver=solver).fit([[0.0], [3.0]], [0, 1], [0, 0])
+        assert fitted.coef_ == pytest.approx([3 / 10], abs=1e-6)
+        assert fitted.objective_ == pytest.approx(0.3**2 / 2 + 0.5 * 0.1**2, abs=1e-6)
 
 
 def test_standardising_does_not_depend_on_units(rows):
     """Scores are the same whether a feature is told in metres or in miles, and have mean 0."""
     X, y, g, f = rows
     far = X * np.array([1, 1609.3, 1, 1e-6, 1, 1]) + 7
-    one, other = RankSVM().fit(X, y, g, f), RankSVM().fit(far, y, g, f)
-    assert one.decision_function(X) == pytest.approx(other.decision_function(far), abs=1e-5)
-    assert one.decision_function(X).mean() == pytest.approx(0, abs=1e-12)
+    fitted, other = RankSVM().fit(X, y, g, f), RankSVM().fit(far, y, g, f)
+    assert fitted.decision_function(X) == pytest.approx(other.decision_function(far), abs=1e-5)
+    assert fitted.decision_function(X).mean() == pytest.approx(0, abs=1e-12)
 
 
 def test_a_constant_feature_counts_for_nothing(rows):
     """However large it is."""
     X, y, g, f = rows
     wide = np.column_stack([X, np.full(len(X), 1e9), np.full(len(X), 0.1)])
-    found = RankSVM().fit(wide, y, g, f)
-    assert found.coef_[-2:] == pytest.approx([0, 0], abs=1e-6)
-    assert found.coef_[:-2] == pytest.approx(RankSVM().fit(X, y, g, f).coef_, abs=1e-6)
+    fitted = RankSVM().fit(wide, y, g, f)
+    assert fitted.coef_[-2:] == pytest.approx([0, 0], abs=1e-6)
+    assert fitted.coef_[:-2] == pytest.approx(RankSVM().fit(X, y, g, f).coef_, abs=1e-6)
 
 
 def test_svmlight_has_its_own_c(rows):
@@ -102,9 +102,9 @@ def test_groups_without_pairs_are_counted_and_told(rows):
     X, y, g, f = rows
     more = (np.vstack([X, X[:4]]), np.r_[y, 1, 1, 0, 0], np.r_[g, 90, 90, 91, 91], np.r_[f, f[:4]])
     with pytest.warns(AdjudgeWarning, match="2 of 22 groups have no pair"):
-        found = RankSVM(standardise=False).fit(*more)
-    assert found.groups_without_pairs_ == 2
-    assert found.coef_ == pytest.approx(RankSVM(standardise=False).fit(X, y, g, f).coef_, abs=1e-9)
+        fitted = RankSVM(standardise=False).fit(*more)
+    assert fitted.groups_without_pairs_ == 2
+    assert fitted.coef_ == pytest.approx(RankSVM(standardise=False).fit(X, y, g, f).coef_, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_what_is_no_number_is_refused(rows, value):
     X, y, g, _ = rows
     wrong = X.copy()
     wrong[3, 1] = value
-    for given in ((wrong, y, g), (X, np.where(np.arange(300) == 3, value, y), g)):
+    for inputs in ((wrong, y, g), (X, np.where(np.arange(300) == 3, value, y), g)):
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
-            RankSVM().fit(*given)
+            RankSVM().fit(*inputs)
     with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
         RankSVM().fit(X, y, g).decision_function(wrong)
 
@@ -164,9 +164,9 @@ def test_what_is_no_number_is_refused(rows, value):
 )
 def test_rows_that_cannot_be_are_refused(rows, wrong, message):
     """By a ValueError in each case, as scikit-learn's users expect."""
-    given = dict(zip(("X", "y", "groups", "sample_weight"), rows, strict=True))
+    inputs = dict(zip(("X", "y", "groups", "sample_weight"), rows, strict=True))
     with pytest.raises(ValueError, match=message):
-        RankSVM(standardise=False).fit(**(given | wrong))
+        RankSVM(standardise=False).fit(**(inputs | wrong))
 
 
 def test_zero_weight_in_all_is_refused(rows):
@@ -185,10 +185,10 @@ def test_an_unfitted_ranker_says_so(rows):
 def test_scores_and_predictions_are_those_of_the_decision(rows):
     """The share of ordered pairs is what score returns; a clone is not fitted."""
     X, y, g, f = rows
-    found = RankSVM(0.1).fit(X, y, g, f)
-    assert found.predict(X) == pytest.approx(found.decision_function(X))
-    assert 0.5 < found.score(X, y, g) < 1
-    again = clone(found)
+    fitted = RankSVM(0.1).fit(X, y, g, f)
+    assert fitted.predict(X) == pytest.approx(fitted.decision_function(X))
+    assert 0.5 < fitted.score(X, y, g) < 1
+    again = clone(fitted)
     assert again.get_params()["c"] == 0.1
     assert not hasattr(again, "coef_")
     assert again.set_params(soft=True).soft
@@ -198,10 +198,10 @@ def test_columns_of_a_frame_are_kept_by_name(rows):
     """And a frame in another order is refused."""
     X, y, g, _ = rows
     frame = pl.DataFrame(X, schema=list("abcdef"))
-    found = RankSVM().fit(frame, y, g)
-    assert found.feature_names_in_.tolist() == list("abcdef")
+    fitted = RankSVM().fit(frame, y, g)
+    assert fitted.feature_names_in_.tolist() == list("abcdef")
     with pytest.raises(ValueError, match="feature names should match"):
-        found.predict(frame.select("b", "a", "c", "d", "e", "f"))
+        fitted.predict(frame.select("b", "a", "c", "d", "e", "f"))
 
 
 def test_pipelines_pass_groups_on(rows):
@@ -230,19 +230,19 @@ def test_searches_route_groups_to_folds_ranker_and_score(rows, scoring):
 def test_without_groups_rows_are_of_one_question_and_that_is_told_once(rows):
     """At the caller's own line; equal groups say the same, and nothing is told."""
     X, y, _, _ = rows
-    with pytest.warns(NoGroupsWarning, match="fit got no groups, so all rows form one group") as told:
+    with pytest.warns(NoGroupsWarning, match="fit got no groups, so all rows form one group") as warned:
         bare = RankSVM().fit(X, y)
-    assert [one.filename for one in told] == [__file__]
-    assert "set_config(enable_metadata_routing=True)" in str(told[0].message)
+    assert [entry.filename for entry in warned] == [__file__]
+    assert "set_config(enable_metadata_routing=True)" in str(warned[0].message)
     assert RankSVM().fit(X, y, np.zeros(300)).coef_ == pytest.approx(bare.coef_, abs=0)
 
 
 def test_a_search_that_does_not_route_groups_says_so(rows):
     """GroupKFold gets them, the ranker does not."""
     X, y, g, _ = rows
-    with pytest.warns(NoGroupsWarning, match="got no groups") as told:
+    with pytest.warns(NoGroupsWarning, match="got no groups") as warned:
         GridSearchCV(RankSVM(), {"c": [1.0]}, cv=GroupKFold(2)).fit(X, y, groups=g)
-    assert {str(one.message).split()[0] for one in told} == {"fit", "score"}
+    assert {str(entry.message).split()[0] for entry in warned} == {"fit", "score"}
 
 
 def routed(ranker):
@@ -268,8 +268,8 @@ def test_a_search_gives_what_is_found_by_hand(rows, piped, kind):
     for at, value in enumerate(values):
         for k, (train, test) in enumerate(GroupKFold(3).split(X, y, g)):
             scale = StandardScaler().fit(X[train]) if piped else FunctionTransformer()
-            own = kind().set_params(**{name: value}).fit(scale.transform(X[train]), y[train], g[train], f[train])
-            by_hand = own.score(scale.transform(X[test]), y[test], g[test], f[test])
+            fitted = kind().set_params(**{name: value}).fit(scale.transform(X[train]), y[train], g[train], f[train])
+            by_hand = fitted.score(scale.transform(X[test]), y[test], g[test], f[test])
             assert search.cv_results_[f"split{k}_test_score"][at] == by_hand
     scale = StandardScaler().fit(X) if piped else FunctionTransformer()
     best = kind().set_params(**{name: search.best_params_[step + name]}).fit(scale.transform(X), y, g, f)
@@ -304,8 +304,8 @@ def test_features_that_never_differ_within_a_group_are_told():
     for X in ([[3.0]] * 4, [[1.0, 5.0]] * 2 + [[2.0, 5.0]] * 2):
         for solver in ("newton", "liblinear"):
             with pytest.warns(AdjudgeWarning, match=f"none of {len(X[0])} features differs between rows of one group"):
-                found = RankSVM(solver=solver).fit(X, y, g)
-            assert np.ptp(found.predict(X)[:2]) == np.ptp(found.predict(X)[2:]) == 0
+                fitted = RankSVM(solver=solver).fit(X, y, g)
+            assert np.ptp(fitted.predict(X)[:2]) == np.ptp(fitted.predict(X)[2:]) == 0
 
 
 @pytest.mark.parametrize("few", [0, 300])
@@ -314,10 +314,10 @@ def test_the_minimum_is_that_of_a_general_minimiser(few, monkeypatch):
     monkeypatch.setattr(newton, "FEW", few)
     rng = np.random.default_rng(2)
     X, y, g, f = rng.normal(size=(80, 5)), rng.integers(0, 2, 80), rng.integers(0, 6, 80), rng.random(80)
-    found = make_pairs(y, g, f)
-    own = X[found.order]
-    solved = solve(own, found.rows, 0.7)
-    other = minimize(lambda w: w @ w / 2 + 0.7 * loss_and_pull(found.rows, own @ w)[0], np.zeros(5), tol=1e-12)
+    result = make_pairs(y, g, f)
+    own = X[result.order]
+    solved = solve(own, result.rows, 0.7)
+    other = minimize(lambda w: w @ w / 2 + 0.7 * loss_and_pull(result.rows, own @ w)[0], np.zeros(5), tol=1e-12)
     assert solved.w == pytest.approx(other.x, abs=1e-5)
     assert solved.value <= other.fun + 1e-10
     assert solved.converged
@@ -328,8 +328,8 @@ def test_a_cap_is_told():
     """Too few steps are not enough, and the record says so."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 5)), rng.integers(0, 2, 80)
-    found = make_pairs(y)
-    assert not solve(X[found.order], found.rows, 10.0, most=0).converged
+    result = make_pairs(y)
+    assert not solve(X[result.order], result.rows, 10.0, most=0).converged
 
 
 def test_features_without_differences_need_no_step():

@@ -42,19 +42,19 @@ def test_measures_are_those_of_trec_eval():
     rng = np.random.default_rng(4)
     groups, names = rng.integers(0, 40, 500).astype(str), np.array([f"d{n}" for n in rng.permutation(500)])
     score, relevant = rng.integers(0, 6, 500) / 7 + 1e-9 * rng.random(500), rng.random(500) < 0.15
-    found = score_groups(score, relevant, groups, names)
+    result = score_groups(score, relevant, groups, names)
     run, qrels = {}, {}
     for q, d, s, r in zip(groups.tolist(), names.tolist(), score.tolist(), relevant.tolist(), strict=True):
         run.setdefault(q, {})[d] = s
         qrels.setdefault(q, {})[d] = int(r)
-    kept = {q: held for q, held in qrels.items() if any(held.values())}
-    peer = pytrec_eval.RelevanceEvaluator(kept, {"map", "recip_rank", "P.1"}).evaluate({q: run[q] for q in kept})
-    order = [q for q in dict.fromkeys(groups.tolist()) if q in kept]
-    assert len(order) == found.group.size < 40
+    stored = {q: assigned for q, assigned in qrels.items() if any(assigned.values())}
+    peer = pytrec_eval.RelevanceEvaluator(stored, {"map", "recip_rank", "P.1"}).evaluate({q: run[q] for q in stored})
+    order = [q for q in dict.fromkeys(groups.tolist()) if q in stored]
+    assert len(order) == result.group.size < 40
     for measure, theirs in zip(MEASURES, ("recip_rank", "map", "P_1"), strict=True):
-        assert found.values[measure] == pytest.approx([peer[q][theirs] for q in order])
-    own = score_runs({"a": {q: run[q] for q in kept}}, kept, ["MRR", "MAP", "P@1"], draws=10)
-    assert {one.measure: one.value for one in own.scores} == pytest.approx(found.means())
+        assert result.values[measure] == pytest.approx([peer[q][theirs] for q in order])
+    own = score_runs({"a": {q: run[q] for q in stored}}, stored, ["MRR", "MAP", "P@1"], draws=10)
+    assert {entry.measure: entry.value for entry in own.scores} == pytest.approx(result.means())
 
 
 def test_nothing_relevant_has_no_mean():
@@ -114,46 +114,46 @@ def table():
 def test_a_ranker_learns_and_is_tried_in_folds(table):
     """All rows get a score, by a ranker that did not see their topic."""
     rows, truth = table
-    found = train_ranker(rows, TrainingSet(np.arange(120), truth, None, False), RankSVM())
-    assert (found.topics, found.folds) == (12, 5)
-    assert found.ranker.feature_names_in_.tolist() == ["good", "noise"]
-    assert found.measures["MAP"] > 0.9
-    assert np.isfinite(found.score).all()
-    assert len(found.run(rows).ranked) == 12
+    result = train_ranker(rows, TrainingSet(np.arange(120), truth, None, False), RankSVM())
+    assert (result.topics, result.folds) == (12, 5)
+    assert result.ranker.feature_names_in_.tolist() == ["good", "noise"]
+    assert result.measures["MAP"] > 0.9
+    assert np.isfinite(result.score).all()
+    assert len(result.run(rows).ranked) == 12
 
 
 def test_what_was_not_judged_is_ranked_all_the_same(table):
     """And topics that teach nothing are, too."""
     rows, truth = table
-    kept = np.flatnonzero(np.arange(120) % 10 != 9)
-    found = train_ranker(rows, TrainingSet(kept[:90], truth[kept[:90]], np.ones(90), False), RankSVM(), folds=3)
-    assert np.isfinite(found.score).all()
-    assert found.topics == 10
+    stored = np.flatnonzero(np.arange(120) % 10 != 9)
+    result = train_ranker(rows, TrainingSet(stored[:90], truth[stored[:90]], np.ones(90), False), RankSVM(), folds=3)
+    assert np.isfinite(result.score).all()
+    assert result.topics == 10
 
 
 def test_no_topic_teaches_its_own_fold(table):
     """A document whose feature alone gives it away is found by the whole ranker, and not in folds."""
     rows, _ = table
-    told = np.where(np.array(rows.topics) == "t3", np.arange(120) % 10 == 5, np.arange(120) % 10 == 4).astype(float)
-    X = np.column_stack([np.where(np.array(rows.topics) == "t3", told, 0.0), rows.X[:, 1]])
+    result = np.where(np.array(rows.topics) == "t3", np.arange(120) % 10 == 5, np.arange(120) % 10 == 4).astype(float)
+    X = np.column_stack([np.where(np.array(rows.topics) == "t3", result, 0.0), rows.X[:, 1]])
     own = read_features(pl.DataFrame({"topic": rows.topics, "document": rows.documents, "a": X[:, 0], "b": X[:, 1]}))
-    found = train_ranker(own, TrainingSet(np.arange(120), told, None, False), RankSVM(), folds=12)
-    whole = found.ranker.decision_function(own.frame)
+    outcome = train_ranker(own, TrainingSet(np.arange(120), result, None, False), RankSVM(), folds=12)
+    complete = outcome.ranker.decision_function(own.frame)
     at = np.flatnonzero(np.array(rows.topics) == "t3")
-    assert whole[at].argmax() == 5
-    assert abs(found.score[at][5] - np.median(found.score[at])) < whole[at][5] - np.median(whole[at])
+    assert complete[at].argmax() == 5
+    assert abs(outcome.score[at][5] - np.median(outcome.score[at])) < complete[at][5] - np.median(complete[at])
 
 
 def test_one_topic_has_no_folds(table):
     """But a ranker."""
     rows, truth = table
-    one = read_features(rows.frame.with_columns(topic=pl.lit("t"), document=pl.Series(map(str, range(120)))))
-    found = train_ranker(one, TrainingSet(np.arange(120), truth, None, False), RankSVM())
-    assert (found.measures, found.folds) == ({}, 1)
-    assert found.unmeasured.startswith("only one topic has pairs")
-    assert found.ranker.pairs_ == 36 * 84
+    first = read_features(rows.frame.with_columns(topic=pl.lit("t"), document=pl.Series(map(str, range(120)))))
+    result = train_ranker(first, TrainingSet(np.arange(120), truth, None, False), RankSVM())
+    assert (result.measures, result.folds) == ({}, 1)
+    assert result.unmeasured.startswith("only one topic has pairs")
+    assert result.ranker.pairs_ == 36 * 84
     with pytest.raises(UsageError, match="there is no cross-validated run, because only one topic has pairs"):
-        found.run(one)
+        result.run(first)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -162,7 +162,7 @@ def test_one_topic_that_teaches_among_others_is_enough(table, weighted):
     rows, truth = table
     mine = np.array(rows.topics) == "t4"
     only = np.flatnonzero(mine)
-    whole = RankSVM().fit(rows.frame[only], truth[only], np.zeros(10))
+    fitted = RankSVM().fit(rows.frame[only], truth[only], np.zeros(10))
     lessons = [
         TrainingSet(only, truth[only], None, False),
         TrainingSet(np.arange(120), np.where(mine, truth, 1.0), None, False),
@@ -172,8 +172,8 @@ def test_one_topic_that_teaches_among_others_is_enough(table, weighted):
     for lesson in lessons:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AdjudgeWarning)
-            found = train_ranker(rows, lesson, RankSVM(pair_weight="product"))
-        assert (found.measures, found.folds, found.ranker.pairs_) == ({}, 1, whole.pairs_)
+            result = train_ranker(rows, lesson, RankSVM(pair_weight="product"))
+        assert (result.measures, result.folds, result.ranker.pairs_) == ({}, 1, fitted.pairs_)
 
 
 def test_two_topics_that_teach_are_never_left_out_together(table):
@@ -181,10 +181,10 @@ def test_two_topics_that_teach_are_never_left_out_together(table):
     rows, truth = table
     taught = np.flatnonzero(np.isin(rows.topics, ["t4", "t9"]))
     for seed in range(20):
-        found = train_ranker(rows, TrainingSet(taught, truth[taught], None, False), RankSVM(), seed=seed)
-        assert (found.folds, np.isfinite(found.score).all(), set(found.measures)) == (2, True, {"MRR", "MAP", "P@1"})
+        result = train_ranker(rows, TrainingSet(taught, truth[taught], None, False), RankSVM(), seed=seed)
+        assert (result.folds, np.isfinite(result.score).all(), set(result.measures)) == (2, True, {"MRR", "MAP", "P@1"})
     alone = RankSVM().fit(rows.frame[taught[10:]], truth[taught[10:]], np.zeros(10))
-    assert found.score[taught[:10]] == pytest.approx(alone.decision_function(rows.frame[taught[:10]]), abs=1e-12)
+    assert result.score[taught[:10]] == pytest.approx(alone.decision_function(rows.frame[taught[:10]]), abs=1e-12)
 
 
 def test_folds_of_topics_that_all_teach_are_those_of_the_study(table):
@@ -197,10 +197,10 @@ def test_folds_of_topics_that_all_teach_are_those_of_the_study(table):
 def test_where_nothing_is_likely_relevant_no_measure_is_given(table):
     """Rather than NaN."""
     rows, truth = table
-    found = train_ranker(rows, TrainingSet(np.arange(120), truth / 4, None, True), RankSVM())
-    assert found.measures == {}
-    assert found.unmeasured == "no document of the training set is more likely relevant than not"
-    assert len(found.run(rows).ranked) == 12
+    result = train_ranker(rows, TrainingSet(np.arange(120), truth / 4, None, True), RankSVM())
+    assert result.measures == {}
+    assert result.unmeasured == "no document of the training set is more likely relevant than not"
+    assert len(result.run(rows).ranked) == 12
 
 
 def test_folds_are_two_or_more(table):

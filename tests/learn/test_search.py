@@ -35,24 +35,24 @@ from adjudge.learn.search import (
 
 def packed(save=np.savez, **arrays):
     """Return the bytes of an archive of arrays."""
-    held = io.BytesIO()
-    save(held, **arrays)
-    return held.getvalue()
+    stored = io.BytesIO()
+    save(stored, **arrays)
+    return stored.getvalue()
 
 
 def member(content, method=zipfile.ZIP_STORED):
     """Return an archive whose array ``a`` is of these bytes."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", method) as archive:
+    stored = io.BytesIO()
+    with zipfile.ZipFile(stored, "w", method) as archive:
         archive.writestr("a.npy", content)
-    return held.getvalue()
+    return stored.getvalue()
 
 
 def claimed(shape, data=b"", descr="<i8"):
     """Return the bytes of an array that claims a shape."""
-    held = io.BytesIO()
-    np.lib.format.write_array_header_1_0(held, {"descr": descr, "fortran_order": False, "shape": shape})
-    return held.getvalue() + data
+    stored = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stored, {"descr": descr, "fortran_order": False, "shape": shape})
+    return stored.getvalue() + data
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -125,15 +125,15 @@ def lucene(passages, query, k1=1.2, b=0.75):
     """Return every passage's score by the formula, term by term; words are set apart by blanks."""
     texts = {name: text.split() for name, text in passages.items()}
     mean = sum(map(len, texts.values())) / len(texts)
-    found = {}
+    result = {}
     for name, text in texts.items():
         tf, total = Counter(text), 0.0
         for term in query.split():
             n = sum(term in other for other in texts.values())
             idf = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
             total += idf * tf[term] / (tf[term] + k1 * (1 - b + b * len(text) / mean)) if tf[term] else 0
-        found[name] = total
-    return found
+        result[name] = total
+    return result
 
 
 TEXT = st.lists(st.sampled_from(["xa", "xb", "xc", "xd", "xe"]), max_size=8).map(" ".join)
@@ -146,9 +146,9 @@ def test_scores_are_those_of_the_formula(texts, query, k1, b, depth):
     run = Index(passages, k1, b).search({"q": query}, depth)
     exact = lucene(passages, query, k1, b) if any(texts) else dict.fromkeys(passages, 0.0)
     best = sorted((score for score in exact.values() if score > 0), reverse=True)[:depth]
-    found = dict(run.table.select("document", "score").iter_rows())
+    result = dict(run.table.select("document", "score").iter_rows())
     assert list(run.table["score"]) == pytest.approx(best, rel=1e-6)
-    assert all(score == pytest.approx(exact[name], rel=1e-6) and score > 0 for name, score in found.items())
+    assert all(score == pytest.approx(exact[name], rel=1e-6) and score > 0 for name, score in result.items())
 
 
 @given(st.lists(TEXT, min_size=1, max_size=12), TEXT, st.floats(0, 3), st.floats(0, 1), st.integers(1, 14))
@@ -158,10 +158,12 @@ def test_the_order_is_that_of_a_full_sort(texts, query, k1, b, depth):
     exact = lucene(passages, query, k1, b) if any(texts) else dict.fromkeys(passages, 0.0)
     distinct = sorted(set(exact.values()))
     assume(all(high - low > 1e-5 * high for low, high in pairwise(distinct)))  # 32-bit floats tell them apart
-    wanted = sorted((name for name in passages if exact[name] > 0), key=lambda name: (exact[name], name), reverse=True)
+    expected = sorted(
+        (name for name in passages if exact[name] > 0), key=lambda name: (exact[name], name), reverse=True
+    )
     index = Index(passages, k1, b)
-    assert index.search({"q": query}, depth).ranked.get("q", []) == wanted[:depth]
-    assert [name for name, _ in index.best(query, depth)] == wanted[:depth]
+    assert index.search({"q": query}, depth).ranked.get("q", []) == expected[:depth]
+    assert [name for name, _ in index.best(query, depth)] == expected[:depth]
 
 
 def test_ties_are_ordered_as_trec_eval_does():
@@ -277,10 +279,10 @@ def test_signs_that_are_no_words_part_words(text):
 
 def test_progress_is_told():
     """From nothing to all, of passages and of queries."""
-    told = []
-    index = Index(PASSAGES, progress=lambda done, of: told.append((done, of)))
-    index.search({"q": "lamb"}, progress=lambda done, of: told.append((done, of)))
-    assert told == [(0, 5), (5, 5), (0, 1), (1, 1)]
+    messages = []
+    index = Index(PASSAGES, progress=lambda done, of: messages.append((done, of)))
+    index.search({"q": "lamb"}, progress=lambda done, of: messages.append((done, of)))
+    assert messages == [(0, 5), (5, 5), (0, 1), (1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,7 @@ def test_what_was_written_is_read(tmp_path):
     """Every part."""
     again = read_index(written(SOUND, tmp_path))
     assert again[:-1] == SOUND[:-1]
-    assert all(np.array_equal(one, other) for one, other in zip(again.postings, SOUND.postings, strict=True))
+    assert all(np.array_equal(posting, other) for posting, other in zip(again.postings, SOUND.postings, strict=True))
     nothing = SOUND._replace(terms=[], postings=Index({"a": ""}).postings)
     assert read_index(written(nothing, tmp_path)).terms == []
 
@@ -432,8 +434,8 @@ def test_lists_that_are_none(tmp_path, content):
 
 def test_a_letter_that_changed_is_found(tmp_path):
     """Also where the index would still make sense."""
-    place = written(SOUND, tmp_path) / FILES[0]
-    place.write_text(place.read_text().replace('"snow"', '"know"'))
+    folder = written(SOUND, tmp_path) / FILES[0]
+    folder.write_text(folder.read_text().replace('"snow"', '"know"'))
     with pytest.raises(InputError, match="damaged"):
         load_index(tmp_path)
 
@@ -453,8 +455,8 @@ def test_names_with_half_a_sign(tmp_path):
     half = SOUND._replace(passages=["d1", "d2", "d\ud800"])
     about = {"format": 2, "text": 1, **half._asdict()}
     del about["postings"]
-    place = written(SOUND, tmp_path) / FILES[0]
-    place.write_text(json.dumps(about))
+    folder = written(SOUND, tmp_path) / FILES[0]
+    folder.write_text(json.dumps(about))
     with pytest.raises(InputError, match="damaged"):
         load_index(tmp_path)
 
@@ -472,7 +474,7 @@ def test_any_damage_is_refused_or_without_effect(tmp_path, name):
     index = Index(INDEX_FILE_PASSAGES)
     index.save(tmp_path)
     content = (tmp_path / name).read_bytes()
-    wanted = index.search(QUERIES).table
+    table = index.search(QUERIES).table
     refused = 0
     for seed in range(400):
         (tmp_path / name).write_bytes(damaged(content, random.Random(seed)))
@@ -481,7 +483,7 @@ def test_any_damage_is_refused_or_without_effect(tmp_path, name):
         except InputError:
             refused += 1
         else:
-            assert again.search(QUERIES).table.equals(wanted)
+            assert again.search(QUERIES).table.equals(table)
             assert repr(again) == repr(index)
     assert refused > 200
 
@@ -505,7 +507,7 @@ def damaged(content, rng):
 
 def test_damage_under_a_digest_that_was_made_again(tmp_path):
     """Postings of any numbers at all: an error of ours, or an index that can be searched for every term."""
-    kept = 0
+    remaining = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
         parts = {name: np.array(part) for name, part in SOUND.postings._asdict().items()}
@@ -517,11 +519,11 @@ def test_damage_under_a_digest_that_was_made_again(tmp_path):
             index = load_index(written(stored, tmp_path))
         except InputError:
             continue
-        kept += 1
-        found = index.search({"a": "lamb snow", "b": "snow", "c": "lamb lamb"}, 3).table
-        assert found["score"].is_between(0, 10, closed="right").all()
-        assert found["document"].is_in(SOUND.passages).all()
-    assert 10 < kept < 290
+        remaining += 1
+        table = index.search({"a": "lamb snow", "b": "snow", "c": "lamb lamb"}, 3).table
+        assert table["score"].is_between(0, 10, closed="right").all()
+        assert table["document"].is_in(SOUND.passages).all()
+    assert 10 < remaining < 290
 
 
 def test_no_code_is_run_from_an_index(tmp_path):
@@ -558,11 +560,11 @@ def test_the_best_are_those_of_a_full_sort(seed, depth):
     term, passage = np.nonzero(weight)
     start = np.searchsorted(term, np.arange(terms + 1))
     lengths = rng.integers(0, 4, 5)
-    query, asked = np.cumsum([0, *lengths]), rng.integers(0, terms, lengths.sum())
+    query, requested = np.cumsum([0, *lengths]), rng.integers(0, terms, lengths.sum())
     values = weight[term, passage].astype(np.float32)
-    count, found, value = best_passages(start, passage.astype(np.int32), values, passages, query, asked, depth)
+    count, result, value = best_passages(start, passage.astype(np.int32), values, passages, query, requested, depth)
     for q in range(lengths.size):
-        score = weight[asked[query[q] : query[q + 1]]].sum(axis=0)
+        score = weight[requested[query[q] : query[q + 1]]].sum(axis=0)
         order = [d for d in sorted(range(passages), key=lambda d: (-score[d], -d)) if score[d] > 0][:depth]
-        assert found[q, : count[q]].tolist() == order
+        assert result[q, : count[q]].tolist() == order
         assert value[q, : count[q]].tolist() == score[order].tolist()

@@ -15,9 +15,9 @@ from adjudge.learn.similarity import K1, B
 
 def test_lengths():
     """Counted on fingers."""
-    found = pair_features([("who came", "the lamb and Mary"), ("", "")], "length")
-    assert found.names == ("question_length", "passage_length", "length_ratio", "content_share")
-    assert found.X.tolist() == [[math.log(3), math.log(5), 2 / 6, 2 / 4], [0, 0, 0, 0]]
+    result = pair_features([("who came", "the lamb and Mary"), ("", "")], "length")
+    assert result.names == ("question_length", "passage_length", "length_ratio", "content_share")
+    assert result.X.tolist() == [[math.log(3), math.log(5), 2 / 6, 2 / 4], [0, 0, 0, 0]]
 
 
 PASSAGES = {
@@ -35,19 +35,19 @@ def test_the_score_is_that_of_a_search():
     pairs = [(query, passage) for query in QUERIES.values() for passage in PASSAGES.values()]
     score = pair_features(pairs, ["bm25"], PASSAGES)["bm25"].reshape(3, 5)
     run = Index(PASSAGES, K1, B).search(QUERIES)
-    found = {(topic, document): value for topic, document, value in run.table.iter_rows()}
-    wanted = [[found.get((topic, document), 0.0) for document in PASSAGES] for topic in QUERIES]
-    assert score == pytest.approx(np.array(wanted), rel=1e-6)
+    result = {(topic, document): value for topic, document, value in run.table.iter_rows()}
+    expected = [[result.get((topic, document), 0.0) for document in PASSAGES] for topic in QUERIES]
+    assert score == pytest.approx(np.array(expected), rel=1e-6)
 
 
 def test_share_and_rank_are_within_the_question():
     """Equal scores share the better rank, whatever the order of pairs."""
     pairs = [(QUERIES["q1"], passage) for passage in PASSAGES.values()] + [(QUERIES["q2"], "snow")]
-    found = pair_features(pairs, "okapi", PASSAGES)
-    assert found["bm25_rank"].tolist() == [1, 1 / 3, 1, 1 / 4, 1 / 4, 1]
-    assert found["bm25_share"][[0, 2, 3, 5]].tolist() == [1, 1, 0, 1]
+    result = pair_features(pairs, "okapi", PASSAGES)
+    assert result["bm25_rank"].tolist() == [1, 1 / 3, 1, 1 / 4, 1 / 4, 1]
+    assert result["bm25_share"][[0, 2, 3, 5]].tolist() == [1, 1, 0, 1]
     turned = pair_features(pairs[::-1], "okapi", PASSAGES)
-    assert np.array_equal(turned.X[::-1], found.X)
+    assert np.array_equal(turned.X[::-1], result.X)
 
 
 def test_topics_that_ask_the_same_are_ranked_apart():
@@ -167,9 +167,9 @@ def test_what_is_about_the_same_is_close(name, monkeypatch):
         monkeypatch.setattr(topics_model, size, 2)
     pairs = [("sheep grazing", "fleece of lamb"), ("sheep grazing", "traffic of lorries")]
     corpus = 10 * (SHEEP + ROADS)
-    found = pair_features(pairs, [name], corpus)[name]
-    assert found[0] > found[1] + 0.1
-    assert np.array_equal(pair_features(pairs, [name], corpus)[name], found)
+    result = pair_features(pairs, [name], corpus)[name]
+    assert result[0] > result[1] + 0.1
+    assert np.array_equal(pair_features(pairs, [name], corpus)[name], result)
 
 
 def test_a_text_is_its_own_neighbour():
@@ -180,15 +180,15 @@ def test_a_text_is_its_own_neighbour():
 @pytest.mark.parametrize("corpus", [[], [""], ["lamb"], ["lamb", "lamb"], ["lamb", "snow"]])
 def test_a_corpus_too_small_to_learn_from(corpus):
     """Numbers all the same, none missing."""
-    found = pair_features([("lamb", "snow"), ("", ""), ("lamb", "lamb")], "topics", corpus)
-    assert np.isfinite(found.X).all()
+    result = pair_features([("lamb", "snow"), ("", ""), ("lamb", "lamb")], "topics", corpus)
+    assert np.isfinite(result.X).all()
 
 
 def test_a_large_corpus_is_sampled(monkeypatch):
     """Evenly, so that the same texts are taken every time."""
     monkeypatch.setattr(topics_model, "MOST", 4)
-    found = pair_features([("sheep", "fleece"), ("sheep", "road")], "topics", SHEEP * 3)
-    assert np.isfinite(found.X).all()
+    result = pair_features([("sheep", "fleece"), ("sheep", "road")], "topics", SHEEP * 3)
+    assert np.isfinite(result.X).all()
 
 
 def test_a_missing_library_is_said(monkeypatch):

@@ -90,10 +90,10 @@ def test_units_share_their_terms():
 
 def test_bags_count():
     """Distinct terms in rising order, with how often they are there."""
-    held = bag(Tokens(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 1])), 3)
-    assert (held.start.tolist(), held.code.tolist(), held.times.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
-    assert held.total(np.array([1.0, 2.0, 4.0])).tolist() == [3, 0, 4]
-    assert held.size.tolist() == [2, 0, 1]
+    stored = bag(Tokens(np.array([0, 3, 3, 4]), np.array([2, 0, 2, 1])), 3)
+    assert (stored.start.tolist(), stored.code.tolist(), stored.times.tolist()) == ([0, 2, 2, 3], [0, 2, 1], [1, 2, 1])
+    assert stored.total(np.array([1.0, 2.0, 4.0])).tolist() == [3, 0, 4]
+    assert stored.size.tolist() == [2, 0, 1]
 
 
 WORDS = st.lists(st.sampled_from(["xa", "xb", "xc"]), max_size=7).map(" ".join)
@@ -146,18 +146,18 @@ def test_the_longest_common_subsequence(a, b):
 @given(TEXT, TEXT)
 def test_the_longest_common_run(a, b):
     """Held against the standard library's matcher."""
-    wanted = difflib.SequenceMatcher(None, a, b, autojunk=False).find_longest_match().size
-    assert substring(*sides(a, b), ONE, ONE)[0] == wanted
+    expected = difflib.SequenceMatcher(None, a, b, autojunk=False).find_longest_match().size
+    assert substring(*sides(a, b), ONE, ONE)[0] == expected
 
 
 @given(TEXT, TEXT)
 def test_the_least_stretch(a, b):
     """Held against all stretches there are; and where the first term of the set stands."""
     a = sorted(set(a))
-    held, least = window(*sides(a, b), ONE, ONE)
+    stored, least = window(*sides(a, b), ONE, ONE)
     both = set(a) & set(b)
     spans = [j - i for i in range(len(b)) for j in range(i + 1, len(b) + 1) if both <= set(b[i:j])]
-    assert (held[0], least[0]) == (len(both), min(spans) if both else 0)
+    assert (stored[0], least[0]) == (len(both), min(spans) if both else 0)
     assert first(*sides(a, b), ONE, ONE)[0] == next((j for j, term in enumerate(b) if term in a), len(b))
 
 

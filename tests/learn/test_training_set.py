@@ -24,20 +24,20 @@ def test_tables_are_read(tmp_path, ending):
     getattr(pl.DataFrame(TABLE), {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}[ending])(
         path
     )
-    found = read_features(path)
-    assert (found.topics, found.documents, found.names) == (("q1", "q1", "q2"), ("a", "b", "a"), ("x", "y"))
-    assert found.X.tolist() == [[0.5, 3], [1, 2], [2, 1]]
-    assert found.label.tolist() == [1, 0, 0]
-    assert repr(found) == "Features(3 documents of 2 topics, 2 features)"
-    assert read_features(found) is found
-    assert found.frame.columns == ["x", "y"]
+    result = read_features(path)
+    assert (result.topics, result.documents, result.names) == (("q1", "q1", "q2"), ("a", "b", "a"), ("x", "y"))
+    assert result.X.tolist() == [[0.5, 3], [1, 2], [2, 1]]
+    assert result.label.tolist() == [1, 0, 0]
+    assert repr(result) == "Features(3 documents of 2 topics, 2 features)"
+    assert read_features(result) is result
+    assert result.frame.columns == ["x", "y"]
 
 
 def test_frames_without_labels_are_read():
     """As they are."""
-    found = read_features(pl.DataFrame(TABLE).drop("label"))
-    assert found.label is None
-    assert len(found) == 3
+    result = read_features(pl.DataFrame(TABLE).drop("label"))
+    assert result.label is None
+    assert len(result) == 3
 
 
 def test_the_lines_of_svm_light_are_read(tmp_path):
@@ -46,11 +46,16 @@ def test_the_lines_of_svm_light_are_read(tmp_path):
     path.write_text(
         "# 1 x\n# 2 y y\n1 qid:1 1:0.5 2:3 # q1 a\n0 qid:1 1:1 # q1 b\n\n0 qid:2 2:1e0 # re=1 doc=p7\n0 qid:2 1:1\n"
     )
-    found = read_features(str(path))
-    assert found.names == ("x", "y y")
-    assert found.X.tolist() == [[0.5, 3], [1, 0], [0, 1], [1, 0]]
-    assert list(zip(found.topics, found.documents, strict=True)) == [("q1", "a"), ("q1", "b"), ("2", "p7"), ("2", "d4")]
-    assert found.label.tolist() == [1, 0, 0, 0]
+    result = read_features(str(path))
+    assert result.names == ("x", "y y")
+    assert result.X.tolist() == [[0.5, 3], [1, 0], [0, 1], [1, 0]]
+    assert list(zip(result.topics, result.documents, strict=True)) == [
+        ("q1", "a"),
+        ("q1", "b"),
+        ("2", "p7"),
+        ("2", "d4"),
+    ]
+    assert result.label.tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -97,20 +102,20 @@ def test_no_rows_are_refused():
 
 def test_scores_become_a_run():
     """Best first in every topic."""
-    found = read_features(pl.DataFrame(TABLE))
-    assert run_text(found.run(np.array([1.0, 2.0, 0.5]), "own")) == (
+    result = read_features(pl.DataFrame(TABLE))
+    assert run_text(result.run(np.array([1.0, 2.0, 0.5]), "own")) == (
         "q1 Q0 b 1 2.0 own\nq1 Q0 a 2 1.0 own\nq2 Q0 a 1 0.5 own\n"
     )
 
 
 def test_features_are_brought_into_a_rankers_order():
     """More are left out, and a missing one is named."""
-    found = read_features(pl.DataFrame(TABLE))
-    assert select_features(found, ["y"], "new.csv").X.tolist() == [[3], [2], [1]]
+    result = read_features(pl.DataFrame(TABLE))
+    assert select_features(result, ["y"], "new.csv").X.tolist() == [[3], [2], [1]]
     with pytest.raises(
         InputError, match=r"new.csv: has no feature 'z', which the ranker was trained on; it has 'x', 'y'"
     ):
-        select_features(found, ["z"], "new.csv")
+        select_features(result, ["z"], "new.csv")
 
 
 @pytest.mark.parametrize(
@@ -126,8 +131,8 @@ def test_features_are_brought_into_a_rankers_order():
 def test_names_behind_a_line(tmp_path, note, names):
     """Topic and document as they are called, also with an equals sign; or what stands after doc=."""
     (tmp_path / "f.svm").write_text(f"1 qid:7 1:0.5 # {note}\n")
-    found = read_features(tmp_path / "f.svm")
-    assert (found.topics[0], found.documents[0]) == names
+    result = read_features(tmp_path / "f.svm")
+    assert (result.topics[0], result.documents[0]) == names
 
 
 JUDGED = {
@@ -164,20 +169,20 @@ def test_a_fit_teaches_degrees_labels_and_how_sure_they_are(rows):
 
 def test_weights_teach_labels(rows, tmp_path):
     """As a record, or as the table that was written."""
-    found = weights(pl.DataFrame(JUDGED), "L")
-    lesson = from_weights(rows, found)
+    result = weights(pl.DataFrame(JUDGED), "L")
+    lesson = from_weights(rows, result)
     assert lesson.target.tolist() == [0, 1, 1, 0]
     assert lesson.weight == pytest.approx([1 / 2, 3 / 2, 1 / 2, 3 / 2])
-    found.table.write_csv(tmp_path / "weights.csv")
+    result.table.write_csv(tmp_path / "weights.csv")
     again = from_weights(rows, str(tmp_path / "weights.csv"))
     assert again.weight.tolist() == lesson.weight.tolist()
-    named = found.table.with_columns(label=pl.col("label").replace_strict({0: "no", 1: "yes"}))
+    named = result.table.with_columns(label=pl.col("label").replace_strict({0: "no", 1: "yes"}))
     assert from_weights(rows, named).target.tolist() == [0, 1, 1, 0]
     bare = named.drop("positive")
     with pytest.raises(AdjudgeError, match="which of 'no', 'yes' is relevant"):
         from_weights(rows, bare)
     with pytest.raises(AdjudgeError, match="there is no column 'topic': write the weights of judgments with topics"):
-        from_weights(rows, found.table.drop("topic"))
+        from_weights(rows, result.table.drop("topic"))
 
 
 @pytest.mark.parametrize(
@@ -204,8 +209,8 @@ def test_weights_that_are_none_are_refused(rows, column, value, message):
 def test_the_positive_side_is_taught_whatever_it_is_called(rows):
     """A label that comes later in the alphabet is not for that the better one."""
     called = pl.DataFrame(JUDGED).with_columns(label=pl.col("label").replace_strict({0: "wrong", 1: "correct"}))
-    for told in ({"labels": ["wrong", "correct"]}, {"positive": "correct"}):
-        assert from_weights(rows, weights(called, "L", **told)).target.tolist() == [0, 1, 1, 0]
+    for result in ({"labels": ["wrong", "correct"]}, {"positive": "correct"}):
+        assert from_weights(rows, weights(called, "L", **result)).target.tolist() == [0, 1, 1, 0]
 
 
 def test_labels_without_an_order_teach_nothing(rows):
@@ -247,11 +252,11 @@ def test_a_positive_label_of_nothing_but_ties_is_positive():
     """Its items have no more than half of the judgments, and still more than those of the other label."""
     rows = read_features(pl.DataFrame({"topic": ["q", "q", "r"], "document": ["a", "b", "c"], "x": [1, 2, 3]}))
     table = {"item": ["a", "b", "c"], "topic": ["q", "q", "r"], "label": ["yes", "no", "no"], "weight": [1.0] * 3}
-    told = pl.DataFrame(table | {"judgments": [2, 2, 2], "positive": [1, 0, 1]})
-    assert from_weights(rows, told).target.tolist() == [1, 0, 0]
-    alike = told.with_columns(positive=1)
+    frame = pl.DataFrame(table | {"judgments": [2, 2, 2], "positive": [1, 0, 1]})
+    assert from_weights(rows, frame).target.tolist() == [1, 0, 0]
+    alike = frame.with_columns(positive=1)
     with pytest.raises(AdjudgeError, match="which of 'no', 'yes' is relevant"):
         from_weights(rows, alike)
     numbers = alike.with_columns(label=pl.Series([1, 0, 0]))
     assert from_weights(rows, numbers).target.tolist() == [1, 0, 0]
-    assert from_weights(rows, told.with_columns(label=pl.lit("no"))).target.tolist() == [0, 0, 0]
+    assert from_weights(rows, frame.with_columns(label=pl.lit("no"))).target.tolist() == [0, 0, 0]

@@ -70,10 +70,10 @@ def test_weights_are_those_of_the_formula(scheme: str, seed: int, agreement: str
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)
         raw = weights(table(rows), scheme, trust=trust, agreement=agreement, mean_one=False)
-        one = weights(table(rows), scheme, trust=trust, agreement=agreement)
+        first = weights(table(rows), scheme, trust=trust, agreement=agreement)
     np.testing.assert_allclose(raw.weight, [expected[item] for item in raw.items], atol=1e-12)
-    assert one.weight.mean() == pytest.approx(1)
-    np.testing.assert_allclose(one.weight * raw.weight.mean(), raw.weight)
+    assert first.weight.mean() == pytest.approx(1)
+    np.testing.assert_allclose(first.weight * raw.weight.mean(), raw.weight)
 
 
 def test_one_registry_says_what_each_scheme_has() -> None:
@@ -96,33 +96,33 @@ def test_labels_and_ties_are_those_of_the_majority_model() -> None:
 def test_a_tied_item_weighs_nothing_in_l_and_half_an_agreement_counts() -> None:
     """Two judges who contradict each other cancel, and each has agreed by half."""
     rows = [("a", "x", 1), ("a", "y", 0), ("b", "x", 1), ("b", "y", 1)]
-    found = weights(table(rows), "L", mean_one=False)
-    assert found.weight.tolist() == [0, 2]
-    assert found.judges["agreements"].to_list() == [1.5, 1.5]
+    result = weights(table(rows), "L", mean_one=False)
+    assert result.weight.tolist() == [0, 2]
+    assert result.judges["agreements"].to_list() == [1.5, 1.5]
 
 
 def test_neither_the_order_of_rows_nor_names_matter() -> None:
     """Rows in another order, and other names for judges, give the same weights by item."""
     rows, order = crowd(3), np.random.default_rng(0).permutation(len(crowd(3)))
-    one = weights(table(rows), "LTC", agreement="rate")
+    first = weights(table(rows), "LTC", agreement="rate")
     two = weights(table([(rows[n][0], f"z{rows[n][1]}", rows[n][2]) for n in order]), "LTC", agreement="rate")
-    np.testing.assert_allclose(one.weight, two.sample_weight(one.items))
+    np.testing.assert_allclose(first.weight, two.sample_weight(first.items))
 
 
 def test_sides_that_cancel_weigh_exactly_nothing() -> None:
     """.1 + .2 against .3 is 0, not what rounding leaves."""
     rows = [("a", "x", 1), ("a", "y", 1), ("a", "z", 0), ("b", "z", 0)]
-    found = weights(table(rows), "LP", trust={"x": 0.1, "y": 0.2, "z": 0.3}, mean_one=False)
-    assert found.weight.tolist() == [0, 0.3]
+    result = weights(table(rows), "LP", trust={"x": 0.1, "y": 0.2, "z": 0.3}, mean_one=False)
+    assert result.weight.tolist() == [0, 0.3]
 
 
 def test_tables_are_of_the_kind_that_came_in() -> None:
     """A pandas frame gives pandas frames, with topics where there are any."""
     frame = pd.DataFrame(crowd(1), columns=["item", "judge", "label"]).assign(topic="t1")
-    found = weights(frame, "L")
-    assert isinstance(found.table, pd.DataFrame)
-    assert list(found.table.columns) == ["item", "topic", "label", "weight", "judgments", "positive", "vote"]
-    assert list(found.judges.columns) == [
+    result = weights(frame, "L")
+    assert isinstance(result.table, pd.DataFrame)
+    assert list(result.table.columns) == ["item", "topic", "label", "weight", "judgments", "positive", "vote"]
+    assert list(result.judges.columns) == [
         "judge",
         "judgments",
         "agreements",
@@ -131,26 +131,26 @@ def test_tables_are_of_the_kind_that_came_in() -> None:
         "agreement",
         "weight",
     ]
-    assert set(found.table["topic"]) == {"t1"}
-    assert repr(found).startswith("Weights(L: ")
+    assert set(result.table["topic"]) == {"t1"}
+    assert repr(result).startswith("Weights(L: ")
 
 
 def test_the_vote_column_tells_where_the_weighted_vote_contradicts_the_label() -> None:
     """Two trusted judges outweigh three others: the label stays the majority's, the vote has another sign."""
     rows = [("a", judge, label) for judge, label in zip("vwxyz", (1, 1, 1, 0, 0), strict=True)]
-    found = weights(table(rows), "LP", trust={"v": 0.1, "w": 0.1, "x": 0.1, "y": 1, "z": 1}, mean_one=False)
-    assert found.label == (1,)
-    assert found.table["vote"].to_list() == pytest.approx([-1.7])
-    assert found.weight.tolist() == pytest.approx([1.7])
+    result = weights(table(rows), "LP", trust={"v": 0.1, "w": 0.1, "x": 0.1, "y": 1, "z": 1}, mean_one=False)
+    assert result.label == (1,)
+    assert result.table["vote"].to_list() == pytest.approx([-1.7])
+    assert result.weight.tolist() == pytest.approx([1.7])
 
 
 def test_weights_of_judgments_count() -> None:
     """A judgment of weight 2 is two judgments."""
     once = [("a", "x", 1), ("a", "y", 0), ("b", "x", 1)]
     twice = [once[0], *once]
-    one = weights(table(once, weight=pl.Series([2, 1, 1])), "LTC", agreement="rate", mean_one=False)
+    first = weights(table(once, weight=pl.Series([2, 1, 1])), "LTC", agreement="rate", mean_one=False)
     two = weights(table(twice), "LTC", agreement="rate", mean_one=False)
-    np.testing.assert_allclose(one.weight, two.weight)
+    np.testing.assert_allclose(first.weight, two.weight)
 
 
 def test_more_labels_need_to_be_two_sides() -> None:
@@ -158,8 +158,8 @@ def test_more_labels_need_to_be_two_sides() -> None:
     rows = [("a", "x", 0), ("a", "y", 2), ("a", "z", 1), ("b", "x", 2), ("b", "y", 2), ("b", "z", 0)]
     with pytest.raises(UsageError, match=r"3 labels, '0', '1', '2', and the schemes need two: .* positive=2 "):
         weights(table(rows), "L")
-    one = weights(table(rows), "L", positive=2, mean_one=False)
-    assert (one.weight.tolist(), one.label) == ([1, 1], ("0|1", 2))
+    first = weights(table(rows), "L", positive=2, mean_one=False)
+    assert (first.weight.tolist(), first.label) == ([1, 1], ("0|1", 2))
     several = weights(table(rows), "L", positive=[1, 2], mean_one=False)
     assert (several.weight.tolist(), several.label) == ([1, 1], ("1|2", "1|2"))
     for wrong in (7, [0, 1, 2], []):
@@ -179,8 +179,8 @@ def test_one_label_one_judge_and_single_judgments_are_defined() -> None:
     """All judges agree, or there is one judge: all items weigh the same, with a warning if nothing can be learned."""
     rows = [("a", "x", 1), ("b", "x", 1)]
     with pytest.warns(AdjudgeWarning, match="every judgment has the label '1': a classifier cannot learn"):
-        found = weights(table(rows), "LTC")
-    assert (found.weight.tolist(), found.label) == ([1, 1], (1, 1))
+        result = weights(table(rows), "LTC")
+    assert (result.weight.tolist(), result.label) == ([1, 1], (1, 1))
     lonely = weights(table([("a", "x", 1), ("b", "x", 0)]), "LTC", mean_one=False)
     assert lonely.weight.tolist() == [1, 1]
 
@@ -202,8 +202,8 @@ def test_judges_without_trust_are_average_judges() -> None:
     """Some without: the mean, and a warning that names them; all without: P is 1, and a warning."""
     rows = [("a", "x", 1), ("a", "y", 1), ("b", "z", 0)]
     with pytest.warns(AdjudgeWarning, match=r"1 of 3 judges have no prior trust \('z'\); they get the mean, 0.5"):
-        found = weights(table(rows), "LP", trust={"x": 0.2, "y": 0.8}, mean_one=False)
-    assert found.weight.tolist() == pytest.approx([1, 0.5])
+        result = weights(table(rows), "LP", trust={"x": 0.2, "y": 0.8}, mean_one=False)
+    assert result.weight.tolist() == pytest.approx([1, 0.5])
     with pytest.warns(AdjudgeWarning, match="no judge has a prior trust, so P is 1 for all"):
         assert weights(table(rows), "LP", mean_one=False).weight.tolist() == [2, 1]
 
@@ -224,24 +224,24 @@ def test_close_counts_are_said_to_be_blown_up() -> None:
 
 def test_only_those_who_judged_are_weighed() -> None:
     """Items and judges that a selection leaves without judgments have no weight, and change no scale."""
-    whole = adjudge.read(table([("a", "x", 1), ("a", "y", 1), ("b", "z", 1), ("b", "x", 0), ("b", "y", 0)]))
-    found = weights(whole.take(np.array([0, 1])), "LTC", mean_one=False)
-    assert (found.items.to_list(), found.weight.tolist()) == (["a"], [2])
-    assert found.judges["judge"].to_list() == ["x", "y"]
+    judgments = adjudge.read(table([("a", "x", 1), ("a", "y", 1), ("b", "z", 1), ("b", "x", 0), ("b", "y", 0)]))
+    result = weights(judgments.take(np.array([0, 1])), "LTC", mean_one=False)
+    assert (result.items.to_list(), result.weight.tolist()) == (["a"], [2])
+    assert result.judges["judge"].to_list() == ["x", "y"]
     with pytest.raises(InputError, match="item 'b' has no weight"):
-        found.sample_weight(["b"])
+        result.sample_weight(["b"])
     with pytest.raises(UsageError, match="there are no judgments"):
-        weights(whole.take(np.array([], int)), "L")
+        weights(judgments.take(np.array([], int)), "L")
 
 
 def test_sample_weight_follows_any_index() -> None:
     """Order and repeats are the caller's; a fold can have a mean of 1 of its own."""
-    found = weights(table([("a", "x", 1), ("a", "y", 1), ("b", "x", 0)]), "L", mean_one=False)
-    assert found.sample_weight(["b", "a", "b"]).tolist() == [1, 2, 1]
-    assert found.sample_weight(["b", "b"], mean_one=True).tolist() == [1, 1]
-    assert found.sample_weight(["c"], fill=0.25).tolist() == [0.25]
+    result = weights(table([("a", "x", 1), ("a", "y", 1), ("b", "x", 0)]), "L", mean_one=False)
+    assert result.sample_weight(["b", "a", "b"]).tolist() == [1, 2, 1]
+    assert result.sample_weight(["b", "b"], mean_one=True).tolist() == [1, 1]
+    assert result.sample_weight(["c"], fill=0.25).tolist() == [0.25]
     with pytest.raises(UsageError, match="the weights of all 1 items are 0"):
-        found.sample_weight(["c"], fill=0, mean_one=True)
+        result.sample_weight(["c"], fill=0, mean_one=True)
 
 
 def test_scaled_keeps_ratios() -> None:

@@ -38,19 +38,19 @@ def reasons(found: Agreement) -> dict[str, str]:
 def test_a_small_table_by_hand() -> None:
     """Two judges and four items, three agreed: .75, and by chance a half."""
     pairs = [("a", "no", "no"), ("b", "no", "no"), ("c", "yes", "yes"), ("d", "yes", "no")]
-    found = agreement(
+    result = agreement(
         rows(*((item, judge, label) for item, *two in pairs for judge, label in zip("xy", two, strict=True)))
     )
-    values = found.values
+    values = result.values
     assert list(values) == NAMES
     assert values["raw_agreement"] == 0.75
     assert values["alpha_nominal"] == pytest.approx(1 - 2 * 7 / (64 - 25 - 9))
     assert values["fleiss_kappa"] == pytest.approx((0.75 - (25 + 9) / 64) / (1 - (25 + 9) / 64))
     assert values["cohen_kappa"] == pytest.approx(0.5)
-    assert (found.items, found.alone, found.judges, found.judgments, found.repeats) == (4, 0, 2, 8, 0)
-    assert found.pairs == (("x", "y", 4, 0.75, pytest.approx(0.5)),)
-    assert found.rows[0].note == "of 4 pairs of votes"
-    assert repr(found).startswith("Agreement(4 items, 2 judges: raw_agreement 0.7500, alpha_nominal 0.5333")
+    assert (result.items, result.alone, result.judges, result.judgments, result.repeats) == (4, 0, 2, 8, 0)
+    assert result.pairs == (("x", "y", 4, 0.75, pytest.approx(0.5)),)
+    assert result.rows[0].note == "of 4 pairs of votes"
+    assert repr(result).startswith("Agreement(4 items, 2 judges: raw_agreement 0.7500, alpha_nominal 0.5333")
 
 
 def test_intervals_hold_their_values() -> None:
@@ -86,59 +86,59 @@ def test_intervals_cover_nine_in_ten(measure: str) -> None:
 
 def test_the_seed_decides() -> None:
     """The same seed gives the same intervals; values need none."""
-    one, same, other = (agreement(crowd(50, 1), seed=seed) for seed in (3, 3, 4))
-    assert one.rows == same.rows
-    assert one.rows != other.rows
-    assert one.values == pytest.approx(other.values)
+    first, same, other = (agreement(crowd(50, 1), seed=seed) for seed in (3, 3, 4))
+    assert first.rows == same.rows
+    assert first.rows != other.rows
+    assert first.values == pytest.approx(other.values)
 
 
 def test_order_and_names_change_nothing() -> None:
     """Shuffled rows and other names of judges have the same values."""
-    given = crowd(60, 2)
-    shuffled = given.sample(fraction=1, shuffle=True, seed=1).with_columns(judge=pl.col("judge").cast(str) + "th")
-    assert agreement(shuffled).values == pytest.approx(agreement(given).values)
+    inputs = crowd(60, 2)
+    shuffled = inputs.sample(fraction=1, shuffle=True, seed=1).with_columns(judge=pl.col("judge").cast(str) + "th")
+    assert agreement(shuffled).values == pytest.approx(agreement(inputs).values)
 
 
 def test_repeats_count_once() -> None:
     """A judge who says the same again changes nothing but the number of repeats."""
-    given = crowd(30, 3)
-    again = agreement(pl.concat([given, given.filter(pl.col("judge") == 0)]))
-    assert again.values == pytest.approx(agreement(given).values)
+    inputs = crowd(30, 3)
+    again = agreement(pl.concat([inputs, inputs.filter(pl.col("judge") == 0)]))
+    assert again.values == pytest.approx(agreement(inputs).values)
     assert (again.repeats, again.judgments) == (30, 180)
 
 
 def test_the_anaesthetists_are_counted_with_their_repeats() -> None:
     """Five judges of 45 items; one of them judged three times."""
-    found = agreement(dataset("anesthesia"))
-    assert (found.items, found.judges, found.repeats, len(found.pairs)) == (45, 5, 90, 10)
-    assert found.rows[0].note == "of 450 pairs of votes"
+    result = agreement(dataset("anesthesia"))
+    assert (result.items, result.judges, result.repeats, len(result.pairs)) == (45, 5, 90, 10)
+    assert result.rows[0].note == "of 450 pairs of votes"
 
 
 def test_a_single_judge_agrees_with_nobody() -> None:
     """No measure is defined, and each says so."""
-    found = agreement(rows(("a", "x", "no"), ("b", "x", "yes")))
-    assert reasons(found) == dict.fromkeys(NAMES, "not defined because there is a single judge")
-    assert (found.items, found.alone, found.pairs) == (0, 2, ())
-    assert found.sentence == "not defined because there is a single judge"
-    assert repr(found) == "Agreement(0 items, 1 judges: not defined because there is a single judge)"
+    result = agreement(rows(("a", "x", "no"), ("b", "x", "yes")))
+    assert reasons(result) == dict.fromkeys(NAMES, "not defined because there is a single judge")
+    assert (result.items, result.alone, result.pairs) == (0, 2, ())
+    assert result.sentence == "not defined because there is a single judge"
+    assert repr(result) == "Agreement(0 items, 1 judges: not defined because there is a single judge)"
 
 
 def test_judges_who_never_meet_do_not_agree() -> None:
     """Each item has one judge."""
-    found = agreement(rows(("a", "x", "no"), ("b", "y", "yes")))
-    assert reasons(found) == dict.fromkeys(NAMES, "not defined because no item was judged by two judges")
+    result = agreement(rows(("a", "x", "no"), ("b", "y", "yes")))
+    assert reasons(result) == dict.fromkeys(NAMES, "not defined because no item was judged by two judges")
 
 
 def test_one_label_is_agreement_and_nothing_more() -> None:
     """Everyone said 'no': all agree, and chance cannot be told from it."""
-    found = agreement(read(rows(*((item, judge, "no") for item in "ab" for judge in "xy")), labels=["no", "yes"]))
-    assert found.values["raw_agreement"] == 1
-    told = reasons(found)
-    assert told["alpha_nominal"] == told["fleiss_kappa"] == "not defined because every vote is 'no'"
+    result = agreement(read(rows(*((item, judge, "no") for item in "ab" for judge in "xy")), labels=["no", "yes"]))
+    assert result.values["raw_agreement"] == 1
+    answer = reasons(result)
+    assert answer["alpha_nominal"] == answer["fleiss_kappa"] == "not defined because every vote is 'no'"
     same = "not defined because every two judges gave the same label to all items that both judged"
-    assert told["cohen_kappa"] == same
-    assert found.pairs[0].kappa is None
-    assert found.sentence == (
+    assert answer["cohen_kappa"] == same
+    assert result.pairs[0].kappa is None
+    assert result.sentence == (
         "two judges agree on 100 % of the items that both judged; agreement beyond chance is not defined because every "
         "vote is 'no'"
     )
@@ -146,23 +146,23 @@ def test_one_label_is_agreement_and_nothing_more() -> None:
 
 def test_labels_without_an_order_have_no_distances() -> None:
     """Numbers may be names; with the order said, all measures are there."""
-    given = crowd(20, 4)
+    inputs = crowd(20, 4)
     reason = "not defined because the labels have no known order (say so with ordinal, --ordinal on the command line)"
-    assert reasons(agreement(given)) == {"alpha_ordinal": reason, "alpha_interval": reason}
-    assert reasons(agreement(read(given, ordinal=True))) == {}
+    assert reasons(agreement(inputs)) == {"alpha_ordinal": reason, "alpha_interval": reason}
+    assert reasons(agreement(read(inputs, ordinal=True))) == {}
 
 
 def test_too_many_labels_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their values have a distance all the same."""
     monkeypatch.setattr(coincidence, "CELLS", 300)
-    found = agreement(read(crowd(20, 4), ordinal=True))
-    assert reasons(found) == {"alpha_ordinal": "not defined because 3 labels are too many to rank: see alpha_interval"}
+    result = agreement(read(crowd(20, 4), ordinal=True))
+    assert reasons(result) == {"alpha_ordinal": "not defined because 3 labels are too many to rank: see alpha_interval"}
 
 
 def test_a_single_item_has_no_interval() -> None:
     """There is nothing else to draw."""
-    found = agreement(rows(("a", "x", "no"), ("a", "y", "no"), ("a", "z", "yes")))
-    assert found.rows[0] == (
+    result = agreement(rows(("a", "x", "no"), ("a", "y", "no"), ("a", "z", "yes")))
+    assert result.rows[0] == (
         "raw_agreement",
         pytest.approx(1 / 3),
         None,
@@ -173,36 +173,36 @@ def test_a_single_item_has_no_interval() -> None:
 
 def test_draws_without_a_value_are_said() -> None:
     """Only one of three items has the other label, and some draws miss it."""
-    given = rows(*((item, judge, "yes" if item == "a" else "no") for item in "abc" for judge in "xy"))
-    alpha = agreement(given, draws=200).rows[1]
+    inputs = rows(*((item, judge, "yes" if item == "a" else "no") for item in "abc" for judge in "xy"))
+    alpha = agreement(inputs, draws=200).rows[1]
     assert alpha.value == 1
     assert "; not defined in " in alpha.note
     assert alpha.note.endswith(" of 200 draws, which are left out")
     never = agreement(
-        given,
+        inputs,
         draws=1,
-        seed=next(seed for seed in range(99) if agreement(given, draws=1, seed=seed).rows[1].low is None),
+        seed=next(seed for seed in range(99) if agreement(inputs, draws=1, seed=seed).rows[1].low is None),
     )
     assert never.rows[1].note == "labels are the same or not; no interval: not defined in any draw"
 
 
 def test_pairs_without_a_kappa_are_said() -> None:
     """Two of the three judges say only 'no'."""
-    said = {"a": ("no", "no", "no"), "b": ("no", "no", "yes"), "c": ("no", "no", "yes")}
-    given = rows(
-        *((item, judge, label) for item, labels in said.items() for judge, label in zip("xyz", labels, strict=True))
+    result = {"a": ("no", "no", "no"), "b": ("no", "no", "yes"), "c": ("no", "no", "yes")}
+    inputs = rows(
+        *((item, judge, label) for item, labels in result.items() for judge, label in zip("xyz", labels, strict=True))
     )
-    note = agreement(given).rows[-1].note
+    note = agreement(inputs).rows[-1].note
     assert note.startswith("mean of 2 pairs of judges, weighted by shared items; 1 pairs without a kappa are left out")
 
 
 def test_a_sample_of_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pairs of votes are too many, and where even one item has too many."""
-    given = crowd(50, 5)
+    inputs = crowd(50, 5)
     monkeypatch.setattr(coincidence, "MOST_PAIRS", 100)
-    assert agreement(given).rows[-1].note.endswith("; on 10 items drawn at random")
+    assert agreement(inputs).rows[-1].note.endswith("; on 10 items drawn at random")
     monkeypatch.setattr(coincidence, "MOST_PAIRS", 9)
-    none = agreement(given).rows[-1]
+    none = agreement(inputs).rows[-1]
     assert none.value is None
     assert none.note == "not defined because every item has too many votes to compare all pairs (more than 9 pairs)"
 
@@ -217,30 +217,30 @@ def test_a_sample_of_items_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_sentence_says_what_it_is_good_for(right: float, rule: str) -> None:
     """By the published rules of thumb."""
-    found = agreement(crowd(500, 6, right=right), draws=1)
-    assert found.sentence.startswith("two judges agree on ")
-    assert found.sentence.endswith(f", alpha_nominal is {found.values['alpha_nominal']:.3f}: {rule}")
+    result = agreement(crowd(500, 6, right=right), draws=1)
+    assert result.sentence.startswith("two judges agree on ")
+    assert result.sentence.endswith(f", alpha_nominal is {result.values['alpha_nominal']:.3f}: {rule}")
 
 
 def test_the_sentence_knows_an_order() -> None:
     """Anaesthetists are rarely far apart: by the order of labels they agree well enough."""
-    found = agreement(dataset("anesthesia"))
-    assert ", alpha_ordinal is 0.792: enough for tentative conclusions" in found.sentence
+    result = agreement(dataset("anesthesia"))
+    assert ", alpha_ordinal is 0.792: enough for tentative conclusions" in result.sentence
 
 
 def test_columns_are_rows_by_name() -> None:
     """For tables of measures and of pairs."""
-    found = agreement(crowd(20, 7), pairs=3)
-    assert list(found.columns()) == ["measure", "value", "low", "high", "note"]
-    assert found.columns()["measure"] == NAMES
-    assert list(found.pair_columns()) == ["first", "second", "shared", "agreement", "kappa"]
-    assert found.pair_columns()["shared"] == [20, 20, 20]
+    result = agreement(crowd(20, 7), pairs=3)
+    assert list(result.columns()) == ["measure", "value", "low", "high", "note"]
+    assert result.columns()["measure"] == NAMES
+    assert list(result.pair_columns()) == ["first", "second", "shared", "agreement", "kappa"]
+    assert result.pair_columns()["shared"] == [20, 20, 20]
 
 
 def test_pairs_with_the_most_shared_items_come_first() -> None:
     """Of equal ones, those whose judges came first."""
-    given = rows(*(("abc"[n], judge, "no") for judge, items in (("x", 3), ("y", 2), ("z", 3)) for n in range(items)))
-    assert [(pair.first, pair.second, pair.shared) for pair in agreement(given).pairs] == [
+    inputs = rows(*(("abc"[n], judge, "no") for judge, items in (("x", 3), ("y", 2), ("z", 3)) for n in range(items)))
+    assert [(pair.first, pair.second, pair.shared) for pair in agreement(inputs).pairs] == [
         ("x", "z", 3), ("x", "y", 2), ("y", "z", 2),
     ]  # fmt: skip
 
@@ -255,9 +255,9 @@ def test_many_judges_cost_nothing() -> None:
     table = read(pl.DataFrame({"item": item, "judge": judge, "label": rng.integers(3, size=300_000)}))
     agreement(crowd(20, 7))  # what is compiled now is not timed
     began = time.process_time()
-    found = agreement(table)
+    result = agreement(table)
     assert time.process_time() - began < 10
-    assert found.values["alpha_nominal"] == pytest.approx(0, abs=0.01)
+    assert result.values["alpha_nominal"] == pytest.approx(0, abs=0.01)
 
 
 def test_topics_are_measured_apart() -> None:
@@ -269,12 +269,12 @@ def test_topics_are_measured_apart() -> None:
         hard.with_columns(topic=pl.lit("b")),
         alone.with_columns(topic=pl.lit("c")),
     ]
-    found = by_topic(pl.concat(parts))
-    assert list(found) == ["a", "b", "c"]
-    assert found["a"].values == pytest.approx(agreement(easy).values)
-    assert found["b"].rows == agreement(hard).rows
-    assert (found["b"].items, found["b"].alone, found["b"].pairs) == (20, 0, agreement(hard).pairs)
-    assert found["c"].sentence == "not defined because there is a single judge"
+    result = by_topic(pl.concat(parts))
+    assert list(result) == ["a", "b", "c"]
+    assert result["a"].values == pytest.approx(agreement(easy).values)
+    assert result["b"].rows == agreement(hard).rows
+    assert (result["b"].items, result["b"].alone, result["b"].pairs) == (20, 0, agreement(hard).pairs)
+    assert result["c"].sentence == "not defined because there is a single judge"
 
 
 def test_topics_must_be_there() -> None:

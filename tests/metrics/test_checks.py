@@ -45,17 +45,19 @@ def test_crowds_from_the_model_pass():
     for seed in range(30):
         rng = np.random.default_rng([1, seed])
         block = crowd(rng, rng.uniform(0.6, 0.95, JUDGES))
-        found = predictive_check(fitted(block, seed=seed), block, seed=seed)
-        assert found.explained
-        assert found.failed == ()
-        small.append([(part.p < 0.05).mean() for part in (found.rate, found.agreement, found.overall, found.unanimous)])
+        result = predictive_check(fitted(block, seed=seed), block, seed=seed)
+        assert result.explained
+        assert result.failed == ()
+        small.append(
+            [(part.p < 0.05).mean() for part in (result.rate, result.agreement, result.overall, result.unanimous)]
+        )
     assert (np.mean(small, axis=0) < 0.1).all()
-    assert found.sentence.startswith("The model explains the crowd in all checks: ")
+    assert result.sentence.startswith("The model explains the crowd in all checks: ")
 
 
 def test_p_is_even_where_the_posterior_has_not_seen_the_crowd():
     """Draws that are the very params a crowd was made from: now p is as often below any level as the level says."""
-    rng, found = np.random.default_rng(2), []
+    rng, collected = np.random.default_rng(2), []
     confusion = np.repeat(np.array([[[0.8, 0.2], [0.3, 0.7]]]), JUDGES, axis=0)
     draws = fitted(crowd(rng, 0.7))
     true = draws._replace(
@@ -68,9 +70,11 @@ def test_p_is_even_where_the_posterior_has_not_seen_the_crowd():
         block = crowd(rng, 0.7)
         block = block._replace(label=label, cell=(block.cell // 2 * 2 + label).astype(np.uint32))
         check = predictive_check(true, block, replications=100, seed=seed)
-        found.append([check.overall.p, check.unanimous.p, check.agreement.p[0], check.rate.p[0, 0], check.agreements])
+        collected.append(
+            [check.overall.p, check.unanimous.p, check.agreement.p[0], check.rate.p[0, 0], check.agreements]
+        )
     for level in (0.1, 0.5):  # within four standard errors
-        below, error = (np.array(found) < level).mean(axis=0), np.sqrt(level * (1 - level) / 150)
+        below, error = (np.array(collected) < level).mean(axis=0), np.sqrt(level * (1 - level) / 150)
         assert (np.abs(below - level) < 4 * error + 0.02).all(), (level, below)
 
 
@@ -78,15 +82,15 @@ def test_items_that_are_hard_for_everybody_fail():
     """Half the items are easy and half a coin: all agree on more items than judges on their own could."""
     rng = np.random.default_rng(3)
     block = crowd(rng, np.where(rng.random((ITEMS, 1)) < 0.5, 0.97, 0.52))
-    found = predictive_check(fitted(block), block)
-    assert not found.explained
-    assert found.overall.observed > found.overall.replicated
-    assert found.overall.p < 0.05
-    assert found.unanimous.observed > 1.5 * found.unanimous.replicated
-    assert found.unanimous.p == pytest.approx(1 / 201)
-    assert found.sentence.startswith("The model does not explain the crowd: ")
-    often = f"({found.unanimous.observed:.1%}) than in crowds drawn from the model ({found.unanimous.replicated:.1%})"
-    assert f"judges are unanimous more often {often}" in found.sentence
+    result = predictive_check(fitted(block), block)
+    assert not result.explained
+    assert result.overall.observed > result.overall.replicated
+    assert result.overall.p < 0.05
+    assert result.unanimous.observed > 1.5 * result.unanimous.replicated
+    assert result.unanimous.p == pytest.approx(1 / 201)
+    assert result.sentence.startswith("The model does not explain the crowd: ")
+    often = f"({result.unanimous.observed:.1%}) than in crowds drawn from the model ({result.unanimous.replicated:.1%})"
+    assert f"judges are unanimous more often {often}" in result.sentence
 
 
 def test_a_prior_that_lets_no_judge_be_herself_fails():
@@ -108,14 +112,14 @@ def test_tables_are_shares():
     """Rates sum to one, agreement is that of the counts; all judges together make the overall share."""
     rng = np.random.default_rng(5)
     block = crowd(rng, rng.uniform(0.6, 0.9, JUDGES))
-    found, counts = predictive_check(fitted(block), block), count_agreement(block)
-    np.testing.assert_allclose(found.rate.observed.sum(axis=1), 1)
-    np.testing.assert_allclose(found.rate.replicated.sum(axis=1), 1)
-    np.testing.assert_allclose(found.agreement.observed, counts.agreed / counts.paired)
-    assert found.overall.observed == pytest.approx(found.agreement.observed.mean())  # as all have as many pairs
-    assert found.rate.p.shape == (JUDGES, 2)
-    assert found.agreement.p.shape == (JUDGES,)
-    assert found.replications == 200
+    result, counts = predictive_check(fitted(block), block), count_agreement(block)
+    np.testing.assert_allclose(result.rate.observed.sum(axis=1), 1)
+    np.testing.assert_allclose(result.rate.replicated.sum(axis=1), 1)
+    np.testing.assert_allclose(result.agreement.observed, counts.agreed / counts.paired)
+    assert result.overall.observed == pytest.approx(result.agreement.observed.mean())  # as all have as many pairs
+    assert result.rate.p.shape == (JUDGES, 2)
+    assert result.agreement.p.shape == (JUDGES,)
+    assert result.replications == 200
 
 
 def test_who_shares_no_item_has_nothing_to_agree_on():
@@ -125,21 +129,21 @@ def test_who_shares_no_item_has_nothing_to_agree_on():
     alone = block._replace(
         start=np.arange(ITEMS + 1), cell=block.cell[::JUDGES].copy(), label=block.label[::JUDGES].copy()
     )
-    found = predictive_check(fitted(alone), alone)
-    assert np.isnan(found.agreement.p).all()
-    assert np.isnan(found.unanimous.observed)
-    assert np.isfinite(found.rate.p[0]).all()
-    assert np.isnan(found.rate.p[1:]).all()
-    assert found.sentence == "The model cannot be checked: no item has two judges."
+    result = predictive_check(fitted(alone), alone)
+    assert np.isnan(result.agreement.p).all()
+    assert np.isnan(result.unanimous.observed)
+    assert np.isfinite(result.rate.p[0]).all()
+    assert np.isnan(result.rate.p[1:]).all()
+    assert result.sentence == "The model cannot be checked: no item has two judges."
 
 
 def test_the_seed_decides():
     """The same seed gives the same p; another may not."""
     block = crowd(np.random.default_rng(7), 0.8)
     draws = fitted(block)
-    one, same, other = (predictive_check(draws, block, seed=s).rate.p for s in (0, 0, 1))
-    np.testing.assert_array_equal(one, same)
-    assert (one != other).any()
+    first, same, other = (predictive_check(draws, block, seed=s).rate.p for s in (0, 0, 1))
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
 
 
 def test_ranks_never_end_at_zero_or_one():
@@ -162,14 +166,14 @@ def test_check_holds_what_its_functions_find():
     judgments = adjudge.dataset("anesthesia")
     run = adjudge.Run(2, 100, 200)
     fit, other = (adjudge.fit(judgments, "hybrid-confusion", inference="gibbs", run=run, seed=s) for s in (1, 2))
-    found = check(fit, judgments, other)
+    result = check(fit, judgments, other)
     block = as_fitted(fit, judgments)
-    assert found.loo.elpd == loo(fit.draws, block).elpd
-    assert found.waic.elpd == waic(fit.draws, block).elpd
-    assert found.crowd.sentence == predictive_check(fit.draws, block).sentence
-    assert found.difference.elpd == pytest.approx(found.loo.elpd - loo(other.draws, block).elpd)
-    assert found.parameters["r_hat"].drop_nans().is_sorted(descending=True)
-    assert found.table["measure"].to_list() == ["PSIS-LOO", "WAIC"]
-    assert repr(found).startswith(f"ModelCheck(hybrid-confusion: {fit.stopped}; ")
+    assert result.loo.elpd == loo(fit.draws, block).elpd
+    assert result.waic.elpd == waic(fit.draws, block).elpd
+    assert result.crowd.sentence == predictive_check(fit.draws, block).sentence
+    assert result.difference.elpd == pytest.approx(result.loo.elpd - loo(other.draws, block).elpd)
+    assert result.parameters["r_hat"].drop_nans().is_sorted(descending=True)
+    assert result.table["measure"].to_list() == ["PSIS-LOO", "WAIC"]
+    assert repr(result).startswith(f"ModelCheck(hybrid-confusion: {fit.stopped}; ")
     with pytest.raises(UsageError, match="has no draws"):
         check(adjudge.fit(judgments, "majority"), judgments)

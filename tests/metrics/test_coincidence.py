@@ -86,8 +86,8 @@ def peer(matrix: Any, level: Any, K: int) -> float:
 def test_the_published_example_of_alpha() -> None:
     """Four observers and twelve units: .743, .815 and .849."""
     sums = whole(count_votes(table(FOUR, 5)), 5)
-    found = [round(of(sums, np.arange(5.0)) or 0, 3) for of in ALPHAS.values()]
-    assert found == [0.743, 0.815, 0.849]
+    result = [round(of(sums, np.arange(5.0)) or 0, 3) for of in ALPHAS.values()]
+    assert result == [0.743, 0.815, 0.849]
 
 
 @pytest.mark.parametrize("level", ALPHAS)
@@ -95,14 +95,14 @@ def test_the_published_example_of_alpha() -> None:
 def test_alpha_equals_the_peers(level: str, seed: int) -> None:
     """On random crowds in which judges see half of the items, some of them alone."""
     matrix = random_matrix(seed)
-    found = ALPHAS[level](whole(count_votes(table(matrix, 4)), 4), np.arange(1.0, 5))
-    assert found == pytest.approx(peer(matrix, level, 4), rel=1e-12)
+    result = ALPHAS[level](whole(count_votes(table(matrix, 4)), 4), np.arange(1.0, 5))
+    assert result == pytest.approx(peer(matrix, level, 4), rel=1e-12)
 
 
 def test_the_published_example_of_fleiss() -> None:
     """Fourteen raters: kappa .210, agreement .378, by chance .213."""
-    given = [[k + 1] * count for row in FOURTEEN for k, count in enumerate(row) if count]
-    matrix = np.array([label for part in given for label in part]).reshape(10, 14).T
+    inputs = [[k + 1] * count for row in FOURTEEN for k, count in enumerate(row) if count]
+    matrix = np.array([label for part in inputs for label in part]).reshape(10, 14).T
     sums = whole(count_votes(table(matrix, 5)), 5)
     assert fleiss_kappa(sums, np.arange(5.0)) == pytest.approx(0.210, abs=5e-4)
     assert raw_agreement(sums, np.arange(5.0)) == pytest.approx(0.378, abs=5e-4)
@@ -118,8 +118,8 @@ def test_fleiss_with_unequal_numbers_counts_items_the_same(seed: int) -> None:
     m = count.sum(axis=1)
     agreed = ((count**2).sum(axis=1) - m) / (m * (m - 1))
     chance = ((count / m[:, None]).mean(axis=0) ** 2).sum()
-    found = fleiss_kappa(whole(count_votes(table(matrix, 4)), 4), np.arange(4.0))
-    assert found == pytest.approx((agreed.mean() - chance) / (1 - chance))
+    result = fleiss_kappa(whole(count_votes(table(matrix, 4)), 4), np.arange(4.0))
+    assert result == pytest.approx((agreed.mean() - chance) / (1 - chance))
 
 
 @pytest.mark.parametrize("level", ALPHAS)
@@ -127,11 +127,11 @@ def test_a_draw_is_as_if_items_were_copied(level: str) -> None:
     """Sums of items counted 0, 1, 2 times have the alpha of a table with that many copies of each."""
     matrix = random_matrix(9, seen=0.8)
     matrix = matrix[:, (matrix > 0).sum(axis=0) > 1]
-    given = count_votes(table(matrix, 4))
-    group = np.empty(given.voters.size, int)  # groups are items in another order: the first draw of their generator
+    inputs = count_votes(table(matrix, 4))
+    group = np.empty(inputs.voters.size, int)  # groups are items in another order: the first draw of their generator
     group[np.random.default_rng(0).permutation(group.size)] = np.arange(group.size)
     times = np.random.default_rng(1).integers(0, 3, size=group.size)
-    sums = sum_groups(groups_of(given, 4), times[None].astype(float))[0]
+    sums = sum_groups(groups_of(inputs, 4), times[None].astype(float))[0]
     copied = np.repeat(matrix, times[group], axis=1)
     assert ALPHAS[level](sums, np.arange(1.0, 5)) == pytest.approx(peer(copied, level, 4), rel=1e-12)
 
@@ -143,10 +143,10 @@ def slow_pairs(given: Votes, K: int) -> Floats:
         ballots: dict[int, Floats] = {}
         for n in np.flatnonzero(given.item == i):
             ballots.setdefault(int(given.judge[n]), np.zeros(K))[given.label[n]] += given.share[n]
-        for one in ballots:
+        for ballot in ballots:
             for other in ballots:
-                if one != other:
-                    met += np.outer(ballots[one], ballots[other]) / (given.voters[i] - 1)
+                if ballot != other:
+                    met += np.outer(ballots[ballot], ballots[other]) / (given.voters[i] - 1)
     return met
 
 
@@ -162,9 +162,9 @@ def test_pairs_of_votes_are_counted_as_by_hand(repeats: int) -> None:
         "judge": np.r_[judge, judge[again]],
         "label": np.r_[label, rng.integers(1, 5, size=repeats)],
     }
-    given = count_votes(read(pl.DataFrame(frame), ordinal=True))
-    assert given.split == (repeats > 0)
-    slow, sums, value = slow_pairs(given, 4), whole(given, 4), np.arange(1.0, 5)
+    inputs = count_votes(read(pl.DataFrame(frame), ordinal=True))
+    assert inputs.split == (repeats > 0)
+    slow, sums, value = slow_pairs(inputs, 4), whole(inputs, 4), np.arange(1.0, 5)
     apart = ~np.eye(4, dtype=bool)
     assert sums.met[apart] == pytest.approx(slow[apart])
     assert sums.parted == pytest.approx(slow[apart].sum())
@@ -190,11 +190,11 @@ def test_two_labels_have_one_alpha() -> None:
 
 def test_values_far_from_zero_lose_no_digits() -> None:
     """Years have the alpha of years since the first."""
-    given = count_votes(table(random_matrix(7), 4))
-    near, far = (groups_of(given, 4, np.arange(4.0) + start) for start in (0, 1e6))
+    inputs = count_votes(table(random_matrix(7), 4))
+    near, far = (groups_of(inputs, 4, np.arange(4.0) + start) for start in (0, 1e6))
     assert far.squares == pytest.approx(near.squares)
     assert spread(np.array([3.0, 4.0]), np.array([1e8, 1e8 + 1])) == pytest.approx(24)
-    assert distances(given, np.arange(4.0) + 1e6) == pytest.approx(distances(given, np.arange(4.0)))
+    assert distances(inputs, np.arange(4.0) + 1e6) == pytest.approx(distances(inputs, np.arange(4.0)))
 
 
 def test_one_label_has_raw_agreement_only() -> None:
@@ -228,18 +228,18 @@ def test_draws_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_long_scales_have_fewer_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that their numbers fit; scales too long for that are known before."""
-    given = count_votes(table(random_matrix(0), 4))
+    inputs = count_votes(table(random_matrix(0), 4))
     monkeypatch.setattr(coincidence, "CELLS", 10 * 16)
-    assert groups_of(given, 4).items.size == 10
+    assert groups_of(inputs, 4).items.size == 10
     assert [too_many_labels(K) for K in (1, 2, 3)] == [False, False, True]
 
 
 def test_coincidences_of_groups_add_up() -> None:
     """One group has what many have together."""
-    given = count_votes(table(random_matrix(0), 4))
-    many = coincidences(given, np.arange(given.voters.size), given.voters.size, 4)
-    one = coincidences(given, np.zeros(given.voters.size, int), 1, 4)
-    assert many.sum(axis=0) == pytest.approx(one[0])
+    inputs = count_votes(table(random_matrix(0), 4))
+    many = coincidences(inputs, np.arange(inputs.voters.size), inputs.voters.size, 4)
+    first = coincidences(inputs, np.zeros(inputs.voters.size, int), 1, 4)
+    assert many.sum(axis=0) == pytest.approx(first[0])
 
 
 RNG = np.random.default_rng
@@ -256,14 +256,14 @@ def crowd(items: int, judges: int, K: int, seed: int, seen: float = 0.6) -> Judg
 
 def shared_labels(table: Judgments) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
     """Return the labels of every two judges on the items they share, the slow way."""
-    said = [dict[int, int]() for _ in table.judges]
+    result = [dict[int, int]() for _ in table.judges]
     for item, judge, label in zip(table.item(), table.judge, table.label, strict=True):
-        said[judge][int(item)] = int(label)
+        result[judge][int(item)] = int(label)
     pairs = {}
-    for one, other in combinations(range(len(said)), 2):
-        both = sorted(said[one].keys() & said[other].keys())
+    for entry, other in combinations(range(len(result)), 2):
+        both = sorted(result[entry].keys() & result[other].keys())
         if both:
-            pairs[one, other] = ([said[one][i] for i in both], [said[other][i] for i in both])
+            pairs[entry, other] = ([result[entry][i] for i in both], [result[other][i] for i in both])
     return pairs
 
 
@@ -271,93 +271,93 @@ def shared_labels(table: Judgments) -> dict[tuple[int, int], tuple[list[int], li
 def test_kappas_equal_those_of_scikit_learn(seed: int) -> None:
     """Of every pair, on random crowds, and so does their weighted mean."""
     table = crowd(40, 7, 3, seed)
-    found = pairwise_kappas(count_votes(table), 7, 3, RNG(0))
-    known = shared_labels(table)
-    assert list(zip(*(side.tolist() for side in found.judges), strict=True)) == list(known)
-    expected = [cohen_kappa_score(*labels) for labels in known.values()]
-    assert found.kappa == pytest.approx(expected)
-    assert found.shared.tolist() == [len(one) for one, _ in known.values()]
-    assert found.agreement == pytest.approx([np.mean(np.equal(*labels)) for labels in known.values()])
-    assert found.mean == pytest.approx(np.average(expected, weights=found.shared))
-    assert found.items == count_votes(table).voters.size
+    result = pairwise_kappas(count_votes(table), 7, 3, RNG(0))
+    reference = shared_labels(table)
+    assert list(zip(*(side.tolist() for side in result.judges), strict=True)) == list(reference)
+    expected = [cohen_kappa_score(*labels) for labels in reference.values()]
+    assert result.kappa == pytest.approx(expected)
+    assert result.shared.tolist() == [len(entry) for entry, _ in reference.values()]
+    assert result.agreement == pytest.approx([np.mean(np.equal(*labels)) for labels in reference.values()])
+    assert result.mean == pytest.approx(np.average(expected, weights=result.shared))
+    assert result.items == count_votes(table).voters.size
 
 
 def test_a_pair_with_one_label_has_no_kappa() -> None:
     """Judges who both say only 'no' cannot but agree; the mean is of the others, or there is none."""
     rows = [("a", "x", "no"), ("a", "y", "no"), ("b", "x", "no"), ("b", "y", "no")]
     frame = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
-    found = pairwise_kappas(count_votes(read(frame, labels=["no", "yes"])), 2, 2, RNG(0))
-    assert (found.mean, found.undefined, found.agreement.tolist()) == (None, 1, [1])
-    assert found.influence.tolist() == [0, 0]
+    result = pairwise_kappas(count_votes(read(frame, labels=["no", "yes"])), 2, 2, RNG(0))
+    assert (result.mean, result.undefined, result.agreement.tolist()) == (None, 1, [1])
+    assert result.influence.tolist() == [0, 0]
     more = pl.DataFrame([("b", "z", "yes"), ("a", "z", "no")], schema=frame.schema, orient="row")
-    found = pairwise_kappas(count_votes(read(pl.concat([frame, more]))), 3, 2, RNG(0))
-    assert (found.mean, found.undefined) == (0, 1)
+    result = pairwise_kappas(count_votes(read(pl.concat([frame, more]))), 3, 2, RNG(0))
+    assert (result.mean, result.undefined) == (0, 1)
 
 
 def test_an_item_moves_the_mean_by_its_influence() -> None:
     """The derivative by an item's weight is what a little more of the item does, and all together do nothing."""
     table = crowd(30, 5, 3, 1)
-    given = count_votes(table)
-    found = pairwise_kappas(given, 5, 3, RNG(0))
-    assert found.mean is not None
-    assert found.influence.sum() == pytest.approx(0, abs=1e-12)
+    inputs = count_votes(table)
+    result = pairwise_kappas(inputs, 5, 3, RNG(0))
+    assert result.mean is not None
+    assert result.influence.sum() == pytest.approx(0, abs=1e-12)
     tiny = 1e-5
     for i in (0, 7, 20):
-        more = given._replace(share=np.where(given.item == i, np.sqrt(1 + tiny), 1.0))  # a meeting weighs the product
+        more = inputs._replace(share=np.where(inputs.item == i, np.sqrt(1 + tiny), 1.0))  # a meeting weighs the product
         moved = pairwise_kappas(more, 5, 3, RNG(0)).mean
         assert moved is not None
-        assert (moved - found.mean) / tiny == pytest.approx(found.influence[i], rel=1e-3, abs=1e-6)
+        assert (moved - result.mean) / tiny == pytest.approx(result.influence[i], rel=1e-3, abs=1e-6)
 
 
 def test_influence_tells_the_spread_of_the_mean() -> None:
     """Its standard error is near that of means of items really drawn again."""
     table = crowd(200, 5, 3, 2, seen=0.8)
-    given = count_votes(table)
-    error = float(np.sqrt((pairwise_kappas(given, 5, 3, RNG(0)).influence ** 2).sum()))
-    rng, known, means = RNG(4), shared_labels(table), []
+    inputs = count_votes(table)
+    error = float(np.sqrt((pairwise_kappas(inputs, 5, 3, RNG(0)).influence ** 2).sum()))
+    rng, reference, means = RNG(4), shared_labels(table), []
     number = {name: i for i, name in enumerate(np.unique(table.item()))}
-    assert len(number) == given.voters.size  # with so many judges nobody is alone
+    assert len(number) == inputs.voters.size  # with so many judges nobody is alone
     for _ in range(300):
-        times = np.bincount(rng.integers(given.voters.size, size=given.voters.size), minlength=given.voters.size)
-        drawn = pairwise_kappas(given._replace(share=np.sqrt(times[given.item])), 5, 3, RNG(0))
+        times = np.bincount(rng.integers(inputs.voters.size, size=inputs.voters.size), minlength=inputs.voters.size)
+        drawn = pairwise_kappas(inputs._replace(share=np.sqrt(times[inputs.item])), 5, 3, RNG(0))
         means.append(drawn.mean)
-    assert known
+    assert reference
     assert np.std(np.array(means, float)) == pytest.approx(error, rel=0.15)
 
 
 def test_split_votes_meet_in_parts() -> None:
     """Half a 'no' and half a 'yes' against a 'no' is half an agreement, and an item is shared once."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("b", "x", "yes"), ("b", "y", "yes")]
-    found = pairwise_kappas(
+    result = pairwise_kappas(
         count_votes(read(pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row"))), 2, 2, RNG(0)
     )
-    assert (found.shared.tolist(), found.agreement.tolist()) == ([2], [0.75])
+    assert (result.shared.tolist(), result.agreement.tolist()) == ([2], [0.75])
     chance = (0.25 * 0.5) + (0.75 * 0.5)  # x: a quarter 'no'; y: half
-    assert found.kappa[0] == pytest.approx((0.75 - chance) / (1 - chance))
+    assert result.kappa[0] == pytest.approx((0.75 - chance) / (1 - chance))
 
 
 def test_of_too_many_pairs_items_are_drawn() -> None:
     """The seed decides which; an item with too many pairs of its own is never one."""
-    given = count_votes(crowd(100, 6, 2, 3, seen=1))  # 15 pairs an item
-    met = find_meetings(given, 6, RNG(0), most=300)
+    inputs = count_votes(crowd(100, 6, 2, 3, seen=1))  # 15 pairs an item
+    met = find_meetings(inputs, 6, RNG(0), most=300)
     assert (met.items, met.weight.size, np.unique(met.item).size) == (20, 300, 20)
-    assert (met.item == find_meetings(given, 6, RNG(0), most=300).item).all()
-    assert (met.item != find_meetings(given, 6, RNG(1), most=300).item).any()
-    nobody = pairwise_kappas(given, 6, 2, RNG(0), most=14)
+    assert (met.item == find_meetings(inputs, 6, RNG(0), most=300).item).all()
+    assert (met.item != find_meetings(inputs, 6, RNG(1), most=300).item).any()
+    nobody = pairwise_kappas(inputs, 6, 2, RNG(0), most=14)
     assert (nobody.items, nobody.mean, nobody.kappa.size) == (0, None, 0)
 
 
 def test_later_rows_of_an_item() -> None:
     """Three rows of the first item make three pairs, one of the second none, two of the third one."""
-    one, other = row_pairs(np.array([3, 1, 2]))
-    assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (4, 5)]
+    first, other = row_pairs(np.array([3, 1, 2]))
+    assert list(zip(first.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (4, 5)]
 
 
 @pytest.mark.parametrize("most", [10, 1_000_000])
 def test_numbers_are_counted_anew(most: int) -> None:
     """By sorting or by a list of all, the result is the same."""
-    name, place = renumber(np.array([7, 2, 7, 9]), most)
-    assert (name.tolist(), place.tolist()) == ([2, 7, 9], [1, 0, 1, 2])
+    name, position = renumber(np.array([7, 2, 7, 9]), most)
+    assert (name.tolist(), position.tolist()) == ([2, 7, 9], [1, 0, 1, 2])
 
 
 def _votes_table(*rows: tuple[str, str, str], weight: list[float] | None = None) -> Judgments:
@@ -374,30 +374,30 @@ def listed(given: Votes) -> list[tuple[int, int, int, float]]:
 
 def test_items_with_one_judge_are_left_out() -> None:
     """The others are numbered again, and nothing else changes."""
-    found = count_votes(_votes_table(("a", "x", "no"), ("b", "x", "no"), ("b", "y", "yes"), ("c", "y", "no")))
-    assert listed(found) == [(0, 0, 0, 1), (0, 1, 1, 1)]
-    assert (found.voters.tolist(), found.alone, found.repeats, found.split) == ([2], 2, 0, False)
+    result = count_votes(_votes_table(("a", "x", "no"), ("b", "x", "no"), ("b", "y", "yes"), ("c", "y", "no")))
+    assert listed(result) == [(0, 0, 0, 1), (0, 1, 1, 1)]
+    assert (result.voters.tolist(), result.alone, result.repeats, result.split) == ([2], 2, 0, False)
 
 
 def test_a_judge_who_repeats_herself_has_one_vote() -> None:
     """Two of three for 'no' are two thirds of a vote; the same label twice is a whole one."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("a", "x", "no"), ("a", "y", "no")]
-    found = count_votes(_votes_table(*rows))
-    assert listed(found) == [(0, 0, 0, pytest.approx(2 / 3)), (0, 0, 1, pytest.approx(1 / 3)), (0, 1, 0, 1)]
-    assert (found.voters.tolist(), found.repeats, found.split) == ([2], 3, True)
+    result = count_votes(_votes_table(*rows))
+    assert listed(result) == [(0, 0, 0, pytest.approx(2 / 3)), (0, 0, 1, pytest.approx(1 / 3)), (0, 1, 0, 1)]
+    assert (result.voters.tolist(), result.repeats, result.split) == ([2], 3, True)
 
 
 def test_an_item_that_one_judge_repeats_has_one_judge() -> None:
     """She does not agree with herself."""
-    found = count_votes(_votes_table(("a", "x", "no"), ("a", "x", "no"), ("b", "y", "no")))
-    assert (found.item.size, found.alone, found.repeats) == (0, 2, 1)
+    result = count_votes(_votes_table(("a", "x", "no"), ("a", "x", "no"), ("b", "y", "no")))
+    assert (result.item.size, result.alone, result.repeats) == (0, 2, 1)
 
 
 def test_weights_share_a_vote() -> None:
     """They decide between labels of one judge, not between judges; without weight there is no vote."""
     rows = [("a", "x", "no"), ("a", "x", "yes"), ("a", "y", "no"), ("a", "z", "yes")]
-    found = count_votes(_votes_table(*rows, weight=[1, 3, 9, 0]))
-    assert listed(found) == [(0, 0, 0, 0.25), (0, 0, 1, 0.75), (0, 1, 0, 1)]
+    result = count_votes(_votes_table(*rows, weight=[1, 3, 9, 0]))
+    assert listed(result) == [(0, 0, 0, 0.25), (0, 0, 1, 0.75), (0, 1, 0, 1)]
 
 
 def test_sums_are_floats_of_the_asked_length() -> None:

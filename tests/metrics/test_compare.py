@@ -63,15 +63,15 @@ def found_of(crowd: Any, **options: Any) -> Comparison:
 
 def test_with_gold_the_most_accurate_is_best(crowd: Any) -> None:
     """Models stand in the order of their accuracy, with the scores that ``scores`` gives their fits."""
-    found = found_of(crowd)
-    accuracy = [model.scores.values["accuracy"] for model in found.models.values()]
+    result = found_of(crowd)
+    accuracy = [model.scores.values["accuracy"] for model in result.models.values()]
     assert accuracy == sorted(accuracy, reverse=True)
-    assert (found.best, found.criterion, found.scored) == (next(iter(found.models)), "accuracy", True)
-    for name, model in found.models.items():
-        known = scores(fit(crowd.judgments, name), crowd.truths)
-        assert model.scores.rows == known.rows
-        assert set(model.intervals) == {measure for measure, value in known.values.items() if value is not None}
-        assert all(span.low <= known.values[measure] <= span.high for measure, span in model.intervals.items())
+    assert (result.best, result.criterion, result.scored) == (next(iter(result.models)), "accuracy", True)
+    for name, model in result.models.items():
+        reference = scores(fit(crowd.judgments, name), crowd.truths)
+        assert model.scores.rows == reference.rows
+        assert set(model.intervals) == {measure for measure, value in reference.values.items() if value is not None}
+        assert all(span.low <= reference.values[measure] <= span.high for measure, span in model.intervals.items())
 
 
 def test_no_model_is_told_the_gold(crowd: Any) -> None:
@@ -84,27 +84,27 @@ def test_no_model_is_told_the_gold(crowd: Any) -> None:
 
 def test_others_are_tested_against_the_best(crowd: Any) -> None:
     """Exact McNemar on the items with gold, corrected for two others; losses are tested too."""
-    found = found_of(crowd)
+    result = found_of(crowd)
     truth = truths(crowd.truths, crowd.judgments)
-    right = {name: model.fit.label == truth for name, model in found.models.items()}
-    best, *others = found.models
-    assert found.models[best].tests == {}
+    right = {name: model.fit.label == truth for name, model in result.models.items()}
+    best, *others = result.models
+    assert result.models[best].tests == {}
     for name in others:
-        tests = found.models[name].tests
+        tests = result.models[name].tests
         assert tests["accuracy"].p == pytest.approx(mcnemar(right[name], right[best]))
         assert tests["accuracy"].difference == pytest.approx(right[name].mean() - right[best].mean())
         assert list(tests) == ["accuracy", "log_loss", "brier"]
-    pairs = [found.models[name].tests["accuracy"] for name in others]
+    pairs = [result.models[name].tests["accuracy"] for name in others]
     assert min(pair.adjusted for pair in pairs) == pytest.approx(2 * min(pair.p for pair in pairs))
 
 
 def test_without_gold_held_out_likelihood_decides() -> None:
     """And nothing is said of accuracy."""
-    found = compare(JUDGMENTS, FEW)
-    assert list(found.models) == ["dawid-skene", "one-coin", "majority"]
-    assert (found.criterion, found.scored) == ("held-out likelihood", False)
-    assert all(model.scores is None and model.tests == {} for model in found.models.values())
-    assert repr(found) == ("Comparison(3 models, best by held-out likelihood: dawid-skene, one-coin, majority)")
+    result = compare(JUDGMENTS, FEW)
+    assert list(result.models) == ["dawid-skene", "one-coin", "majority"]
+    assert (result.criterion, result.scored) == ("held-out likelihood", False)
+    assert all(model.scores is None and model.tests == {} for model in result.models.values())
+    assert repr(result) == ("Comparison(3 models, best by held-out likelihood: dawid-skene, one-coin, majority)")
 
 
 def test_a_model_without_a_held_out_likelihood_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,11 +115,11 @@ def test_a_model_without_a_held_out_likelihood_comes_last(monkeypatch: pytest.Mo
 
 def test_folds_and_seed_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the held-out part, with the whole table."""
-    seen = []
-    monkeypatch.setattr(room, "held_out", lambda *given, **named: seen.append((given, named)) or HeldOut(-1, 0.1, 9))
+    calls = []
+    monkeypatch.setattr(room, "held_out", lambda *given, **named: calls.append((given, named)) or HeldOut(-1, 0.1, 9))
     table = read(JUDGMENTS)
     compare(table, ["majority"], folds=3, seed=7)
-    assert seen == [((table, "majority"), {"folds": 3, "seed": 7})]
+    assert calls == [((table, "majority"), {"folds": 3, "seed": 7})]
 
 
 @pytest.mark.parametrize(("mean", "alike"), [(-0.627, ("one-coin",)), (-0.629, ())])
@@ -135,23 +135,23 @@ def test_with_gold_models_are_alike_that_the_test_cannot_tell() -> None:
     """Two judges of whom one is always right, and a vote that is right as often as the other is wrong."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=200)
-    said = np.array([np.where(rng.random(200) < share, truth, 1 - truth) for share in (0.99, 0.99, 0.55, 0.55, 0.55)])
-    table = {"item": np.tile(np.arange(200), 5), "judge": np.repeat(np.arange(5), 200), "label": said.ravel()}
-    found = compare(pl.DataFrame(table), ("majority", "dawid-skene", "one-coin"), dict(enumerate(truth.tolist())))
-    assert found.models["majority"].tests["accuracy"].adjusted < 0.05
-    assert len(found.alike) == 1
-    assert {found.best, *found.alike} == {"dawid-skene", "one-coin"}
+    result = np.array([np.where(rng.random(200) < share, truth, 1 - truth) for share in (0.99, 0.99, 0.55, 0.55, 0.55)])
+    table = {"item": np.tile(np.arange(200), 5), "judge": np.repeat(np.arange(5), 200), "label": result.ravel()}
+    outcome = compare(pl.DataFrame(table), ("majority", "dawid-skene", "one-coin"), dict(enumerate(truth.tolist())))
+    assert outcome.models["majority"].tests["accuracy"].adjusted < 0.05
+    assert len(outcome.alike) == 1
+    assert {outcome.best, *outcome.alike} == {"dawid-skene", "one-coin"}
 
 
 def test_agreement_is_the_share_of_equal_labels(crowd: Any) -> None:
     """A model agrees with itself, and two with each other as often as their labels are equal."""
-    found = found_of(crowd)
-    labels = [model.fit.label for model in found.models.values()]
-    assert np.diag(found.agreement).tolist() == [1, 1, 1]
-    assert (found.agreement == found.agreement.T).all()
-    assert found.agreement[0, 2] == (labels[0] == labels[2]).mean() < 1
+    result = found_of(crowd)
+    labels = [model.fit.label for model in result.models.values()]
+    assert np.diag(result.agreement).tolist() == [1, 1, 1]
+    assert (result.agreement == result.agreement.T).all()
+    assert result.agreement[0, 2] == (labels[0] == labels[2]).mean() < 1
     with pytest.raises(ValueError, match="read-only"):
-        found.agreement[0, 0] = 0
+        result.agreement[0, 0] = 0
 
 
 def test_a_tied_vote_agrees_with_either_label() -> None:
@@ -176,11 +176,11 @@ def test_agreement_with_the_vote_is_counted(crowd: Any) -> None:
 
 def test_by_default_models_that_refuse_are_left_out_with_the_reason() -> None:
     """Those for labels in an order do on labels without one; the rest is all there."""
-    found = compare(JUDGMENTS)
-    assert set(found.models) | set(found.left_out) == set(MODELS)
-    assert set(found.models) & set(found.left_out) == set()
-    assert set(found.left_out) == {name for name, model in MODELS.items() if model.labels.ordered}
-    assert found.left_out["ordinal"].startswith("model 'ordinal' needs ordered labels, and 'no', 'yes' have no order")
+    result = compare(JUDGMENTS)
+    assert set(result.models) | set(result.left_out) == set(MODELS)
+    assert set(result.models) & set(result.left_out) == set()
+    assert set(result.left_out) == {name for name, model in MODELS.items() if model.labels.ordered}
+    assert result.left_out["ordinal"].startswith("model 'ordinal' needs ordered labels, and 'no', 'yes' have no order")
 
 
 def test_a_model_that_refuses_late_is_left_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,19 +192,19 @@ def test_a_model_that_refuses_late_is_left_out_too(monkeypatch: pytest.MonkeyPat
         return HeldOut(-1, 0.1, 9)
 
     monkeypatch.setattr(room, "held_out", refused)
-    found = compare(JUDGMENTS)
-    assert found.left_out["dawid-skene"] == "too few"
-    assert "dawid-skene" not in found.models
+    result = compare(JUDGMENTS)
+    assert result.left_out["dawid-skene"] == "too few"
+    assert "dawid-skene" not in result.models
     with pytest.raises(UsageError, match=r"^too few$"):
         compare(JUDGMENTS, ["majority", "dawid-skene"])
 
 
 def test_a_named_model_that_refuses_is_an_error_before_any_work() -> None:
     """Though it is named last."""
-    said: list[str] = []
+    messages: list[str] = []
     with pytest.raises(UsageError, match=r"^model 'ordinal' needs ordered labels"):
-        compare(JUDGMENTS, ["majority", "ordinal"], progress=said.append)
-    assert said == ["loading"]
+        compare(JUDGMENTS, ["majority", "ordinal"], progress=messages.append)
+    assert messages == ["loading"]
 
 
 def test_where_all_refuse_that_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,11 +238,11 @@ def test_a_model_named_twice_is_compared_once() -> None:
 def test_ctrl_c_keeps_the_models_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are scored and shown; the one it came in is not."""
     ctrl_c(monkeypatch, "held_out", lambda table, model, **_: model == "dawid-skene")
-    found = compare(JUDGMENTS, FEW, GOLD, draws=20)
-    assert set(found.models) == {"majority", "one-coin"}
-    assert found.interrupted
-    assert found.scored
-    assert found.agreement.shape == (2, 2)
+    result = compare(JUDGMENTS, FEW, GOLD, draws=20)
+    assert set(result.models) == {"majority", "one-coin"}
+    assert result.interrupted
+    assert result.scored
+    assert result.agreement.shape == (2, 2)
 
 
 def test_a_fit_that_was_cut_short_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,8 +252,8 @@ def test_a_fit_that_was_cut_short_is_not_compared(monkeypatch: pytest.MonkeyPatc
         if "dawid-skene, pass 2" in what:
             raise KeyboardInterrupt
 
-    found = compare(JUDGMENTS, FEW, progress=told)
-    assert (set(found.models), found.interrupted) == ({"majority", "one-coin"}, True)
+    result = compare(JUDGMENTS, FEW, progress=told)
+    assert (set(result.models), result.interrupted) == ({"majority", "one-coin"}, True)
 
 
 def test_ctrl_c_before_the_first_model_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,9 +266,9 @@ def test_ctrl_c_before_the_first_model_ends_it(monkeypatch: pytest.MonkeyPatch) 
 def test_ctrl_c_while_scoring_keeps_the_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are compared by what is known without gold."""
     ctrl_c(monkeypatch, "intervals", lambda *_, **__: True)
-    found = compare(JUDGMENTS, FEW, GOLD)
-    assert (set(found.models), found.interrupted, found.scored) == (set(FEW), True, False)
-    assert found.best == "dawid-skene"
+    result = compare(JUDGMENTS, FEW, GOLD)
+    assert (set(result.models), result.interrupted, result.scored) == (set(FEW), True, False)
+    assert result.best == "dawid-skene"
 
 
 def test_the_clock_runs_for_the_whole_fit_alone(monkeypatch: pytest.MonkeyPatch, crowd: Any) -> None:
@@ -282,12 +282,12 @@ def test_the_clock_runs_for_the_whole_fit_alone(monkeypatch: pytest.MonkeyPatch,
         return fit(table, model, **named)
 
     monkeypatch.setattr(room, "fit", slow)
-    found = compare(crowd.judgments, ["majority", "dawid-skene"])
+    result = compare(crowd.judgments, ["majority", "dawid-skene"])
     assert [call[:2] for call in fitted] == [
         ("majority", 300), ("majority", 50), ("dawid-skene", 50), ("majority", 300), ("dawid-skene", 300),
     ]  # fmt: skip
     assert [call[2] for call in fitted] == [100, 100, 100, 99, 97]
-    assert [model.seconds for model in found.models.values()] == [1, 1]
+    assert [model.seconds for model in result.models.values()] == [1, 1]
 
 
 def test_every_column_of_the_judgments_may_be_there(crowd: Any) -> None:
@@ -302,8 +302,8 @@ def test_every_column_of_the_judgments_may_be_there(crowd: Any) -> None:
 
 def test_gold_of_items_nobody_judged_is_counted() -> None:
     """As missing, without a warning that it is kept, for it is not."""
-    found = compare(JUDGMENTS, FEW, {**GOLD, "d9": "no", "d8": "yes"}, draws=20)
-    assert {(model.scores.items, model.scores.missing) for model in found.models.values()} == {(3, 2)}
+    result = compare(JUDGMENTS, FEW, {**GOLD, "d9": "no", "d8": "yes"}, draws=20)
+    assert {(model.scores.items, model.scores.missing) for model in result.models.values()} == {(3, 2)}
 
 
 def test_gold_may_be_codes() -> None:
@@ -317,18 +317,18 @@ def test_gold_may_be_codes() -> None:
 
 def test_the_table_holds_a_block_for_each_measure(crowd: Any) -> None:
     """One row a model, best first; p values are the corrected ones, and the best has none."""
-    found = found_of(crowd)
-    table = found.table
+    result = found_of(crowd)
+    table = result.table
     assert table.columns[:10] == [
         "model", "vote_agreement", "held_out", "held_out_se", "seconds",
         "accuracy", "accuracy_low", "accuracy_high", "accuracy_difference", "p_value",
     ]  # fmt: skip
     assert {"mcc", "mcc_low", "mcc_high", "log_loss_p_value", "brier_difference"} < set(table.columns)
-    assert table["model"].to_list() == list(found.models)
-    tests = [model.tests["accuracy"].adjusted for model in list(found.models.values())[1:]]
+    assert table["model"].to_list() == list(result.models)
+    tests = [model.tests["accuracy"].adjusted for model in list(result.models.values())[1:]]
     assert table["p_value"].to_list() == [None, *tests]
-    assert tests != [model.tests["accuracy"].p for model in list(found.models.values())[1:]]
-    assert table["accuracy_low"].to_list() == [model.intervals["accuracy"].low for model in found.models.values()]
+    assert tests != [model.tests["accuracy"].p for model in list(result.models.values())[1:]]
+    assert table["accuracy_low"].to_list() == [model.intervals["accuracy"].low for model in result.models.values()]
 
 
 def test_the_table_has_no_scores_without_gold() -> None:
@@ -341,8 +341,8 @@ def test_labels_in_an_order_are_compared_by_absolute_error_too() -> None:
     """Which has a test and no value among the scores."""
     rows = pl.DataFrame({"item": [1, 1, 2, 2], "judge": list("xyxy"), "label": [1, 2, 3, 3]})
     table = read(rows, ordinal=True)
-    found = compare(table, ["majority", "ordinal"], {1: 1, 2: 3}, draws=20)
-    assert found.table.columns[-2:] == ["absolute_error_difference", "absolute_error_p_value"]
+    result = compare(table, ["majority", "ordinal"], {1: 1, 2: 3}, draws=20)
+    assert result.table.columns[-2:] == ["absolute_error_difference", "absolute_error_p_value"]
 
 
 def test_tables_are_of_the_kind_that_came_in() -> None:
@@ -354,11 +354,11 @@ def test_tables_are_of_the_kind_that_came_in() -> None:
 
 def test_progress_is_told_in_words() -> None:
     """Which model, of how many, and what is done with it."""
-    said: list[str] = []
-    compare(JUDGMENTS, ["majority", "dawid-skene"], GOLD, folds=3, draws=5, progress=said.append)
-    assert said[0] == "loading"
-    assert said[-1] == "intervals of 2 models"
-    assert {"1 of 2: majority", "2 of 2: dawid-skene, pass 1", "2 of 2: dawid-skene, 3 folds"} < set(said)
+    messages: list[str] = []
+    compare(JUDGMENTS, ["majority", "dawid-skene"], GOLD, folds=3, draws=5, progress=messages.append)
+    assert messages[0] == "loading"
+    assert messages[-1] == "intervals of 2 models"
+    assert {"1 of 2: majority", "2 of 2: dawid-skene, pass 1", "2 of 2: dawid-skene, 3 folds"} < set(messages)
 
 
 def test_the_same_seed_gives_the_same_comparison(crowd: Any) -> None:
@@ -373,8 +373,8 @@ def test_what_auto_would_take_is_known_when_all_candidates_are_there(monkeypatch
     """The choice is that of ``choose``, from the same folds; of two models, or of other folds, it is not known."""
     monkeypatch.setattr(room, "held_out", adjudge.held_out)
     table = adjudge.dataset("anesthesia")
-    found = adjudge.compare(table)
-    assert found.choice.model == adjudge.choose(table).model
-    assert found.choice.scores == adjudge.choose(table).scores
+    result = adjudge.compare(table)
+    assert result.choice.model == adjudge.choose(table).model
+    assert result.choice.scores == adjudge.choose(table).scores
     assert adjudge.compare(table, ["majority", "mace"]).choice is None
     assert adjudge.compare(table, folds=3).choice is None

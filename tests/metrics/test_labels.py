@@ -229,11 +229,11 @@ def scored(pairs: list[tuple[str, str]]) -> Scores:
 
 def test_binary_measures_by_hand() -> None:
     """One item in each cell: every share is a half, and the answer without gold is ignored."""
-    found = scores(ANSWERS, GOLD)
-    assert (found.items, found.missing, found.labels, found.positive) == (4, 0, ("no", "yes"), "yes")
-    assert found.confusion.tolist() == [[1, 1], [1, 1]]
-    assert list(found.values) == BINARY
-    assert [found.values[name] for name in BINARY[:7]] == [0.5] * 6 + [0]
+    result = scores(ANSWERS, GOLD)
+    assert (result.items, result.missing, result.labels, result.positive) == (4, 0, ("no", "yes"), "yes")
+    assert result.confusion.tolist() == [[1, 1], [1, 1]]
+    assert list(result.values) == BINARY
+    assert [result.values[name] for name in BINARY[:7]] == [0.5] * 6 + [0]
 
 
 def test_positive_can_be_the_other_label() -> None:
@@ -259,7 +259,7 @@ def test_numeric_labels_stand_in_numeric_order() -> None:
 
 def test_probabilities_are_scored() -> None:
     """Log loss, Brier, squared errors and fractional counts of two items, by hand."""
-    found = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), GOLD)
+    result = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), GOLD)
     expected = {
         "log_loss": -np.log(0.8 * 0.6) / 2,
         "brier": 2 * (0.04 + 0.16) / 2,
@@ -270,26 +270,26 @@ def test_probabilities_are_scored() -> None:
         "fractional_recall": 0.8,
         "fractional_specificity": 0.6,
     }
-    assert {name: found.values[name] for name in expected} == pytest.approx(expected)
-    assert found.fractional is not None
-    assert found.fractional.ravel() == pytest.approx([0.6, 0.4, 0.2, 0.8])
+    assert {name: result.values[name] for name in expected} == pytest.approx(expected)
+    assert result.fractional is not None
+    assert result.fractional.ravel() == pytest.approx([0.6, 0.4, 0.2, 0.8])
 
 
 def test_calibration_is_among_the_measures_of_probabilities() -> None:
     """Said .8 of a 'yes' and .4 of a 'no': distances .2 and .4 in two bins; of 'no' they are the same."""
     answers = probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4])
-    found = scores(answers, GOLD)
-    assert found.values["ece"] == pytest.approx(0.3)
-    assert found.notes["ece"] == "of 'yes', 10 bins of equal width"
+    result = scores(answers, GOLD)
+    assert result.values["ece"] == pytest.approx(0.3)
+    assert result.notes["ece"] == "of 'yes', 10 bins of equal width"
     assert scores(answers, GOLD, positive="no").values["ece"] == pytest.approx(0.3)
 
 
 def test_calibration_of_more_labels_is_of_the_most_likely() -> None:
     """Said .5 and wrong, said .8 and right."""
     answers = pl.DataFrame({"item": ["x", "y"], "label": ["a", "b"], "p_a": [0.5, 0.1], "p_b": [0.3, 0.8]})
-    found = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
-    assert found.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
-    assert found.notes["ece"] == "of the most likely label, 10 bins of equal width"
+    result = scores(answers.with_columns(p_c=pl.Series([0.2, 0.1])), {"x": "b", "y": "b"})
+    assert result.values["ece"] == pytest.approx((0.5 + 0.2) / 2)
+    assert result.notes["ece"] == "of the most likely label, 10 bins of equal width"
 
 
 def graded(labels: list[int], truth: list[int]) -> Scores:
@@ -302,39 +302,39 @@ def graded(labels: list[int], truth: list[int]) -> Scores:
 
 def test_labels_in_an_order_have_distances() -> None:
     """Off by one, by two and not at all: every error counts by what the labels are worth."""
-    found = graded([0, 1, 4], [0, 2, 2])
-    assert list(found.values)[6:9] == ["mae", "label_rmse", "quadratic_kappa"]
-    assert found.values["mae"] == pytest.approx(1)
-    assert found.values["label_rmse"] == pytest.approx((5 / 3) ** 0.5)
+    result = graded([0, 1, 4], [0, 2, 2])
+    assert list(result.values)[6:9] == ["mae", "label_rmse", "quadratic_kappa"]
+    assert result.values["mae"] == pytest.approx(1)
+    assert result.values["label_rmse"] == pytest.approx((5 / 3) ** 0.5)
     expected = 1 - 3 * 5 / sum((truth - answer) ** 2 for truth in (0, 2, 2) for answer in (0, 1, 4))
-    assert found.values["quadratic_kappa"] == pytest.approx(expected)
-    assert found.notes["mae"] == found.notes["label_rmse"] == "of the labels' values"
-    assert found.notes["quadratic_kappa"] == "1 is perfect, 0 is chance"
+    assert result.values["quadratic_kappa"] == pytest.approx(expected)
+    assert result.notes["mae"] == result.notes["label_rmse"] == "of the labels' values"
+    assert result.notes["quadratic_kappa"] == "1 is perfect, 0 is chance"
 
 
 def test_one_grade_has_no_quadratic_kappa() -> None:
     """Nothing differs from anything."""
-    found = graded([2, 2], [2, 2])
-    assert (found.values["mae"], found.values["quadratic_kappa"]) == (0, None)
+    result = graded([2, 2], [2, 2])
+    assert (result.values["mae"], result.values["quadratic_kappa"]) == (0, None)
     reason = "not defined because every scored item is '2' in the gold and was answered so"
-    assert found.reasons["quadratic_kappa"] == reason
+    assert result.reasons["quadratic_kappa"] == reason
 
 
 def test_bound_is_used_and_said() -> None:
     """A certain mistake costs -log of the bound, which the record and the note both name."""
     answers = probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0])
-    found = scores(answers, {"d1": "yes"}, bound=0.01)
-    assert found.bound == 0.01
-    assert found.values["log_loss"] == pytest.approx(np.log(100))
-    assert found.notes["log_loss"] == "probabilities kept 0.01 away from 0 and 1"
+    result = scores(answers, {"d1": "yes"}, bound=0.01)
+    assert result.bound == 0.01
+    assert result.values["log_loss"] == pytest.approx(np.log(100))
+    assert result.notes["log_loss"] == "probabilities kept 0.01 away from 0 and 1"
     assert scores(answers, {"d1": "yes"}).notes["log_loss"] == "probabilities kept 0.001 away from 0 and 1"
 
 
 def test_gold_labels_without_a_column_have_no_probability() -> None:
     """A truth that the answers do not know of was given probability 0, kept from 0 by the bound."""
-    found = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), {"d1": "maybe"})
-    assert found.labels == ("maybe", "no", "yes")
-    assert found.values["log_loss"] == pytest.approx(np.log(1000))
+    result = scores(probable(p_no=[0.2, 0.6], p_yes=[0.8, 0.4]), {"d1": "maybe"})
+    assert result.labels == ("maybe", "no", "yes")
+    assert result.values["log_loss"] == pytest.approx(np.log(1000))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -372,26 +372,26 @@ def test_scores_equal_those_of_scikit_learn(seed: int, K: int) -> None:
 
 def test_more_labels_have_measures_each() -> None:
     """With three labels there is no positive one: means first, then each label by name."""
-    found = scores({"x": "a", "y": "b", "z": "c"}, {"x": "a", "y": "b", "z": "b"})
+    result = scores({"x": "a", "y": "b", "z": "c"}, {"x": "a", "y": "b", "z": "b"})
     each = [f"{measure}_{label}" for label in "abc" for measure in ("precision", "recall", "specificity", "f1")]
     means = [f"macro_{measure}" for measure in ("precision", "recall", "specificity", "f1")]
-    assert list(found.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "ece", "rmse", *each]
-    assert found.positive is None
-    assert [found.values[f"{measure}_b"] for measure in ("precision", "recall", "specificity")] == [1, 0.5, 1]
+    assert list(result.values) == ["accuracy", *means, "mcc", "log_loss", "brier", "ece", "rmse", *each]
+    assert result.positive is None
+    assert [result.values[f"{measure}_b"] for measure in ("precision", "recall", "specificity")] == [1, 0.5, 1]
 
 
 def test_missing_answers_are_counted() -> None:
     """Gold without an answer changes no measure and is reported."""
-    found = scores({"d1": "yes", "d2": "no"}, GOLD)
-    assert (found.items, found.missing, found.values["accuracy"]) == (2, 2, 1)
-    assert repr(found).startswith("Scores(2 items, 2 missing: accuracy 1.0000, precision 1.0000")
+    result = scores({"d1": "yes", "d2": "no"}, GOLD)
+    assert (result.items, result.missing, result.values["accuracy"]) == (2, 2, 1)
+    assert repr(result).startswith("Scores(2 items, 2 missing: accuracy 1.0000, precision 1.0000")
 
 
 def test_truths_that_are_not_known_are_no_gold() -> None:
     """TREC writes -1 for an unknown truth, wherever it stands in the file."""
     gold = pl.DataFrame({"item": ["a", "b", "c", "d"], "gold": [-1, 0, -1, 1]})
-    found = scores({"a": 1, "b": 0, "c": 1, "d": 1}, gold)
-    assert (found.items, found.missing, found.labels, found.values["accuracy"]) == (2, 0, (0, 1), 1)
+    result = scores({"a": 1, "b": 0, "c": 1, "d": 1}, gold)
+    assert (result.items, result.missing, result.labels, result.values["accuracy"]) == (2, 0, (0, 1), 1)
 
 
 @pytest.mark.parametrize(
@@ -425,36 +425,36 @@ def test_truths_that_are_not_known_are_no_gold() -> None:
 )
 def test_undefined_measures_are_none_with_a_reason(truth: list[str], answer: list[str], undefined: Any) -> None:
     """What divides by 0 has no value, says why, and nothing else does."""
-    found = scored(list(zip(truth, answer, strict=True)))
+    result = scored(list(zip(truth, answer, strict=True)))
     without = "not defined because the answers have no probabilities (columns "
-    reasons = {name: reason for name, reason in found.reasons.items() if not reason.startswith(without)}
+    reasons = {name: reason for name, reason in result.reasons.items() if not reason.startswith(without)}
     assert reasons == undefined
-    assert all(found.values[name] is None for name in found.reasons)
-    assert all(value is not None for name, value in found.values.items() if name not in found.reasons)
+    assert all(result.values[name] is None for name in result.reasons)
+    assert all(value is not None for name, value in result.values.items() if name not in result.reasons)
 
 
 def test_a_label_without_gold_leaves_the_mean_recall_open() -> None:
     """The means over labels say which label they fail on, and leave out one that no scored item has."""
-    found = scores({"x": "a", "y": "q"}, {"x": "a", "y": "a", "z": "s"})
+    result = scores({"x": "a", "y": "q"}, {"x": "a", "y": "a", "z": "s"})
     reason = "not defined because no scored item is 'q' in the gold"
-    assert found.reasons["macro_recall"] == found.reasons["recall_q"] == reason
-    assert found.reasons["f1_s"] == "not defined because 's' is neither truth nor answer of a scored item"
-    assert found.notes["macro_f1"] == "without 's', neither truth nor answer of a scored item"
-    assert found.values["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
+    assert result.reasons["macro_recall"] == result.reasons["recall_q"] == reason
+    assert result.reasons["f1_s"] == "not defined because 's' is neither truth nor answer of a scored item"
+    assert result.notes["macro_f1"] == "without 's', neither truth nor answer of a scored item"
+    assert result.values["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
 
 
 def test_without_probabilities_their_measures_say_what_they_need() -> None:
     """Log loss and its kin are named, have no value, and tell the columns to add."""
-    found = scores(ANSWERS, GOLD)
+    result = scores(ANSWERS, GOLD)
     reason = "not defined because the answers have no probabilities (columns 'p_no', 'p_yes')"
-    assert {found.reasons[name] for name in BINARY[7:]} == {reason}
-    assert found.fractional is None
+    assert {result.reasons[name] for name in BINARY[7:]} == {reason}
+    assert result.fractional is None
 
 
 def test_fractional_measures_are_undefined_like_the_others() -> None:
     """No fraction of an answer is 'yes': there is no fractional precision."""
-    found = scores(probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0]), GOLD)
-    assert found.reasons["fractional_precision"] == "not defined because nothing was answered 'yes'"
+    result = scores(probable(p_no=[1.0, 1.0], p_yes=[0.0, 0.0]), GOLD)
+    assert result.reasons["fractional_precision"] == "not defined because nothing was answered 'yes'"
 
 
 def test_table_has_a_row_for_each_measure() -> None:
@@ -468,36 +468,36 @@ def test_table_has_a_row_for_each_measure() -> None:
 
 def test_scores_cannot_be_changed() -> None:
     """The record is frozen and so is its matrix."""
-    found = scores(ANSWERS, GOLD)
+    result = scores(ANSWERS, GOLD)
     with pytest.raises(AttributeError):
-        found.items = 5  # type: ignore[misc]
+        result.items = 5  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
-        found.confusion[0, 0] = 5
+        result.confusion[0, 0] = 5
 
 
 def test_a_fit_is_scored_by_its_posterior() -> None:
     """The consensus and its probabilities are held against gold, whatever it says of other items."""
     consensus = fit(JUDGMENTS, "majority")
-    found = scores(consensus, {"d1": "no", "d3": "yes", "d7": "no"})
-    assert (found.items, found.missing, found.labels) == (2, 1, ("no", "yes"))
+    result = scores(consensus, {"d1": "no", "d3": "yes", "d7": "no"})
+    assert (result.items, result.missing, result.labels) == (2, 1, ("no", "yes"))
     p = consensus.posterior[[0, 2], [0, 1]]
-    assert found.values["log_loss"] == pytest.approx(-np.log(np.clip(p, 1e-3, 1 - 1e-3)).mean())
+    assert result.values["log_loss"] == pytest.approx(-np.log(np.clip(p, 1e-3, 1 - 1e-3)).mean())
 
 
 def test_truths_the_fit_was_told_are_counted() -> None:
     """Where scored gold was given to the fit, accuracy says for how many items."""
     gold = {"d1": "no", "d3": "yes"}
-    told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
-    found = scores(told, gold)
-    assert found.used == 1
-    assert found.notes["accuracy"] == "the fit used 1 of the 2 truths as gold"
-    assert scores(told, {"d1": "no"}).used == scores(fit(JUDGMENTS, "dawid-skene"), gold).used == 0
+    fitted = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
+    result = scores(fitted, gold)
+    assert result.used == 1
+    assert result.notes["accuracy"] == "the fit used 1 of the 2 truths as gold"
+    assert scores(fitted, {"d1": "no"}).used == scores(fit(JUDGMENTS, "dawid-skene"), gold).used == 0
 
 
 def test_a_single_label_is_scored() -> None:
     """Where only one label exists it is positive, and what needs another is not defined."""
-    found = scores({"a": "x"}, {"a": "x"})
-    assert (found.labels, found.positive, found.values["f1"], found.values["mcc"]) == (("x",), "x", 1, None)
+    result = scores({"a": "x"}, {"a": "x"})
+    assert (result.labels, result.positive, result.values["f1"], result.values["mcc"]) == (("x",), "x", 1, None)
 
 
 @given(SOME_LABELS, st.randoms(use_true_random=False))
@@ -526,9 +526,9 @@ def test_renaming_labels_renames_measures(pairs: list[tuple[str, str]]) -> None:
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
 def test_perfect_answers_are_perfect(truth: list[str]) -> None:
     """Answers equal to the gold score 1 wherever a score is defined."""
-    found = scored([(label, label) for label in truth])
-    assert all(value == pytest.approx(1) for value in found.values.values() if value is not None)
-    assert (found.values["mcc"] is None) == (len(set(truth)) == 1)
+    result = scored([(label, label) for label in truth])
+    assert all(value == pytest.approx(1) for value in result.values.values() if value is not None)
+    assert (result.values["mcc"] is None) == (len(set(truth)) == 1)
 
 
 @pytest.mark.parametrize("bound", [0, 0.5, -1, 2, float("nan")])

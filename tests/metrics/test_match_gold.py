@@ -66,9 +66,9 @@ def test_files_are_read(tmp_path: Path) -> None:
     """Answers with probabilities come from a CSV file, and blanks around a number mean nothing."""
     answers = file(tmp_path, "item,label,p_0,p_1\na,1, .2,.8\nb,0,.6 ,.4\n")
     gold = file(tmp_path, "doc,gold,label\na,1,x\nb,0,y\n", "gold.csv")
-    found = scores(answers, str(gold))
-    assert (found.labels, found.values["accuracy"]) == (("0", "1"), 1)
-    assert found.values["mse"] == pytest.approx(0.1)
+    result = scores(answers, str(gold))
+    assert (result.labels, result.values["accuracy"]) == (("0", "1"), 1)
+    assert result.values["mse"] == pytest.approx(0.1)
 
 
 def test_labels_are_matched_by_name(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_labels_are_matched_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("answers", ["item,label,p_0,p_1\na,1.0,.1,.9\nb,0.0,.8,.2\n", "item,label\na,1\nb,0\n"])
 def test_a_number_is_one_label_however_it_is_written(tmp_path: Path, answers: str, gold: str) -> None:
     """Gold of 1.0 is the answers' 1, and the column p_1 belongs to both."""
-    found = scores(file(tmp_path, answers), file(tmp_path, gold, "gold.csv"))
-    assert (len(found.labels), found.values["accuracy"]) == (2, 1)
-    assert found.values["mse"] == (pytest.approx((0.01 + 0.04) / 2) if "p_1" in answers else None)
+    result = scores(file(tmp_path, answers), file(tmp_path, gold, "gold.csv"))
+    assert (len(result.labels), result.values["accuracy"]) == (2, 1)
+    assert result.values["mse"] == (pytest.approx((0.01 + 0.04) / 2) if "p_1" in answers else None)
 
 
 def test_judgments_are_no_answers() -> None:
@@ -253,12 +253,12 @@ def test_an_order_that_is_given_is_kept() -> None:
     """Answers, truths and probabilities move with their labels; one that nobody used has probability 0."""
     columns = {"item": ["a", "b"], "label": ["low", "high"], "p_low": [0.9, 0.2], "p_high": [0.1, 0.8]}
     gold, order = {"a": "low", "b": "low"}, ["low", "mid", "high"]
-    plain, found = scores(pl.DataFrame(columns), gold), scores(pl.DataFrame(columns), gold, labels=order, ordinal=True)
-    assert found.labels == ("low", "mid", "high")
-    assert found.confusion.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 0]]
-    assert found.values["mae"] == 1
-    assert found.values["brier"] == pytest.approx(plain.values["brier"])
-    assert found.values["log_loss"] == pytest.approx(plain.values["log_loss"])
+    plain, result = scores(pl.DataFrame(columns), gold), scores(pl.DataFrame(columns), gold, labels=order, ordinal=True)
+    assert result.labels == ("low", "mid", "high")
+    assert result.confusion.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert result.values["mae"] == 1
+    assert result.values["brier"] == pytest.approx(plain.values["brier"])
+    assert result.values["log_loss"] == pytest.approx(plain.values["log_loss"])
     assert "mae" not in scores(pl.DataFrame(columns), gold, labels=order).values
 
 
@@ -273,9 +273,9 @@ def test_numbers_have_an_order_of_their_own() -> None:
 
 def test_told_truths_move_with_their_labels() -> None:
     """What a fit had been told is still counted, and what it had not is not."""
-    told = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
+    fitted = fit(JUDGMENTS, "dawid-skene", {"d3": "yes"})
     gold = {"d1": "no", "d3": "yes"}
-    assert scores(told, gold, labels=["yes", "no"]).used == scores(told, gold).used == 1
+    assert scores(fitted, gold, labels=["yes", "no"]).used == scores(fitted, gold).used == 1
 
 
 def test_an_order_must_be_known_and_whole() -> None:

@@ -78,12 +78,12 @@ def test_leaving_out_is_exact(gold, gold_informs):
     """Every item within what 60,000 draws allow; the densities differ between items by far more than that."""
     draws = posterior(LABELS, gold, 60_000, gold_informs)
     exact = [left_out(LABELS, gold, i, gold_informs) for i in range(5)]
-    found = loo(draws, block_of(LABELS, gold), gold_informs=gold_informs)
-    np.testing.assert_allclose(found.item, exact, atol=0.015)
-    assert found.elpd == pytest.approx(sum(exact), abs=0.03)
+    result = loo(draws, block_of(LABELS, gold), gold_informs=gold_informs)
+    np.testing.assert_allclose(result.item, exact, atol=0.015)
+    assert result.elpd == pytest.approx(sum(exact), abs=0.03)
     assert np.ptp(exact) > 0.5
-    assert found.bad == 0
-    assert found.note == ""
+    assert result.bad == 0
+    assert result.note == ""
 
 
 def some(seed=0, size=600, judges=6, items=40, K=3, spread=30.0):
@@ -122,45 +122,45 @@ def test_leave_one_out_is_that_of_arviz(efficiency):
     draws, block = some()
     logs = all_logs(draws, block)[1:]
     item, k, p = array_stats.loo(logs.reshape(-1, 3, 200), r_eff=efficiency)
-    found = loo(draws, block, efficiency=efficiency)
-    np.testing.assert_allclose(found.item[1:], item, rtol=1e-9)
-    np.testing.assert_allclose(found.k[1:], k, rtol=1e-8)
-    assert found.item[0] == pytest.approx(0, abs=1e-12)
-    assert found.k[0] == -np.inf
+    result = loo(draws, block, efficiency=efficiency)
+    np.testing.assert_allclose(result.item[1:], item, rtol=1e-9)
+    np.testing.assert_allclose(result.k[1:], k, rtol=1e-8)
+    assert result.item[0] == pytest.approx(0, abs=1e-12)
+    assert result.k[0] == -np.inf
     elpd, error, parameters, _ = array_stats.loo_summary(np.r_[0, item], np.r_[0, p])
-    np.testing.assert_allclose(found[:3], [elpd, error, parameters], rtol=1e-9)
-    assert found.good == 1 - 1 / np.log10(600)
-    assert found.bad == (k > found.good).sum()
+    np.testing.assert_allclose(result[:3], [elpd, error, parameters], rtol=1e-9)
+    assert result.good == 1 - 1 / np.log10(600)
+    assert result.bad == (k > result.good).sum()
 
 
 def test_waic_is_its_formula():
     """The log of the mean likelihood less the variance of the logs, and their sums."""
     draws, block = some()
     logs = all_logs(draws, block)
-    found = waic(draws, block)
+    result = waic(draws, block)
     item = np.log(np.exp(logs).mean(axis=1)) - logs.var(axis=1, ddof=1)
-    np.testing.assert_allclose(found.item, item, atol=1e-12)
-    np.testing.assert_allclose(found[:3], [item.sum(), np.sqrt(40 * item.var()), logs.var(axis=1, ddof=1).sum()])
-    assert found.bad == (found.variance > 0.4).sum()
+    np.testing.assert_allclose(result.item, item, atol=1e-12)
+    np.testing.assert_allclose(result[:3], [item.sum(), np.sqrt(40 * item.var()), logs.var(axis=1, ddof=1).sum()])
+    assert result.bad == (result.variance > 0.4).sum()
 
 
 def test_waic_is_near_leaving_out_where_both_hold():
     """With narrow posteriors the two agree, and count as many parameters; wide ones they cannot be trusted on."""
     draws, block = some(size=3_000, spread=900.0)
-    one, other = loo(draws, block), waic(draws, block)
-    assert one.elpd == pytest.approx(other.elpd, abs=0.02)
-    assert one.p == pytest.approx(other.p, rel=0.02)
-    assert (one.note, other.note) == ("", "")
+    first, other = loo(draws, block), waic(draws, block)
+    assert first.elpd == pytest.approx(other.elpd, abs=0.02)
+    assert first.p == pytest.approx(other.p, rel=0.02)
+    assert (first.note, other.note) == ("", "")
     assert waic(*some(spread=3.0)).note.endswith("WAIC cannot be trusted there; use loo")
 
 
 def test_runs_of_items_change_nothing(monkeypatch):
     """However little is held at once."""
     draws, block = some()
-    whole, other = loo(draws, block), waic(draws, block)
+    complete, other = loo(draws, block), waic(draws, block)
     monkeypatch.setattr(module, "LOGS_AT_ONCE", 600 * 7)
-    np.testing.assert_array_equal(loo(draws, block).item, whole.item)
-    np.testing.assert_array_equal(loo(draws, block).k, whole.k)
+    np.testing.assert_array_equal(loo(draws, block).item, complete.item)
+    np.testing.assert_array_equal(loo(draws, block).k, complete.k)
     np.testing.assert_array_equal(waic(draws, block).item, other.item)
 
 
@@ -189,30 +189,30 @@ def test_differences_are_paired():
     draws, block = some()
     other = draws._replace(prevalence=np.roll(draws.prevalence, 1, axis=3))
     a, b = loo(draws, block), loo(other, block)
-    found = difference(a, b)
-    assert found.elpd == pytest.approx(a.elpd - b.elpd)
-    assert found.error == pytest.approx(np.sqrt(40 * np.var(a.item - b.item)))
-    assert found.error < np.hypot(a.error, b.error)
-    assert difference(b, a).elpd == -found.elpd
+    result = difference(a, b)
+    assert result.elpd == pytest.approx(a.elpd - b.elpd)
+    assert result.error == pytest.approx(np.sqrt(40 * np.var(a.item - b.item)))
+    assert result.error < np.hypot(a.error, b.error)
+    assert difference(b, a).elpd == -result.elpd
     assert difference(a, a) == (0, 0, "a difference below 4 is small, and its error means little")
 
 
 def test_differences_say_where_an_elpd_is_not_to_be_trusted():
     """The items of both are named."""
     item = np.zeros(10)
-    one = Loo(0.0, 0.0, 0.0, item + 1, item, 0.7, 3, "")
-    told = difference(one, one._replace(item=item, bad=0)).note
-    assert told == "the elpd cannot be trusted for 3 items of the first model and 0 of the second"
+    first = Loo(0.0, 0.0, 0.0, item + 1, item, 0.7, 3, "")
+    result = difference(first, first._replace(item=item, bad=0)).note
+    assert result == "the elpd cannot be trusted for 3 items of the first model and 0 of the second"
 
 
 def test_what_is_not_a_pair_is_refused():
     """Other items, or loo against waic."""
     draws, block = some()
-    one = loo(draws, block)
+    first = loo(draws, block)
     with pytest.raises(UsageError, match="one result has 40 items and the other 39: use the same items"):
-        difference(one, one._replace(item=one.item[1:]))
+        difference(first, first._replace(item=first.item[1:]))
     with pytest.raises(UsageError, match="one result is of loo and the other of waic: compare two of a kind"):
-        difference(one, waic(draws, block))
+        difference(first, waic(draws, block))
 
 
 def test_an_efficiency_that_cannot_be_is_refused():
@@ -223,9 +223,9 @@ def test_an_efficiency_that_cannot_be_is_refused():
 
 def test_one_item_has_no_error():
     """A spread needs two."""
-    found = loo(posterior(LABELS[:1], [-1], 1_000), block_of(LABELS[:1], [-1]))
-    assert np.isnan(found.error)
-    assert np.isfinite(found.elpd)
+    result = loo(posterior(LABELS[:1], [-1], 1_000), block_of(LABELS[:1], [-1]))
+    assert np.isnan(result.error)
+    assert np.isfinite(result.elpd)
 
 
 @pytest.mark.parametrize("efficiency", [1.0, 0.6, 0.1])
@@ -372,11 +372,11 @@ def test_truths_are_summed_out(weighted, gold, topics):
     """With and without weights, gold and topics; an item nobody judged is certain, unless its truth is gold."""
     rng = np.random.default_rng(0)
     block, (prevalence, confusion) = table(rng, weighted, gold), draws(rng, topics)
-    found = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
-    np.testing.assert_allclose(found, written_out(block, prevalence, confusion), rtol=1e-12, atol=1e-14)
-    assert gold or np.abs(found[0]).max() < 1e-15
-    told = log_likelihoods(block, prevalence, confusion, 0, ITEMS, gold_informs=False)
-    np.testing.assert_allclose(told, written_out(block, prevalence, confusion, False), rtol=1e-12, atol=1e-14)
+    result = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
+    np.testing.assert_allclose(result, written_out(block, prevalence, confusion), rtol=1e-12, atol=1e-14)
+    assert gold or np.abs(result[0]).max() < 1e-15
+    answer = log_likelihoods(block, prevalence, confusion, 0, ITEMS, gold_informs=False)
+    np.testing.assert_allclose(answer, written_out(block, prevalence, confusion, False), rtol=1e-12, atol=1e-14)
 
 
 def test_all_items_together_are_the_evidence():
@@ -393,8 +393,8 @@ def test_runs_are_parts_of_the_whole():
     """Items two to five are those of all."""
     rng = np.random.default_rng(2)
     block, (prevalence, confusion) = table(rng, weighted=True, gold=True), draws(rng)
-    whole = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
-    np.testing.assert_array_equal(log_likelihoods(block, prevalence, confusion, 2, 5), whole[2:5])
+    complete = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
+    np.testing.assert_array_equal(log_likelihoods(block, prevalence, confusion, 2, 5), complete[2:5])
 
 
 @pytest.mark.parametrize("gold", [-1, 1])
@@ -410,9 +410,9 @@ def test_thousands_of_judgments_do_not_underflow(gold):
         topic=np.zeros(1, np.int32),
         gold=np.array([gold], np.int32),
     )
-    found = log_likelihoods(block, prevalence, confusion, 0, 1)
-    np.testing.assert_allclose(found, written_out(block, prevalence, confusion), rtol=1e-11)
-    assert found.max() < -2_000
+    result = log_likelihoods(block, prevalence, confusion, 0, 1)
+    np.testing.assert_allclose(result, written_out(block, prevalence, confusion), rtol=1e-11)
+    assert result.max() < -2_000
 
 
 def test_what_is_impossible_stays_comparable():
@@ -420,6 +420,6 @@ def test_what_is_impossible_stays_comparable():
     rng = np.random.default_rng(4)
     block, (prevalence, confusion) = table(rng), draws(rng)
     confusion[:5] = np.eye(K)
-    found = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, written_out(block, prevalence, confusion), rtol=1e-12, atol=1e-14)
+    result = log_likelihoods(block, prevalence, confusion, 0, ITEMS)
+    assert np.isfinite(result).all()
+    np.testing.assert_allclose(result, written_out(block, prevalence, confusion), rtol=1e-12, atol=1e-14)

@@ -91,10 +91,10 @@ def test_nothing_answered_is_no_mean() -> None:
 def test_order_of_items_and_names_of_labels_change_nothing(seed: int, items: list[int], labels: list[int]) -> None:
     """Losses are the same of permuted items, and of labels that are renamed."""
     truth, p = random_answers(seed, 3)
-    place = np.argsort(labels)  # where each label has gone
+    position = np.argsort(labels)  # where each label has gone
     for loss in (log_loss, brier):
         assert loss(truth[items], p[items]) == pytest.approx(loss(truth, p))
-        assert loss(place[truth], p[:, labels]) == pytest.approx(loss(truth, p))
+        assert loss(position[truth], p[:, labels]) == pytest.approx(loss(truth, p))
 
 
 def random_outcomes(seed: int, items: int = 400, bend: float = 1.0) -> tuple[Any, Any]:
@@ -106,12 +106,12 @@ def random_outcomes(seed: int, items: int = 400, bend: float = 1.0) -> tuple[Any
 
 def test_a_curve_by_hand() -> None:
     """Four items in two bins of ten: said .15 and true in 1 of 2; said .9 and true in 2 of 2."""
-    found = calibration(np.array([0, 1, 1, 1]), np.array([0.12, 0.18, 0.9, 0.9]))
-    assert found.predicted == pytest.approx([0.15, 0.9])
-    assert found.observed.tolist() == [0.5, 1]
-    assert found.count.tolist() == [2, 2]
-    assert found.ece == pytest.approx((0.35 + 0.1) / 2)
-    assert repr(found) == "Calibration(4 items in 2 bins, ECE 0.2250)"
+    result = calibration(np.array([0, 1, 1, 1]), np.array([0.12, 0.18, 0.9, 0.9]))
+    assert result.predicted == pytest.approx([0.15, 0.9])
+    assert result.observed.tolist() == [0.5, 1]
+    assert result.count.tolist() == [2, 2]
+    assert result.ece == pytest.approx((0.35 + 0.1) / 2)
+    assert repr(result) == "Calibration(4 items in 2 bins, ECE 0.2250)"
 
 
 @pytest.mark.parametrize(("how", "strategy"), [("width", "uniform"), ("count", "quantile")])
@@ -120,12 +120,12 @@ def test_the_curve_is_that_of_scikit_learn(how: str, strategy: Any, bins: int) -
     """Both kinds of bins have the peer's points; its quantile bins have the same number of items, without ties."""
     truth, p = random_outcomes(3)
     observed, predicted = calibration_curve(truth, p, n_bins=bins, strategy=strategy)
-    found = calibration(truth, p, bins, how)
+    result = calibration(truth, p, bins, how)
     if how == "width":
-        assert found.observed == pytest.approx(observed)
-        assert found.predicted == pytest.approx(predicted)
-    assert found.observed == pytest.approx(observed, abs=0.02)  # an item on a quantile may be on either side of it
-    assert found.predicted == pytest.approx(predicted, abs=0.02)
+        assert result.observed == pytest.approx(observed)
+        assert result.predicted == pytest.approx(predicted)
+    assert result.observed == pytest.approx(observed, abs=0.02)  # an item on a quantile may be on either side of it
+    assert result.predicted == pytest.approx(predicted, abs=0.02)
 
 
 def test_bins_of_equal_width_include_their_lower_end() -> None:
@@ -145,41 +145,41 @@ def test_every_item_is_in_one_bin(tenths: list[int], how: str, bins: int) -> Non
     """Counts sum to the items, points rise, shares lie in their intervals, and order is nothing."""
     p = np.array(tenths) / 10
     truth = np.arange(p.size) % 2
-    found = calibration(truth, p, bins, how)
-    assert found.count.sum() == p.size
-    assert (found.count > 0).all()
-    assert (np.diff(found.predicted) > 0).all()
-    assert ((found.low <= found.observed + 1e-12) & (found.observed <= found.high + 1e-12)).all()
+    result = calibration(truth, p, bins, how)
+    assert result.count.sum() == p.size
+    assert (result.count > 0).all()
+    assert (np.diff(result.predicted) > 0).all()
+    assert ((result.low <= result.observed + 1e-12) & (result.observed <= result.high + 1e-12)).all()
     turned = calibration(truth[::-1], p[::-1], bins, how)
-    assert turned.ece == pytest.approx(found.ece)
+    assert turned.ece == pytest.approx(result.ece)
 
 
 def test_two_labels_speak_of_the_second() -> None:
     """A table of two columns is its last column, and one column is taken as it is."""
     truth, p = random_outcomes(1)
-    both, one = calibration(truth, np.column_stack([1 - p, p])), calibration(truth, p)
-    assert both.ece == one.ece
-    assert both.sentence == one.sentence
+    both, first = calibration(truth, np.column_stack([1 - p, p])), calibration(truth, p)
+    assert both.ece == first.ece
+    assert both.sentence == first.sentence
 
 
 def test_more_labels_speak_of_the_most_likely() -> None:
     """Said .5 and right in one of two items, said .8 and right."""
     p = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.1, 0.1, 0.8]])
-    found = calibration(np.array([0, 2, 2]), p)
-    assert found.predicted == pytest.approx([0.5, 0.8])
-    assert found.observed.tolist() == [0.5, 1]
-    assert found.ece == pytest.approx(0.2 / 3)
-    assert (found.confidence, found.right) == pytest.approx((0.6, 2 / 3))
+    result = calibration(np.array([0, 2, 2]), p)
+    assert result.predicted == pytest.approx([0.5, 0.8])
+    assert result.observed.tolist() == [0.5, 1]
+    assert result.ece == pytest.approx(0.2 / 3)
+    assert (result.confidence, result.right) == pytest.approx((0.6, 2 / 3))
     assert predictions(np.array([0, 2, 2]), p).outcome.tolist() == [True, False, True]
 
 
 def test_true_probabilities_have_hardly_an_error() -> None:
     """Outcomes drawn from what is said of them: ECE is what chance leaves, and points lie in their intervals."""
     truth, p = random_outcomes(0, 200_000)
-    found = calibration(truth, p)
-    assert found.ece is not None
-    assert found.ece < 0.005
-    assert found.sentence.endswith("of 200,000 items: calibrated")
+    result = calibration(truth, p)
+    assert result.ece is not None
+    assert result.ece < 0.005
+    assert result.sentence.endswith("of 200,000 items: calibrated")
 
 
 def test_bent_probabilities_have_the_error_they_must() -> None:
@@ -191,10 +191,10 @@ def test_weights_count_items_more_often() -> None:
     """Twice the weight is the item twice, and no weight at all is no error at all."""
     truth, p = random_outcomes(2, 50)
     times = np.arange(50) % 3
-    place = by_width(p, 10)
+    position = by_width(p, 10)
     again = calibration(np.repeat(truth, times), np.repeat(p, times))
-    assert expected_error(predictions(truth, p), place, times.astype(float)) == pytest.approx(again.ece)
-    assert expected_error(predictions(truth, p), place, np.zeros(50)) is None
+    assert expected_error(predictions(truth, p), position, times.astype(float)) == pytest.approx(again.ece)
+    assert expected_error(predictions(truth, p), position, np.zeros(50)) is None
 
 
 @pytest.mark.parametrize(
@@ -216,21 +216,21 @@ def test_the_sentence_says_how_sure_the_answers_are(said: float, right: int, ver
 
 def test_few_items_show_nothing() -> None:
     """4 of 5 right at 94 % is what chance does, and so would be much that is not as it should be."""
-    found = calibration(np.arange(5) < 4, np.full(5, 0.94))
-    told = "predicts 94 % and is right in 80 % of 5 items: too few items to say whether it is calibrated"
-    assert found.sentence == told
+    result = calibration(np.arange(5) < 4, np.full(5, 0.94))
+    answer = "predicts 94 % and is right in 80 % of 5 items: too few items to say whether it is calibrated"
+    assert result.sentence == answer
 
 
 def test_errors_that_cancel_are_said() -> None:
     """Said 99 % and 90 % came true, said 60 % and 69 % did: the means agree, the bins do not."""
     truth, p = np.r_[np.arange(1_000) < 900, np.arange(1_000) < 690], np.repeat([0.99, 0.6], 1_000)
-    found = calibration(truth, p)
-    assert found.ece == pytest.approx(0.09)
-    said = "predicts 80 % and is right in 80 % of 2,000 items: calibrated on average, but "
-    assert found.sentence == f"{said}over-confident at 99 %, where 90 % have the outcome"
-    assert calibration(~truth, 1 - p).sentence == f"{said}over-confident at 1 %, where 10 % have the outcome"
+    result = calibration(truth, p)
+    assert result.ece == pytest.approx(0.09)
+    answer = "predicts 80 % and is right in 80 % of 2,000 items: calibrated on average, but "
+    assert result.sentence == f"{answer}over-confident at 99 %, where 90 % have the outcome"
+    assert calibration(~truth, 1 - p).sentence == f"{answer}over-confident at 1 %, where 10 % have the outcome"
     more = np.column_stack([p, (1 - p) / 2, (1 - p) / 2])
-    assert calibration(np.where(truth, 0, 1), more).sentence == found.sentence
+    assert calibration(np.where(truth, 0, 1), more).sentence == result.sentence
 
 
 def test_errors_that_cancel_between_two_labels_are_said() -> None:
@@ -247,8 +247,8 @@ def test_true_probabilities_are_seldom_blamed() -> None:
     """Where outcomes are drawn from what is said, about one in ten or fewer sentences find fault, for each way."""
     verdicts = [calibration(*random_outcomes(seed, 1_000)).sentence for seed in range(200)]
     fault = [
-        sum(what in verdict for verdict in verdicts) / 200
-        for what in (" but ", ": over-confident", ": under-confident")
+        sum(case in verdict for verdict in verdicts) / 200
+        for case in (" but ", ": over-confident", ": under-confident")
     ]
     assert fault[0] <= 0.15
     assert fault[1] + fault[2] <= 0.15
@@ -257,15 +257,15 @@ def test_true_probabilities_are_seldom_blamed() -> None:
 
 def test_an_even_chance_is_half_right() -> None:
     """Neither label is the likelier one."""
-    found = calibration(np.array([1, 1, 1]), np.full(3, 0.5))
-    assert (found.confidence, found.right) == (0.5, 0.5)
+    result = calibration(np.array([1, 1, 1]), np.full(3, 0.5))
+    assert (result.confidence, result.right) == (0.5, 0.5)
 
 
 def test_wilson_is_the_known_interval() -> None:
     """8 of 10 by SciPy's binomial test, and ends that stay within 0 and 1."""
-    known = stats.binomtest(8, 10).proportion_ci(0.9, method="wilson")
+    reference = stats.binomtest(8, 10).proportion_ci(0.9, method="wilson")
     low, high = wilson(np.array([0.8]), np.array([10]))
-    assert (low[0], high[0]) == pytest.approx((known.low, known.high))
+    assert (low[0], high[0]) == pytest.approx((reference.low, reference.high))
     assert pytest.approx(stats.norm.ppf(0.95)) == Z
     low, high = wilson(np.array([0.0, 1.0]), np.array([5, 5]))
     assert (low[0], high[1]) == pytest.approx((0, 1))
@@ -278,27 +278,27 @@ def test_intervals_cover_nine_in_ten() -> None:
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(400):
-        found = calibration(rng.random(60) < 0.7, np.full(60, 0.7))
-        covered += bool(found.low[0] <= 0.7 <= found.high[0])
+        result = calibration(rng.random(60) < 0.7, np.full(60, 0.7))
+        covered += bool(result.low[0] <= 0.7 <= result.high[0])
     assert 0.86 <= covered / 400 <= 0.94
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 2), (0, 3)])
 def test_no_items_have_no_curve(shape: tuple[int, ...]) -> None:
     """The error is not defined, with the reason in the sentence."""
-    found = calibration(np.empty(0, int), np.empty(shape))
-    assert (found.ece, found.confidence, found.right, found.count.size) == (None, None, None, 0)
-    assert found.sentence == "not defined because no item has both a truth and a probability"
-    assert repr(found) == "Calibration(0 items in 0 bins)"
+    result = calibration(np.empty(0, int), np.empty(shape))
+    assert (result.ece, result.confidence, result.right, result.count.size) == (None, None, None, 0)
+    assert result.sentence == "not defined because no item has both a truth and a probability"
+    assert repr(result) == "Calibration(0 items in 0 bins)"
 
 
 def test_the_record_cannot_be_changed() -> None:
     """It is frozen and so are its arrays."""
-    found = calibration(*random_outcomes(0))
+    result = calibration(*random_outcomes(0))
     with pytest.raises(AttributeError):
-        found.ece = 0.0  # type: ignore[misc]
+        result.ece = 0.0  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
-        found.observed[0] = 1
+        result.observed[0] = 1
 
 
 def test_what_is_no_curve_is_refused() -> None:

@@ -48,9 +48,9 @@ def test_every_draw_is_as_if_alone(name, cut):
     code = rng.choice(3, (30, 50), p=[0.8, 0.15, 0.05]).astype(np.uint16)
     code[:, 0] = 0  # a draw without a relevant document
     order = rng.permutation(30)[:20]
-    found = getattr(ranking, name)(code, order, WORTH, ranking.label_counts(code, 3), 1.0, cut)
+    result = getattr(ranking, name)(code, order, WORTH, ranking.label_counts(code, 3), 1.0, cut)
     expected = [alone(name, WORTH[code[:, s]], list(WORTH[code[order, s]]), cut) for s in range(50)]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 def test_labels_are_counted():
@@ -96,8 +96,8 @@ GRADES = {"d1": 0, "d2": 1, "d3": 0, "d4": 1, "d5": 2}
 )
 def test_a_measure_is_read_as_it_is_said(text, name, cut):
     """In capitals or not, under any of its names."""
-    found = parse_measure(text)
-    assert (found.name, found.cut) == (name, cut)
+    result = parse_measure(text)
+    assert (result.name, result.cut) == (name, cut)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_what_is_no_measure_is_refused(text, said):
 
 def test_measures_are_a_list_or_text():
     """Each once, in the order given; none is refused."""
-    assert [one.name for one in parse_measures("map, nDCG@10,AP")] == ["MAP", "nDCG@10"]
-    assert [one.name for one in parse_measures(["P@5"])] == ["P@5"]
+    assert [entry.name for entry in parse_measures("map, nDCG@10,AP")] == ["MAP", "nDCG@10"]
+    assert [entry.name for entry in parse_measures(["P@5"])] == ["P@5"]
     with pytest.raises(UsageError, match="no measure is named: measures are MAP"):
         parse_measures(" , ")
 
@@ -138,8 +138,8 @@ def test_the_oracle_of_the_specification():
     """Five documents, scores 1, 1, 1, .5, .5: ties by the document's name, the last first."""
     pool = pool_documents("1", {d: n for n, d in enumerate(GRADES)}, list(GRADES), [["d3", "d2", "d1", "d5", "d4"]])
     code = np.array(list(GRADES.values()), np.uint16)[:, None]
-    found = values(pool.orders, code, np.arange(3.0), parse_measures("AP,RR,nDCG,nDCG@3"))
-    np.testing.assert_allclose(found[0, :, 0], [0.533333333333, 0.5, 0.6001845537, 0.2015151419], atol=5e-11)
+    result = values(pool.orders, code, np.arange(3.0), parse_measures("AP,RR,nDCG,nDCG@3"))
+    np.testing.assert_allclose(result[0, :, 0], [0.533333333333, 0.5, 0.6001845537, 0.2015151419], atol=5e-11)
 
 
 def test_what_only_runs_know_comes_last():
@@ -187,8 +187,8 @@ def test_the_mean_of_all_orders(name, cut, ends):
     orders = [np.array([d for group in chosen for d in group]) for chosen in product(*groups)]
     plain = getattr(ranking, name)
     exact = np.mean([plain(code, each, WORTH, count, 1.0, cut) for each in orders], axis=0)
-    found = getattr(ranking, f"expected_{name}")(code, order, np.array(ends), WORTH, count, 1.0, cut)
-    np.testing.assert_allclose(found, exact, atol=1e-12)
+    result = getattr(ranking, f"expected_{name}")(code, order, np.array(ends), WORTH, count, 1.0, cut)
+    np.testing.assert_allclose(result, exact, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)

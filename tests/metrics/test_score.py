@@ -32,14 +32,14 @@ def test_means_are_over_the_topics_of_both():
 
 def test_what_is_left_out_is_said():
     """Topics that one side only has, and topics without a relevant document."""
-    found = score_runs({"a": {**RUN, "9": {"x": 1}}, "b": {"3": {"d1": 1}, "1": {"d5": 1}}}, GRADES, "MAP,P@1")
-    assert found.notes == (
+    result = score_runs({"a": {**RUN, "9": {"x": 1}}, "b": {"3": {"d1": 1}, "1": {"d5": 1}}}, GRADES, "MAP,P@1")
+    assert result.notes == (
         "topic '3' without a relevant document: undefined values count as 0, as in trec_eval",
         "a returns nothing for 1 of 3 topics, which are left out",
         "a has 1 topics without grades, which are left out",
         "b returns nothing for 1 of 3 topics, which are left out",
     )
-    rows = {(row.run, row.topic, row.measure): row for row in found.by_topic()}
+    rows = {(row.run, row.topic, row.measure): row for row in result.by_topic()}
     assert rows["b", "3", "MAP"].note == "not defined because topic 3 has no relevant document; 0 as in trec_eval"
     assert rows["b", "3", "P@1"].note == ""
     assert ("b", "2", "MAP") not in rows
@@ -73,28 +73,28 @@ def test_pairs_are_tested_with_sign_flips():
     """A run that is better in each of 10 topics: two of 1,024 patterns of signs are as far from 0."""
     grades = {str(t): {"x": 1, "y": 0} for t in range(10)}
     good, bad = ({topic: {"x": x, "y": 1} for topic in grades} for x in (2, 0))
-    found = score_runs({"good": good, "bad": bad, "same": bad}, grades, "P@1", draws=20_000)
-    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
+    result = score_runs({"good": good, "bad": bad, "same": bad}, grades, "P@1", draws=20_000)
+    pairs = {(pair.first, pair.second): pair for pair in result.pairs}
     assert pairs["good", "bad"].difference == 1
     assert pairs["good", "bad"].p == pytest.approx(2 / 1024, abs=0.002)
     assert (pairs["bad", "same"].difference, pairs["bad", "same"].p) == (0, 1)
-    assert [pair.adjusted for pair in found.pairs] == pytest.approx(holm(np.array([pair.p for pair in found.pairs])))
+    assert [pair.adjusted for pair in result.pairs] == pytest.approx(holm(np.array([pair.p for pair in result.pairs])))
 
 
 def test_what_nobody_judged_is_counted():
     """It has grade 0, and the share is told."""
-    found = score_runs({"a": {"2": {"x": 3, "d1": 2}}}, GRADES, "MRR")
-    assert found.scores[0].value == 0.5
-    assert found.unjudged.tolist() == [0.5]
-    assert repr(found) == "RunScores(1 topics: a MRR 0.5000)"
+    result = score_runs({"a": {"2": {"x": 3, "d1": 2}}}, GRADES, "MRR")
+    assert result.scores[0].value == 0.5
+    assert result.unjudged.tolist() == [0.5]
+    assert repr(result) == "RunScores(1 topics: a MRR 0.5000)"
 
 
 def test_strangers_are_refused():
     """A run of which no topic has grades."""
     with pytest.raises(InputError) as refused:
         score_runs({"a": {"q7": {"d": 1}}}, GRADES)
-    what = "a: no topic of this run has grades: the run has topics such as 'q7', the grades such as '1'"
-    assert str(refused.value) == what
+    case = "a: no topic of this run has grades: the run has topics such as 'q7', the grades such as '1'"
+    assert str(refused.value) == case
     with pytest.raises(UsageError, match="level 0 is not above 0"):
         score_runs({"a": RUN}, GRADES, level=0)
     with pytest.raises(UsageError, match="draws 0 is not 1 or more"):
@@ -103,8 +103,8 @@ def test_strangers_are_refused():
 
 def test_measures_may_be_expected_over_ties():
     """The oracle's five documents, three and two of them tied: RR is 1 / 1, 1 / 2 or 1 / 3 with the same chance."""
-    found = score_runs({"a": {"1": RUN["1"]}}, GRADES, "MRR,P@1,P@4", ties="expected")
-    assert found.value[0, :, 0] == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 4])
+    result = score_runs({"a": {"1": RUN["1"]}}, GRADES, "MRR,P@1,P@4", ties="expected")
+    assert result.value[0, :, 0] == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 4])
     plain = {"1": {"d1": 5, "d2": 4, "d3": 3}}
     each = [
         score_runs({"a": plain, "b": {"2": {"d1": 1}}}, GRADES, "MAP,nDCG", ties=ties) for ties in ("name", "expected")
@@ -161,8 +161,8 @@ def files(tmp_path):
 def test_labels_are_scored_as_by_scores(tmp_path):
     """From a mapping, a table, a fit, or the folder of one, alone or in a list."""
     answers = {"d1": "yes", "d2": "no"}
-    wanted = scores(answers, GOLD).rows
-    assert score(answers, GOLD).rows == score([answers], GOLD).rows == wanted
+    expected = scores(answers, GOLD).rows
+    assert score(answers, GOLD).rows == score([answers], GOLD).rows == expected
     fit = adjudge.fit(adjudge.dataset("anesthesia"), "majority")
     adjudge.save(fit, tmp_path / "fit")
     gold = dict(zip(fit.items.to_list(), fit.labels["label"].to_list(), strict=True))
@@ -173,8 +173,10 @@ def test_labels_are_scored_as_by_scores(tmp_path):
 def test_runs_are_scored_as_by_score_runs(files):
     """From files, alone, in a list, or by name."""
     path, grades = files / "bm25.run", files / "truth.qrels"
-    wanted = score_runs([path], grades).scores
-    assert score(path, grades).scores == score([path], grades).scores == score({"bm25": path}, grades).scores == wanted
+    expected = score_runs([path], grades).scores
+    assert (
+        score(path, grades).scores == score([path], grades).scores == score({"bm25": path}, grades).scores == expected
+    )
     assert isinstance(score([path, files / "dense.run"], grades, draws=20), RunScores)
 
 
@@ -224,7 +226,7 @@ def test_what_does_not_go_together_is_refused(answers, options, message):
 def test_tables_are_of_the_kind_that_came_in():
     """A pandas table of answers gives a pandas table of scores."""
     answers = pd.DataFrame({"item": ["d1", "d2"], "label": ["yes", "no"]})
-    found = score(answers, GOLD)
-    assert isinstance(found.table, pd.DataFrame)
-    assert list(found.table.columns) == ["measure", "value", "note"]
-    assert "accuracy" in found._repr_html_()
+    result = score(answers, GOLD)
+    assert isinstance(result.table, pd.DataFrame)
+    assert list(result.table.columns) == ["measure", "value", "note"]
+    assert "accuracy" in result._repr_html_()

@@ -50,32 +50,34 @@ def plain(truth: list[int], answer: list[int], K: int = 2) -> Scored:
 
 def slowly(scored: Scored, times: Any) -> Scores:
     """Return the scores of a table in which each item stands as often as it counts."""
-    place = np.repeat(np.arange(scored.truth.size), np.asarray(times, int))
+    position = np.repeat(np.arange(scored.truth.size), np.asarray(times, int))
     names = np.array(scored.scale.names)
-    columns: dict[str, Any] = {"item": np.arange(place.size), "label": names[scored.answer[place]]}
+    columns: dict[str, Any] = {"item": np.arange(position.size), "label": names[scored.answer[position]]}
     if scored.probability is not None:
-        columns |= {f"p_{name}": scored.probability[place, k] for k, name in enumerate(names)}
-    return scores(pl.DataFrame(columns), pl.DataFrame({"item": columns["item"], "label": names[scored.truth[place]]}))
+        columns |= {f"p_{name}": scored.probability[position, k] for k, name in enumerate(names)}
+    return scores(
+        pl.DataFrame(columns), pl.DataFrame({"item": columns["item"], "label": names[scored.truth[position]]})
+    )
 
 
 @pytest.mark.parametrize("K", [2, 4])
 def test_every_measure_of_the_scores_has_its_interval(K: int) -> None:
     """The names are those of ``Scores.values``, and with every item once the values are, too."""
     scored = crowd(80, K)
-    known = slowly(scored, np.ones(80)).values
-    assert measures(scored)(np.ones(80)) == pytest.approx(known)
-    assert set(intervals([scored], draws=20)[0]) == set(known)
+    reference = slowly(scored, np.ones(80)).values
+    assert measures(scored)(np.ones(80)) == pytest.approx(reference)
+    assert set(intervals([scored], draws=20)[0]) == set(reference)
 
 
 def test_labels_in_an_order_have_intervals_of_their_distances() -> None:
     """Every item once gives the measures themselves, and draws go to both sides of them."""
     scored = crowd(80, 4)._replace(scale=Scale((0, 1, 2, 3), ordinal=True))
-    whole, found = measures(scored)(np.ones(80)), intervals([scored], draws=200)[0]
+    complete, result = measures(scored)(np.ones(80)), intervals([scored], draws=200)[0]
     distance = np.abs(scored.truth - scored.answer)
-    assert whole["mae"] == pytest.approx(distance.mean())
-    assert whole["label_rmse"] == pytest.approx((distance**2).mean() ** 0.5)
+    assert complete["mae"] == pytest.approx(distance.mean())
+    assert complete["label_rmse"] == pytest.approx((distance**2).mean() ** 0.5)
     for measure in ("mae", "label_rmse", "quadratic_kappa"):
-        assert found[measure].low < (whole[measure] or 0) < found[measure].high
+        assert result[measure].low < (complete[measure] or 0) < result[measure].high
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -83,11 +85,11 @@ def test_intervals_equal_those_of_a_slow_loop(K: int) -> None:
     """Given the same draws, tables that are really drawn and scored have the same percentiles."""
     scored = crowd(60, K, seed=1)
     tables = [slowly(scored, times).values for times in resamples(60, 30, seed=5)]
-    for measure, found in intervals([scored], draws=30, level=0.8, seed=5)[0].items():
+    for measure, result in intervals([scored], draws=30, level=0.8, seed=5)[0].items():
         drawn = np.array([table[measure] for table in tables], float)
         expected = np.nanquantile(drawn, [0.1, 0.9])
-        assert (found.low, found.high) == pytest.approx(expected), measure
-        assert found.undefined == np.isnan(drawn).sum()
+        assert (result.low, result.high) == pytest.approx(expected), measure
+        assert result.undefined == np.isnan(drawn).sum()
 
 
 def test_a_draw_counts_as_many_items_as_there_are() -> None:
@@ -107,35 +109,35 @@ def test_the_interval_of_accuracy_covers_as_often_as_it_says() -> None:
     for seed in range(200):
         truth = rng.integers(2, size=150)
         answer = np.where(rng.random(150) < 0.8, truth, 1 - truth)
-        found = intervals([plain(truth.tolist(), answer.tolist())], draws=150, seed=seed)[0]["accuracy"]
-        covered += found.low <= 0.8 <= found.high
+        result = intervals([plain(truth.tolist(), answer.tolist())], draws=150, seed=seed)[0]["accuracy"]
+        covered += result.low <= 0.8 <= result.high
     assert 0.90 <= covered / 200 <= 0.985
 
 
 def test_the_interval_is_as_wide_as_theory_has_it() -> None:
     """Of many items it is nearly the normal one, 1.96 standard errors to each side."""
     right = np.arange(2_000) < 1_600
-    found = intervals([plain([1] * 2_000, right.astype(int).tolist())], draws=2_000)[0]["accuracy"]
+    result = intervals([plain([1] * 2_000, right.astype(int).tolist())], draws=2_000)[0]["accuracy"]
     error = 1.96 * (0.8 * 0.2 / 2_000) ** 0.5
-    assert (found.low, found.high) == pytest.approx((0.8 - error, 0.8 + error), abs=0.003)
+    assert (result.low, result.high) == pytest.approx((0.8 - error, 0.8 + error), abs=0.003)
 
 
 def test_draws_without_a_value_are_left_out_and_said() -> None:
     """Precision needs the one item answered 'b', which about a third of the draws miss."""
-    found = intervals([plain([1, 0, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0])], draws=500)[0]
-    missed = found["precision"].undefined
+    result = intervals([plain([1, 0, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0])], draws=500)[0]
+    missed = result["precision"].undefined
     assert missed == sum(times[0] == 0 for times in resamples(6, 500, seed=0))
     assert 0.2 < missed / 500 < 0.5
-    assert (found["precision"].low, found["precision"].high) == (1, 1)
-    assert found["precision"].note == f"not defined in {missed} of 500 draws, which are left out"
-    assert found["accuracy"] == Interval(found["accuracy"].low, found["accuracy"].high, 500)
-    assert found["accuracy"].note == ""
+    assert (result["precision"].low, result["precision"].high) == (1, 1)
+    assert result["precision"].note == f"not defined in {missed} of 500 draws, which are left out"
+    assert result["accuracy"] == Interval(result["accuracy"].low, result["accuracy"].high, 500)
+    assert result["accuracy"].note == ""
 
 
 def test_a_measure_without_a_value_has_no_interval() -> None:
     """Recall of a label no item has is not defined; of probabilities nothing is said where there are none."""
-    found = intervals([plain([0, 0, 0, 0], [0, 1, 0, 0])], draws=50)[0]
-    assert set(found) == {"accuracy", "precision", "specificity", "f1", "macro_f1"}
+    result = intervals([plain([0, 0, 0, 0], [0, 1, 0, 0])], draws=50)[0]
+    assert set(result) == {"accuracy", "precision", "specificity", "f1", "macro_f1"}
 
 
 def test_a_mean_that_only_some_draws_have_has_no_interval() -> None:
@@ -145,9 +147,9 @@ def test_a_mean_that_only_some_draws_have_has_no_interval() -> None:
 
 def test_models_are_scored_on_the_same_draws() -> None:
     """Alone or beside others, a model has the same intervals; two that err on other items differ in them."""
-    one, other = crowd(100, 2, seed=2), crowd(100, 2, seed=3)
-    together = intervals([one, other], draws=50)
-    assert together == [*intervals([one], draws=50), *intervals([other], draws=50)]
+    first, other = crowd(100, 2, seed=2), crowd(100, 2, seed=3)
+    together = intervals([first, other], draws=50)
+    assert together == [*intervals([first], draws=50), *intervals([other], draws=50)]
     assert together[0] != together[1]
 
 
@@ -219,16 +221,16 @@ def test_sign_flips_come_near_all_there_are(seed: int) -> None:
     difference = np.random.default_rng(seed).normal(0.3, 1, 10)
     patterns = np.array(list(product((-1, 1), repeat=10))) @ difference
     exact = (np.abs(patterns) >= abs(difference.sum()) - 1e-12).mean()
-    found = float(sign_flips(difference[:, None], draws=20_000, seed=seed)[0])
-    assert found == pytest.approx(exact, abs=4 * (exact * (1 - exact) / 20_000) ** 0.5 + 1e-4)
+    result = float(sign_flips(difference[:, None], draws=20_000, seed=seed)[0])
+    assert result == pytest.approx(exact, abs=4 * (exact * (1 - exact) / 20_000) ** 0.5 + 1e-4)
 
 
 def test_equal_sums_count_however_they_are_rounded() -> None:
     """Where all differences are of one size the flips are McNemar's coins, though tenths do not add up exactly."""
     for b, c in ((7, 2), (12, 5), (9, 3)):
         difference = np.r_[np.full(b, 0.1), np.full(c, -0.1)]
-        found = sign_flips(difference[:, None], draws=20_000)
-        assert found == pytest.approx([mcnemar(*flags(0, b, c))], abs=0.012)
+        result = sign_flips(difference[:, None], draws=20_000)
+        assert result == pytest.approx([mcnemar(*flags(0, b, c))], abs=0.012)
 
 
 def test_p_is_never_zero_and_never_above_one() -> None:
@@ -289,11 +291,11 @@ def test_others_are_held_against_the_best() -> None:
 def test_labels_in_an_order_have_an_absolute_error() -> None:
     """Two steps off is worse than one, though both are wrong."""
     best, worse = answers([1] * 9, ordinal=True), answers([2] * 9, ordinal=True)
-    (found,) = against(best, [worse], draws=9_999)
-    assert list(found) == ["accuracy", "absolute_error"]
-    assert found["accuracy"] == Paired(0, 1, 1)
-    assert found["absolute_error"].difference == 1
-    assert found["absolute_error"].p == pytest.approx(2 / 2**9, abs=0.002)
+    (result,) = against(best, [worse], draws=9_999)
+    assert list(result) == ["accuracy", "absolute_error"]
+    assert result["accuracy"] == Paired(0, 1, 1)
+    assert result["absolute_error"].difference == 1
+    assert result["absolute_error"].p == pytest.approx(2 / 2**9, abs=0.002)
     assert list(against(answers([1]), [answers([2])])[0]) == ["accuracy"]
 
 

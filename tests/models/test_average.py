@@ -9,7 +9,7 @@ import adjudge
 
 def judged(*items, labels=None):
     """Return items given as lists of labels, each by judges of its own number."""
-    rows = [(f"i{i}", f"j{j}", label) for i, said in enumerate(items) for j, label in enumerate(said)]
+    rows = [(f"i{i}", f"j{j}", label) for i, result in enumerate(items) for j, label in enumerate(result)]
     frame = pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row")
     return adjudge.read(frame, labels=labels, ordinal=True)
 

@@ -11,10 +11,10 @@ def test_dawid_skene_finds_the_matrices():
     rng = np.random.default_rng(3)
     theta = np.array([[[0.9, 0.1], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]]])
     truth = (rng.random(20_000) < 0.3).astype(int)
-    said = [(rng.random(truth.size) < theta[j, truth, 1]).astype(int) for j in range(3)]
+    result = [(rng.random(truth.size) < theta[j, truth, 1]).astype(int) for j in range(3)]
     items = np.tile(np.arange(truth.size), 3)
     table = pl.DataFrame(
-        {"item": items, "judge": np.repeat(["a", "b", "c"], truth.size), "label": np.concatenate(said)}
+        {"item": items, "judge": np.repeat(["a", "b", "c"], truth.size), "label": np.concatenate(result)}
     )
     fit = adjudge.fit(adjudge.read(table, item="item", judge="judge"), "dawid-skene")
     np.testing.assert_allclose(fit.params.confusion, theta, atol=0.03)

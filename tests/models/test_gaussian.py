@@ -42,8 +42,8 @@ def crowd():
     item = np.repeat(np.arange(2_000), 10)
     judge = np.concatenate([rng.choice(20, 10, replace=False) for _ in range(2_000)])
     b, s = degree[item], root[judge]
-    seen = truncnorm.rvs(-b / s, (1 - b) / s, loc=b, scale=s, random_state=rng)
-    table = pl.DataFrame({"item": item, "judge": judge, "label": (seen > threshold[judge]).astype(int)})
+    observed = truncnorm.rvs(-b / s, (1 - b) / s, loc=b, scale=s, random_state=rng)
+    table = pl.DataFrame({"item": item, "judge": judge, "label": (observed > threshold[judge]).astype(int)})
     return adjudge.read(table, item="item", judge="judge"), degree, root**2, threshold
 
 
@@ -52,14 +52,14 @@ def test_noise_thresholds_and_degrees_are_recovered(crowd):
     judgments, degree, variance, threshold = crowd
     fit = adjudge.fit(judgments, "gaussian-biased")
     judges, items = [int(name) for name in fit.judge_names], [int(name) for name in fit.items]
-    told = fit.judges
-    assert np.abs(told["threshold"].to_numpy() - threshold[judges])[variance[judges] < 0.1].max() < 0.06
-    logs = np.log(told["variance"].to_numpy()) - np.log(variance[judges])
+    result = fit.judges
+    assert np.abs(result["threshold"].to_numpy() - threshold[judges])[variance[judges] < 0.1].max() < 0.06
+    logs = np.log(result["variance"].to_numpy()) - np.log(variance[judges])
     assert np.abs(logs[variance[judges] < 0.3]).mean() < 0.25
     vote = adjudge.fit(judgments, "majority").labels["p_1"].to_numpy()
-    found = fit.labels["degree"].to_numpy()
-    assert np.sqrt(np.square(found - degree[items]).mean()) < 0.13
-    assert np.corrcoef(found, degree[items])[0, 1] > np.corrcoef(vote, degree[items])[0, 1] + 0.02
+    outcome = fit.labels["degree"].to_numpy()
+    assert np.sqrt(np.square(outcome - degree[items]).mean()) < 0.13
+    assert np.corrcoef(outcome, degree[items])[0, 1] > np.corrcoef(vote, degree[items])[0, 1] + 0.02
 
 
 def test_without_thresholds_all_are_one_half(crowd):
@@ -83,10 +83,10 @@ def test_more_than_two_labels_are_refused():
     table = pl.DataFrame({"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": ["no", "so", "yes"]})
     with pytest.raises(adjudge.UsageError) as caught:
         adjudge.fit(table, "gaussian")
-    said = str(caught.value)
-    assert said.startswith("model 'gaussian' takes two labels, and there are 3: 'no', 'so', 'yes'; models for more")
-    assert "'dawid-skene'" in said
-    assert "'gaussian-biased'" not in said
+    message = str(caught.value)
+    assert message.startswith("model 'gaussian' takes two labels, and there are 3: 'no', 'so', 'yes'; models for more")
+    assert "'dawid-skene'" in message
+    assert "'gaussian-biased'" not in message
 
 
 @pytest.mark.parametrize("variance", [1e-3, 0.03, 0.5, 10.0])
@@ -94,16 +94,16 @@ def test_more_than_two_labels_are_refused():
 def test_chances_are_those_of_a_truncated_normal(variance, threshold):
     """The printed integrals, both divided by the mass on [0, 1], to ten digits in either tail."""
     degree = np.array([0.01, 0.3, 0.5, 0.77, 0.99])
-    said = chances(np.log([variance]), np.array([threshold]), degree)[0]
+    result = chances(np.log([variance]), np.array([threshold]), degree)[0]
     root = np.sqrt(variance)
     normal = truncnorm(-degree / root, (1 - degree) / root, loc=degree, scale=root)
-    np.testing.assert_allclose(said[:, 0], normal.cdf(threshold), rtol=1e-8, atol=1e-300)
-    np.testing.assert_allclose(said[:, 1], normal.sf(threshold), rtol=1e-8, atol=1e-300)
-    np.testing.assert_allclose(said.sum(axis=1), 1)
+    np.testing.assert_allclose(result[:, 0], normal.cdf(threshold), rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(result[:, 1], normal.sf(threshold), rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(result.sum(axis=1), 1)
 
 
 def test_half_is_symmetric():
     """At the threshold of one half, a degree of B and one of 1 - B are mirror images."""
     degree = np.array([0.1, 0.4])
-    one, other = (chances(np.log([0.07]), np.array([0.5]), d)[0] for d in (degree, 1 - degree))
-    np.testing.assert_allclose(one[:, 0], other[:, 1])
+    first, other = (chances(np.log([0.07]), np.array([0.5]), d)[0] for d in (degree, 1 - degree))
+    np.testing.assert_allclose(first[:, 0], other[:, 1])

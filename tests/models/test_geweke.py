@@ -118,18 +118,22 @@ def right_step(setting, block):
 
 def in_turn(setting, step_of, length, seed):
     """Return states and labels drawn in turn: fields (C, D, ...), and labels (C, D, N), truths told as well."""
-    kept, room = [], np.zeros((I, setting.labels))  # with room for p(truth | rest), as when draws are kept
+    collected, room = [], np.zeros((I, setting.labels))  # with room for p(truth | rest), as when draws are kept
     for chain in range(CHAINS):
         rng = np.random.default_rng([seed, chain])
-        here = from_prior(setting, 1, rng)
+        current = from_prior(setting, 1, rng)
         for sweep in range(WARMUP + length):
-            truth, label = judged(setting, here, rng)
-            state = State(*(field[0] for field in here[:4]))
+            truth, label = judged(setting, current, rng)
+            state = State(*(field[0] for field in current[:4]))
             after = step_of(setting, block_of(setting, truth[0], label[0]))(state, rng, room)
-            here = State(*(field[None] for field in after))
+            current = State(*(field[None] for field in after))
             if sweep >= WARMUP:
-                kept.append((*here[:4], label, truth))  # with the labels it saw: what it forgets of them is seen
-    fields = [np.concatenate(field).reshape(CHAINS, length, *field[0].shape[1:]) for field in zip(*kept, strict=True)]
+                collected.append(
+                    (*current[:4], label, truth)
+                )  # with the labels it saw: what it forgets of them is seen
+    fields = [
+        np.concatenate(field).reshape(CHAINS, length, *field[0].shape[1:]) for field in zip(*collected, strict=True)
+    ]
     return State(*fields[:4]), fields[4], fields[5]
 
 
@@ -143,7 +147,7 @@ def functions(setting, state, label, truth):
     share = np.stack([(label == k).mean(axis=2) for k in range(K - 1)], axis=2)
     hers = np.stack([(label[..., j == JUDGE] == 0).mean(axis=2) for j in range(J)], axis=2)
     alike = (label[..., 0] == label[..., 1]).astype(float)[..., None]  # two judges on the first item
-    told = (truth[..., setting.known] == 0).mean(axis=2, keepdims=True) if setting.gold == "drawn" else cell[..., :0]
+    result = (truth[..., setting.known] == 0).mean(axis=2, keepdims=True) if setting.gold == "drawn" else cell[..., :0]
     own = (label == 0) * state.confusion[..., JUDGE, 0, 0]  # of every judgment, beside the cell it speaks for
     pi, first, last = state.prevalence[..., 0, 0], state.confusion[..., 0, 0, 0], state.confusion[..., -1, -1, -1]
     pairs = [
@@ -161,7 +165,7 @@ def functions(setting, state, label, truth):
         pairs += [logs[..., p] * state.phi[..., p, 0] for p in range(K + 1)]
         pairs += [logs[..., 0] * first, logs[..., -1] * pi, state.phi[..., 0, 0] * first, state.phi[..., -1, 0] * pi]
         pairs += [logs[..., 0] * np.square(first), logs[..., -1] * np.square(pi), logs[..., 0] * alike[..., 0]]
-    parts = [cell, np.square(cell), share, np.square(share), hers, alike, told, np.stack(pairs, axis=2)]
+    parts = [cell, np.square(cell), share, np.square(share), hers, alike, result, np.stack(pairs, axis=2)]
     return np.concatenate(parts, axis=2)
 
 

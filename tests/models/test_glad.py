@@ -21,18 +21,18 @@ def right(ability, log_ease):
 def test_ease_is_integrated_out(seed):
     """An item's posterior and evidence are those of numerical integration over log beta ~ N(1, 1)."""
     rng = np.random.default_rng(seed)
-    said, ability = rng.integers(0, 3, 4), rng.normal(1, 0.7, 4)
-    frame = pl.DataFrame({"item": ["i"] * 4, "judge": list("abcd"), "label": said})
+    result, ability = rng.integers(0, 3, 4), rng.normal(1, 0.7, 4)
+    frame = pl.DataFrame({"item": ["i"] * 4, "judge": list("abcd"), "label": result})
     judgments = adjudge.read(frame, labels=[0, 1, 2])
     params = Params(np.full((1, 3), 1 / 3), np.empty((4, 3, 3)), np.empty((3, 3)), ability[:, None])
-    told, evidence = MODELS[0].posterior(judgments.block(), params)
+    answer, evidence = MODELS[0].posterior(judgments.block(), params)
 
     def joint(log_ease, k):
-        chances = np.where(said == k, right(ability, log_ease), (1 - right(ability, log_ease)) / 2)
+        chances = np.where(result == k, right(ability, log_ease), (1 - right(ability, log_ease)) / 2)
         return np.prod(chances) * np.exp(-((log_ease - 1) ** 2) / 2) / np.sqrt(2 * np.pi) / 3
 
     exact = np.array([quad(joint, -9, 9, args=(k,), limit=200)[0] for k in range(3)])
-    np.testing.assert_allclose(told[0, :3], exact / exact.sum(), atol=1e-3)
+    np.testing.assert_allclose(answer[0, :3], exact / exact.sum(), atol=1e-3)
     assert evidence == pytest.approx(np.log(exact.sum()), abs=1e-3)
 
 
@@ -60,9 +60,9 @@ def test_abilities_and_difficulties_are_recovered(crowd):
     judgments, ability, log_ease, truth = crowd
     fit = adjudge.fit(judgments, "glad")
     order = [int(name) for name in fit.judge_names]
-    found = fit.judges["ability"].to_numpy()
-    assert np.corrcoef(found, ability[order])[0, 1] > 0.97
-    assert np.abs(found - ability[order]).mean() < 0.2
+    result = fit.judges["ability"].to_numpy()
+    assert np.corrcoef(result, ability[order])[0, 1] > 0.97
+    assert np.abs(result - ability[order]).mean() < 0.2
     items = [int(name) for name in fit.items]
     assert np.corrcoef(np.log(fit.labels["difficulty"].to_numpy()), -log_ease[items])[0, 1] > 0.6
     vote = adjudge.fit(judgments, "majority")
@@ -85,11 +85,11 @@ def test_it_is_the_maximum(seed):
     rng = np.random.default_rng(seed)
     right, wrong = rng.gamma(0.3, 10 ** rng.uniform(-2, 3), (2, 9))
     right *= 10 ** rng.uniform(-3, 3)
-    found = abilities(right[None], wrong[None], EASE, 1.0, 1.0)[0]
+    result = abilities(right[None], wrong[None], EASE, 1.0, 1.0)[0]
     best = minimize_scalar(
         loss, bounds=(-60, 60), args=(right, wrong, 1.0, 1.0), method="bounded", options={"xatol": 1e-9}
     )
-    assert loss(found, right, wrong, 1.0, 1.0) <= best.fun + 1e-9 * abs(best.fun)
+    assert loss(result, right, wrong, 1.0, 1.0) <= best.fun + 1e-9 * abs(best.fun)
 
 
 def test_newton_does_not_bounce_for_ever():

@@ -42,20 +42,20 @@ def answers(A, rounds, gold):
     """Return (sum_j A_ij y_{j->i}) / sum_j |A_ij y_{j->i}| after so many rounds, message by message."""
     items, J = A.shape
     x, y = np.zeros((items, J)), np.ones((items, J))
-    whole = np.ones((items, J))  # Y_j, with nothing taken off: what an item with gold hears
+    complete = np.ones((items, J))  # Y_j, with nothing taken off: what an item with gold hears
     for _ in range(rounds):
         for i in range(items):
             for j in range(J):
                 others = [k for k in range(J) if k != j]
                 x[i, j] = sum(A[i, k] * y[i, k] for k in others)
                 if i in gold:
-                    x[i, j] = gold[i] * sum(abs(A[i, k] * whole[i, k]) for k in range(J))
+                    x[i, j] = gold[i] * sum(abs(A[i, k] * complete[i, k]) for k in range(J))
         for i in range(items):
             for j in range(J):
                 y[i, j] = sum(A[k, j] * x[k, j] for k in range(items) if k != i)
-                whole[i, j] = sum(A[k, j] * x[k, j] for k in range(items))
+                complete[i, j] = sum(A[k, j] * x[k, j] for k in range(items))
         scale = np.abs(y).max()  # the answer does not depend on it
-        y, whole = y / scale, whole / scale
+        y, complete = y / scale, complete / scale
     return (A * y).sum(axis=1) / np.abs(A * y).sum(axis=1)
 
 
@@ -67,8 +67,8 @@ def test_the_model_is_the_papers_recursion(seed, known):
     gold = {item: (sign + 1) // 2 for item, sign in known.items()}
     fit = adjudge.fit(frame(rows), "kos", gold=gold)
     expected = dict(enumerate(answers(votes(rows), ROUNDS, known))) | known
-    told = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
-    assert told == pytest.approx({item: (1 + expected[item]) / 2 for item in told}, abs=SMALL)
+    result = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
+    assert result == pytest.approx({item: (1 + expected[item]) / 2 for item in result}, abs=SMALL)
 
 
 def test_the_label_is_the_sign_of_the_score():
@@ -80,8 +80,8 @@ def test_the_label_is_the_sign_of_the_score():
 
 def test_who_answers_the_reverse_counts_for_the_other_side():
     """Her reliability is below zero, the best judge's is one, and together they are right."""
-    said = [(i, j, i % 2 if j < 3 else 1 - i % 2, 1.0) for i in range(20) for j in range(4)]
-    fit = adjudge.fit(frame(said), "kos")
+    result = [(i, j, i % 2 if j < 3 else 1 - i % 2, 1.0) for i in range(20) for j in range(4)]
+    fit = adjudge.fit(frame(result), "kos")
     assert fit.judges["reliability"].to_list() == pytest.approx([1, 1, 1, -1], abs=1e-3)
     assert fit.labels["label"].to_list() == [i % 2 for i in range(20)]
     np.testing.assert_array_equal(fit.posterior.max(axis=1), 1.0)
@@ -90,9 +90,9 @@ def test_who_answers_the_reverse_counts_for_the_other_side():
 
 def test_gold_teaches_who_is_reliable():
     """Of two judges who always disagree, gold tells the right one, on items without gold as well."""
-    said = [(i, j, (i + j) % 2, 1.0) for i in range(20) for j in range(2)]
-    assert adjudge.fit(frame(said), "kos").labels["probability"].to_list() == [0.5] * 20
-    fit = adjudge.fit(frame(said), "kos", gold={0: 0, 1: 1, 2: 0})
+    result = [(i, j, (i + j) % 2, 1.0) for i in range(20) for j in range(2)]
+    assert adjudge.fit(frame(result), "kos").labels["probability"].to_list() == [0.5] * 20
+    fit = adjudge.fit(frame(result), "kos", gold={0: 0, 1: 1, 2: 0})
     assert fit.labels["label"].to_list() == [i % 2 for i in range(20)]
 
 
@@ -101,8 +101,8 @@ def test_a_weak_component_is_answered_as_if_alone():
     crowd = [(i, j, i % 2, 1.0) for i in range(40) for j in range(30)]
     apart = [(40 + i, 30 + j, i, 1.0) for i in range(2) for j in range(2)]
     fit = adjudge.fit(frame(crowd + apart), "kos")
-    told = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
-    assert (told[40], told[41]) == (0.0, 1.0)
+    result = dict(zip(fit.items.to_list(), fit.posterior[:, 1], strict=True))
+    assert (result[40], result[41]) == (0.0, 1.0)
 
 
 def test_weights_of_any_size_change_nothing():
@@ -125,15 +125,15 @@ def test_more_than_two_labels_are_refused():
 def block(start, judge, label, judges, weight=(), gold=None):
     """Return a block of judgments with two labels."""
     judge, label, items = np.array(judge), np.array(label), len(start) - 1
-    known = np.full(items, -1) if gold is None else np.array(gold)
+    reference = np.full(items, -1) if gold is None else np.array(gold)
     topic, value = np.zeros(items, np.int32), np.arange(2.0)
-    return Block(np.array(start), judge * 2 + label, label, topic, known, np.array(weight, float), judges, 2, value)
+    return Block(np.array(start), judge * 2 + label, label, topic, reference, np.array(weight, float), judges, 2, value)
 
 
 def test_the_first_round_is_the_vote():
     """Every judge gets the vote of the others, times their own."""
-    told = block([0, 3], [0, 1, 2], [1, 1, 0], judges=3)
-    sums, score = pass_messages(told, np.empty((3, 0, 2)), 1)
+    result = block([0, 3], [0, 1, 2], [1, 1, 0], judges=3)
+    sums, score = pass_messages(result, np.empty((3, 0, 2)), 1)
     np.testing.assert_array_equal(score, [[1, 3]])
     np.testing.assert_array_equal(sums[:, 0], [[0, 0], [0, 0], [-2, 2]])  # 1 - 1, 1 - 1, and -(1 + 1)
 
@@ -148,8 +148,8 @@ def test_repeats_are_one_vote():
 
 def test_gold_speaks_with_all_its_judges_voices():
     """Three votes of one each: the message has size three, whatever they said."""
-    known = block([0, 3], [0, 1, 2], [1, 1, 0], judges=3, gold=[0])
-    sums, score = pass_messages(known, np.empty((3, 0, 2)), 1)
+    reference = block([0, 3], [0, 1, 2], [1, 1, 0], judges=3, gold=[0])
+    sums, score = pass_messages(reference, np.empty((3, 0, 2)), 1)
     np.testing.assert_array_equal(score, [[-3, 3]])
     np.testing.assert_array_equal(sums[:, 0, 0], [-3, -3, 3])
 
@@ -157,11 +157,11 @@ def test_gold_speaks_with_all_its_judges_voices():
 def test_sums_of_blocks_add_up():
     """Two halves give the sums of the whole."""
     rng = np.random.default_rng(0)
-    whole = block(np.arange(0, 61, 3), rng.integers(5, size=60), rng.integers(2, size=60), judges=5)
-    history = in_units(pass_messages(whole, np.empty((5, 0, 2)), 1)[0])
-    parts = [pass_messages(part, history, 2)[0] for part in split(whole, 2)]
+    complete = block(np.arange(0, 61, 3), rng.integers(5, size=60), rng.integers(2, size=60), judges=5)
+    history = in_units(pass_messages(complete, np.empty((5, 0, 2)), 1)[0])
+    parts = [pass_messages(part, history, 2)[0] for part in split(complete, 2)]
     assert len(parts) == 2
-    np.testing.assert_allclose(sum(parts), pass_messages(whole, history, 2)[0])
+    np.testing.assert_allclose(sum(parts), pass_messages(complete, history, 2)[0])
 
 
 def test_units():

@@ -122,17 +122,17 @@ def test_two_labels_are_the_betas_of_the_paper(gold, informs):
         if any(truths[list(items).index(name)] != truth for name, truth in gold.items()):
             continue
         z = np.array(truths)
-        said = z[np.searchsorted(items, item)]  # the truth of what each judgment is about
+        result = z[np.searchsorted(items, item)]  # the truth of what each judgment is about
         counts = informs | ~np.isin(items, list(gold))
         tables = [
-            ([((judge == j) & (said == k) & (label == k)).sum() for j in judges],
-             [((judge == j) & (said == k) & (label != k)).sum() for j in judges])
+            ([((judge == j) & (result == k) & (label == k)).sum() for j in judges],
+             [((judge == j) & (result == k) & (label != k)).sum() for j in judges])
             for k in range(2)
         ]  # fmt: skip
         tables.append([((of_item == t) & (z == k) & counts).sum() for t in topics] for k in (1, 0))
-        found = [betas(*table) for table in tables]
-        weights.append(np.prod([evidence for evidence, _ in found]))
-        means.append(np.concatenate([z, *(mean for _, mean in found)]))
+        outcome = [betas(*table) for table in tables]
+        weights.append(np.prod([evidence for evidence, _ in outcome]))
+        means.append(np.concatenate([z, *(mean for _, mean in outcome)]))
     expected = np.average(means, axis=0, weights=weights)
 
     fit = fitted(

@@ -33,8 +33,8 @@ def joint(place, b, alpha, beta):
     sigma, tau = sigma.reshape(J, K, K), tau.reshape(items, K, K)
     logs = prior - logsumexp(prior) - beta / 2 * np.square(tau).sum(axis=2)  # (I, K)
     item = np.repeat(np.arange(items), np.diff(b.start))
-    said = sigma[b.cell // K] + tau[item]  # (N, K, K)
-    np.add.at(logs, item, said[np.arange(item.size), :, b.label] - logsumexp(said, axis=2))
+    result = sigma[b.cell // K] + tau[item]  # (N, K, K)
+    np.add.at(logs, item, result[np.arange(item.size), :, b.label] - logsumexp(result, axis=2))
     return logsumexp(logs, axis=1).sum() - alpha / 2 * np.square(sigma).sum()
 
 
@@ -51,8 +51,8 @@ def test_the_summit_is_that_of_a_general_optimiser(labels):
     scaled = (b, ALPHA * labels**2, BETA * labels**2)
     best = minimize(lambda place: -joint(place, *scaled), start, method="L-BFGS-B", options={"maxfun": 500_000})
     assert fit.evidence[-1] == pytest.approx(-best.fun, abs=1e-3)
-    found = softmax(best.x[labels : labels + sigma.size].reshape(4, labels, labels), axis=2)
-    np.testing.assert_allclose(fit.params.confusion, found, atol=0.01)
+    result = softmax(best.x[labels : labels + sigma.size].reshape(4, labels, labels), axis=2)
+    np.testing.assert_allclose(fit.params.confusion, result, atol=0.01)
 
 
 def test_without_penalties_on_judges_or_tilts_of_items_it_is_dawid_skene(monkeypatch):
@@ -107,8 +107,8 @@ def test_judges_and_truths_are_recovered():
     simulated = adjudge.simulate("dawid-skene", seed=7, items=2_000, judges=20, labels=3, per_item=7)
     fit, plain = (adjudge.fit(simulated.judgments, name) for name in (NAME, "dawid-skene"))
     assert np.abs(fit.params.confusion - simulated.confusion).mean() < 0.03
-    right, usual = ((told.label == simulated.truth).mean() for told in (fit, plain))
-    assert right > usual - 2 * np.sqrt(usual * (1 - usual) / 2_000)
+    right, default = ((result.label == simulated.truth).mean() for result in (fit, plain))
+    assert right > default - 2 * np.sqrt(default * (1 - default) / 2_000)
 
 
 def test_items_that_mislead_everybody_are_found_out():
@@ -201,9 +201,9 @@ def test_a_crowd_that_contradicts_its_matrices_is_met_by_a_tilt(beta):
     matrices = np.full((JUDGES, LABELS, LABELS), 1e-9) + np.eye(LABELS) * (1 - 3e-9)
     phi, odds = solved(b, 0, 0, matrices, beta)
     tau = np.log(odds)
-    said = matrices[0, 0] * odds / (matrices[0, 0] @ odds)
-    np.testing.assert_allclose(400 * (np.eye(LABELS)[2] - said), beta * tau, atol=1e-5)  # the gradient is zero
-    assert phi == pytest.approx(400 * np.log(said[2]) - beta / 2 * tau @ tau)
+    result = matrices[0, 0] * odds / (matrices[0, 0] @ odds)
+    np.testing.assert_allclose(400 * (np.eye(LABELS)[2] - result), beta * tau, atol=1e-5)  # the gradient is zero
+    assert phi == pytest.approx(400 * np.log(result[2]) - beta / 2 * tau @ tau)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -211,7 +211,7 @@ def test_labels_said_less_expected_are_the_slope_of_the_evidence(weighted):
     """By differences in sigma: tau moves along and, being at its summit, adds nothing."""
     b, prevalence, matrices = case(3, gold=[-1, 2, -1, -1, -1, -1])
     b = b._replace(weight=np.random.default_rng(0).random(b.cell.size) * 3) if weighted else b
-    said, expected = tilted_tally(b, prevalence, matrices, 2.0).label
+    result, expected = tilted_tally(b, prevalence, matrices, 2.0).label
 
     def evidence(j, k, y, change):
         moved = matrices.copy()
@@ -221,25 +221,25 @@ def test_labels_said_less_expected_are_the_slope_of_the_evidence(weighted):
 
     for j, k, y in np.ndindex(matrices.shape):
         slope = (evidence(j, k, y, 1e-5) - evidence(j, k, y, -1e-5)) / 2e-5
-        assert (said - expected)[j, k, y] == pytest.approx(slope, abs=1e-5)
+        assert (result - expected)[j, k, y] == pytest.approx(slope, abs=1e-5)
 
 
 def test_items_that_cannot_tilt_are_those_of_dawid_and_skene():
     """With an infinite penalty, to rounding, posterior, evidence and difficulty are those of the matrices alone."""
     b, prevalence, matrices = case(4, gold=[-1, -1, 0, -1, -1, -1])
-    told, evidence = tilted_posterior(b, prevalence, matrices, matrices[0], 1e14)
+    result, evidence = tilted_posterior(b, prevalence, matrices, matrices[0], 1e14)
     posterior, plain = truth_posterior(b, prevalence, matrices)
-    np.testing.assert_allclose(told[:, :LABELS], posterior, atol=1e-9)
+    np.testing.assert_allclose(result[:, :LABELS], posterior, atol=1e-9)
     assert evidence == pytest.approx(plain, rel=1e-9)
-    np.testing.assert_allclose(told[:, LABELS], posterior @ (1 - np.diag(matrices[0])), atol=1e-9)
+    np.testing.assert_allclose(result[:, LABELS], posterior @ (1 - np.diag(matrices[0])), atol=1e-9)
 
 
 def test_posterior_and_tally_tell_the_same():
     """Truths add up to the posterior's, labels expected are as many as those said, and the evidence is one."""
     b, prevalence, matrices = case(5)
-    told, evidence = tilted_posterior(b, prevalence, matrices, matrices[0], 2.0)
+    result, evidence = tilted_posterior(b, prevalence, matrices, matrices[0], 2.0)
     tally = tilted_tally(b, prevalence, matrices, 2.0)
-    np.testing.assert_allclose(tally.truth[0], told[:, :LABELS].sum(axis=0))
+    np.testing.assert_allclose(tally.truth[0], result[:, :LABELS].sum(axis=0))
     np.testing.assert_allclose(tally.label[0].sum(axis=2), tally.label[1].sum(axis=2))
     assert tally.label[0].sum() == pytest.approx(b.cell.size)
     assert tally.evidence == evidence
@@ -248,10 +248,10 @@ def test_posterior_and_tally_tell_the_same():
 def test_blocks_add_up():
     """Tallies of blocks of items are those of the whole."""
     b, prevalence, matrices = case(6)
-    whole = tilted_tally(b, prevalence, matrices, 2.0)
+    complete = tilted_tally(b, prevalence, matrices, 2.0)
     parts = add(tilted_tally(part, prevalence, matrices, 2.0) for part in split(b, 3))
-    np.testing.assert_allclose(parts.label, whole.label, atol=1e-12)
-    assert parts.evidence == pytest.approx(whole.evidence)
+    np.testing.assert_allclose(parts.label, complete.label, atol=1e-12)
+    assert parts.evidence == pytest.approx(complete.evidence)
 
 
 def test_a_row_twice_is_a_row_of_weight_two():
@@ -268,15 +268,15 @@ def test_gold_and_nobodys_items():
     """A known truth has all the weight; an item nobody judged has the prevalence, and is as hard as items are."""
     b, prevalence, matrices = case(8, gold=[1, -1, -1, -1, -1, -1])
     b = b._replace(start=np.r_[b.start[:-1], b.start[-2]], cell=b.cell[: b.start[-2]], label=b.label[: b.start[-2]])
-    told, _ = tilted_posterior(b, prevalence, matrices, matrices[0], 2.0)
-    np.testing.assert_array_equal(told[0, :LABELS], [0, 1, 0])
-    np.testing.assert_allclose(told[-1, :LABELS], prevalence[0])
-    assert told[-1, LABELS] == pytest.approx(prevalence[0] @ (1 - np.diag(matrices[0])))
+    result, _ = tilted_posterior(b, prevalence, matrices, matrices[0], 2.0)
+    np.testing.assert_array_equal(result[0, :LABELS], [0, 1, 0])
+    np.testing.assert_allclose(result[-1, :LABELS], prevalence[0])
+    assert result[-1, LABELS] == pytest.approx(prevalence[0] @ (1 - np.diag(matrices[0])))
 
 
 def test_every_topic_has_its_prevalence():
     """Items nobody judged show it."""
     b = block([], items=2)._replace(topic=np.array([1, 0], np.int32))
     prevalence = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
-    told, _ = tilted_posterior(b, prevalence, case(0)[2], np.eye(LABELS), 2.0)
-    np.testing.assert_allclose(told[:, :LABELS], prevalence[::-1])
+    result, _ = tilted_posterior(b, prevalence, case(0)[2], np.eye(LABELS), 2.0)
+    np.testing.assert_allclose(result[:, :LABELS], prevalence[::-1])

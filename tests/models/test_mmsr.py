@@ -18,19 +18,19 @@ def crowd(skill, items=400, labels=3, seed=0):
     truth = rng.integers(labels, size=items)
     right = (np.asarray(skill) * (labels - 1) + 1) / labels
     wrong = (truth[:, None] + rng.integers(1, labels, (items, right.size))) % labels
-    said = np.where(rng.random((items, right.size)) < right, truth[:, None], wrong)
-    item, judge = np.indices(said.shape).reshape(2, -1)
-    return truth, pl.DataFrame({"item": item, "judge": judge, "label": said.ravel()})
+    result = np.where(rng.random((items, right.size)) < right, truth[:, None], wrong)
+    item, judge = np.indices(result.shape).reshape(2, -1)
+    return truth, pl.DataFrame({"item": item, "judge": judge, "label": result.ravel()})
 
 
 def test_skills_are_found():
     """To the error that 400 items leave, from agreement alone; who answers the reverse is below zero."""
     skill = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.0, -0.3])
     _, table = crowd(skill)
-    found = adjudge.fit(table, "m-msr").judges["skill"].to_numpy()
-    np.testing.assert_allclose(found[:7], skill[:7], atol=0.12)
-    assert abs(found[7]) < 0.15
-    assert found[8] < -0.15
+    result = adjudge.fit(table, "m-msr").judges["skill"].to_numpy()
+    np.testing.assert_allclose(result[:7], skill[:7], atol=0.12)
+    assert abs(result[7]) < 0.15
+    assert result[8] < -0.15
 
 
 def test_colluders_mislead_the_vote_and_not_the_model():
@@ -48,8 +48,8 @@ def test_colluders_mislead_the_vote_and_not_the_model():
 
 def test_gold_counts_as_one_more_judge():
     """Two groups with opposite answers cannot be distinguished without gold; with gold they can."""
-    said = [(i, j, (i + (j > 1)) % 2) for i in range(30) for j in range(4)]
-    table = pl.DataFrame(said, schema=["item", "judge", "label"], orient="row")
+    result = [(i, j, (i + (j > 1)) % 2) for i in range(30) for j in range(4)]
+    table = pl.DataFrame(result, schema=["item", "judge", "label"], orient="row")
     assert adjudge.fit(table, "m-msr").labels["probability"].to_list() == [0.5] * 30
     fit = adjudge.fit(table, "m-msr", gold={i: i % 2 for i in range(10)})
     assert fit.labels["label"].to_list() == [i % 2 for i in range(30)]
@@ -99,9 +99,9 @@ NONE = 1e-3  # a skill that cannot be told from zero
 def block(start, judge, label, judges, labels=2, weight=(), gold=None):
     """Return a block of judgments."""
     judge, label, items = np.array(judge), np.array(label), len(start) - 1
-    known = np.full(items, -1) if gold is None else np.array(gold)
+    reference = np.full(items, -1) if gold is None else np.array(gold)
     cell, topic, value = judge * labels + label, np.zeros(items, np.int32), np.arange(float(labels))
-    return Block(np.array(start), cell, label, topic, known, np.array(weight, float), judges, labels, value)
+    return Block(np.array(start), cell, label, topic, reference, np.array(weight, float), judges, labels, value)
 
 
 def seen(matrix, common=None):
@@ -133,10 +133,10 @@ def test_gold_is_one_more_judge():
 def test_agreements_of_blocks_add_up():
     """Two halves give the whole."""
     rng = np.random.default_rng(0)
-    whole = block(np.arange(0, 61, 3), rng.integers(5, size=60), rng.integers(3, size=60), judges=5, labels=3)
-    parts = split(whole, 2)
+    complete = block(np.arange(0, 61, 3), rng.integers(5, size=60), rng.integers(3, size=60), judges=5, labels=3)
+    parts = split(complete, 2)
     assert len(parts) == 2
-    np.testing.assert_array_equal(sum(map(agreements, parts)), agreements(whole))
+    np.testing.assert_array_equal(sum(map(agreements, parts)), agreements(complete))
 
 
 def test_pairs_without_common_items_are_not_seen():

@@ -50,8 +50,8 @@ def test_steps_are_those_of_a_confusion_model_with_four_truths(ponds):
     rows = np.exp(params.skill.reshape(20, 4, 2))
     np.testing.assert_allclose(rows.sum(axis=2), 1)
     expected, evidence = truth_posterior(block, params.prevalence, rows)
-    found = truth_posterior(block, *model.states(params))[0]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    result = truth_posterior(block, *model.states(params))[0]
+    np.testing.assert_allclose(result, expected, atol=1e-12)
     assert tally.evidence == pytest.approx(evidence)
     after = model.estimate(tally, start)
     counts = tally.label + 3 * np.array([[1, 0], [1, 0], [0, 1], [0, 1]])

@@ -35,13 +35,13 @@ def test_votes_are_in_the_order_of_the_fit(case):
 def test_a_vote_overrules_no_vote(case):
     """And a tie is none; a fit that was told otherwise does."""
     assert case.overruled.tolist() == [False, False, False]
-    told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
-    assert not build_case(told, case.judgments).overruled[0]  # that was gold
+    fitted = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
+    assert not build_case(fitted, case.judgments).overruled[0]  # that was gold
     crowd = adjudge.simulate("carpenter", seed=7, topics=5, items=100, judges=20, judgments=800, gold=5).judgments
-    known = build_case(adjudge.fit(crowd, "dawid-skene"), crowd)
-    assert known.overruled.any()
-    winner = known.votes[known.overruled].argmax(axis=1)
-    assert (winner != known.fit.label[known.overruled]).all()
+    reference = build_case(adjudge.fit(crowd, "dawid-skene"), crowd)
+    assert reference.overruled.any()
+    winner = reference.votes[reference.overruled].argmax(axis=1)
+    assert (winner != reference.fit.label[reference.overruled]).all()
 
 
 def test_a_fit_is_held_against_truths_that_it_was_not_told(case):
@@ -51,19 +51,19 @@ def test_a_fit_is_held_against_truths_that_it_was_not_told(case):
     codes, shares = build_case(case.fit, case.judgments, truth).unused_truths
     assert codes.tolist() == [1, 1]
     np.testing.assert_allclose(shares, case.fit.posterior[[0, 2]])
-    told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
-    codes, shares = build_case(told, case.judgments, truth).unused_truths
+    fitted = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
+    codes, shares = build_case(fitted, case.judgments, truth).unused_truths
     assert codes.size == 1
-    np.testing.assert_allclose(shares, told.posterior[[2]])
+    np.testing.assert_allclose(shares, fitted.posterior[[2]])
 
 
 def test_reliability_is_by_judgments_alone(case):
     """Of a truth that was told the fit is certain, of what judges say of it not; other truths count too."""
     assert case.known_truths[0].size == 0
-    told = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
+    fitted = adjudge.fit(case.judgments, "dawid-skene", pl.DataFrame({"item": ["a"], "label": ["yes"]}))
     truth = pl.DataFrame({"item": ["c"], "label": ["yes"]})
-    codes, shares = build_case(told, case.judgments, truth).known_truths
+    codes, shares = build_case(fitted, case.judgments, truth).known_truths
     assert codes.tolist() == [1, 1]
-    assert (told.posterior[0] == [0, 1]).all()
+    assert (fitted.posterior[0] == [0, 1]).all()
     assert 0 < shares[0, 1] < 1
-    np.testing.assert_allclose(shares[1], told.posterior[2])
+    np.testing.assert_allclose(shares[1], fitted.posterior[2])

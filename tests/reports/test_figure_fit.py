@@ -23,8 +23,8 @@ def crowd(topics):
 
 def points_of(chart, *names):
     """Return the points of a chart of layers that have these names."""
-    whole = chart.to_dict()
-    data = [part["data"]["values"] for part in (whole, *whole["layer"]) if "data" in part]
+    complete = chart.to_dict()
+    data = [part["data"]["values"] for part in (complete, *complete["layer"]) if "data" in part]
     return next(values for values in data if set(names) <= set(values[0]))
 
 
@@ -32,16 +32,16 @@ def points_of(chart, *names):
 def case():
     """Return the case of a fit by EM, compared with the truth."""
     drawn = crowd(8)
-    known = pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
-    return build_case(adjudge.fit(drawn.judgments, "dawid-skene"), drawn.judgments, known)
+    table = pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())})
+    return build_case(adjudge.fit(drawn.judgments, "dawid-skene"), drawn.judgments, table)
 
 
 def test_bars_hold_all_items_once(case):
     """Whatever their probability; the title says how many are sure."""
-    shown = certainty_chart(case).to_dict()
-    assert sum(bar["items"] for bar in shown["data"]["values"]) == len(case.fit.items)
+    displayed = certainty_chart(case).to_dict()
+    assert sum(bar["items"] for bar in displayed["data"]["values"]) == len(case.fit.items)
     chance = case.fit.posterior.max(axis=1)
-    assert f"{(chance >= 0.95).mean():.0%} of items" in shown["title"]
+    assert f"{(chance >= 0.95).mean():.0%} of items" in displayed["title"]
 
 
 def test_calibration_is_of_items_whose_truth_is_known(case):
@@ -53,26 +53,26 @@ def test_calibration_is_of_items_whose_truth_is_known(case):
 
 def test_a_climb_shows_its_evidence(case):
     """A point a pass."""
-    shown = convergence_chart(case).to_dict()
-    assert [point["evidence"] for point in shown["data"]["values"]] == pytest.approx(case.fit.evidence, abs=1e-3)
+    displayed = convergence_chart(case).to_dict()
+    assert [point["evidence"] for point in displayed["data"]["values"]] == pytest.approx(case.fit.evidence, abs=1e-3)
 
 
 def test_chains_show_what_mixes_worst(relevance):
     """A line a chain; chains that do not move have no R-hat, and say so."""
     fit = relevance.fits["unsupervised"]
-    shown = convergence_chart(build_case(fit, relevance.crowd.judgments)).to_dict()
-    assert {point["chain"] for point in shown["data"]["values"]} == {"chain 1", "chain 2"}
-    assert "R-hat" in shown["title"]
+    displayed = convergence_chart(build_case(fit, relevance.crowd.judgments)).to_dict()
+    assert {point["chain"] for point in displayed["data"]["values"]} == {"chain 1", "chain 2"}
+    assert "R-hat" in displayed["title"]
 
 
 def test_of_many_topics_the_ends_are_shown():
     """Those with most and with least, and how many there are."""
     judgments = crowd(70).judgments
     drawn = prevalence_chart(build_case(adjudge.fit(judgments, "dawid-skene"), judgments))
-    shown = drawn.to_dict()
+    displayed = drawn.to_dict()
     points = points_of(drawn, "topic")
     assert len({point["topic"] for point in points}) == MOST_TOPICS
-    assert "of 70" in shown["title"]
+    assert "of 70" in displayed["title"]
     means = np.array([point["mean"] for point in points])
     assert (np.diff(means) <= 1e-9).all()
     assert all(0 <= point["low"] <= point["mean"] <= point["high"] <= 1 for point in points)

@@ -60,8 +60,8 @@ def test_ratings_show_the_busy_and_what_they_share(case):
 
 def test_votes_of_more_labels_are_those_for_the_answer(case):
     """Not of one label, which would mean little."""
-    shown = vote_chart(case).to_dict()
-    title = shown["layer"][0]["encoding"]["x"]["title"]
+    displayed = vote_chart(case).to_dict()
+    title = displayed["layer"][0]["encoding"]["x"]["title"]
     assert title == "share of votes for the answer"
 
 
@@ -69,13 +69,13 @@ def test_judges_who_break_most_rules_come_first():
     """A panel each, with every batch in it; the title says what was found."""
     judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
     fit = adjudge.fit(judgments, "dawid-skene")
-    shown = control_panels(build_case(fit, judgments)).to_dict()
+    displayed = control_panels(build_case(fit, judgments)).to_dict()
     chart = control_chart(fit, judgments)
-    assert shown["title"] == chart.sentence
-    assert len(shown["concat"]) == PANELS
-    first = fit.judge_names.to_list().index(shown["concat"][0]["title"])
+    assert displayed["title"] == chart.sentence
+    assert len(displayed["concat"]) == PANELS
+    first = fit.judge_names.to_list().index(displayed["concat"][0]["title"])
     broken = np.bincount(chart.judge, weights=[bool(flag) for flag in chart.flags])
     assert broken[first] == broken.max()
-    batches = shown["concat"][0].get("data", shown["concat"][0]["layer"][0].get("data"))["values"]
+    batches = displayed["concat"][0].get("data", displayed["concat"][0]["layer"][0].get("data"))["values"]
     assert len(batches) == int((chart.judge == first).sum())
     assert {point["kind"] for point in batches} <= {"within limits", "breaks a rule"}

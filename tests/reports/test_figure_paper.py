@@ -47,9 +47,9 @@ def test_sixteen_judges_from_the_least_to_the_most_busy():
 
 def test_populations_are_of_the_right_label(relevance):
     """Draws of phi and kappa: of saying 0 to 0, 1 to 1, and of 1 being true."""
-    known = relevance.fits["unsupervised"]
-    drawn = populations(known, 10**6)
-    assert drawn["sensitivity"][0].tolist() == known.draws.phi[..., 1, 1].ravel().tolist()
-    assert drawn["specificity"][0].tolist() == known.draws.phi[..., 0, 0].ravel().tolist()
-    assert drawn["prevalence"][1].tolist() == known.draws.kappa[..., 2].ravel().tolist()
-    assert len(populations(known, 7)["prevalence"][0]) == 7
+    reference = relevance.fits["unsupervised"]
+    drawn = populations(reference, 10**6)
+    assert drawn["sensitivity"][0].tolist() == reference.draws.phi[..., 1, 1].ravel().tolist()
+    assert drawn["specificity"][0].tolist() == reference.draws.phi[..., 0, 0].ravel().tolist()
+    assert drawn["prevalence"][1].tolist() == reference.draws.kappa[..., 2].ravel().tolist()
+    assert len(populations(reference, 7)["prevalence"][0]) == 7

@@ -94,9 +94,9 @@ def test_an_unknown_figure_is_refused_with_those_there_are(climbed):
 
 def test_files_of_all_figures_that_there_are(climbed):
     """An SVG and a PNG each; what takes long is told."""
-    told = []
-    written = figure_files(climbed, told.append)
-    assert set(written) == {f"{line.split()[1]}.{kind}" for line in told for kind in ("svg", "png")}
+    messages = []
+    written = figure_files(climbed, messages.append)
+    assert set(written) == {f"{line.split()[1]}.{kind}" for line in messages for kind in ("svg", "png")}
     assert "calibration.svg" not in written
 
 

@@ -102,17 +102,17 @@ def test_poor_crowds_have_a_page_too(rows):
 
 def test_what_takes_long_is_told(relevance):
     """Each figure by name."""
-    told = []
-    document(build_case(relevance.fits["unsupervised"], relevance.crowd.judgments), progress=told.append)
-    assert "drawing votes" in told
+    messages = []
+    document(build_case(relevance.fits["unsupervised"], relevance.crowd.judgments), progress=messages.append)
+    assert "drawing votes" in messages
 
 
 def test_times_and_an_earlier_fit_fill_what_is_to_be_watched():
     """Changes and new work are told where they can be, and why not where they cannot."""
     judgments = adjudge.simulate("drifting", seed=1, judges=12, items=300).judgments
     fit = adjudge.fit(judgments, "dawid-skene")
-    told = document(build_case(fit, judgments, earlier=fit))
-    watched = told[told.index('id="watch"') : told.index('id="guidelines"')]
+    result = document(build_case(fit, judgments, earlier=fit))
+    watched = result[result.index('id="watch"') : result.index('id="guidelines"')]
     assert "Not defined" not in watched
     assert "earlier fit expects" in watched
     bare = document(build_case(fit, replace(judgments, time=None)))
@@ -142,9 +142,9 @@ def case():
 def test_every_judge_has_a_row_and_a_card(case):
     """The row links to the card."""
     text = pages.judge_section(case)
-    for place, card in enumerate(case.cards):
-        assert f'<a href="#judge-{place}">{card.judge}</a>' in text
-        assert f'id="judge-{place}"' in text
+    for position, card in enumerate(case.cards):
+        assert f'<a href="#judge-{position}">{card.judge}</a>' in text
+        assert f'id="judge-{position}"' in text
     assert text.count("<article") == 8
 
 
@@ -155,15 +155,15 @@ def test_of_very_many_judges_the_busiest_have_a_card(case, monkeypatch):
     assert text.count("<article") == 3
     assert "The 3 busiest of 8 judges have a card." in text
     busiest = sorted(range(8), key=lambda j: -case.cards[j].judgments)[:3]
-    assert {int(place) for place in re.findall(r'id="judge-(\d+)"', text)} == set(busiest)
+    assert {int(position) for position in re.findall(r'id="judge-(\d+)"', text)} == set(busiest)
 
 
 def test_what_is_not_defined_says_why(case):
     """Sensitivity of three labels, and times that were not given."""
-    told = dict(pages.card_lines(case.cards[0], case.fit.scale.names))
-    assert told["sensitivity"] == "not defined because it needs two labels, and there are 3"
-    assert told["time per judgment"].startswith("not defined because")
-    assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", told["chance of being right"])
+    message = dict(pages.card_lines(case.cards[0], case.fit.scale.names))
+    assert message["sensitivity"] == "not defined because it needs two labels, and there are 3"
+    assert message["time per judgment"].startswith("not defined because")
+    assert re.fullmatch(r"0\.\d\d \(0\.\d\d to [01]\.\d\d\)", message["chance of being right"])
 
 
 def test_texts_are_escaped_and_markup_is_not():
@@ -176,8 +176,8 @@ def test_texts_are_escaped_and_markup_is_not():
 
 def test_attributes_are_escaped_and_named_as_in_html():
     """Quotes cannot end one; what is false is not there."""
-    made = element("td", class_="x", data_value=0.5, title='"><script>', hidden=False, tabindex=None)
-    assert made == '<td class="x" data-value="0.5" title="&quot;&gt;&lt;script&gt;"></td>'
+    created = element("td", class_="x", data_value=0.5, title='"><script>', hidden=False, tabindex=None)
+    assert created == '<td class="x" data-value="0.5" title="&quot;&gt;&lt;script&gt;"></td>'
     assert element("input", disabled=True, name="n") == '<input disabled name="n">'
 
 

@@ -9,12 +9,12 @@ def test_a_report_is_a_page_figures_and_charts(tmp_path):
     judgments = adjudge.dataset("anesthesia")
     fit = adjudge.fit(judgments, "dawid-skene")
     steps = []
-    made = report(fit, judgments, title="Five <judges>", progress=steps.append)
-    assert repr(made) == "Report('Five <judges>': dawid-skene, 45 items, 5 judges)"
-    assert "Five &lt;judges&gt;" in made._repr_html_()
-    made.save(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text() == made.html
+    created = report(fit, judgments, title="Five <judges>", progress=steps.append)
+    assert repr(created) == "Report('Five <judges>': dawid-skene, 45 items, 5 judges)"
+    assert "Five &lt;judges&gt;" in created._repr_html_()
+    created.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == created.html
     assert steps[0] == "computing the judges"
-    assert made.plot("certainty").to_dict()["title"]
+    assert created.plot("certainty").to_dict()["title"]
     adjudge.save(fit, tmp_path / "folder", judgments)
     assert repr(report(tmp_path / "folder")).startswith("Report('folder': ")

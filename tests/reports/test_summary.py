@@ -21,8 +21,8 @@ def case_with(spoil, gold=None):
         }
     )
     last = drawn.judgments.judges[-1]
-    said = pl.when(pl.col("judge") == last).then(spoil).otherwise(pl.col("label"))
-    judgments = adjudge.read(table.with_columns(label=said).drop("truth"))
+    result = pl.when(pl.col("judge") == last).then(spoil).otherwise(pl.col("label"))
+    judgments = adjudge.read(table.with_columns(label=result).drop("truth"))
     return build_case(adjudge.fit(judgments, "dawid-skene", gold), judgments), str(last)
 
 
@@ -91,9 +91,9 @@ def test_gold_that_the_crowd_contradicts_is_told():
     sure = int(case.fit.posterior.max(axis=1).argmax())
     wrong = {"item": [case.fit.items[sure]], "label": [1 - int(case.fit.label[sure])]}
     case, _ = case_with(pl.col("label"), pl.DataFrame(wrong))
-    told = " ".join(actions(case))
-    assert f"gold for 1 item ('{case.fit.items[sure]}')" in told
-    assert "If you can collect more judgments" in told
+    message = " ".join(actions(case))
+    assert f"gold for 1 item ('{case.fit.items[sure]}')" in message
+    assert "If you can collect more judgments" in message
 
 
 def test_a_fit_that_did_not_come_to_rest_says_beware():

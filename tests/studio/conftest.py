@@ -54,8 +54,8 @@ def write_campaign(folder, settings=SETTINGS):
             documents.append(
                 {"document": name, "title": name, "kind": "html", "content": "<p>a <b>tree</b> &amp; more"}
             )
-    told = [{"topic": t, "query": t, "description": f"about {t}s", "narrative": ""} for t in TOPICS]
-    (folder / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in told))
+    message = [{"topic": t, "query": t, "description": f"about {t}s", "narrative": ""} for t in TOPICS]
+    (folder / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in message))
     (folder / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents))
     for name, lines in (("pool.csv", pool), ("gold.csv", gold), ("sets.csv", sets)):
         (folder / name).write_text("\n".join(lines) + "\n")
@@ -92,19 +92,25 @@ def desk_studio(folder, start=2e9):
 
     def work(who, right=True, seconds=10.0, relevance=1):
         """Work through an assignment: gold right or wrong, everything else as told."""
-        held = open_work(who)
-        for one in held.sets:
+        stored = open_work(who)
+        for entry in stored.sets:
             time[0] += 100
-            grades = grading.gold_grades(store.ledger, one)
-            said = [relevance if grade is None else int((grade > 0) == right) for grade in grades]
-            order = sorted(range(len(said)), key=lambda slot: -said[slot])
+            grades = grading.gold_grades(store.ledger, entry)
+            result = [relevance if grade is None else int((grade > 0) == right) for grade in grades]
+            order = sorted(range(len(result)), key=lambda slot: -result[slot])
             answers = [
-                {"key": f"k{slot}", "slot": slot, "relevance": said[slot], "told": True, "rank": order.index(slot) + 1}
+                {
+                    "key": f"k{slot}",
+                    "slot": slot,
+                    "relevance": result[slot],
+                    "told": True,
+                    "rank": order.index(slot) + 1,
+                }
                 | {"seconds": seconds, "comment": "=1+1" if slot else ""}
-                for slot in range(len(said))
+                for slot in range(len(result))
             ]
-            do(commands.finish_set, who, one.token, answers)
-        return held
+            do(commands.finish_set, who, entry.token, answers)
+        return stored
 
     return SimpleNamespace(
         campaign=campaign, store=store, do=do, person=person, work=work, open_work=open_work, time=time, folder=folder
@@ -120,23 +126,23 @@ def desk_folder(tmp_path):
 @pytest.fixture
 def fresh_desk(desk_folder):
     """Return a small campaign that nobody has worked on, open for writing."""
-    made = desk_studio(desk_folder)
-    yield made
-    made.store.close()
+    created = desk_studio(desk_folder)
+    yield created
+    created.store.close()
 
 
 @pytest.fixture
 def desk(desk_folder):
     """Return a small campaign: ann passed twice, bob was returned once (gold and time), cid has one open."""
-    made = desk_studio(desk_folder)
-    made.lead = made.person("lea", "lead")
-    made.ann, made.bob, made.cid = made.person("ann"), made.person("bob"), made.person("cid")
-    made.first = made.work(made.ann)
-    made.second = made.work(made.ann)
-    made.returned = made.work(made.bob, right=False, seconds=3.0)
-    made.open = made.open_work(made.cid)
-    yield made
-    made.store.close()
+    created = desk_studio(desk_folder)
+    created.lead = created.person("lea", "lead")
+    created.ann, created.bob, created.cid = created.person("ann"), created.person("bob"), created.person("cid")
+    created.first = created.work(created.ann)
+    created.second = created.work(created.ann)
+    created.returned = created.work(created.bob, right=False, seconds=3.0)
+    created.open = created.open_work(created.cid)
+    yield created
+    created.store.close()
 
 
 @pytest.fixture
@@ -168,11 +174,11 @@ def crowd_files(folder, settings="", topics=8, pool=10, gold=2, monitoring=1, jo
         pairs = [add(job, "q", n) for n in range(5)]
         files["gold.csv"].append(f"{pairs[0]},{job % 2 + 1},as asked")
         files["sets.csv"] += [f"job-{job},qualification,{pair}" for pair in pairs]
-    for one in range(monitoring):
-        files["sets.csv"] += [f"watch-{one},monitoring,{add(one, 'm', n)}" for n in range(5)]
-    told = [{"topic": f"t{t}", "query": f"query {t}", "description": "", "narrative": ""} for t in range(topics)]
+    for index in range(monitoring):
+        files["sets.csv"] += [f"watch-{index},monitoring,{add(index, 'm', n)}" for n in range(5)]
+    result = [{"topic": f"t{t}", "query": f"query {t}", "description": "", "narrative": ""} for t in range(topics)]
     documents = [{"document": name, "kind": "text", **crowd_text(name)} for name in names]
-    files["topics.jsonl"] = [json.dumps(row) for row in told]
+    files["topics.jsonl"] = [json.dumps(row) for row in result]
     files["documents.jsonl"] = [json.dumps(row) for row in documents]
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n")
@@ -190,13 +196,13 @@ def crowd_answers(ledger, one, right=True, seconds=10.0, tag=""):
     """Return answers to a whole set: gold as it is or the other way round, everything else relevant."""
     from adjudge.studio.work.grading import gold_grades
 
-    known = gold_grades(ledger, one)
-    said = [1 if grade is None else int((grade > 0) == right) for grade in known]
-    order = sorted(range(len(said)), key=lambda slot: (-said[slot], -(known[slot] or 0)))
+    reference = gold_grades(ledger, one)
+    result = [1 if grade is None else int((grade > 0) == right) for grade in reference]
+    order = sorted(range(len(result)), key=lambda slot: (-result[slot], -(reference[slot] or 0)))
     return [
-        {"key": f"{tag}{slot}", "slot": slot, "relevance": said[slot], "told": True, "rank": order.index(slot) + 1}
+        {"key": f"{tag}{slot}", "slot": slot, "relevance": result[slot], "told": True, "rank": order.index(slot) + 1}
         | {"seconds": seconds, "comment": ""}
-        for slot in range(len(said))
+        for slot in range(len(result))
     ]
 
 
@@ -204,11 +210,11 @@ def crowd_through(made, who, right=True, seconds=10.0):
     """Take an assignment and finish all of its sets, a minute each."""
     from adjudge.studio.work.commands import finish_set
 
-    held = made.open_work(who)
-    for one in held.sets:
+    stored = made.open_work(who)
+    for entry in stored.sets:
         made.time[0] += 60
-        made.do(finish_set, who, one.token, crowd_answers(made.store.ledger, one, right, seconds))
-    return held
+        made.do(finish_set, who, entry.token, crowd_answers(made.store.ledger, entry, right, seconds))
+    return stored
 
 
 @pytest.fixture(scope="session")
@@ -251,18 +257,18 @@ def database(request, monkeypatch):
 
 def crowds(tmp_path):
     """Yield a maker of campaigns of the paper's kind, closed at the end."""
-    made = []
+    collected = []
 
     def make(settings="", **sizes):
-        one = desk_studio(crowd_files(tmp_path / f"crowd{len(made)}", settings, **sizes))
-        one.answers = lambda held, **told: crowd_answers(one.store.ledger, held, **told)
-        one.through = lambda who, **told: crowd_through(one, who, **told)
-        made.append(one)
-        return one
+        entry = desk_studio(crowd_files(tmp_path / f"crowd{len(collected)}", settings, **sizes))
+        entry.answers = lambda held, **told: crowd_answers(entry.store.ledger, held, **told)
+        entry.through = lambda who, **told: crowd_through(entry, who, **told)
+        collected.append(entry)
+        return entry
 
     yield make
-    for one in made:
-        one.store.close()
+    for entry in collected:
+        entry.store.close()
 
 
 @pytest.fixture

@@ -50,11 +50,11 @@ def test_an_accent_may_be_typed_in_two_ways():
 
 def test_nobody_costs_as_much_as_somebody(monkeypatch):
     """Without an account a hash is verified all the same, and the answer is no even if it fitted."""
-    seen = []
+    calls = []
 
     class Yes:
         def verify(self, hashed, password):
-            seen.append(hashed)
+            calls.append(hashed)
             return True
 
         hash = staticmethod(access.HASHER.hash)
@@ -62,7 +62,7 @@ def test_nobody_costs_as_much_as_somebody(monkeypatch):
     monkeypatch.setattr(access, "HASHER", Yes())
     for missing in (None, ""):  # nobody, and somebody whom a crowd's platform sends
         assert verify_password(missing, "correct horse battery") is False
-        assert seen.pop().startswith("$argon2id$v=19$m=19456,t=3,p=1$")
+        assert calls.pop().startswith("$argon2id$v=19$m=19456,t=3,p=1$")
 
 
 def test_a_broken_hash_is_no_password():
@@ -131,9 +131,11 @@ def test_nonsense_reads_as_nothing(signer, text):
 def test_every_changed_letter_breaks_a_signature(signer):
     """No letter of it can be another one."""
     text = signer.invitation(12)
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         other = "A" if letter != "A" else "B"
-        assert signer.read_invitation(text[:place] + other + text[place + 1 :]) != 12 or _same_bits(text, place)
+        assert signer.read_invitation(text[:position] + other + text[position + 1 :]) != 12 or _same_bits(
+            text, position
+        )
 
 
 def _same_bits(text, place):
@@ -153,10 +155,10 @@ def test_texts_signed_for_one_purpose_are_not_valid_for_another(signer):
 
 def test_a_page_of_one_session_changes_nothing_in_another(signer):
     """What a page sends along is bound to the session, not to the person."""
-    one, two = signer.session(7, 0, 1, NOW), signer.session(7, 0, 1, NOW)
-    assert signer.csrf_matches(one, signer.csrf(one))
-    assert not signer.csrf_matches(two, signer.csrf(one))
-    assert not signer.csrf_matches(one, "")
+    first, two = signer.session(7, 0, 1, NOW), signer.session(7, 0, 1, NOW)
+    assert signer.csrf_matches(first, signer.csrf(first))
+    assert not signer.csrf_matches(two, signer.csrf(first))
+    assert not signer.csrf_matches(first, "")
 
 
 def test_a_short_key_is_no_key():

@@ -85,9 +85,9 @@ def site(crowd):
 
 def test_strangers_get_nowhere(site):
     """Every route but the doors asks who it is; and there are routes at all."""
-    found = [row for row in site.routes() if row[1] not in OPEN | BY_ADDRESS]
-    assert len(found) > 30
-    for method, template, path in found:
+    result = [row for row in site.routes() if row[1] not in OPEN | BY_ADDRESS]
+    assert len(result) > 30
+    for method, template, path in result:
         answer = site.ask(method, path)
         assert answer.status_code in (401, 303, 422), (method, template, answer.status_code)
         assert answer.status_code != 303 or answer.headers["location"] == "/sign-in", template
@@ -135,11 +135,11 @@ def test_programs_need_a_token_and_its_scope(site):
 def test_an_invitation_is_for_once(site):
     """Replayed or forged it lets nobody in, and it gives no other role than its own."""
     link = f"/join/{site.studio.signer.invitation(site.invitations[0])}"
-    told = {"name": "eve", "password": "kopfstein pflaster", "role": "lead"}
-    first = site.ask("POST", link, data=told)
+    result = {"name": "eve", "password": "kopfstein pflaster", "role": "lead"}
+    first = site.ask("POST", link, data=result)
     assert (first.status_code, first.headers["location"]) == (303, "/judge")
     assert "HttpOnly" in first.headers["set-cookie"]
-    assert site.ask("POST", link, data={**told, "name": "eve two"}).status_code in (410, 422)
+    assert site.ask("POST", link, data={**result, "name": "eve two"}).status_code in (410, 422)
     assert "eve two" not in site.studio.ledger.named
     assert site.ask("GET", "/join/1").status_code == 404
     assert site.ask("GET", f"/join/{site.studio.signer.prompt_id(1)}").status_code == 404
@@ -149,8 +149,8 @@ def test_a_session_brought_along_is_not_kept(site):
     """Who signs in has a new session, whatever cookie was planted before."""
     link = f"/join/{site.studio.signer.invitation(site.invitations[0])}"
     planted = site.studio.signer.session(site.people["judge"], 0, 12, site.studio.now())
-    told = {"name": "eve", "password": "kopfstein pflaster"}
-    answer = site.ask("POST", link, data=told, headers={"Cookie": f"{COOKIE}={planted}"})
+    result = {"name": "eve", "password": "kopfstein pflaster"}
+    answer = site.ask("POST", link, data=result, headers={"Cookie": f"{COOKIE}={planted}"})
     assert planted not in answer.headers["set-cookie"]
 
 
@@ -165,13 +165,13 @@ def test_documents_are_found_by_marks_only(site, path):
 
 def test_names_that_are_markup_are_text(site):
     """On every page that shows them."""
-    seen = 0
+    observed = 0
     for method, template, path in site.routes():
         if method == "GET" and template.startswith("/desk") and "{" not in template:
             text = site.ask("GET", path, "lead").text
             assert "<img src=x" not in text, template
-            seen += "&lt;img src=x" in text
-    assert seen >= 2
+            observed += "&lt;img src=x" in text
+    assert observed >= 2
     assert "<img src=x" not in site.ask("POST", "/sign-in", data={"name": MARKUP, "password": "x"}).text
 
 
@@ -182,8 +182,8 @@ def test_large_bodies_are_refused(site):
 
 def test_nothing_says_which_sets_are_gold(site):
     """No word of grades, uses or names of sets before the end."""
-    told = site.ask("POST", "/api/assignment", "judge", json={})
-    assert told.status_code == 200
-    keys = set(re.findall(r'"(\w+)":', told.text))
+    result = site.ask("POST", "/api/assignment", "judge", json={})
+    assert result.status_code == 200
+    keys = set(re.findall(r'"(\w+)":', result.text))
     assert not keys & {"use", "name", "grade", "gold", "reason", "right", "document", "item", "id"}
-    assert "gold" not in told.text
+    assert "gold" not in result.text

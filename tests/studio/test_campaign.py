@@ -65,7 +65,7 @@ def test_a_campaign_is_loaded(folder):
     assert campaign.topics == {"1": Topic("1", "q", "", "")}
     assert campaign.pool == tuple(("1", f"d{n}") for n in range(4, 8))
     assert campaign.gold == {("1", "d0"): Gold(1, "yes"), ("1", "d1"): Gold(0, "no")}
-    assert [one.name for one in campaign.sets] == ["g", "m"]
+    assert [entry.name for entry in campaign.sets] == ["g", "m"]
     assert campaign.documents.document("d7").title == "D7"
     assert campaign.settings.assignment.documents == 2
     assert campaign.warnings == ()
@@ -103,11 +103,11 @@ def test_a_missing_file_is_one_problem(tmp_path, name):
     """And not a problem of every line that needs it."""
     make_demo(tmp_path / "demo")
     (tmp_path / "demo" / name).unlink()
-    wanted = [f"{name}: there is no such file"]
-    found = problems_of(tmp_path / "demo")
+    rows = [f"{name}: there is no such file"]
+    result = problems_of(tmp_path / "demo")
     if name == "gold.csv":  # then gold sets have no grades, which is said of the sets
-        found = found[:1]
-    assert found == wanted
+        result = result[:1]
+    assert result == rows
 
 
 def test_no_folder(tmp_path):
@@ -238,16 +238,16 @@ def everything(folder):
 
 def test_a_campaign_is_made(sources, tmp_path):
     """All files, sets from gold, called as its folder, and loaded as it will be."""
-    campaign, notes = (made := new_campaign(tmp_path / "trial", sources)).campaign, made.notes
+    campaign, notes = (created := new_campaign(tmp_path / "trial", sources)).campaign, created.notes
     assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == sorted(FILES)
     assert campaign.settings.campaign.name == "trial"
     assert campaign.settings.campaign.instructions.startswith("You see what somebody wants to know")
     assert (len(campaign.topics), len(campaign.documents), len(campaign.gold)) == (2, 20, 18)
     assert campaign.gold["2", "d08"] == Gold(2, "because 8")
-    uses = [one.use for one in campaign.sets]
+    uses = [entry.use for entry in campaign.sets]
     assert uses.count("qualification") == 4
     assert uses.count("gold") >= 2
-    fixed = {(one.topic, name) for one in campaign.sets for name in one.documents}
+    fixed = {(entry.topic, name) for entry in campaign.sets for name in entry.documents}
     assert set(campaign.pool) == {(t, f"d{n:02}") for t in "12" for n in range(20)} - fixed
     assert all(isinstance(note, str) for note in notes)
 
@@ -263,11 +263,11 @@ def test_the_seed_decides(sources, tmp_path):
 
 def test_without_gold(sources, tmp_path):
     """The campaign asks for none, and says so."""
-    made = new_campaign(tmp_path / "trial", changed(sources, gold=None), name="Plain")
-    assert made.campaign.settings.assignment.gold_sets == 0
-    assert not made.campaign.settings.qualification.required
-    assert made.campaign.settings.campaign.name == "Plain"
-    assert made.notes == (
+    created = new_campaign(tmp_path / "trial", changed(sources, gold=None), name="Plain")
+    assert created.campaign.settings.assignment.gold_sets == 0
+    assert not created.campaign.settings.qualification.required
+    assert created.campaign.settings.campaign.name == "Plain"
+    assert created.notes == (
         "there are no gold sets: assignment.gold_sets is set to 0, so that only the time of the work is checked",
         "there are too few qualification sets: qualification.required is set to false",
     )
@@ -276,18 +276,18 @@ def test_without_gold(sources, tmp_path):
 def test_pools_and_runs(sources, tmp_path):
     """A pool is taken as it is; runs are pooled, and what they have of unknown documents is left out with a note."""
     (tmp_path / "p.csv").write_text("topic,document\n1,d10\n2,d11\n")
-    made = new_campaign(tmp_path / "a", changed(sources, gold=None, pool=tmp_path / "p.csv"))
-    assert made.campaign.pool == (("1", "d10"), ("2", "d11"))
+    created = new_campaign(tmp_path / "a", changed(sources, gold=None, pool=tmp_path / "p.csv"))
+    assert created.campaign.pool == (("1", "d10"), ("2", "d11"))
     (tmp_path / "x.run").write_text("1 Q0 d12 1 3 x\n1 Q0 d99 2 2 x\n1 Q0 d13 3 1 x\n")
-    made = new_campaign(tmp_path / "b", changed(sources, gold=None, runs=[tmp_path / "x.run"], depth=2))
-    assert made.campaign.pool == (("1", "d12"),)
-    assert made.notes[0] == (
+    created = new_campaign(tmp_path / "b", changed(sources, gold=None, runs=[tmp_path / "x.run"], depth=2))
+    assert created.campaign.pool == (("1", "d12"),)
+    assert created.notes[0] == (
         "1 of 2 pooled pairs have unknown topics or documents and are left out (the first is document 'd99' of topic "
         "'1')"
     )
     (tmp_path / "y.run").write_text("".join(f"{t} Q0 d{n} {n} {-n} y\n" for t in (1, 2) for n in range(9, 20)))
-    made = new_campaign(tmp_path / "c", changed(sources, runs=[tmp_path / "y.run"]))
-    assert "18 graded documents are in no run; they are still used as gold" in made.notes
+    created = new_campaign(tmp_path / "c", changed(sources, runs=[tmp_path / "y.run"]))
+    assert "18 graded documents are in no run; they are still used as gold" in created.notes
 
 
 def test_what_cannot_be_loaded_is_not_written(sources, tmp_path):
@@ -365,9 +365,9 @@ def test_nothing_is_overwritten_by_accident(sources, tmp_path):
         "'sets.csv': choose another folder, or overwrite with --force"
     )
     assert everything(tmp_path / "trial") == before
-    made = new_campaign(tmp_path / "trial", sources, seed=2, force=True)
+    created = new_campaign(tmp_path / "trial", sources, seed=2, force=True)
     after = everything(tmp_path / "trial")
-    assert made.notes[0] == (
+    assert created.notes[0] == (
         f"{tmp_path / 'trial'} contains judgments; they stay, and are matched with topics and documents by name"
     )
     assert {name for name in before if before[name] != after[name]} == {"sets.csv"}
@@ -407,16 +407,16 @@ NAMES = st.text(min_size=1, max_size=20).filter(lambda name: name_problem(name, 
 )
 def test_what_is_written_is_loaded_unchanged(topics, documents):
     """Odd characters, line breaks, quotation marks and all languages come back as they went in."""
-    wanted = {name: Topic(name, *parts) for name, parts in topics.items()}
+    expected = {name: Topic(name, *parts) for name, parts in topics.items()}
     given_documents = [Document(name, *parts) for name, parts in documents.items()]
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "t.jsonl").write_text(topics_text(wanted.values()), encoding="utf8", newline="")
+    with tempfile.TemporaryDirectory() as position:
+        folder = Path(position)
+        (folder / "t.jsonl").write_text(topics_text(expected.values()), encoding="utf8", newline="")
         lines = "".join(map(document_line, given_documents))
         (folder / "d.jsonl").write_text(lines, encoding="utf8", newline="")
         new_campaign(folder / "trial", Sources(folder / "t.jsonl", folder / "d.jsonl"))
         campaign = load_campaign(folder / "trial")
-        assert campaign.topics == wanted
+        assert campaign.topics == expected
         assert [campaign.documents.document(name) for name in campaign.documents] == given_documents
         assert campaign.pool == tuple((topic, document) for topic in topics for document in documents)
 

@@ -56,27 +56,27 @@ def accepted_rows(rows, items, gold=()):
 def test_beliefs_find_the_truth_and_confusions_the_bad_judge():
     """By the item's number; the judge who misses what is relevant is known for it."""
     rows, truth = crowd(items=400)
-    found = consensus(rows, "dawid-skene")
-    assert found.belief.shape == (401,)
-    assert ((found.belief[1:] > 0.5) == truth[1:]).mean() > 0.85
-    assert found.person.tolist() == [1, 2, 3, 4, 5, 6]
-    assert found.confusion[5, 1, 1] < 0.3
-    assert found.confusion[0, 1, 1] > 0.7
-    assert found.confusion.sum(axis=2) == pytest.approx(np.ones((6, 2)))
-    assert found.summary["model"] == "dawid-skene"
-    assert found.summary["judgments"] == 1_200
-    assert found.summary["note"] == ""
-    low, high = found.summary["alpha"][1:]
-    assert low < found.summary["alpha"][0] < high
+    result = consensus(rows, "dawid-skene")
+    assert result.belief.shape == (401,)
+    assert ((result.belief[1:] > 0.5) == truth[1:]).mean() > 0.85
+    assert result.person.tolist() == [1, 2, 3, 4, 5, 6]
+    assert result.confusion[5, 1, 1] < 0.3
+    assert result.confusion[0, 1, 1] > 0.7
+    assert result.confusion.sum(axis=2) == pytest.approx(np.ones((6, 2)))
+    assert result.summary["model"] == "dawid-skene"
+    assert result.summary["judgments"] == 1_200
+    assert result.summary["note"] == ""
+    low, high = result.summary["alpha"][1:]
+    assert low < result.summary["alpha"][0] < high
 
 
 def test_gold_is_believed_and_nothing_else_is_certain():
     """So that further judgments can change what is believed."""
     rows, truth = crowd(gold=(1, 2, 3))
-    found = consensus(rows, "dawid-skene")
-    assert found.belief[1:4].tolist() == truth[1:4].tolist()
-    assert found.belief[4:].min() > 0
-    assert found.belief[4:].max() < 1
+    result = consensus(rows, "dawid-skene")
+    assert result.belief[1:4].tolist() == truth[1:4].tolist()
+    assert result.belief[4:].min() > 0
+    assert result.belief[4:].max() < 1
 
 
 def test_probabilities_are_hedged_where_judges_err_together():
@@ -90,12 +90,12 @@ def test_probabilities_are_hedged_where_judges_err_together():
         for person in rng.choice(12, 7, replace=False) + 1
     ]
     rows = accepted_rows(judged, 400)
-    found, votes = consensus(rows, "one-coin"), consensus(rows, "majority")
-    assert found.fit.calibration.hedge > 0.4
-    assert "vote share" in found.summary["calibration"]
+    result, votes = consensus(rows, "one-coin"), consensus(rows, "majority")
+    assert result.fit.calibration.hedge > 0.4
+    assert "vote share" in result.summary["calibration"]
     judgments, gold = encode_judgments(rows, "one-coin")
     own = fit(judgments, "one-coin", gold, ties="first").posterior[:, 1]
-    open_, sure = (np.abs(belief - 0.5).mean() for belief in (found.belief[1:], own))
+    open_, sure = (np.abs(belief - 0.5).mean() for belief in (result.belief[1:], own))
     assert open_ < sure - 0.05
     assert votes.fit.calibration is None
     assert votes.summary["calibration"] == ""
@@ -104,9 +104,9 @@ def test_probabilities_are_hedged_where_judges_err_together():
 def test_items_that_nobody_judged_are_as_likely_as_others():
     """And number 0, which no item has, is even."""
     rows, _ = crowd()
-    found = consensus(rows._replace(items=130, pairs={**rows.pairs, 130: ("t", "d")}), "dawid-skene")
-    assert found.belief[0] == 0.5
-    assert found.belief[130] == pytest.approx(found.fit.posterior[:, 1].mean())
+    result = consensus(rows._replace(items=130, pairs={**rows.pairs, 130: ("t", "d")}), "dawid-skene")
+    assert result.belief[0] == 0.5
+    assert result.belief[130] == pytest.approx(result.fit.posterior[:, 1].mean())
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -135,49 +135,49 @@ def test_it_goes_on_from_the_last_fit_until_much_is_new():
 
 def test_without_judgments_nothing_is_known_but_gold():
     """And it is said."""
-    found = consensus(accepted_rows([], 3, {2: 1}), "dawid-skene")
-    assert found.belief.tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert found.summary["note"] == "there are no judgments yet"
-    assert found.fit is None
+    result = consensus(accepted_rows([], 3, {2: 1}), "dawid-skene")
+    assert result.belief.tolist() == [0.5, 0.5, 1.0, 0.5]
+    assert result.summary["note"] == "there are no judgments yet"
+    assert result.fit is None
 
 
 def test_one_judge_alone_is_counted():
     """One vote is three to one, no certainty; the note says why."""
-    found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0)], 3), "dawid-skene")
-    assert found.summary["model"] == "majority"
-    assert found.summary["note"].startswith("majority vote is used: dawid-skene needs an item with two judges")
-    assert found.belief[1:].tolist() == pytest.approx([0.75, 0.25, 0.5])
+    result = consensus(accepted_rows([(1, 1, 1), (2, 1, 0)], 3), "dawid-skene")
+    assert result.summary["model"] == "majority"
+    assert result.summary["note"].startswith("majority vote is used: dawid-skene needs an item with two judges")
+    assert result.belief[1:].tolist() == pytest.approx([0.75, 0.25, 0.5])
 
 
 def test_one_judge_and_gold_are_enough():
     """The model can estimate the errors of the judge."""
-    found = consensus(accepted_rows([(1, 1, 1), (2, 1, 0), (3, 1, 1)], 3, {1: 1}), "dawid-skene")
-    assert found.summary["model"] == "dawid-skene"
+    result = consensus(accepted_rows([(1, 1, 1), (2, 1, 0), (3, 1, 1)], 3, {1: 1}), "dawid-skene")
+    assert result.summary["model"] == "dawid-skene"
 
 
 def test_one_label_only_is_no_trouble():
     """All say relevant."""
-    found = consensus(accepted_rows([(item, person, 1) for item in (1, 2) for person in (1, 2)], 2), "dawid-skene")
-    assert found.belief[1:].min() > 0.9
-    assert found.summary["alpha"] is None
-    json.dumps(found.summary, allow_nan=False)
+    result = consensus(accepted_rows([(item, person, 1) for item in (1, 2) for person in (1, 2)], 2), "dawid-skene")
+    assert result.belief[1:].min() > 0.9
+    assert result.summary["alpha"] is None
+    json.dumps(result.summary, allow_nan=False)
 
 
 def test_a_model_that_fails_is_replaced_by_votes(monkeypatch):
     """Whatever the error, and it is said."""
     import adjudge.inference.fit as fits
 
-    usual = fits.fit
+    fitted = fits.fit
 
     def failing(judgments, model, *args, **options):
         if model != "majority":
             raise FloatingPointError("no way")
-        return usual(judgments, model, *args, **options)
+        return fitted(judgments, model, *args, **options)
 
     monkeypatch.setattr(fits, "fit", failing)
-    found = consensus(crowd()[0], "dawid-skene")
-    assert found.summary["model"] == "majority"
-    assert found.summary["note"] == "majority vote is used: dawid-skene could not be fitted: no way"
+    result = consensus(crowd()[0], "dawid-skene")
+    assert result.summary["model"] == "majority"
+    assert result.summary["note"] == "majority vote is used: dawid-skene could not be fitted: no way"
 
 
 def test_the_table_has_the_labels_words_and_the_times():
@@ -199,12 +199,14 @@ GOLD = {("t", "d1"): Gold(2, "it says so"), ("u", "d1"): Gold(0, "it does not"),
 @pytest.fixture
 def connection():
     """Return a database with two people and three items, nothing judged."""
-    with create_engine("sqlite://").connect() as found:
-        schema.METADATA.create_all(found)
-        found.execute(insert(schema.items), [{"id": n, "topic": t, "document": d} for n, (t, d) in enumerate(ITEMS, 1)])
+    with create_engine("sqlite://").connect() as result:
+        schema.METADATA.create_all(result)
+        result.execute(
+            insert(schema.items), [{"id": n, "topic": t, "document": d} for n, (t, d) in enumerate(ITEMS, 1)]
+        )
         rows = [{"id": n, "at": 0.0, "name": name, "role": "judge"} for n, name in ((1, "ann"), (2, "bob"))]
-        found.execute(insert(schema.people), rows)
-        yield found
+        result.execute(insert(schema.people), rows)
+        yield result
 
 
 def judge(connection, number, item, person, relevance, use="work"):
@@ -223,15 +225,15 @@ def test_judgments_come_with_names_pairs_and_gold(connection):
     """By their numbers in the tables; gold is of the items there are, relevant from grade 1 on."""
     judge(connection, 1, 2, 1, 1)
     judge(connection, 2, 2, 2, 0, "imported")
-    found = accepted_judgments(connection, GOLD)
-    assert found.item.tolist() == [2, 2]
-    assert found.person.tolist() == [1, 2]
-    assert found.relevance.tolist() == [1, 0]
-    assert found.at.tolist() == [11.0, 12.0]
-    assert found.items == 3
-    assert found.names == {1: "ann", 2: "bob"}
-    assert found.gold == {1: 1, 3: 0}
-    assert found.pairs[3] == ("u", "d1")
+    result = accepted_judgments(connection, GOLD)
+    assert result.item.tolist() == [2, 2]
+    assert result.person.tolist() == [1, 2]
+    assert result.relevance.tolist() == [1, 0]
+    assert result.at.tolist() == [11.0, 12.0]
+    assert result.items == 3
+    assert result.names == {1: "ann", 2: "bob"}
+    assert result.gold == {1: 1, 3: 0}
+    assert result.pairs[3] == ("u", "d1")
 
 
 def test_answers_that_cannot_tell_and_people_who_are_excluded_do_not_count(connection):
@@ -253,16 +255,16 @@ def test_gold_that_was_ruled_to_be_wrong_does_not_stand(connection):
     )
     connection.execute(insert(schema.slots), [{"set": 1, "slot": 0, "item": 1}, {"set": 1, "slot": 1, "item": 3}])
     for number, slot, item, upheld in ((1, 0, 1, 1), (2, 1, 3, 0)):
-        told = {"id": number, "at": 0, "person": 1, "set": 1, "slot": slot, "item": item, "comment": ""}
-        connection.execute(insert(schema.contests).values(told))
+        result = {"id": number, "at": 0, "person": 1, "set": 1, "slot": slot, "item": item, "comment": ""}
+        connection.execute(insert(schema.contests).values(result))
         connection.execute(insert(schema.rulings).values(id=number, at=0, contest=number, upheld=upheld, reason=""))
     assert accepted_judgments(connection, GOLD).gold == {3: 0}
 
 
 def test_an_empty_database_has_nothing(connection):
     """Columns of no rows, with gold."""
-    found = accepted_judgments(connection, GOLD)
-    assert [len(found.item), len(found.person), len(found.relevance), len(found.at)] == [0, 0, 0, 0]
+    result = accepted_judgments(connection, GOLD)
+    assert [len(result.item), len(result.person), len(result.relevance), len(result.at)] == [0, 0, 0, 0]
 
 
 def test_the_mark_changes_with_whatever_the_consensus_learns_from(connection):
@@ -288,36 +290,36 @@ def write(folder, belief, summary):
 
 def test_before_any_consensus_nothing_is_known(tmp_path):
     """Items are even, judges typical."""
-    found = Beliefs(tmp_path)
-    assert found.belief(3) == 0.5
-    assert found.confusion(1) is TYPICAL
-    assert found.upto == 0
-    assert not found.refresh()
+    result = Beliefs(tmp_path)
+    assert result.belief(3) == 0.5
+    assert result.confusion(1) is TYPICAL
+    assert result.upto == 0
+    assert not result.refresh()
 
 
 def test_files_are_read_when_they_are_new(tmp_path):
     """Once; who is not in them is as judges typically are."""
-    found = Beliefs(tmp_path)
+    result = Beliefs(tmp_path)
     write(tmp_path, [0.5, 0.9], {"upto": 12})
-    assert found.refresh()
-    assert not found.refresh()
-    assert (found.belief(1), found.belief(2), found.upto) == (0.9, 0.5, 12)
-    assert found.confusion(7).tolist() == [[1, 0], [0, 1]]
-    assert found.confusion(8).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert result.refresh()
+    assert not result.refresh()
+    assert (result.belief(1), result.belief(2), result.upto) == (0.9, 0.5, 12)
+    assert result.confusion(7).tolist() == [[1, 0], [0, 1]]
+    assert result.confusion(8).tolist() == [[0.5, 0.5], [0.5, 0.5]]
     write(tmp_path, [0.5, 0.1], {"upto": 13})
     os.utime(tmp_path / "consensus" / "summary.json", ns=(1, 1))
-    assert found.refresh()
-    assert found.belief(1) == 0.1
+    assert result.refresh()
+    assert result.belief(1) == 0.1
 
 
 def test_damaged_files_leave_what_was_read_before(tmp_path):
     """And do no harm."""
     write(tmp_path, [0.5, 0.9], {"upto": 12})
-    found = Beliefs(tmp_path)
+    result = Beliefs(tmp_path)
     (tmp_path / "consensus" / "belief.npy").write_bytes(b"half a f")
     os.utime(tmp_path / "consensus" / "summary.json", ns=(1, 1))
-    assert not found.refresh()
-    assert found.belief(1) == 0.9
+    assert not result.refresh()
+    assert result.belief(1) == 0.9
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
@@ -365,9 +367,9 @@ def test_cards_are_found_by_person(desk):
         desk.folder,
         judges={"labels": [], "judges": [{"person": 7, "sentence": "good"}], "drift": "Nobody file_changes."},
     )
-    found = read_judge_cards(desk.folder)
-    assert found.cards[7]["sentence"] == "good"
-    assert found.drift == "Nobody file_changes."
+    result = read_judge_cards(desk.folder)
+    assert result.cards[7]["sentence"] == "good"
+    assert result.drift == "Nobody file_changes."
 
 
 def test_the_excluded_are_not_counted(desk):
@@ -376,7 +378,7 @@ def test_the_excluded_are_not_counted(desk):
     np.save(desk.folder / "consensus" / "belief.npy", np.full(len(desk.store.ledger.items.pairs), 0.5))
     desk.do(lead.change_standing, desk.lead, desk.ann, "excluded", "copies")
     with desk.store.reading() as connection:
-        assert {one.judgments for one in read_item_beliefs(connection, desk.folder)} == {0}
+        assert {read_item_belief.judgments for read_item_belief in read_item_beliefs(connection, desk.folder)} == {0}
 
 
 def test_items_carry_their_belief(desk, reading):

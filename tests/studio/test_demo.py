@@ -59,9 +59,9 @@ def test_there_is_enough_of_it(demo):
     """Topics, documents, and sets of every use; ordinary pairs fill sets."""
     assert len(demo.topics) >= 6
     assert all(topic.description and topic.narrative for topic in demo.topics.values())
-    uses = Counter(one.use for one in demo.sets)
+    uses = Counter(entry.use for entry in demo.sets)
     assert (uses["qualification"], uses["monitoring"]) == (4, 2)
-    assert {one.topic for one in demo.sets if one.use == "gold"} == set(demo.topics)
+    assert {entry.topic for entry in demo.sets if entry.use == "gold"} == set(demo.topics)
     assert all(count >= 10 and count % 5 == 0 for count in Counter(topic for topic, _ in demo.pool).values())
 
 
@@ -81,18 +81,18 @@ def test_documents_are_short_texts(demo):
 def test_gold_is_explained_and_can_be_passed(demo):
     """Every grade has a reason, and of no gold set the designer warns."""
     assert all(gold.reason for gold in demo.gold.values())
-    for one in demo.sets:
-        if one.use == "gold":
-            found = design([demo.gold[one.topic, name].grade for name in one.documents], demo.settings.gate)
-            assert (found.feasible, found.warnings) == (True, ())
-        if one.use == "qualification":
-            assert sum((one.topic, name) in demo.gold for name in one.documents) == 1
+    for entry in demo.sets:
+        if entry.use == "gold":
+            result = design([demo.gold[entry.topic, name].grade for name in entry.documents], demo.settings.gate)
+            assert (result.feasible, result.warnings) == (True, ())
+        if entry.use == "qualification":
+            assert sum((entry.topic, name) in demo.gold for name in entry.documents) == 1
 
 
 def test_the_truth_is_known_of_every_pair(demo):
     """For simulated judges; gold says the same."""
     truth = demo_truth()
-    fixed = {(one.topic, name) for one in demo.sets for name in one.documents}
+    fixed = {(entry.topic, name) for entry in demo.sets for name in entry.documents}
     assert set(truth) == set(demo.pool) | fixed
     assert all(truth[pair] == gold.grade for pair, gold in demo.gold.items())
 
@@ -125,19 +125,19 @@ def test_what_the_studio_writes_is_read(tmp_path):
     campaign = make_demo(tmp_path / "demo")
     simulate_demo(tmp_path / "demo", seed=3)
     with reading_campaign(tmp_path / "demo") as (loaded, connection):
-        wanted = ExportOptions(tmp_path / "demo", belief=fresh_belief(connection, loaded))
-        for what in ("judgments", "qrels", "uncertainty", "task1", "task2"):
-            with open(tmp_path / EXPORTS[what].file, "wb") as out:
-                export(connection, what, wanted, out)
+        expected = ExportOptions(tmp_path / "demo", belief=fresh_belief(connection, loaded))
+        for case in ("judgments", "qrels", "uncertainty", "task1", "task2"):
+            with open(tmp_path / EXPORTS[case].file, "wb") as out:
+                export(connection, case, expected, out)
     gold = campaign.folder / "gold.csv"
     fit = adjudge.fit(tmp_path / "judgments.csv", gold=gold)
-    truth = {f"{topic}_{document}": int(known.grade > 0) for (topic, document), known in campaign.gold.items()}
+    truth = {f"{topic}_{document}": int(reference.grade > 0) for (topic, document), reference in campaign.gold.items()}
     labels = dict(zip(fit.items.to_list(), fit.gold.tolist(), strict=True))
     assert {item: labels[item] for item in truth} == truth
     assert Counter(fit.gold.tolist())[-1] == len(fit.items) - len(truth)
     judgments = adjudge.read(tmp_path / "judgments.csv")
-    for what in ("qrels", "uncertainty", "task2"):
-        assert (read_gold(tmp_path / EXPORTS[what].file, judgments)[1] >= 0).all(), what
+    for case in ("qrels", "uncertainty", "task2"):
+        assert (read_gold(tmp_path / EXPORTS[case].file, judgments)[1] >= 0).all(), case
     assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
     scored = match_gold(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
     assert scored.answers.scale.names == ("0", "1")
@@ -163,8 +163,8 @@ def judge(kind, accuracy=0.9, seed=0):
 
 def share_right(judge, grade, sets=400):
     """Return how often a judge is right about documents of a grade."""
-    said = [answer.relevance == (grade >= 1) for _ in range(sets) for answer in judge.answers([grade] * 5)]
-    return sum(said) / len(said)
+    result = [answer.relevance == (grade >= 1) for _ in range(sets) for answer in judge.answers([grade] * 5)]
+    return sum(result) / len(result)
 
 
 @given(st.sampled_from(list(KINDS)), st.lists(st.integers(0, 2), min_size=1, max_size=8), st.integers(0, 99))
@@ -190,11 +190,11 @@ def test_lenient_judges_err_one_way_and_spammers_both():
 
 def test_drifting_judges_get_worse():
     """From set to set, down to a coin."""
-    found = judge("drifting")
-    first = share_right(found, 1, sets=5)
-    assert found.chance(1) < 0.9
-    share_right(found, 1, sets=60)
-    assert found.chance(1) == 0.5 < first
+    session = judge("drifting")
+    first = share_right(session, 1, sets=5)
+    assert session.chance(1) < 0.9
+    share_right(session, 1, sets=60)
+    assert session.chance(1) == 0.5 < first
 
 
 def test_the_gate_tells_good_judges_from_spammers():
@@ -202,9 +202,11 @@ def test_the_gate_tells_good_judges_from_spammers():
     grades = [0, 0, 1, 1, 2]
 
     def passing(kind, accuracy):
-        found = judge(kind, accuracy)
-        sets = [found.answers(grades) for _ in range(200)]
-        return np.mean([work_verdict([(said, grades)], [a.seconds for a in said], Gate()).passed for said in sets])
+        session = judge(kind, accuracy)
+        sets = [session.answers(grades) for _ in range(200)]
+        return np.mean(
+            [work_verdict([(result, grades)], [a.seconds for a in result], Gate()).passed for result in sets]
+        )
 
     assert passing("good", 0.95) > 0.9
     assert passing("spammer", 0.5) < 0.2
@@ -214,8 +216,8 @@ def test_good_judges_rank_by_relevance_and_careless_ones_do_not():
     """Among what they call relevant, the better document comes first more often than not."""
 
     def first(kind):
-        found = judge(kind, accuracy=1.0)
-        return np.mean([found.answers([1, 2])[1].rank == 1 for _ in range(300)])
+        session = judge(kind, accuracy=1.0)
+        return np.mean([session.answers([1, 2])[1].rank == 1 for _ in range(300)])
 
     assert first("good") > 0.8
     assert 0.4 < first("careless") < 0.6
@@ -229,18 +231,18 @@ def test_another_kind_is_refused():
 
 def test_the_demo_has_all_kinds_and_each_judge_a_stream_of_her_own():
     """The same for the same rng."""
-    made = demo_judges(np.random.default_rng(1))
-    assert {found.kind for found in made} == set(KINDS)
-    assert len({found.name for found in made}) == len(CROWD)
+    created = demo_judges(np.random.default_rng(1))
+    assert {result.kind for result in created} == set(KINDS)
+    assert len({result.name for result in created}) == len(CROWD)
     again = demo_judges(np.random.default_rng(1))
-    assert [one.answers([0, 1, 2, 0, 1]) for one in made] == [one.answers([0, 1, 2, 0, 1]) for one in again]
+    assert [entry.answers([0, 1, 2, 0, 1]) for entry in created] == [entry.answers([0, 1, 2, 0, 1]) for entry in again]
 
 
 def test_a_pair_without_truth_has_a_grade_by_its_name():
     """Always the same, and grades in their shares; a given truth counts."""
     pairs = [("t", f"d{n}") for n in range(3_000)]
-    found = [grade_of(pair, {}) for pair in pairs]
-    assert found == [grade_of(pair, {}) for pair in pairs]
-    shares = Counter(found)
+    result = [grade_of(pair, {}) for pair in pairs]
+    assert result == [grade_of(pair, {}) for pair in pairs]
+    shares = Counter(result)
     assert [shares[grade] / 3_000 for grade in (0, 1, 2)] == pytest.approx(SHARES, abs=0.04)
     assert grade_of(("t", "d"), {("t", "d"): 2}) == 2

@@ -29,11 +29,11 @@ def line(document="a", title="t", kind="text", content="c", **more):
 
 def test_documents_are_read_by_name(tmp_path):
     """Behind a byte order mark, after empty lines, with a line break in it, and without one at the end."""
-    given = [Document("a", "A", "text", "1\n2\u2028"), Document("ü", "", "html", "<p>ü")]
-    text = "\ufeff" + document_line(given[0]) + "\n  \n" + document_line(given[1]).rstrip("\n")
+    rows = [Document("a", "A", "text", "1\n2\u2028"), Document("ü", "", "html", "<p>ü")]
+    text = "\ufeff" + document_line(rows[0]) + "\n  \n" + document_line(rows[1]).rstrip("\n")
     documents, problems = index(tmp_path, text)
     assert problems == []
-    assert [documents.document(name) for name in documents] == given
+    assert [documents.document(name) for name in documents] == rows
     assert len(documents) == 2
     assert "ü" in documents
     assert "b" not in documents
@@ -45,8 +45,8 @@ def test_threads_read_at_the_same_time(tmp_path):
     """Each gets its own document."""
     documents, _ = index(tmp_path, "".join(line(f"d{n}", content=f"content {n} " * 50) for n in range(200)))
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(documents.document, [f"d{n % 200}" for n in range(2000)]))
-    assert [document.name for document in found] == [f"d{n % 200}" for n in range(2000)]
+        result = list(pool.map(documents.document, [f"d{n % 200}" for n in range(2000)]))
+    assert [document.name for document in result] == [f"d{n % 200}" for n in range(2000)]
 
 
 def test_a_file_that_has_changed_is_noticed(tmp_path):
@@ -124,7 +124,7 @@ def pdf(text, extra=b""):
     for n, body in enumerate(objects, 1):
         places.append(len(content))
         content += b"%d 0 obj\n%s\nendobj\n" % (n, body)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    table = b"".join(b"%010d 00000 n \n" % position for position in places)
     head = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     trailer = b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF" % (
         len(objects) + 1,
@@ -139,8 +139,8 @@ def read(tmp_path, name, kind, data, most_bytes=1000):
     path = tmp_path / name
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     problems = Problems()
-    found = [one.document for one in file_documents(path, kind, most_bytes, problems)]
-    return found, [problem.replace(f"{tmp_path}/", "") for problem in problems.messages]
+    result = [file_document.document for file_document in file_documents(path, kind, most_bytes, problems)]
+    return result, [problem.replace(f"{tmp_path}/", "") for problem in problems.messages]
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_tables(tmp_path, name, pack):
 def test_json_lines_in_utf_16(tmp_path):
     """The encoding that some Windows programs write."""
     text = '{"document": "a", "text": "Größe"}\n'
-    found = read(tmp_path, "d.jsonl", "jsonl", text.encode("utf-16"))
-    assert found == ([Document("a", "Größe", "text", "Größe")], [])
+    judgments = read(tmp_path, "d.jsonl", "jsonl", text.encode("utf-16"))
+    assert judgments == ([Document("a", "Größe", "text", "Größe")], [])
 
 
 def test_trec_documents(tmp_path):
@@ -297,23 +297,27 @@ def test_trec_problems(tmp_path, data, problem):
 def _document_sources_read(path, tmp_path):
     """Return the names of documents, what is wrong, and what was left out."""
     problems, notes = Problems(), []
-    names = [found.document.name for found in read_sources(path, 1000, problems, notes)]
-    place = f"{tmp_path}/"
-    return names, [text.replace(place, "") for text in problems.messages], [text.replace(place, "") for text in notes]
+    names = [read_source.document.name for read_source in read_sources(path, 1000, problems, notes)]
+    position = f"{tmp_path}/"
+    return (
+        names,
+        [text.replace(position, "") for text in problems.messages],
+        [text.replace(position, "") for text in notes],
+    )
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with documents of several kinds, and with what is none."""
-    place = tmp_path / "docs"
-    (place / "sub" / ".git").mkdir(parents=True)
+    path = tmp_path / "docs"
+    (path / "sub" / ".git").mkdir(parents=True)
     for name in ("b.txt", "a.md", "sub/c.html", ".hidden.txt", "sub/.git/x.txt"):
-        (place / name).write_text("words")
-    (place / "many.jsonl").write_text('{"id": "j1", "text": "x"}\n{"id": "j2", "text": "y"}\n')
-    (place / "ft911").write_text("<DOC><DOCNO>F1</DOCNO>x</DOC>")
-    (place / "photo.jpg").write_bytes(b"\xff\xd8")
-    (place / "Makefile").write_text("all:")
-    return place
+        (path / name).write_text("words")
+    (path / "many.jsonl").write_text('{"id": "j1", "text": "x"}\n{"id": "j2", "text": "y"}\n')
+    (path / "ft911").write_text("<DOC><DOCNO>F1</DOCNO>x</DOC>")
+    (path / "photo.jpg").write_bytes(b"\xff\xd8")
+    (path / "Makefile").write_text("all:")
+    return path
 
 
 def test_a_folder(folder, tmp_path):

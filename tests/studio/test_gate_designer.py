@@ -47,9 +47,9 @@ def test_all_that_is_said_to_be_there_is_there():
 )
 def test_impossible_sets_are_told_with_the_reason(grades, reason):
     """And no others."""
-    found = design(grades, Gate())
-    assert found.reason == reason
-    assert found.feasible == (not reason)
+    result = design(grades, Gate())
+    assert result.reason == reason
+    assert result.feasible == (not reason)
 
 
 def test_a_gate_that_asks_nothing_of_ranks_can_be_passed_on_every_set():
@@ -60,9 +60,9 @@ def test_a_gate_that_asks_nothing_of_ranks_can_be_passed_on_every_set():
 def test_over_the_attainable_ideal_every_set_with_a_relevant_document_can_be_passed():
     """A gate of 1 included."""
     for grades in compositions(5)[1:]:
-        found = design(grades, Gate(ndcg=1.0, ndcg_of="attainable"))
-        assert found.feasible
-        assert found.best == 1
+        result = design(grades, Gate(ndcg=1.0, ndcg_of="attainable"))
+        assert result.feasible
+        assert result.best == 1
 
 
 def test_a_gate_that_refuses_nobody_is_warned_of():
@@ -101,9 +101,9 @@ def test_the_gate_table_has_every_gold_set_of_a_campaign():
 def test_sets_are_made_of_the_compositions_on_which_the_gate_errs_least():
     """Of three irrelevant and seven others, one set with an error of .21 rather than two bad ones."""
     gold = graded("t", 0, 0, 1, 1, 2, 2, 2, 1, 1, 1)
-    made, notes = compose_sets(gold, unqualified(), np.random.default_rng(0))
-    assert [grades_of(fixed, gold) for fixed in made] == [(0, 0, 1, 1, 2)]
-    assert [fixed.use for fixed in made] == ["gold"]
+    created, notes = compose_sets(gold, unqualified(), np.random.default_rng(0))
+    assert [grades_of(fixed, gold) for fixed in created] == [(0, 0, 1, 1, 2)]
+    assert [fixed.use for fixed in created] == ["gold"]
     assert len(notes) == 1
     assert notes[0].startswith("topic 't': 3 documents of grade 1, 2 of grade 2 in no gold set; ")
     assert "a judge who calls every document relevant is accepted in 70% of cases" in notes[0]
@@ -118,21 +118,21 @@ def test_sets_are_made_of_the_compositions_on_which_the_gate_errs_least():
 )
 def test_no_set_can_fail_everybody_and_no_document_is_in_two(topics, pooled, ndcg_of, seed):
     """Whatever gold there is; every set has one topic and as many documents as the settings say."""
-    gold = {pair: said for t, grades in enumerate(topics) for pair, said in graded(f"t{t}", *grades).items()}
+    gold = {pair: result for t, grades in enumerate(topics) for pair, result in graded(f"t{t}", *grades).items()}
     pool = [(f"t{t}", f"p{i}") for t in range(len(topics)) for i in range(pooled)]
     config = Settings(gate=Gate(ndcg_of=ndcg_of))
-    made, notes = compose_sets(gold, config, np.random.default_rng(seed), pool)
-    used = Counter((fixed.topic, document) for fixed in made for document in fixed.documents)
+    created, notes = compose_sets(gold, config, np.random.default_rng(seed), pool)
+    used = Counter((fixed.topic, document) for fixed in created for document in fixed.documents)
     assert not used or max(used.values()) == 1
     assert set(used) <= set(gold) | set(pool)
-    assert len({fixed.name for fixed in made}) == len(made)
-    for fixed in made:
+    assert len({fixed.name for fixed in created}) == len(created)
+    for fixed in created:
         assert len(fixed.documents) == 5
         if fixed.use == "gold":
             assert design(grades_of(fixed, gold), config.gate).feasible
         else:
             assert any((fixed.topic, document) in gold for document in fixed.documents)
-    if not any(fixed.use == "gold" for fixed in made):
+    if not any(fixed.use == "gold" for fixed in created):
         assert any("gold sets could be made, but every assignment needs 1" in note for note in notes)
 
 
@@ -140,8 +140,8 @@ def test_qualification_has_one_graded_document_a_set_relevant_and_irrelevant_by_
     """The others are of the pool, as long as it has enough."""
     gold = graded("t", 0, 0, 0, 1, 2) | graded("u", 0, 0, 0, 1, 2)
     pool = [(topic, f"p{i}") for topic in "tu" for i in range(20)]
-    made, _ = compose_sets(gold, Settings(), np.random.default_rng(1), pool)
-    sets = [fixed for fixed in made if fixed.use == "qualification"]
+    created, _ = compose_sets(gold, Settings(), np.random.default_rng(1), pool)
+    sets = [fixed for fixed in created if fixed.use == "qualification"]
     inside = [[gold[fixed.topic, d].grade for d in fixed.documents if (fixed.topic, d) in gold] for fixed in sets]
     assert [len(grades) for grades in inside] == [1, 1, 1, 1]
     assert sorted(grades[0] >= 1 for grades in inside) == [False, False, True, True]
@@ -151,16 +151,18 @@ def test_qualification_has_one_graded_document_a_set_relevant_and_irrelevant_by_
 def test_graded_documents_fill_up_where_the_pool_is_too_small():
     """Rather than no qualification."""
     gold = graded("t", *[0, 1, 2] * 4)
-    made, _ = compose_sets(gold, Settings(qualification=Qualification(jobs=1)), np.random.default_rng(1), [("t", "p")])
-    fixed = made[0]
+    created, _ = compose_sets(
+        gold, Settings(qualification=Qualification(jobs=1)), np.random.default_rng(1), [("t", "p")]
+    )
+    fixed = created[0]
     assert fixed.use == "qualification"
     assert sum((fixed.topic, document) in gold for document in fixed.documents) == 4
 
 
 def test_what_cannot_be_made_is_said():
     """Qualification, gold, and why documents are left over."""
-    made, notes = compose_sets(graded("t", 0, 1), Settings(), np.random.default_rng(0))
-    assert made == []
+    created, notes = compose_sets(graded("t", 0, 1), Settings(), np.random.default_rng(0))
+    assert created == []
     assert notes == [
         "0 of 4 qualification sets could be made: each needs a graded document and 4 more of its topic",
         "topic 't': 1 document of grade 0, 1 of grade 1 left over, too few for a gold set of 5",
@@ -170,8 +172,8 @@ def test_what_cannot_be_made_is_said():
 
 def test_a_set_that_is_warned_of_is_better_than_none():
     """But is said to be so."""
-    made, notes = compose_sets(graded("t", 1, 1, 1, 1, 2), unqualified(), np.random.default_rng(0))
-    assert [fixed.name for fixed in made] == ["gold-t-1"]
+    created, notes = compose_sets(graded("t", 1, 1, 1, 1, 2), unqualified(), np.random.default_rng(0))
+    assert [fixed.name for fixed in created] == ["gold-t-1"]
     assert notes[0].startswith("set 'gold-t-1': 4 documents of grade 1, 1 of grade 2: even the worst ranking has 0.674")
 
 

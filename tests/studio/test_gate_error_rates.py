@@ -25,7 +25,7 @@ def chance_to_pass(relevance, grades, gate):
     """Return how often somebody who says this and ranks at random, but compatibly, passes: by trying all rankings."""
     tried = passed = 0
     for ranks in permutations(range(1, len(grades) + 1)):
-        answers = [Answer(said, True, rank, 9.0) for said, rank in zip(relevance, ranks, strict=True)]
+        answers = [Answer(result, True, rank, 9.0) for result, rank in zip(relevance, ranks, strict=True)]
         if not problems(answers):
             tried += 1
             passed += work_verdict([(answers, grades)], [], gate).passed
@@ -40,15 +40,15 @@ def test_rates_are_those_of_trying_everything(grades, gate, accuracy):
     for relevance in product((0, 1), repeat=len(grades)):
         passing = chance_to_pass(relevance, grades, gate)
         chance = 1.0
-        for said, grade in zip(relevance, grades, strict=True):
-            chance *= accuracy if said == (grade >= 1) else 1 - accuracy
+        for result, grade in zip(relevance, grades, strict=True):
+            chance *= accuracy if result == (grade >= 1) else 1 - accuracy
         refused -= chance * passing
         by_coin += passing / 2 ** len(grades)
-    taken = false_accepts(grades, gate)
+    used = false_accepts(grades, gate)
     assert false_refuse(grades, gate, accuracy) == pytest.approx(refused, abs=1e-9)
-    assert taken["random"] == pytest.approx(by_coin, abs=1e-9)
-    assert taken["all-relevant"] == pytest.approx(chance_to_pass([1] * len(grades), grades, gate))
-    assert taken["all-irrelevant"] == pytest.approx(chance_to_pass([0] * len(grades), grades, gate))
+    assert used["random"] == pytest.approx(by_coin, abs=1e-9)
+    assert used["all-relevant"] == pytest.approx(chance_to_pass([1] * len(grades), grades, gate))
+    assert used["all-irrelevant"] == pytest.approx(chance_to_pass([0] * len(grades), grades, gate))
 
 
 def test_the_order_of_documents_does_not_matter():
@@ -58,9 +58,9 @@ def test_the_order_of_documents_does_not_matter():
 
 def test_every_way_to_judge_is_there_once():
     """(n0 + 1)(n1 + 1)(n2 + 1) of them, each with the orders compatible with it."""
-    found = patterns((2, 1, 1), "printed")
-    assert len({pattern.relevant for pattern in found}) == len(found) == 12
-    assert {pattern.relevant: len(pattern.scores) for pattern in found}[0, 1, 1] == 2  # both orders above, one below
+    result = patterns((2, 1, 1), "printed")
+    assert len({pattern.relevant for pattern in result}) == len(result) == 12
+    assert {pattern.relevant: len(pattern.scores) for pattern in result}[0, 1, 1] == 2  # both orders above, one below
     assert all(isnan(score) for pattern in patterns((3, 0, 0), "printed") for score in pattern.scores)
 
 
@@ -86,45 +86,45 @@ GRADES = st.lists(st.integers(0, 2), min_size=1, max_size=6)
 def test_the_wish_is_kept_and_nothing_higher_keeps_it(grades, wanted, accuracy, ndcg_of):
     """The rates told are those of the gate, and a higher NDCG beside the same binary threshold breaks the wish."""
     gate = Gate(ndcg_of=ndcg_of)
-    found = solve(grades, wanted, accuracy, gate)
-    solved = Gate(binary=found.binary, ndcg=found.ndcg, ndcg_of=ndcg_of)
-    assert found.false_refuse == false_refuse(grades, solved, accuracy) <= wanted + 1e-9
-    assert found.false_accept == false_accepts(grades, solved)
-    assert found.binary <= gate.binary
+    result = solve(grades, wanted, accuracy, gate)
+    solved = Gate(binary=result.binary, ndcg=result.ndcg, ndcg_of=ndcg_of)
+    assert result.false_refuse == false_refuse(grades, solved, accuracy) <= wanted + 1e-9
+    assert result.false_accept == false_accepts(grades, solved)
+    assert result.binary <= gate.binary
     counts = tuple(grades.count(grade) for grade in (0, 1, 2))
     scores = {score for pattern in patterns(counts, ndcg_of) for score in pattern.scores}
-    higher = [score for score in scores if score > found.ndcg + 1e-3]
+    higher = [score for score in scores if score > result.ndcg + 1e-3]
     assert all(
-        false_refuse(grades, Gate(binary=found.binary, ndcg=score, ndcg_of=ndcg_of), accuracy) > wanted
+        false_refuse(grades, Gate(binary=result.binary, ndcg=score, ndcg_of=ndcg_of), accuracy) > wanted
         for score in higher
     )
-    if found.binary < gate.binary:
+    if result.binary < gate.binary:
         assert false_refuse(grades, Gate(binary=gate.binary, ndcg=0.0, ndcg_of=ndcg_of), accuracy) > wanted
 
 
 def test_the_binary_threshold_stays_where_it_may():
     """A judge right 95 % of the time is refused in 6 % of cases by the printed gate: 10 % leave room for the ranks."""
-    found = solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate())
-    assert found.binary == 0.85
-    assert found.ndcg > 0.62
-    assert found.false_refuse <= 0.1
-    assert false_refuse([0, 0, 1, 2, 2], Gate(ndcg=found.ndcg + 0.001), 0.95) > 0.1
+    result = solve([0, 0, 1, 2, 2], 0.1, 0.95, Gate())
+    assert result.binary == 0.85
+    assert result.ndcg > 0.62
+    assert result.false_refuse <= 0.1
+    assert false_refuse([0, 0, 1, 2, 2], Gate(ndcg=result.ndcg + 0.001), 0.95) > 0.1
 
 
 def test_the_binary_threshold_goes_down_where_it_must():
     """A judge right 85 % of the time is refused more often than 1 in 10 by .85 alone."""
-    found = solve([0, 0, 1, 2, 2], 0.1, 0.85, Gate())
-    assert found.binary == 0.7666  # 46 of 60 points, cut
-    assert found.false_refuse <= 0.1
+    result = solve([0, 0, 1, 2, 2], 0.1, 0.85, Gate())
+    assert result.binary == 0.7666  # 46 of 60 points, cut
+    assert result.false_refuse <= 0.1
 
 
 def test_thresholds_for_several_sets_keep_the_wish_on_each():
     """And tell the worst that happens on any."""
     sets = [[0, 0, 1, 2, 2], [0, 2, 2, 2, 2], [0, 0, 0, 0, 1]]
-    found = solve_sets(sets, 0.1, 0.95, Gate())
-    rates = [false_refuse(grades, Gate(binary=found.binary, ndcg=found.ndcg), 0.95) for grades in sets]
-    assert max(rates) == found.false_refuse <= 0.1
-    assert found.binary == min(solve(grades, 0.1, 0.95, Gate()).binary for grades in sets)
+    result = solve_sets(sets, 0.1, 0.95, Gate())
+    rates = [false_refuse(grades, Gate(binary=result.binary, ndcg=result.ndcg), 0.95) for grades in sets]
+    assert max(rates) == result.false_refuse <= 0.1
+    assert result.binary == min(solve(grades, 0.1, 0.95, Gate()).binary for grades in sets)
 
 
 def test_the_frontier_trades_one_threshold_for_the_other():

@@ -43,7 +43,7 @@ class Gate:
 
 def told(relevance, ranks, seconds=10.0):
     """Return answers that say this of a set."""
-    return [Answer(said, True, rank, seconds) for said, rank in zip(relevance, ranks, strict=True)]
+    return [Answer(result, True, rank, seconds) for result, rank in zip(relevance, ranks, strict=True)]
 
 
 def test_a_compatible_set_has_no_problem():
@@ -84,9 +84,9 @@ def test_a_judgment_not_told_yet_is_not_held_to_its_order():
 
 def test_a_page_is_never_told_more_problems_than_it_can_show():
     """Eight documents of one rank have 28 pairs."""
-    found = problems(told([1] * 8, [1] * 8))
-    assert len(found) == MOST
-    assert found == [Problem("same-rank", (0, j)) for j in range(1, 8)] + [
+    result = problems(told([1] * 8, [1] * 8))
+    assert len(result) == MOST
+    assert result == [Problem("same-rank", (0, j)) for j in range(1, 8)] + [
         Problem("same-rank", (1, j)) for j in (2, 3, 4)
     ]
 
@@ -96,7 +96,7 @@ def test_no_problem_is_the_papers_rule(rows):
     """Ranks 1..n each once, and every irrelevant document below every relevant one; and nothing else."""
     ranks = [rank for _, rank in rows]
     strict = sorted(ranks) == list(range(1, len(rows) + 1))
-    relevant, irrelevant = ([rank for said, rank in rows if said == label] for label in (1, 0))
+    relevant, irrelevant = ([rank for result, rank in rows if result == label] for label in (1, 0))
     assert (problems(told(*zip(*rows, strict=True))) == []) == (
         strict and max(relevant, default=0) < min(irrelevant, default=99)
     )

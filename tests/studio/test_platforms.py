@@ -133,8 +133,8 @@ def test_what_is_kept_with_an_assignment_finds_the_way_back():
         "back": "",
         "post": mturk_form(turked, "ABCD", MTURK),
     }
-    for kept in ("", "nonsense", "[1]", '{"x":1}'):
-        assert completion_return(kept, "ABCD", settings) == {"back": "", "post": None}
+    for stored in ("", "nonsense", "[1]", '{"x":1}'):
+        assert completion_return(stored, "ABCD", settings) == {"back": "", "post": None}
 
 
 def test_a_binding_fits_a_session():

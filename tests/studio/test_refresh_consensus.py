@@ -41,45 +41,45 @@ PEOPLE = {"ann": 11, "bob": 12, "cem": 13, "dot": 14}
 
 def test_cards_are_in_plain_numbers(fitted):
     """Those of the cards, with the person's number, and JSON takes them."""
-    found = judge_rows(*fitted, PEOPLE)
-    assert found["labels"] == ["no", "yes"]
-    assert [row["person"] for row in found["judges"]] == [11, 12, 13, 14]
-    card, row = cards(*fitted)[0], found["judges"][0]
+    result = judge_rows(*fitted, PEOPLE)
+    assert result["labels"] == ["no", "yes"]
+    assert [row["person"] for row in result["judges"]] == [11, 12, 13, 14]
+    card, row = cards(*fitted)[0], result["judges"][0]
     assert row["right"] == list(card.right)
     assert row["confusion_high"] == card.confusion_high.tolist()
     assert row["sentence"] == card.sentence
     assert row["shift"] is None
     assert ["judgments", "200 of 200 items"] in row["lines"]
-    json.dumps(found, allow_nan=False)
+    json.dumps(result, allow_nan=False)
 
 
 def test_who_changed_is_on_the_card(fitted):
     """With when, and how good before and after."""
-    found = judge_rows(*fitted, PEOPLE)
-    moved = {row["judge"]: row["drift"] for row in found["judges"]}
+    result = judge_rows(*fitted, PEOPLE)
+    moved = {row["judge"]: row["drift"] for row in result["judges"]}
     assert [name for name, drift in moved.items() if drift["flagged"]] == ["dot"]
     assert moved["dot"]["before"][0] > 0.9 > 0.5 > moved["dot"]["after"][0]
     assert 80 < moved["dot"]["judgment"] < 120
-    assert "'dot'" in found["drift"]
+    assert "'dot'" in result["drift"]
 
 
 def test_without_times_nothing_is_said_of_drift(fitted):
     """Neither on cards nor above them."""
     table = adjudge.read(pl.DataFrame({"item": [1, 1], "judge": ["ann", "bob"], "label": ["no", "yes"]}))
-    found = judge_rows(adjudge.fit(table), table, PEOPLE)
-    assert [row["drift"] for row in found["judges"]] == [None, None]
-    assert found["drift"] == "There is too little data to see whether judges changed."
+    result = judge_rows(adjudge.fit(table), table, PEOPLE)
+    assert [row["drift"] for row in result["judges"]] == [None, None]
+    assert result["drift"] == "There is too little data to see whether judges changed."
 
 
 def test_items_have_the_names_of_their_pairs(fitted):
     """And their numbers; no list is long."""
-    found = item_rows(*fitted, {number: ("t", f"d{number}") for number in range(1, 201)})
-    assert list(found) == ["uncertain", "contested", "gold", "helpful"]
-    assert 0 < len(found["uncertain"]) <= MOST
-    for row in found["uncertain"]:
+    result = item_rows(*fitted, {number: ("t", f"d{number}") for number in range(1, 201)})
+    assert list(result) == ["uncertain", "contested", "gold", "helpful"]
+    assert 0 < len(result["uncertain"]) <= MOST
+    for row in result["uncertain"]:
         assert (row["topic"], row["document"]) == ("t", f"d{row['item']}")
         assert row["reason"]
-    json.dumps(found, allow_nan=False)
+    json.dumps(result, allow_nan=False)
 
 
 def where(folder):
@@ -130,9 +130,9 @@ def test_all_files_are_left_in_the_folder(folder):
     summary = refresh(folder)
     assert summary == read(folder, "summary.json")
     assert (summary["judgments"], summary["upto"], summary["judges"]) == (180, 180, 6)
-    found = Beliefs(folder)
-    assert found.belief(1) == 1.0
-    assert found.confusion(6)[1, 1] < found.confusion(1)[1, 1]
+    result = Beliefs(folder)
+    assert result.belief(1) == 1.0
+    assert result.confusion(6)[1, 1] < result.confusion(1)[1, 1]
     cards = read(folder, "judges.json")["judges"]
     assert [card["judge"] for card in cards] == [f"judge {n}" for n in range(1, 7)]
     assert cards[0]["person"] == 1

@@ -182,8 +182,8 @@ def test_the_written_file_has_everything_with_a_comment():
 def test_what_is_written_is_read(instructions, studies):
     """Whatever the texts hold: quotation marks, backslashes, line breaks, control characters."""
     settings = Settings(campaign=About(instructions=instructions), prolific=Prolific(studies=tuple(studies)))
-    found, problems = read(settings_text(settings))
-    assert (found, problems) == (settings, [])
+    result, problems = read(settings_text(settings))
+    assert (result, problems) == (settings, [])
 
 
 def test_the_line_of_a_problem():

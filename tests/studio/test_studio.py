@@ -36,8 +36,8 @@ def test_a_broken_campaign_is_not_opened(desk_folder):
 
 def test_asking_from_many_sides(file_crowd):
     """Handlers ask at once; each has its own answer, refusals included."""
-    made = file_crowd()
-    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
+    created = file_crowd()
+    studio = Studio(created.campaign, created.store, Signer(b"k" * 32))
 
     def answer(ledger, now, n):
         if n % 3 == 0:
@@ -45,24 +45,24 @@ def test_asking_from_many_sides(file_crowd):
         return Change(answer=n)
 
     async def ask():
-        made.store.start()
+        created.store.start()
         return await asyncio.gather(*(studio.do(answer, n) for n in range(30)), return_exceptions=True)
 
-    found = asyncio.run(ask())
-    assert [str(one) for one in found] == [f"not {n}" if n % 3 == 0 else str(n) for n in range(30)]
+    result = asyncio.run(ask())
+    assert [str(entry) for entry in result] == [f"not {n}" if n % 3 == 0 else str(n) for n in range(30)]
 
 
 def test_a_handler_that_has_gone_stops_nobody(file_crowd):
     """Who hangs up before the answer is forgotten; the next is served."""
-    made = file_crowd()
-    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
+    created = file_crowd()
+    studio = Studio(created.campaign, created.store, Signer(b"k" * 32))
 
     async def ask():
-        gone = asyncio.create_task(studio.look(lambda ledger, now: 1))
+        removed = asyncio.create_task(studio.look(lambda ledger, now: 1))
         await asyncio.sleep(0)
-        gone.cancel()
-        await asyncio.gather(gone, return_exceptions=True)
-        made.store.start()
+        removed.cancel()
+        await asyncio.gather(removed, return_exceptions=True)
+        created.store.start()
         return await studio.look(lambda ledger, now: 2)
 
     assert asyncio.run(ask()) == 2
@@ -70,27 +70,27 @@ def test_a_handler_that_has_gone_stops_nobody(file_crowd):
 
 def test_leases_end_and_the_consensus_is_asked_while_it_runs(file_crowd, monkeypatch):
     """A running studio ends leases, has the consensus refreshed when there is news, and believes it."""
-    made = file_crowd("[qualification]\nrequired = false\n[consensus]\nevery_seconds = 1\n")
-    studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
-    held = made.open_work(made.person("ann"))
-    made.time[0] += 10**6
-    asked = []
+    created = file_crowd("[qualification]\nrequired = false\n[consensus]\nevery_seconds = 1\n")
+    studio = Studio(created.campaign, created.store, Signer(b"k" * 32))
+    stored = created.open_work(created.person("ann"))
+    created.time[0] += 10**6
+    requests = []
 
     async def refresh(folder):
         from adjudge.studio.refresh_consensus import refresh
 
-        asked.append(refresh(folder)["model"])
+        requests.append(refresh(folder)["model"])
 
     monkeypatch.setattr(studios, "refresh_consensus", refresh)
 
     async def run():
         async with studio.running():
-            while not held.outcome or studio.ledger.belief is None:
+            while not stored.outcome or studio.ledger.belief is None:
                 await asyncio.sleep(0.05)
 
     asyncio.run(asyncio.wait_for(run(), 120))
-    assert held.outcome == "expired"
-    assert asked
+    assert stored.outcome == "expired"
+    assert requests
     assert np.isfinite(studio.ledger.belief).all()
 
 
@@ -105,37 +105,37 @@ def run(script):
 
 def test_judgments_and_standings_are_news_and_taking_work_is_not(file_crowd):
     """A change that does not affect the consensus does not compute it again."""
-    made = file_crowd(FREE)
-    lea, ann = made.person("lea", "lead"), made.person("ann")
-    before = studios.news(made.store.ledger)
-    made.open_work(made.person("bob"))
-    assert studios.news(made.store.ledger) == before
-    made.through(ann)
-    judged = studios.news(made.store.ledger)
+    created = file_crowd(FREE)
+    lea, ann = created.person("lea", "lead"), created.person("ann")
+    before = studios.news(created.store.ledger)
+    created.open_work(created.person("bob"))
+    assert studios.news(created.store.ledger) == before
+    created.through(ann)
+    judged = studios.news(created.store.ledger)
     assert judged != before
-    made.do(change_standing, lea, ann, "paused", "a break")
-    assert studios.news(made.store.ledger) != judged
+    created.do(change_standing, lea, ann, "paused", "a break")
+    assert studios.news(created.store.ledger) != judged
 
 
 def test_a_ledger_believes_what_was_found(file_crowd):
     """As a command that writes nothing; without a consensus nothing is believed."""
-    made = file_crowd(FREE)
-    made.through(made.person("ann"))
-    beliefs = Beliefs(made.folder)
-    assert studios.believe(made.store.ledger, 0.0, beliefs).rows == ()
-    assert made.store.ledger.belief is None
-    refresh(made.folder)
+    created = file_crowd(FREE)
+    created.through(created.person("ann"))
+    beliefs = Beliefs(created.folder)
+    assert studios.believe(created.store.ledger, 0.0, beliefs).rows == ()
+    assert created.store.ledger.belief is None
+    refresh(created.folder)
     assert beliefs.refresh()
-    made.do(studios.believe, beliefs)
-    assert np.isfinite(made.store.ledger.belief).all()
+    created.do(studios.believe, beliefs)
+    assert np.isfinite(created.store.ledger.belief).all()
 
 
 def test_a_process_of_its_own_refreshes_the_consensus(file_crowd):
     """Afterwards the campaign has beliefs to read."""
-    made = file_crowd(FREE)
-    made.through(made.person("ann"))
-    run(studios.refresh_consensus(made.folder))
-    assert Beliefs(made.folder).array.size
+    created = file_crowd(FREE)
+    created.through(created.person("ann"))
+    run(studios.refresh_consensus(created.folder))
+    assert Beliefs(created.folder).array.size
 
 
 def test_a_consensus_that_fails_stops_nobody(tmp_path, caplog):

@@ -33,30 +33,30 @@ JUDGES = 70
 
 async def watched(studio, client):
     """Work through an assignment, and yield what was received for each set with whether it was gold."""
-    seen = []
+    calls = []
     answer = await client.post("/api/assignment", json={})
     while "review" not in answer.json():
-        told = answer.json()["set"]
-        one = studio.ledger.set_of[told["token"]]
-        received = [json.dumps(told), str(sorted(answer.headers.items()))]
-        for document in told["documents"]:
+        result = answer.json()["set"]
+        first = studio.ledger.set_of[result["token"]]
+        received = [json.dumps(result), str(sorted(answer.headers.items()))]
+        for document in result["documents"]:
             page = await client.get(document["url"])
             received += [page.text, str(sorted(page.headers.items()))]
-        known = gold_grades(studio.ledger, one)
-        order = sorted(range(5), key=lambda slot: -(known[slot] or 0))
+        reference = gold_grades(studio.ledger, first)
+        order = sorted(range(5), key=lambda slot: -(reference[slot] or 0))
         answers = [
-            {"key": f"{one.id} {slot}", "slot": slot, "relevance": int((known[slot] or 0) > 0), "told": True}
+            {"key": f"{first.id} {slot}", "slot": slot, "relevance": int((reference[slot] or 0) > 0), "told": True}
             | {"rank": order.index(slot) + 1, "seconds": 9.0, "comment": ""}
             for slot in range(5)
         ]
         for each in answers:
-            saved = await client.post("/api/answers", json={"set": told["token"], "answers": [each]})
+            saved = await client.post("/api/answers", json={"set": result["token"], "answers": [each]})
             received += [saved.text, str(sorted(saved.headers.items()))]
-        answer = await client.post("/api/finish", json={"set": told["token"], "answers": []})
-        seen.append((told, received, one.use == "gold"))
-    queries = [told["topic"]["query"] for told, _, _ in seen]
-    for told, received, is_gold in seen:  # how a set stands among the others of its assignment tells something too
-        among = f"topic {queries.count(told['topic']['query'])} times, {len(told['documents'])} documents"
+        answer = await client.post("/api/finish", json={"set": result["token"], "answers": []})
+        calls.append((result, received, first.use == "gold"))
+    queries = [result["topic"]["query"] for result, _, _ in calls]
+    for result, received, is_gold in calls:  # how a set stands among the others of its assignment tells something too
+        among = f"topic {queries.count(result['topic']['query'])} times, {len(result['documents'])} documents"
         yield "\n".join([among, *received]), is_gold
 
 
@@ -64,7 +64,7 @@ def traffic(made):
     """Return all that browsers received, set by set, and which sets were gold."""
     studio = Studio(made.campaign, made.store, Signer(b"k" * 32))
     app, people = create_app(studio), [made.person(f"judge {n}") for n in range(JUDGES)]
-    seen = []
+    calls = []
 
     async def way():
         made.store.start()
@@ -73,10 +73,10 @@ def traffic(made):
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://studio") as client:
                 client.cookies.set(COOKIE, session)
                 client.headers["x-csrf"] = studio.signer.csrf(session)
-                seen.extend([part async for part in watched(studio, client)])
+                calls.extend([part async for part in watched(studio, client)])
 
     asyncio.run(way())
-    return [text for text, _ in seen], np.array([gold for _, gold in seen])
+    return [text for text, _ in calls], np.array([gold for _, gold in calls])
 
 
 def told_apart(texts, gold):
@@ -93,8 +93,10 @@ def told_apart(texts, gold):
         CountVectorizer(binary=True, token_pattern=r"\w+|\W"), SelectKBest(chi2, k=100), LogisticRegression(C=100.0)
     )
     guesses = [
-        cross_val_predict(model, seen, gold, groups=topics, cv=StratifiedGroupKFold(4), method="predict_proba")[:, 1]
-        for model, seen in ((words, texts), (RandomForestClassifier(100, random_state=0), shapes))
+        cross_val_predict(model, observed, gold, groups=topics, cv=StratifiedGroupKFold(4), method="predict_proba")[
+            :, 1
+        ]
+        for model, observed in ((words, texts), (RandomForestClassifier(100, random_state=0), shapes))
     ]
     return max(roc_auc_score(gold, guess) for guess in guesses)
 

@@ -44,22 +44,22 @@ def games() -> pl.DataFrame:
 )
 def test_baseball_as_printed(at_home: bool, printed: list[float]) -> None:
     """Agresti's (2002, Categorical Data Analysis, section 10.6) games, coefficients as in Turner and Firth (2012)."""
-    found = rank(games(), spread=1000, position_bias=at_home)
-    score = dict(zip(found.items["item"], found.items["score"], strict=True))
+    result = rank(games(), spread=1000, position_bias=at_home)
+    score = dict(zip(result.items["item"], result.items["score"], strict=True))
     assert [score[team] - score["Baltimore"] for team in TEAMS] == pytest.approx(printed, abs=6e-5)
-    assert found.items["item"].to_list() == list(TEAMS)
-    assert found.position_bias == (pytest.approx(0.3023, abs=6e-5) if at_home else None)
-    assert (found.tie, found.reliability) == (None, None)
+    assert result.items["item"].to_list() == list(TEAMS)
+    assert result.position_bias == (pytest.approx(0.3023, abs=6e-5) if at_home else None)
+    assert (result.tie, result.reliability) == (None, None)
 
 
 def test_errors_are_those_of_the_information() -> None:
     """The inverse of Fisher's information of differences, here written out."""
-    found = rank(games(), spread=1000)
-    table = found.items
-    place = {item: n for n, item in enumerate(table["item"])}
+    result = rank(games(), spread=1000)
+    table = result.items
+    position = {item: n for n, item in enumerate(table["item"])}
     information = np.zeros((7, 7))
     for left, right, _ in games().iter_rows():
-        edge = np.eye(7)[place[left]] - np.eye(7)[place[right]]
+        edge = np.eye(7)[position[left]] - np.eye(7)[position[right]]
         p = 1 / (1 + np.exp(-edge @ table["score"].to_numpy()))
         information += p * (1 - p) * np.outer(edge, edge)
     assert table["se"].to_numpy() == pytest.approx(np.sqrt(np.diag(np.linalg.pinv(information))), rel=1e-4)
@@ -72,33 +72,33 @@ def test_logistic_regression_agrees(spread: float) -> None:
     x = np.array([[(team == left) - (team == right) for team in TEAMS] + [1] for left, right, _ in table.iter_rows()])
     peer = LogisticRegression(C=spread**2, fit_intercept=False, tol=1e-10, max_iter=10_000)
     peer.fit(x, table["winner"] == "left")
-    found = rank(table, spread=spread, position_bias=True)
-    score = dict(zip(found.items["item"], found.items["score"], strict=True))
-    assert [score[team] for team in TEAMS] + [found.position_bias] == pytest.approx(peer.coef_[0], abs=1e-5)
+    result = rank(table, spread=spread, position_bias=True)
+    score = dict(zip(result.items["item"], result.items["score"], strict=True))
+    assert [score[team] for team in TEAMS] + [result.position_bias] == pytest.approx(peer.coef_[0], abs=1e-5)
 
 
 def test_two_items_by_hand() -> None:
     """Six wins, two losses and four ties: log odds log 3, and nu = 4 / sqrt(12)."""
     table = pl.DataFrame({"left": ["p"] * 12, "right": ["q"] * 12, "winner": ["p"] * 6 + ["q"] * 2 + ["tie"] * 4})
-    found = rank(table, spread=1000)
-    assert found.score[0] - found.score[1] == pytest.approx(np.log(3), abs=1e-4)
-    assert found.tie == pytest.approx(4 / np.sqrt(12), abs=1e-4)
+    result = rank(table, spread=1000)
+    assert result.score[0] - result.score[1] == pytest.approx(np.log(3), abs=1e-4)
+    assert result.tie == pytest.approx(4 / np.sqrt(12), abs=1e-4)
 
 
 def test_a_pair_is_a_ranking_of_two() -> None:
     """Without ties and a favoured place, Plackett and Luce say the same, also of judges."""
     table = games().with_columns(judge=pl.Series(np.arange(273) % 3))
-    one, other = rank(table, reliability=True), rank(table, "plackett-luce")
-    assert one.score == pytest.approx(other.score, abs=1e-5)
-    assert one.judges["reliability"].to_numpy() == pytest.approx(other.judges["reliability"].to_numpy(), abs=1e-4)
-    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-4)
+    first, other = rank(table, reliability=True), rank(table, "plackett-luce")
+    assert first.score == pytest.approx(other.score, abs=1e-5)
+    assert first.judges["reliability"].to_numpy() == pytest.approx(other.judges["reliability"].to_numpy(), abs=1e-4)
+    assert first.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-4)
 
 
 def test_only_ties() -> None:
     """All worths are the same, all share the first rank, and nothing overflows."""
-    found = rank(pl.DataFrame({"left": ["p", "q"], "right": ["q", "s"], "winner": ["tie", "="]}))
-    assert found.items["rank"].to_list() == [1, 1, 1]
-    assert found.converged
+    result = rank(pl.DataFrame({"left": ["p", "q"], "right": ["q", "s"], "winner": ["tie", "="]}))
+    assert result.items["rank"].to_list() == [1, 1, 1]
+    assert result.converged
 
 
 def test_crowd_and_experts(shared) -> None:  # type: ignore[no-untyped-def]
@@ -111,11 +111,11 @@ def test_crowd_and_experts(shared) -> None:  # type: ignore[no-untyped-def]
     experts = pl.read_csv(shared("data/cragc_pairwise/expert_votes.csv"), infer_schema=False)
     columns = {"topic": "query", "left": "a", "right": "b", "winner": "vote", "judge": "worker"}
     right = total = 0
-    for asked, dimension in DIMENSIONS.items():
-        found = rank(votes.filter(dimension=dimension).drop("dimension"), **columns).items
-        score = {(topic, item): value for topic, item, value in found.select("topic", "item", "score").iter_rows()}
-        said = pl.col(asked).replace_strict({"A": 1, "N": 0, "B": -1}).sum().alias("said")
-        most = experts.group_by("query_id", "response_a", "response_b").agg(said).filter(pl.col("said") != 0)
+    for requested, dimension in DIMENSIONS.items():
+        result = rank(votes.filter(dimension=dimension).drop("dimension"), **columns).items
+        score = {(topic, item): value for topic, item, value in result.select("topic", "item", "score").iter_rows()}
+        answer = pl.col(requested).replace_strict({"A": 1, "N": 0, "B": -1}).sum().alias("said")
+        most = experts.group_by("query_id", "response_a", "response_b").agg(answer).filter(pl.col("said") != 0)
         for topic, a, b, net in most.iter_rows():
             right += (score[topic, a] - score[topic, b]) * net > 0
             total += 1

@@ -107,9 +107,9 @@ def _plackett_crowd(seed: int, ties: bool = False) -> tuple[pl.DataFrame, dict[t
         truth |= {(topic, item): float(worth[item]) for item in range(10)}
         for judge in range(16):
             item = rng.permutation(10)[:6]
-            seen = worth[item] * (judge % 2) + rng.gumbel(size=6)
-            place = np.argsort(np.argsort(-seen)) // (2 if ties else 1) + 1
-            rows += [(topic, int(i), judge, int(p)) for i, p in zip(item, place, strict=True)]
+            observed = worth[item] * (judge % 2) + rng.gumbel(size=6)
+            folder = np.argsort(np.argsort(-observed)) // (2 if ties else 1) + 1
+            rows += [(topic, int(i), judge, int(p)) for i, p in zip(item, folder, strict=True)]
     return pl.DataFrame(rows, ["topic", "item", "judge", "rank"], orient="row"), truth
 
 
@@ -126,13 +126,13 @@ def accuracy(found: Ranking, truth: dict[tuple[int, int], float]) -> float:
 def test_random_judges_are_found_and_count_less(ties: bool) -> None:
     """With half of the judges random the consensus is better than Borda's, and reliabilities separate."""
     table, truth = _plackett_crowd(1, ties)
-    found = rank(table)
-    reliability = found.judges.sort("judge")["reliability"].to_numpy()
-    assert found.converged
+    result = rank(table)
+    reliability = result.judges.sort("judge")["reliability"].to_numpy()
+    assert result.converged
     assert reliability.mean() == pytest.approx(1)
     assert reliability[::2].max() < 0.5 < reliability[1::2].min()
-    assert accuracy(found, truth) > accuracy(rank(table, "borda"), truth) + 0.05
-    assert accuracy(found, truth) > accuracy(rank(table, reliability=False), truth) + 0.05
+    assert accuracy(result, truth) > accuracy(rank(table, "borda"), truth) + 0.05
+    assert accuracy(result, truth) > accuracy(rank(table, reliability=False), truth) + 0.05
 
 
 def test_errors_are_as_large_as_they_say() -> None:
@@ -143,26 +143,26 @@ def test_errors_are_as_large_as_they_say() -> None:
         truth.append(worth - worth.mean())
         for judge in range(5):
             order = np.argsort(-(worth + rng.gumbel(size=6)))
-            rows += [(topic, int(i), judge, place) for place, i in enumerate(order, 1)]
-    found = rank(pl.DataFrame(rows, ["topic", "item", "judge", "rank"], orient="row"), reliability=False)
-    table = found.items.sort("topic", "item")
+            rows += [(topic, int(i), judge, position) for position, i in enumerate(order, 1)]
+    result = rank(pl.DataFrame(rows, ["topic", "item", "judge", "rank"], orient="row"), reliability=False)
+    table = result.items.sort("topic", "item")
     z = (table["score"].to_numpy() - np.concatenate(truth)) / table["se"].to_numpy()
     assert 0.92 < np.mean(np.abs(z) < 1.96) < 0.98
 
 
 def test_topics_sum_to_zero() -> None:
     """Only differences within a topic mean anything."""
-    found = rank(_plackett_crowd(2)[0]).items
-    assert found.group_by("topic").agg(pl.col("score").sum())["score"].to_numpy() == pytest.approx(0, abs=1e-5)
+    result = rank(_plackett_crowd(2)[0]).items
+    assert result.group_by("topic").agg(pl.col("score").sum())["score"].to_numpy() == pytest.approx(0, abs=1e-5)
 
 
 def test_perfect_and_disconnected_rankings_have_an_answer() -> None:
     """One judge who ranks two items, another who ranks two others."""
     table = pl.DataFrame({"item": list("abcd"), "judge": list("xxyy"), "rank": [1, 2, 1, 2]})
-    found = rank(table, spread=1.0)
-    assert np.isfinite(found.score).all()
-    assert found.items["rank"].to_list() == [1, 1, 3, 3]
-    assert found.items["item"].to_list() == ["a", "c", "b", "d"]
+    result = rank(table, spread=1.0)
+    assert np.isfinite(result.score).all()
+    assert result.items["rank"].to_list() == [1, 1, 3, 3]
+    assert result.items["item"].to_list() == ["a", "c", "b", "d"]
 
 
 def test_the_order_of_rows_changes_nothing() -> None:

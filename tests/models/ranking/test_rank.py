@@ -20,17 +20,17 @@ def test_one_ranking_as_scipy_has_it(seed: int) -> None:
     """With ties on both sides."""
     rng = np.random.default_rng(seed)
     level, rank = np.sort(rng.integers(0, 5, 12)), rng.integers(0, 6, 12)
-    found = tau_b(np.array([0, 12]), np.zeros(1, int), np.arange(12), level, rank, 1)
-    assert found[0] == pytest.approx(kendalltau(level, rank).statistic)
+    result = tau_b(np.array([0, 12]), np.zeros(1, int), np.arange(12), level, rank, 1)
+    assert result[0] == pytest.approx(kendalltau(level, rank).statistic)
 
 
 def test_rankings_of_a_judge_are_taken_together() -> None:
     """Three pairs right and one wrong; a judge who tells nothing apart has none."""
     start, judge = np.array([0, 3, 5, 7]), np.array([0, 0, 1])
     item, level = np.array([0, 1, 2, 4, 3, 0, 1]), np.array([0, 1, 2, 0, 1, 0, 0])
-    found = tau_b(start, judge, item, level, np.array([1, 2, 3, 1, 2]), 2)
-    assert found[0] == 0.5
-    assert np.isnan(found[1])
+    result = tau_b(start, judge, item, level, np.array([1, 2, 3, 1, 2]), 2)
+    assert result[0] == 0.5
+    assert np.isnan(result[1])
 
 
 TABLE = {"topic": list("tttttt"), "item": list("abcabc"), "judge": list("xxxyyy"), "rank": [1, 2, 3, 1, 3, 2]}
@@ -40,12 +40,12 @@ PAIRS = {"left": list("pqs"), "right": list("qsp"), "winner": ["left", "left", "
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_ranks(method: str) -> None:
     """The winner of every comparison is first, tables have their columns, and the record says how it went."""
-    found = rank(pl.DataFrame(PAIRS), method)
-    assert found.items["item"][0] == "p"
-    assert found.items.columns == ["item", "rank", "score", "se", "preferences"]
-    assert found.judges.columns[:2] == ["judge", "preferences"]
-    assert repr(found).startswith(f"Ranking({method}: 3 items, 2 judges, 3 preferences, ")
-    assert (found.log_likelihood is None) == (method == "borda")
+    result = rank(pl.DataFrame(PAIRS), method)
+    assert result.items["item"][0] == "p"
+    assert result.items.columns == ["item", "rank", "score", "se", "preferences"]
+    assert result.judges.columns[:2] == ["judge", "preferences"]
+    assert repr(result).startswith(f"Ranking({method}: 3 items, 2 judges, 3 preferences, ")
+    assert (result.log_likelihood is None) == (method == "borda")
     assert METHODS[method].summary
     assert METHODS[method].paper
 
@@ -53,35 +53,35 @@ def test_every_method_ranks(method: str) -> None:
 def test_the_method_follows_the_table() -> None:
     """Preferences are for Bradley and Terry, rankings for Plackett and Luce."""
     assert rank(pl.DataFrame(PAIRS)).method == "bradley-terry"
-    found = rank(pl.DataFrame(TABLE))
-    assert found.method == "plackett-luce"
-    assert found.items.columns == ["topic", "item", "rank", "score", "se", "judges"]
-    assert found.judges.columns == ["judge", "rankings", "reliability", "tau"]
-    assert found.judges["tau"].to_list() == pytest.approx([2 / np.sqrt(6)] * 2)
+    result = rank(pl.DataFrame(TABLE))
+    assert result.method == "plackett-luce"
+    assert result.items.columns == ["topic", "item", "rank", "score", "se", "judges"]
+    assert result.judges.columns == ["judge", "rankings", "reliability", "tau"]
+    assert result.judges["tau"].to_list() == pytest.approx([2 / np.sqrt(6)] * 2)
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table])
 def test_the_kind_of_frame_stays(make: Any) -> None:
     """What came in goes out."""
-    found = rank(make(TABLE), "borda")
-    assert type(found.items) is type(found.judges) is type(make(TABLE))
-    assert pl.DataFrame(found.items)["rank"].to_list() == [1, 2, 2]
+    result = rank(make(TABLE), "borda")
+    assert type(result.items) is type(result.judges) is type(make(TABLE))
+    assert pl.DataFrame(result.items)["rank"].to_list() == [1, 2, 2]
 
 
 def test_ties_share_a_rank() -> None:
     """Items that nothing tells apart share a rank, and the next is as many lower."""
     more = {name: [*column, *column[:3]] for name, column in TABLE.items()} | {"judge": list("xxxyyyzzz")}
-    found = rank(pl.DataFrame({**more, "rank": [1, 1, 2] * 3})).items
-    assert found["item"].to_list() == ["a", "b", "c"]
-    assert found["rank"].to_list() == [1, 1, 3]
+    result = rank(pl.DataFrame({**more, "rank": [1, 1, 2] * 3})).items
+    assert result["item"].to_list() == ["a", "b", "c"]
+    assert result["rank"].to_list() == [1, 1, 3]
 
 
 def test_a_ranking_cannot_be_changed() -> None:
     """The record is frozen and so are its arrays."""
-    found = rank(pl.DataFrame(TABLE))
+    result = rank(pl.DataFrame(TABLE))
     with pytest.raises(AttributeError):
-        found.method = "x"  # type: ignore[misc]
-    for array in (found.score, found.se, found.rank, found.tau, found.reliability):
+        result.method = "x"  # type: ignore[misc]
+    for array in (result.score, result.se, result.rank, result.tau, result.reliability):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5  # type: ignore[index]
 
@@ -90,9 +90,9 @@ def test_a_ranking_cannot_be_changed() -> None:
 @pytest.mark.parametrize("table", [TABLE, PAIRS])
 def test_the_widest_and_narrowest_priors_work(table: dict[str, Any], spread: float) -> None:
     """No overflow and no nan at either end."""
-    found = rank(pl.DataFrame(table), spread=spread, judge_spread=spread, reliability=True)
-    assert np.isfinite(found.score).all()
-    assert np.isfinite(found.se).all()
+    result = rank(pl.DataFrame(table), spread=spread, judge_spread=spread, reliability=True)
+    assert np.isfinite(result.score).all()
+    assert np.isfinite(result.se).all()
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ def bowl(at: Worths) -> tuple[float, Worths]:
 def test_the_prior_meets_the_data_half_way() -> None:
     """With spread 1, differences are halved, and what has no spread stays."""
     begin = Worths(np.zeros(2), np.zeros(1), np.empty(0))
-    found, value, stopped = maximise(bowl, begin, Worths(np.ones(2), np.zeros(1), np.empty(0)))
-    assert found.theta == pytest.approx([0.5, -0.5], abs=1e-6)
-    assert found.log_gamma.tolist() == [0]
+    result, value, stopped = maximise(bowl, begin, Worths(np.ones(2), np.zeros(1), np.empty(0)))
+    assert result.theta == pytest.approx([0.5, -0.5], abs=1e-6)
+    assert result.log_gamma.tolist() == [0]
     assert value == pytest.approx(-0.25)
     assert stopped.startswith("converged after ")
 

@@ -179,7 +179,7 @@ def test_approval_reaches_assignments_the_ledger_has_forgotten(desk):
 def test_approval_skips_what_was_judged_meanwhile(desk):
     """An item that came in by import is not judged twice."""
     work = finished(desk, desk.returned.id)
-    item = next(one for one in work.assignment.sets if one.use == "work").items[0]
+    item = next(entry for entry in work.assignment.sets if entry.use == "work").items[0]
     topic, document = desk.store.ledger.items.pairs[item]
     desk.do(import_judgments, desk.lead, [ImportedJudgment(1, topic, document, "bob", 1)], {}, "a.csv")
     desk.do(lead.approve, desk.lead, "", finished(desk, desk.returned.id))
@@ -190,8 +190,8 @@ def test_approval_skips_what_was_judged_meanwhile(desk):
 
 def contest(desk, held, slot):
     """Contest a document of gold, and return the number of the contest."""
-    one = next(one for one in held.sets if one.use == "gold")
-    desk.do(commands.contest, held.person, one.token, slot, "it is right")
+    first = next(first for first in held.sets if first.use == "gold")
+    desk.do(commands.contest, held.person, first.token, slot, "it is right")
     return max(desk.store.ledger.contests)
 
 
@@ -199,23 +199,23 @@ def test_upholding_approves_what_passes_without_the_document(fresh_desk):
     """Right but for one document: once gold is found wrong there, the work is accepted."""
     desk = fresh_desk
     boss, who = desk.person("lea", "lead"), desk.person("ann")
-    held = desk.open_work(who)
-    for one in held.sets:
+    stored = desk.open_work(who)
+    for entry in stored.sets:
         desk.time[0] += 100
         answers = [
             {"key": f"k{n}", "slot": n, "relevance": 1, "told": True, "rank": n + 1, "seconds": 9.0, "comment": ""}
             for n in range(2)
         ]
-        desk.do(commands.finish_set, who, one.token, answers)
-    gold = next(one for one in held.sets if one.use == "gold")
-    number = contest(desk, held, grading.gold_grades(desk.store.ledger, gold).index(0))
-    assert desk.do(lead.rule, boss, number, True, "a slip", finished(desk, held.id)) is True
+        desk.do(commands.finish_set, who, entry.token, answers)
+    gold = next(entry for entry in stored.sets if entry.use == "gold")
+    number = contest(desk, stored, grading.gold_grades(desk.store.ledger, gold).index(0))
+    assert desk.do(lead.rule, boss, number, True, "a slip", finished(desk, stored.id)) is True
     assert audited(desk)[1] == "contest upheld"
     assert desk.store.ledger.items.judged.sum() == 4
     with desk.store.reading() as connection:
         assert find_faults(connection, desk.campaign) == []
     with pytest.raises(Refused, match=r"^There is already a ruling on this contest\.$"):
-        desk.do(lead.rule, boss, number, False, "", finished(desk, held.id))
+        desk.do(lead.rule, boss, number, False, "", finished(desk, stored.id))
 
 
 def test_a_ruling_on_a_qualification_of_the_past_is_only_recorded(desk):
@@ -263,9 +263,9 @@ def test_tokens_are_shown_once_and_kept_as_hashes(desk):
 def test_work_is_read_as_the_ledger_had_it(reading, desk):
     """Sets in order with items, answers and times: the same record as the one in memory."""
     work = read_work(reading, desk.returned.id)
-    for read, held in zip(work.assignment.sets, desk.returned.sets, strict=True):
-        assert (read.id, read.use, read.items, read.answers) == (held.id, held.use, held.items, held.answers)
-        assert read.finished == held.finished
+    for read, stored in zip(work.assignment.sets, desk.returned.sets, strict=True):
+        assert (read.id, read.use, read.items, read.answers) == (stored.id, stored.use, stored.items, stored.answers)
+        assert read.finished == stored.finished
     assert work.assignment.outcome == "returned"
     assert work.judged == work.upheld == frozenset()
     assert read_work(reading, 999) is None
@@ -275,12 +275,12 @@ def test_work_is_read_as_the_ledger_had_it(reading, desk):
 def test_what_was_read_holds_until_its_tables_grow(desk):
     """Other tables do not matter."""
     with desk.store.reading() as connection:
-        seen = last_rows(connection, schema.standings, schema.rulings)
+        observed = last_rows(connection, schema.standings, schema.rulings)
     desk.work(desk.ann)
-    check_unchanged(desk.store.ledger, seen)
+    check_unchanged(desk.store.ledger, observed)
     desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait")
     with pytest.raises(Refused, match="try again"):
-        check_unchanged(desk.store.ledger, seen)
+        check_unchanged(desk.store.ledger, observed)
 
 
 def test_the_past_says_who_stopped_a_judge(desk):

@@ -85,9 +85,9 @@ def test_qrels_have_the_likely_label_of_judged_items(believed):
 
 def test_exports_of_a_consensus_wait_for_one(desk):
     """Without any, the refusal says what is missing."""
-    for what in ("qrels", "uncertainty", "task2"):
+    for case in ("qrels", "uncertainty", "task2"):
         with pytest.raises(UsageError, match="no consensus yet"):
-            exported(desk, what)
+            exported(desk, case)
 
 
 def test_task1_tells_accepted_from_rejected_and_programs(desk):
@@ -119,12 +119,14 @@ def test_task1_has_qualifications_as_training(desk, monkeypatch):
     from adjudge.studio.work import commands
 
     monkeypatch.setattr(commands, "next_kind", lambda ledger, judge: "qualification")
-    sets = [one._replace(use="qualification") for one in desk.campaign.sets]
+    sets = [entry._replace(use="qualification") for entry in desk.campaign.sets]
     object.__setattr__(desk.campaign, "sets", tuple(sets))
     dora = desk.person("dora")
-    held = desk.work(dora)
+    stored = desk.work(dora)
     fields = [line.split("\t") for line in exported(desk, "task1").decode().splitlines()]
-    assert sum(line[1] == "dora" and line[10] == "3" for line in fields) == sum(len(one.items) for one in held.sets)
+    assert sum(line[1] == "dora" and line[10] == "3" for line in fields) == sum(
+        len(entry.items) for entry in stored.sets
+    )
 
 
 def test_task2_ranks_by_probability(believed):
@@ -184,7 +186,7 @@ def test_unknown_exports_are_refused(desk):
     """With what there is."""
     with pytest.raises(UsageError, match="there is no export 'all', expected one of 'judgments', 'qrels'"):
         exported(desk, "all")
-    assert all(one.about.endswith(".") and "/" in one.kind for one in EXPORTS.values())
+    assert all(value.about.endswith(".") and "/" in value.kind for value in EXPORTS.values())
 
 
 def test_pieces_are_all_rows():

@@ -12,32 +12,35 @@ pytestmark = pytest.mark.usefixtures("database")  # on SQLite and on PostgreSQL
 
 def gold_set(held):
     """Return the gold set of an assignment."""
-    return next(one for one in held.sets if one.use == "gold")
+    return next(entry for entry in held.sets if entry.use == "gold")
 
 
 def test_contests_say_what_the_judge_said(desk):
     """The document, the answer, the words, and that nobody has ruled yet."""
-    one = gold_set(desk.returned)
-    desk.do(commands.contest, desk.bob, one.token, 1, "it is about oaks")
+    first = gold_set(desk.returned)
+    desk.do(commands.contest, desk.bob, first.token, 1, "it is about oaks")
     with desk.store.reading() as connection:
-        (told,) = read_contests(connection)
-    pair = desk.store.ledger.items.pairs[one.items[1]]
-    assert (told.judge, told.topic, told.document, told.comment) == ("bob", *pair, "it is about oaks")
-    assert told.relevance == one.answers[1].relevance
-    assert (told.outcome, told.upheld) == ("returned", None)
+        (result,) = read_contests(connection)
+    pair = desk.store.ledger.items.pairs[first.items[1]]
+    assert (result.judge, result.topic, result.document, result.comment) == ("bob", *pair, "it is about oaks")
+    assert result.relevance == first.answers[1].relevance
+    assert (result.outcome, result.upheld) == ("returned", None)
 
 
 def test_contests_to_rule_on_come_first(desk):
     """Ruled ones after them, and those of one judge can be asked for."""
-    one = gold_set(desk.returned)
+    first = gold_set(desk.returned)
     for slot in (0, 1):
-        desk.do(commands.contest, desk.bob, one.token, slot, str(slot))
+        desk.do(commands.contest, desk.bob, first.token, slot, str(slot))
     with desk.store.reading() as connection:
         desk.do(lead.rule, desk.lead, 2, False, "no", read_work(connection, desk.returned.id))
     with desk.store.reading() as connection:
-        assert [(told.id, told.upheld) for told in read_contests(connection)] == [(1, None), (2, 0)]
+        assert [(read_contest.id, read_contest.upheld) for read_contest in read_contests(connection)] == [
+            (1, None),
+            (2, 0),
+        ]
         assert read_contests(connection, person=desk.ann) == []
-        assert [told.comment for told in read_contests(connection, contest=2)] == ["1"]
+        assert [read_contest.comment for read_contest in read_contests(connection, contest=2)] == ["1"]
 
 
 def test_failures_count_all_and_good_judges(reading, desk):
@@ -56,7 +59,7 @@ def test_gold_that_good_judges_fail_is_suspicious(fresh_desk):
     fresh_desk.person("lea", "lead")
     for n in range(4):
         fresh_desk.work(fresh_desk.person(f"j{n}"))
-    gold = {pair: known._replace(grade=1 - known.grade) for pair, known in fresh_desk.campaign.gold.items()}
+    gold = {pair: reference._replace(grade=1 - reference.grade) for pair, reference in fresh_desk.campaign.gold.items()}
     with fresh_desk.store.reading() as connection:
         rows = gold_failures(connection, gold)
     assert rows[0].good_wrong == rows[0].good > 0

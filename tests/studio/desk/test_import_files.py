@@ -13,7 +13,7 @@ def test_csv_and_json_lines_read_alike():
         b'{"topic":"oak","document":"oak-2","judge":"llm","label":"irrelevant"}\n'
     )
     first, second = read_judgments(table, "a.csv").checked(), read_judgments(lines, "a.jsonl").checked()
-    assert [one[1:] for one in first] == [one[1:] for one in second]
+    assert [entry[1:] for entry in first] == [entry[1:] for entry in second]
     assert first[0][1:7] == ("oak", "oak-1", "llm", 1, 1, 2.5)
 
 
@@ -24,8 +24,8 @@ def test_every_problem_is_listed_with_its_row():
     )
     with pytest.raises(InputError) as refused:
         read_judgments(table, "a.csv").checked()
-    told = str(refused.value)
-    assert told.startswith("a.csv: 5 problems, nothing was imported")
+    message = str(refused.value)
+    assert message.startswith("a.csv: 5 problems, nothing was imported")
     for line in (
         "line 2: no document",
         "line 3: the label is 'perhaps', expected relevant or irrelevant",
@@ -33,16 +33,16 @@ def test_every_problem_is_listed_with_its_row():
         "line 5: rank is '0', expected a whole number from 1 to 1,000",
         "line 6: rank is 'x', expected a number",
     ):
-        assert line in told
+        assert line in message
 
 
 def test_lines_are_those_of_the_file():
     """Also after a cell of two lines, after an empty line, and between lines of JSON that are none."""
     table = b'topic,document,judge,label,comment\noak,d,ann,1,"two\nlines"\n\noak,d,ann,perhaps,\n'
-    assert [one.split(":")[0] for one in read_judgments(table, "a.csv").problems] == ["line 5"]
+    assert [problem.split(":")[0] for problem in read_judgments(table, "a.csv").problems] == ["line 5"]
     lines = b'{"topic":"oak","document":"d","judge":"a","label":1}\nno json\n[1]\n\n{"topic":"oak"}\n{'
     read = read_judgments(lines, "a.jsonl")
-    assert [one.split(":")[0] for one in read.problems] == ["line 2", "line 3", "line 5", "line 6"]
+    assert [problem.split(":")[0] for problem in read.problems] == ["line 2", "line 3", "line 5", "line 6"]
 
 
 def test_long_lists_of_problems_are_cut():
@@ -77,8 +77,8 @@ def test_files_that_cannot_be_read_say_where(content, told):
 
 def test_a_judge_may_be_given_for_all():
     """Where the file does not say whose they are, the call does."""
-    (one,) = read_judgments(b"topic,document,label\noak,d,1\n", "a.csv", judge="llm").checked()
-    assert one.judge == "llm"
+    (first,) = read_judgments(b"topic,document,label\noak,d,1\n", "a.csv", judge="llm").checked()
+    assert first.judge == "llm"
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_what_no_table_can_keep_is_refused(field, value):
 
 def test_names_are_read_as_they_are_kept():
     """Blanks and wide letters are no other judge."""
-    (one,) = read_judgments("topic,document,judge,label\noak,d, \uff21nn   B ,1\n".encode(), "a.csv").checked()
-    assert one.judge == "Ann B"
+    (first,) = read_judgments("topic,document,judge,label\noak,d, \uff21nn   B ,1\n".encode(), "a.csv").checked()
+    assert first.judge == "Ann B"

@@ -55,9 +55,9 @@ def test_a_program_goes_the_whole_way(desk):
     lines = [json.dumps({"id": row["id"], "answer": "relevant"}) for row in prompts[1:]]
     content = "\n".join([json.dumps({"id": prompts[0]["id"], "answer": "?"}), *lines]).encode()
     studio = Studio(desk.campaign, desk.store, SIGNER)
-    told = import_file_offline(studio, content, "answers.jsonl", "my-model")
-    assert (told["taken"], told["judges"], len(told["unread"])) == (15, ["my-model"], 1)
-    assert told["hidden_gold"]["of"] == sum(is_gold(desk, row) for row in prompts[1:])
+    result = import_file_offline(studio, content, "answers.jsonl", "my-model")
+    assert (result["taken"], result["judges"], len(result["unread"])) == (15, ["my-model"], 1)
+    assert result["hidden_gold"]["of"] == sum(is_gold(desk, row) for row in prompts[1:])
     again = import_file_offline(studio, content, "answers.jsonl", "my-model")
     assert (again["taken"], again["skipped"]) == (0, 15)
     left = asked(desk, "MY-MODEL", share=0)
@@ -83,23 +83,23 @@ def test_answers_need_a_judge_and_judgments_no_problems(desk):
 def test_all_that_is_wrong_with_a_file_is_said_at_once(desk):
     """Labels that cannot be read and documents that are not there, by line; nothing is taken then."""
     content = b"topic,document,judge,label\noak,x,zoe,1\noak,oak-1,zoe,perhaps\noak,oak-2,zoe,1\noak,y,zoe,1\n"
-    told = import_file_offline(Studio(desk.campaign, desk.store, SIGNER), content, "a.csv", "")
-    assert [one.split(":")[0] for one in told["problems"]] == ["line 2", "line 3", "line 5"]
-    assert (told["taken"], told["unread"]) == (0, [])
+    result = import_file_offline(Studio(desk.campaign, desk.store, SIGNER), content, "a.csv", "")
+    assert [entry.split(":")[0] for entry in result["problems"]] == ["line 2", "line 3", "line 5"]
+    assert (result["taken"], result["unread"]) == (0, [])
     assert "zoe" not in desk.store.ledger.named
 
 
 def test_imports_make_judges_and_count(desk):
     """A new judge without a password, two judgments of which the one that tells something counts."""
     before = int(desk.store.ledger.items.judged.sum())
-    told = desk.do(import_judgments, desk.lead, GIVEN, {}, "a.csv")
-    assert len(told.pop("labels")) == 2
-    assert told == {"taken": 2, "skipped": 0, "judges": ["llm one"], "problems": []}
+    result = desk.do(import_judgments, desk.lead, GIVEN, {}, "a.csv")
+    assert len(result.pop("labels")) == 2
+    assert result == {"taken": 2, "skipped": 0, "judges": ["llm one"], "problems": []}
     person = desk.store.ledger.people[desk.store.ledger.named["llm one"]]
     assert (person.name, person.role, person.password, person.outside) == ("LLM one", "judge", "", None)
     assert int(desk.store.ledger.items.judged.sum()) == before + 1
-    who, what, detail = audited(desk)
-    assert (who, what, len(detail.pop("judgments"))) == ("lea", "judgments imported", 64)
+    who, case, detail = audited(desk)
+    assert (who, case, len(detail.pop("judgments"))) == ("lea", "judgments imported", 64)
     assert detail == {"source": "a.csv", "taken": 2, "skipped": 0, "judges": ["llm one"], "first": 13}
 
 
@@ -113,23 +113,23 @@ def test_imports_again_are_skipped(desk):
     """The same file twice is one import, also where a row stands in it twice."""
     desk.do(import_judgments, None, [*GIVEN, GIVEN[0]], {}, "a.csv")
     last = audited(desk)
-    told = desk.do(import_judgments, None, GIVEN, known(desk, "llm one"), "a.csv")
-    assert (told["taken"], told["skipped"], told["problems"]) == (0, 2, [])
+    result = desk.do(import_judgments, None, GIVEN, known(desk, "llm one"), "a.csv")
+    assert (result["taken"], result["skipped"], result["problems"]) == (0, 2, [])
     assert audited(desk) == last
 
 
 def test_imports_that_contradict_take_nothing(desk):
     """Every row that does not fit is listed, and even those that fit stay out."""
     desk.do(import_judgments, None, GIVEN, {}, "a.csv")
-    given = [
+    rows = [
         ImportedJudgment(1, "oak", "oak-0", "llm ONE", 0),
         ImportedJudgment(2, "oak", "nowhere", "llm one", 0),
         ImportedJudgment(3, "oak", "oak-1", "lea", 0),
         ImportedJudgment(4, "oak", "oak-1", "new", 0),
     ]
-    told = desk.do(import_judgments, None, given, known(desk, "llm one"), "a.csv")
-    assert told["taken"] == 0
-    assert told["problems"] == [
+    result = desk.do(import_judgments, None, rows, known(desk, "llm one"), "a.csv")
+    assert result["taken"] == 0
+    assert result["problems"] == [
         "line 1: 'llm ONE' has already judged it relevant",
         "line 2: topic 'oak' with document 'nowhere' is not in this campaign",
         "line 3: 'lea' is a lead, not a judge",
@@ -140,18 +140,18 @@ def test_imports_that_contradict_take_nothing(desk):
 def test_imports_leave_open_assignments_alone(desk):
     """What a judge has before them is not judged by an import as well."""
     topic, document = desk.store.ledger.items.pairs[desk.open.sets[0].items[0]]
-    told = desk.do(import_judgments, None, [ImportedJudgment(7, topic, document, "Cid", 1)], {}, "a.csv")
-    assert told["problems"] == [
+    result = desk.do(import_judgments, None, [ImportedJudgment(7, topic, document, "Cid", 1)], {}, "a.csv")
+    assert result["problems"] == [
         "line 7: 'Cid' has it in an open assignment: take the assignment back, or remove the row"
     ]
-    assert told["taken"] == 0
+    assert result["taken"] == 0
 
 
 @pytest.mark.parametrize("name", ["prolific:5f1c", "x" * 101, "a\u202eb"])
 def test_imports_make_no_judge_of_a_name_nobody_may_have(desk, name):
     """Names are held to what they are held to at the door."""
-    told = desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-0", name, 1)], {}, "a.csv")
-    assert told["problems"][0].startswith("line 1: judge ")
+    result = desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-0", name, 1)], {}, "a.csv")
+    assert result["problems"][0].startswith("line 1: judge ")
     assert name.casefold() not in desk.store.ledger.named
 
 
@@ -163,9 +163,9 @@ def test_a_token_is_named_in_the_log(desk):
 
 def test_labels_on_record_are_found_by_name(reading, desk):
     """Of the judges asked for, whatever the size of their letters, and of no others."""
-    known = recorded_labels(reading, ["ANN"])
-    assert {name for name, _ in known} == {"ann"}
-    assert len(known) == 12
+    reference = recorded_labels(reading, ["ANN"])
+    assert {name for name, _ in reference} == {"ann"}
+    assert len(reference) == 12
     assert recorded_labels(reading, ["nobody"]) == {}
 
 

@@ -126,12 +126,17 @@ def test_pay_is_due_once_for_what_was_accepted(desk):
     """A submitted assignment is one assignment, however many outcomes it has; an approved one counts too."""
     desk.do(commands.submit, desk.ann, desk.second.token)
     with desk.store.reading() as connection:
-        assert [(one.name, one.assignments, one.amount) for one in earnings(connection, 1.5)] == [("ann", 2, 3.0)]
+        assert [(earning.name, earning.assignments, earning.amount) for earning in earnings(connection, 1.5)] == [
+            ("ann", 2, 3.0)
+        ]
 
 
 def test_open_assignments_are_those_that_are_out(reading, desk):
     """Cid's, and nobody else's."""
-    assert [(one.name, one.id, one.kind) for one in open_assignments(reading)] == [("cid", desk.open.id, "work")]
+    assert [
+        (open_assignment.name, open_assignment.id, open_assignment.kind)
+        for open_assignment in open_assignments(reading)
+    ] == [("cid", desk.open.id, "work")]
     assert open_assignments(reading, desk.ann) == []
 
 
@@ -153,11 +158,11 @@ def test_what_is_as_it_was_needs_no_word(reading, desk):
 
 def test_what_is_gone_and_what_is_new_is_said(reading, desk):
     """Only what was judged is missed, and named; new pairs are counted."""
-    judged = {desk.store.ledger.items.pairs[item] for one in desk.first.sets for item in one.items}
-    gone = next(pair for pair in desk.campaign.pool if pair in judged)
-    left = [pair for pair in desk.campaign.pool if pair != gone]
+    judged = {desk.store.ledger.items.pairs[item] for entry in desk.first.sets for item in entry.items}
+    removed = next(pair for pair in desk.campaign.pool if pair in judged)
+    left = [pair for pair in desk.campaign.pool if pair != removed]
     edited = replace(desk.campaign, pool=(*left, *(("oak", f"fresh-{n}") for n in range(5))))
     assert file_changes(reading, edited) == [
-        f"1 pair is judged but no longer in the files; the judgments are kept: '{' '.join(gone)}'",
+        f"1 pair is judged but no longer in the files; the judgments are kept: '{' '.join(removed)}'",
         "5 pairs are new since work began: 'oak fresh-0', 'oak fresh-1', 'oak fresh-2' and 2 more",
     ]

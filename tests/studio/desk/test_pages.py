@@ -54,9 +54,9 @@ def test_the_audit_log_is_paged_and_searched(desk):
         assert [row.id for row in newest] == sorted((row.id for row in newest), reverse=True)
         assert [row.id for row in list_audit_entries(connection, before=3)] == [2, 1]
         assert len(list_audit_entries(connection, most=2)) == 2
-        (found,) = list_audit_entries(connection, find="on leave")
+        (result,) = list_audit_entries(connection, find="on leave")
         assert list_audit_entries(connection, find="lea%") == []
-    assert (found.who, found.action, found.detail["judge"]) == ("lea", "judge paused", "cid")
+    assert (result.who, result.action, result.detail["judge"]) == ("lea", "judge paused", "cid")
 
 
 def test_judges_have_their_cards_beside_them(desk, reading):
@@ -65,9 +65,9 @@ def test_judges_have_their_cards_beside_them(desk, reading):
     cards = {"labels": [], "judges": [{"person": desk.ann, "sentence": "Reliable."}], "drift": "Nobody file_changes."}
     cards["reliability"] = "on 3 items whose truth is known, ..."
     (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
-    found = pages.judges_page(reading, desk.campaign)
-    assert found["cards"][desk.ann]["sentence"] == "Reliable."
-    assert found["reliability"].startswith("on 3 items")
+    result = pages.judges_page(reading, desk.campaign)
+    assert result["cards"][desk.ann]["sentence"] == "Reliable."
+    assert result["reliability"].startswith("on 3 items")
     assert pages.judge_page(reading, desk.campaign, desk.ann)["card"]["sentence"] == "Reliable."
     assert pages.judge_page(reading, desk.campaign, desk.bob)["card"] is None
     with pytest.raises(Refused, match="no such judge"):
@@ -76,32 +76,32 @@ def test_judges_have_their_cards_beside_them(desk, reading):
 
 def test_gold_says_what_upholding_would_do(desk):
     """Only of contests that wait, of assignments that were returned."""
-    gold = next(one for one in desk.returned.sets if one.use == "gold")
+    gold = next(entry for entry in desk.returned.sets if entry.use == "gold")
     desk.do(commands.contest, desk.bob, gold.token, 0, "no")
     with desk.store.reading() as connection:
-        found = pages.gold_page(connection, desk.store.ledger)
-    assert found["passing"] == {1: False}
-    assert [row.name for row in found["gates"]] == [one.name for one in desk.campaign.sets if one.use == "gold"]
+        result = pages.gold_page(connection, desk.store.ledger)
+    assert result["passing"] == {1: False}
+    assert [row.name for row in result["gates"]] == [entry.name for entry in desk.campaign.sets if entry.use == "gold"]
 
 
 def test_items_wait_for_a_consensus(desk, reading):
     """The reasons are there either way; an item has a belief once it is judged."""
-    found = pages.items_page(reading, desk.campaign)
-    assert not found["consensus"]
-    assert [name for name, *_ in found["looks"]] == ["uncertain", "contested", "gold", "helpful"]
+    result = pages.items_page(reading, desk.campaign)
+    assert not result["consensus"]
+    assert [name for name, *_ in result["looks"]] == ["uncertain", "contested", "gold", "helpful"]
     item = desk.first.sets[0].items[0]
     assert pages.item_page(reading, desk.store.ledger, item)["belief"] is None
     (desk.folder / "consensus").mkdir()
     np.save(desk.folder / "consensus" / "belief.npy", np.full(100, 0.75))
-    shown = pages.item_page(reading, desk.store.ledger, item)
-    assert (shown["belief"], [one.judge for one in shown["judgments"]]) == (0.75, ["ann"])
+    displayed = pages.item_page(reading, desk.store.ledger, item)
+    assert (displayed["belief"], [entry.judge for entry in displayed["judgments"]]) == (0.75, ["ann"])
 
 
 def test_the_overview_is_json_for_programs(desk, reading):
     """Nothing in it but plain values, and no names of judges."""
-    told = json.dumps(pages.live_json(live(reading, desk.store.ledger, desk.time[0])))
-    assert json.loads(told)["settled"] == 0
-    assert "ann" not in told
+    message = json.dumps(pages.live_json(live(reading, desk.store.ledger, desk.time[0])))
+    assert json.loads(message)["settled"] == 0
+    assert "ann" not in message
 
 
 def test_judges_have_a_row_each(reading, desk):
@@ -126,7 +126,7 @@ def test_judges_show_where_they_stand(desk):
 
 def test_judges_are_told_apart_by_approval_and_contests(desk):
     """An approved assignment is no longer a returned one, and an upheld contest is counted."""
-    gold = next(one for one in desk.returned.sets if one.use == "gold")
+    gold = next(entry for entry in desk.returned.sets if entry.use == "gold")
     desk.do(commands.contest, desk.bob, gold.token, 0, "it is right")
     with desk.store.reading() as connection:
         work = read_work(connection, desk.returned.id)
@@ -157,16 +157,16 @@ def test_assigned_keeps_the_scores_of_the_grading(desk):
 
 def test_splits_are_where_judges_disagree(desk):
     """Ann said relevant; two others say no of one item, one cannot tell, and of another all agree."""
-    first = next(one for one in desk.first.sets if one.use == "work")
+    first = next(entry for entry in desk.first.sets if entry.use == "work")
     topic, document = desk.store.ledger.items.pairs[first.items[0]]
     _, agreed = desk.store.ledger.items.pairs[first.items[1]]
-    given = [ImportedJudgment(n, topic, document, f"j{n}", said) for n, said in enumerate((0, 0, None))]
-    desk.do(import_judgments, None, [*given, ImportedJudgment(9, topic, agreed, "j0", 1)], {}, "a.csv")
+    inputs = [ImportedJudgment(n, topic, document, f"j{n}", result) for n, result in enumerate((0, 0, None))]
+    desk.do(import_judgments, None, [*inputs, ImportedJudgment(9, topic, agreed, "j0", 1)], {}, "a.csv")
     with desk.store.reading() as connection:
         (split,) = list_splits(connection)
-        said = list_judgments(connection, split.item)
+        result = list_judgments(connection, split.item)
     assert split == (first.items[0], topic, document, 1, 2, 1)
-    assert [(one.judge, one.relevance, one.use) for one in said] == [
+    assert [(entry.judge, entry.relevance, entry.use) for entry in result] == [
         ("ann", 1, "work"),
         ("j0", 0, "imported"),
         ("j1", 0, "imported"),
@@ -182,7 +182,7 @@ def test_no_splits_where_all_agree(reading):
 
 def test_excluded_judges_split_nothing(desk):
     """What they said is set aside."""
-    first = next(one for one in desk.first.sets if one.use == "work")
+    first = next(entry for entry in desk.first.sets if entry.use == "work")
     topic, document = desk.store.ledger.items.pairs[first.items[0]]
     desk.do(import_judgments, None, [ImportedJudgment(1, topic, document, "zoe", 0)], {}, "a.csv")
     zoe = desk.store.ledger.named["zoe"]

@@ -50,15 +50,17 @@ def test_pending_is_what_wants_judgments_and_was_not_judged_by_them(reading, des
     """Ann has judged eight of twelve, each once although two are needed; judged gold is not asked again."""
     assert len(pending(reading, desk.campaign, None)) == 12
     assert len(pending(reading, desk.campaign, desk.ann)) == 4
-    met = {desk.store.ledger.items.pairs[i] for held in (desk.first, desk.second) for s in held.sets for i in s.items}
+    met = {
+        desk.store.ledger.items.pairs[i] for stored in (desk.first, desk.second) for s in stored.sets for i in s.items
+    }
     assert not met & set(pending(reading, desk.campaign, desk.ann, gold=True))
     assert len(pending(reading, desk.campaign, None, gold=True)) == 12
 
 
 def test_what_was_set_aside_is_pending_again(desk):
     """Judgments of an excluded judge do not count: others are asked."""
-    given = [ImportedJudgment(n, "oak", "oak-0", name, 1) for n, name in enumerate(("x", "y"))]
-    desk.do(import_judgments, None, given, {}, "a")
+    inputs = [ImportedJudgment(n, "oak", "oak-0", name, 1) for n, name in enumerate(("x", "y"))]
+    desk.do(import_judgments, None, inputs, {}, "a")
     with desk.store.reading() as connection:
         assert ("oak", "oak-0") not in pending(connection, desk.campaign, None)
     for name in ("x", "ann"):
@@ -97,10 +99,10 @@ def test_no_number_can_be_read_from_an_id():
     """Ids of neighbours share nothing, and none holds its item's number in any of the usual writings."""
     ids = [SIGNER.prompt_id(item) for item in range(300)]
     assert len(set(ids)) == 300
-    assert {len(one) for one in ids} == {32}
-    raw = [base64.b32decode(one) for one in ids]
-    for place in range(20):  # at every place, bytes as by chance: sorted ids are in no order of the items
-        assert len({one[place] for one in raw}) > 100
+    assert {len(entry) for entry in ids} == {32}
+    raw = [base64.b32decode(entry) for entry in ids]
+    for index in range(20):  # at every place, bytes as by chance: sorted ids are in no order of the items
+        assert len({entry[index] for entry in raw}) > 100
     assert sorted(range(300), key=ids.__getitem__) != list(range(300))
 
 
@@ -108,9 +110,9 @@ def test_ids_are_not_made_up():
     """A changed letter, a cut or a foreign id is of no item."""
     word = SIGNER.prompt_id(7)
     assert SIGNER.read_prompt_id(word) == 7
-    for place, letter in enumerate(word):
+    for position, letter in enumerate(word):
         other = "A" if letter != "A" else "B"
-        assert SIGNER.read_prompt_id(word[:place] + other + word[place + 1 :]) is None
+        assert SIGNER.read_prompt_id(word[:position] + other + word[position + 1 :]) is None
     for text in (word[:-8], word.lower(), word + "A" * 8, "7", Signer(b"x" * 32).prompt_id(7)):
         assert SIGNER.read_prompt_id(text) is None
 
@@ -127,8 +129,8 @@ def test_answers_come_back_as_judgments(desk):
     content = "\n".join(map(json.dumps, rows)).encode()
     assert is_answers(content)
     read = read_answers(content, "answers.jsonl", "llm", SIGNER, desk.store.ledger.items.pairs)
-    (one,) = read.judgments
-    assert (one.topic, one.document, one.judge, one.relevance, one.comment) == (
+    (single,) = read.judgments
+    assert (single.topic, single.document, single.judge, single.relevance, single.comment) == (
         "oak",
         "oak-0",
         "llm",
@@ -165,9 +167,9 @@ def test_hidden_gold_tells_how_good_a_program_is(desk):
     desk.do(import_judgments, None, read.judgments, {}, "a", True)
     person = desk.store.ledger.named["llm"]
     with desk.store.reading() as connection:
-        told = hidden_accuracy(connection, desk.campaign, person)
-    assert told == (1, 2)
-    assert str(told) == "1 of 2 hidden gold right (50%)"
+        result = hidden_accuracy(connection, desk.campaign, person)
+    assert result == (1, 2)
+    assert str(result) == "1 of 2 hidden gold right (50%)"
     assert desk.store.ledger.people[person].outside == "model:llm"
 
 

@@ -52,15 +52,17 @@ FREE = "[qualification]\nrequired = false\n"
 @pytest.fixture
 def worked(file_crowd):
     """Return a campaign with accepted work, in a file that a test may tamper with."""
-    made = file_crowd(FREE)
-    people = [made.person(name) for name in ("ann", "bob", "cid", "dan")]
-    lea = made.person("lea", "lead")
-    held = [made.through(who, right=n != 2) for n, who in enumerate(people[:3])]
-    made.do(submit, people[0], held[0].token)
-    made.open_work(people[3])
-    made.do(change_standing, lea, people[3], "excluded", "copies")
-    made.do(import_judgments, lea, [ImportedJudgment(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv")
-    return made
+    created = file_crowd(FREE)
+    people = [created.person(name) for name in ("ann", "bob", "cid", "dan")]
+    lea = created.person("lea", "lead")
+    stored = [created.through(who, right=n != 2) for n, who in enumerate(people[:3])]
+    created.do(submit, people[0], stored[0].token)
+    created.open_work(people[3])
+    created.do(change_standing, lea, people[3], "excluded", "copies")
+    created.do(
+        import_judgments, lea, [ImportedJudgment(1, "t0", f"d0-{n}", "a model", 1) for n in range(3)], {}, "a.csv"
+    )
+    return created
 
 
 def tampered(made, *statements):
@@ -76,11 +78,11 @@ def tampered(made, *statements):
 
 def test_nothing_is_wrong(crowd):
     """A campaign as the studio made it has nothing wrong, on either database."""
-    made = crowd(FREE)
+    created = crowd(FREE)
     for name in ("ann", "bob"):
-        made.through(made.person(name))
-    with made.store.reading() as connection:
-        assert find_faults(connection, made.campaign) == []
+        created.through(created.person(name))
+    with created.store.reading() as connection:
+        assert find_faults(connection, created.campaign) == []
 
 
 def test_all_that_was_done_is_vouched_for(worked):
@@ -119,15 +121,15 @@ def test_all_that_was_done_is_vouched_for(worked):
 )
 def test_tampering_shows(worked, statement, told):
     """Whatever is changed in the file is found and named."""
-    found = tampered(worked, "DROP INDEX judgments_once", statement)
-    assert any(told in sentence for sentence in found), found
+    result = tampered(worked, "DROP INDEX judgments_once", statement)
+    assert any(told in sentence for sentence in result), result
 
 
 def test_items_beyond_what_was_asked_show(worked):
     """An item with more judgments than redundancy is named."""
     extra = "INSERT INTO judgments SELECT id + 1000, at, item, person + 10, NULL, 'work', 1, 1, 9, '' FROM judgments"
-    found = tampered(worked, extra, extra.replace("1000", "9000").replace("+ 10", "+ 20"))
-    assert any("judgments, but the settings ask for 3" in sentence for sentence in found), found
+    result = tampered(worked, extra, extra.replace("1000", "9000").replace("+ 10", "+ 20"))
+    assert any("judgments, but the settings ask for 3" in sentence for sentence in result), result
 
 
 def test_every_check_has_a_name():

@@ -35,8 +35,8 @@ def test_items_are_numbered_in_their_order():
 
 def test_the_pool_is_kept_by_topic(crowd):
     """Only the pool's items are to be judged, each under its topic."""
-    made = crowd("[qualification]\nrequired = false\n", topics=3, pool=4, jobs=0)
-    items = made.store.ledger.items
+    created = crowd("[qualification]\nrequired = false\n", topics=3, pool=4, jobs=0)
+    items = created.store.ledger.items
     assert [{items.pairs[item] for item in ids} for ids in items.topic_items] == [
         {(f"t{t}", f"d{t}-{n}") for n in range(4)} for t in range(3)
     ]
@@ -73,14 +73,14 @@ def bits(chances):
 def test_information_is_that_of_brute_force(belief, right_0, right_1):
     """The entropy now, less the entropy after each answer, weighed by how likely that answer is."""
     confusion = np.array([[right_0, 1 - right_0], [1 - right_1, right_1]])
-    for p, told in zip(belief, expected_information(np.array(belief), confusion), strict=True):
+    for p, result in zip(belief, expected_information(np.array(belief), confusion), strict=True):
         after = 0.0
-        for said in (0, 1):
-            chance = (1 - p) * confusion[0, said] + p * confusion[1, said]
-            q = update_belief(p, said, confusion)
+        for answer in (0, 1):
+            chance = (1 - p) * confusion[0, answer] + p * confusion[1, answer]
+            q = update_belief(p, answer, confusion)
             after += chance * bits([q, 1 - q])
-        assert told == pytest.approx(bits([p, 1 - p]) - after, abs=1e-9)
-        assert 0 <= told <= 1 + 1e-12
+        assert result == pytest.approx(bits([p, 1 - p]) - after, abs=1e-9)
+        assert 0 <= result <= 1 + 1e-12
 
 
 def test_a_perfect_judge_tells_all_and_a_blind_one_nothing():

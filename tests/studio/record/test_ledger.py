@@ -21,33 +21,33 @@ def stand(ledger, now, person, standing):
 
 def test_excluding_sets_judgments_aside_and_reinstating_brings_them_back(file_crowd):
     """The items of an excluded judge need judging again."""
-    made = file_crowd(FREE)
-    ann, bob = made.person("ann"), made.person("bob")
-    made.through(ann)
-    made.through(bob)
-    before = made.store.ledger.items.judged.copy()
-    made.do(stand, ann, "excluded")
-    assert made.store.ledger.items.judged.sum() == len(made.store.ledger.people[bob].counted)
-    made.do(stand, ann, "qualified")
-    assert made.store.ledger.items.judged.tolist() == before.tolist()
+    created = file_crowd(FREE)
+    ann, bob = created.person("ann"), created.person("bob")
+    created.through(ann)
+    created.through(bob)
+    before = created.store.ledger.items.judged.copy()
+    created.do(stand, ann, "excluded")
+    assert created.store.ledger.items.judged.sum() == len(created.store.ledger.people[bob].counted)
+    created.do(stand, ann, "qualified")
+    assert created.store.ledger.items.judged.tolist() == before.tolist()
 
 
 def test_only_the_last_assignment_is_kept(file_crowd):
     """Memory does not grow with what is long over; its sets can no longer be asked for."""
-    made = file_crowd(FREE, topics=12)
-    ann = made.person("ann")
-    first = made.through(ann)
-    second = made.open_work(ann)
-    ledger = made.store.ledger
+    created = file_crowd(FREE, topics=12)
+    ann = created.person("ann")
+    first = created.through(ann)
+    second = created.open_work(ann)
+    ledger = created.store.ledger
     assert list(ledger.assignments) == [second.id]
-    assert set(ledger.set_of) == {one.token for one in second.sets}
+    assert set(ledger.set_of) == {entry.token for entry in second.sets}
     assert first.token not in ledger.assignment_of
 
 
 def test_judgments_revise_what_is_believed(file_crowd):
     """Each accepted judgment moves its item by Bayes' rule; a newer consensus keeps those it did not know."""
-    made = file_crowd(FREE, monitoring=0)
-    ledger = made.store.ledger
+    created = file_crowd(FREE, monitoring=0)
+    ledger = created.store.ledger
     matrix = np.array([[0.8, 0.2], [0.1, 0.9]])
 
     def found(belief, upto):
@@ -55,8 +55,8 @@ def test_judgments_revise_what_is_believed(file_crowd):
         return SimpleNamespace(array=array, typical=matrix, upto=upto, confusion=lambda person: matrix)
 
     ledger.believe(found(0.5, 0))
-    held = made.through(made.person("ann"))
-    item = next(one.items[0] for one in held.sets if one.use == "work")
+    stored = created.through(created.person("ann"))
+    item = next(entry.items[0] for entry in stored.sets if entry.use == "work")
     assert ledger.belief[item] == 0.9 / 1.1  # this judge calls everything relevant
     ledger.believe(found(0.4, 0))
     assert np.isclose(ledger.belief[item], 0.4 * 0.9 / (0.4 * 0.9 + 0.6 * 0.2))
@@ -67,14 +67,14 @@ def test_judgments_revise_what_is_believed(file_crowd):
 
 def test_a_judge_works_on_one_thing_at_a_time(file_crowd):
     """What is open counts as out, once a slot."""
-    made = file_crowd(FREE)
-    held = made.open_work(made.person("ann"))
-    leased = made.store.ledger.items.leased
-    assert leased.sum() == 5 * sum(one.use == "work" for one in held.sets)
-    assert made.store.ledger.open_assignments() == [held]
-    made.time[0] += 10**6
-    made.do(c.expire)
-    assert made.store.ledger.open_assignments() == []
+    created = file_crowd(FREE)
+    stored = created.open_work(created.person("ann"))
+    leased = created.store.ledger.items.leased
+    assert leased.sum() == 5 * sum(entry.use == "work" for entry in stored.sets)
+    assert created.store.ledger.open_assignments() == [stored]
+    created.time[0] += 10**6
+    created.do(c.expire)
+    assert created.store.ledger.open_assignments() == []
     assert leased.sum() == 0
 
 
@@ -87,7 +87,7 @@ def state(ledger):
         people[number] = fields | {"met": person.met.among(ids).tolist(), "counted": sorted(person.counted)}
     return {
         "people": people,
-        "assignments": {number: asdict(one) for number, one in ledger.assignments.items()},
+        "assignments": {number: asdict(entry) for number, entry in ledger.assignments.items()},
         "judged": ledger.items.judged.tolist(),
         "leased": ledger.items.leased.tolist(),
         "pooled": ledger.items.pooled.tolist(),
@@ -100,31 +100,31 @@ def state(ledger):
 
 def test_a_restart_changes_nothing(crowd):
     """After every kind of event the ledger read back is the one that was."""
-    made = crowd("[qualification]\nrequired = false\n[pay]\nmost_returns = 9\n", topics=12)
-    people = [made.person(name) for name in ("ann", "bob", "cid", "dan", "eva")]
+    created = crowd("[qualification]\nrequired = false\n[pay]\nmost_returns = 9\n", topics=12)
+    people = [created.person(name) for name in ("ann", "bob", "cid", "dan", "eva")]
     for n, who in enumerate(people):
-        made.through(who, right=n != 1)
-        made.through(who, right=n != 2)
-    held = made.store.ledger.assignments[made.store.ledger.people[people[0]].last]
-    made.do(c.submit, people[0], held.token)
-    opened = made.open_work(people[3])
-    made.do(c.choose_language, people[3], "de")
-    given = {"key": "a", "slot": 0, "relevance": None, "told": True, "rank": 2, "seconds": 3.0, "comment": "hm"}
-    made.do(c.save_answers, people[3], opened.sets[0].token, [given])
-    made.do(c.release, people[4], made.open_work(people[4]).token)
-    with made.store.reading() as connection:
-        again = load_ledger(connection, made.campaign)
-    before, after = state(made.store.ledger), state(again)
-    for one in (*before["assignments"].values(), *after["assignments"].values()):
-        one.pop("active")  # a lease that was held without an answer starts from the last answer
+        created.through(who, right=n != 1)
+        created.through(who, right=n != 2)
+    assignment = created.store.ledger.assignments[created.store.ledger.people[people[0]].last]
+    created.do(c.submit, people[0], assignment.token)
+    opened = created.open_work(people[3])
+    created.do(c.choose_language, people[3], "de")
+    inputs = {"key": "a", "slot": 0, "relevance": None, "told": True, "rank": 2, "seconds": 3.0, "comment": "hm"}
+    created.do(c.save_answers, people[3], opened.sets[0].token, [inputs])
+    created.do(c.release, people[4], created.open_work(people[4]).token)
+    with created.store.reading() as connection:
+        again = load_ledger(connection, created.campaign)
+    before, after = state(created.store.ledger), state(again)
+    for entry in (*before["assignments"].values(), *after["assignments"].values()):
+        entry.pop("active")  # a lease that was held without an answer starts from the last answer
     assert after == before
 
 
 def test_numbers_of_items_tell_nothing(file_crowd):
     """Items are numbered by chance: the pool does not come before fixed sets, nor in the order of its file."""
-    made = file_crowd(topics=12)
-    pairs = [pair for pair in made.store.ledger.items.pairs if pair and pair[0]]
-    pool = set(made.campaign.pool)
+    created = file_crowd(topics=12)
+    pairs = [pair for pair in created.store.ledger.items.pairs if pair and pair[0]]
+    pool = set(created.campaign.pool)
     kinds = [pair in pool for pair in pairs]
     assert True in kinds[kinds.index(False) :]
-    assert [pair for pair in pairs if pair in pool] != list(made.campaign.pool)
+    assert [pair for pair in pairs if pair in pool] != list(created.campaign.pool)

@@ -55,7 +55,9 @@ def test_a_person_judges_an_item_once(empty):
 def counted(desk):
     """Return how many judgments stand, how many count, and who is excluded."""
     with desk.store.reading() as connection:
-        many = [connection.scalar(select(func.count()).select_from(judgments).where(one())) for one in (stands, counts)]
+        many = [
+            connection.scalar(select(func.count()).select_from(judgments).where(entry())) for entry in (stands, counts)
+        ]
         return *many, list(connection.scalars(excluded()))
 
 

@@ -52,18 +52,18 @@ def asked_at_once(made, commands):
 
 def test_what_waits_is_committed_together(crowd):
     """Commands that wait are one transaction, each decided on what those before it did."""
-    made = crowd()
+    created = crowd()
     commits = []
-    sqlalchemy.event.listen(made.store._writer, "commit", lambda connection: commits.append(1))
-    answers = asked_at_once(made, [lambda ledger, now, n=n: switch(ledger, now, "n", str(n)) for n in range(50)])
+    sqlalchemy.event.listen(created.store._writer, "commit", lambda connection: commits.append(1))
+    answers = asked_at_once(created, [lambda ledger, now, n=n: switch(ledger, now, "n", str(n)) for n in range(50)])
     assert answers == [str(n) for n in range(50)]
     assert len(commits) == 1
-    assert [row["id"] for row in kept(made, s.switches)] == list(range(1, 51))
+    assert [row["id"] for row in kept(created, s.switches)] == list(range(1, 51))
 
 
 def test_a_refusal_harms_no_other(crowd):
     """A command that is refused, or fails by a fault of ours, leaves the others of its group as they are."""
-    made = crowd()
+    created = crowd()
 
     def refuse(ledger, now):
         raise Refused(409, "no", "No.")
@@ -72,7 +72,7 @@ def test_a_refusal_harms_no_other(crowd):
         raise KeyError("a bug")
 
     first, second, third, fourth = asked_at_once(
-        made,
+        created,
         [
             lambda ledger, now: switch(ledger, now, "a", "1"),
             refuse,
@@ -83,21 +83,21 @@ def test_a_refusal_harms_no_other(crowd):
     assert (first, fourth) == ("1", "2")
     assert isinstance(second, Refused)
     assert isinstance(third, KeyError)
-    assert len(kept(made, s.switches)) == 2
+    assert len(kept(created, s.switches)) == 2
 
 
 def test_rows_the_database_refuses_harm_no_other(crowd):
     """Where the database refuses a command's rows, that one is told so; the others are saved."""
-    made = crowd()
-    ann = made.person("ann")
-    before = made.store.ledger
+    created = crowd()
+    ann = created.person("ann")
+    before = created.store.ledger
 
     def same_name(ledger, now):
         row = {"id": ledger.next_id(s.people), "at": now, "name": "ann", "role": "judge", "outside": None}
         return Change([(s.people, {**row, "language": "en"})])
 
     first, second, third = asked_at_once(
-        made,
+        created,
         [
             lambda ledger, now: switch(ledger, now, "a", "1"),
             same_name,
@@ -106,15 +106,15 @@ def test_rows_the_database_refuses_harm_no_other(crowd):
     )
     assert (first, third) == ("1", "2")
     assert isinstance(second, sqlalchemy.exc.IntegrityError)  # to try again would not help
-    assert len(kept(made, s.switches)) == 2
-    assert made.store.ledger is not before
-    assert list(made.store.ledger.people) == [ann]
+    assert len(kept(created, s.switches)) == 2
+    assert created.store.ledger is not before
+    assert list(created.store.ledger.people) == [ann]
 
 
 @pytest.mark.parametrize("where", ["audit", "fold", "view", "reply"])
 def test_whatever_fails_the_next_is_served(crowd, where):
     """A fault after the decision, wherever it is, harms the one command and no other."""
-    made = crowd()
+    created = crowd()
 
     def bad(ledger, now):
         change = switch(ledger, now, "bad", "1")
@@ -125,62 +125,66 @@ def test_whatever_fails_the_next_is_served(crowd, where):
     def view(ledger, now, answer):
         raise KeyError("gone")
 
-    told = []
+    messages = []
 
     def reply(answer, error):
-        told.append((answer, error))
+        messages.append((answer, error))
         if where == "reply":
             raise RuntimeError("the loop is closed")
 
-    made.store.enqueue(lambda ledger, now: switch(ledger, now, "before", "1"), lambda *answer: told.append(answer))
-    made.store.enqueue(bad, reply, view if where == "view" else None)
-    made.store.enqueue(lambda ledger, now: switch(ledger, now, "after", "2"), lambda *answer: told.append(answer))
-    made.store.start()
-    made.store.close()
+    created.store.enqueue(
+        lambda ledger, now: switch(ledger, now, "before", "1"), lambda *answer: messages.append(answer)
+    )
+    created.store.enqueue(bad, reply, view if where == "view" else None)
+    created.store.enqueue(
+        lambda ledger, now: switch(ledger, now, "after", "2"), lambda *answer: messages.append(answer)
+    )
+    created.store.start()
+    created.store.close()
     happened = {"before", "after"} | ({"bad"} if where == "reply" else set())
-    assert sum(error is None for _, error in told) == len(happened)
-    assert {row["name"] for row in kept(made, s.switches)} == happened
-    assert set(made.store.ledger.switches) == happened
+    assert sum(error is None for _, error in messages) == len(happened)
+    assert {row["name"] for row in kept(created, s.switches)} == happened
+    assert set(created.store.ledger.switches) == happened
 
 
 def test_too_many_waiting_are_told_so(crowd, monkeypatch):
     """A queue that no disk empties does not grow for ever."""
     monkeypatch.setattr("adjudge.studio.record.store.WAITING", 2)
-    made = crowd()
-    told = []
+    created = crowd()
+    messages = []
     for n in range(3):
-        made.store.enqueue(
-            lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda *answer: told.append(answer)
+        created.store.enqueue(
+            lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda *answer: messages.append(answer)
         )
-    assert [type(error) for _, error in told] == [Unsaved]
-    made.store.start()
-    made.store.close()
-    assert len(told) == 3
+    assert [type(error) for _, error in messages] == [Unsaved]
+    created.store.start()
+    created.store.close()
+    assert len(messages) == 3
 
 
 def test_a_lost_lock_is_taken_anew_or_nothing_is_written(crowd, database):
     """When PostgreSQL ends the writer's connection, the next commit holds the lock again, or another studio has it."""
     if database != "postgresql":
         return
-    made = crowd()
-    made.do(switch, "a", "1")
+    created = crowd()
+    created.do(switch, "a", "1")
     end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
-    with sqlalchemy.create_engine(made.store.url, poolclass=NullPool).connect() as connection:
+    with sqlalchemy.create_engine(created.store.url, poolclass=NullPool).connect() as connection:
         connection.exec_driver_sql(end)
-        made.do(switch, "b", "2")
-        assert set(made.store.ledger.switches) == {"a", "b"}
+        created.do(switch, "b", "2")
+        assert set(created.store.ledger.switches) == {"a", "b"}
         connection.exec_driver_sql(end)
-    other = open_store(made.campaign)
+    other = open_store(created.campaign)
     with pytest.raises(Unsaved, match="another adjudge is writing"):
-        made.do(switch, "c", "3")
+        created.do(switch, "c", "3")
     other.close()
-    made.do(switch, "d", "4")
+    created.do(switch, "d", "4")
 
 
 def test_a_failed_commit_leaves_no_trace(crowd, monkeypatch):
     """What could not be written is not acknowledged, and is not so in memory either."""
-    made = crowd(FREE)
-    ann = made.person("ann")
+    created = crowd(FREE)
+    ann = created.person("ann")
     full = sqlalchemy.exc.OperationalError("insert", {}, Exception("database or disk is full"))
 
     def fail(connection, rows):
@@ -189,97 +193,97 @@ def test_a_failed_commit_leaves_no_trace(crowd, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("adjudge.studio.record.store._write", fail)
         with pytest.raises(Unsaved, match="disk is full"):
-            made.open_work(ann)
-    made.do(switch, "a", "1")
-    assert made.store.ledger.people[ann].last is None
-    assert not made.store.ledger.items.leased.any()
-    assert made.open_work(ann).sets
+            created.open_work(ann)
+    created.do(switch, "a", "1")
+    assert created.store.ledger.people[ann].last is None
+    assert not created.store.ledger.items.leased.any()
+    assert created.open_work(ann).sets
 
 
 def test_rows_are_never_changed(crowd):
     """The database itself refuses to change or take away a row."""
-    made = crowd()
-    made.do(switch, "a", "1")
+    created = crowd()
+    created.do(switch, "a", "1")
     for statement in ("UPDATE switches SET value = '2'", "DELETE FROM switches"):
         with (
             pytest.raises(sqlalchemy.exc.DBAPIError, match="rows of switches are never changed"),
-            made.store._writer.begin() as connection,
+            created.store._writer.begin() as connection,
         ):
             connection.exec_driver_sql(statement)
-    assert len(kept(made, s.switches)) == 1
+    assert len(kept(created, s.switches)) == 1
 
 
 def test_readers_cannot_write(crowd, database):
     """A connection to read is for reading; SQLite holds it to that."""
     if database != "sqlite":
         return
-    made = crowd()
-    with pytest.raises(sqlalchemy.exc.OperationalError, match="readonly"), made.store.reading() as connection:
+    created = crowd()
+    with pytest.raises(sqlalchemy.exc.OperationalError, match="readonly"), created.store.reading() as connection:
         connection.execute(insert(s.versions), {"version": 9, "at": 0.0})
 
 
 def test_a_reader_sees_one_moment(crowd):
     """What is written while somebody reads is not half in what they read, on either database."""
-    made = crowd()
-    with made.store.reading() as connection:
+    created = crowd()
+    with created.store.reading() as connection:
         before = connection.execute(select(s.switches)).all()
-        made.do(switch, "a", "1")
+        created.do(switch, "a", "1")
         assert connection.execute(select(s.switches)).all() == before == []
-    assert len(kept(made, s.switches)) == 1
+    assert len(kept(created, s.switches)) == 1
 
 
 def test_one_writer_at_a_time(crowd):
     """A second studio on the same campaign is refused in words; after the first has closed it may."""
-    made = crowd()
+    created = crowd()
     with pytest.raises(InputError, match="another adjudge is writing"):
-        open_store(made.campaign)
-    made.store.close()
-    again = open_store(made.campaign)
-    assert len(again.ledger.items.pairs) == len(made.store.ledger.items.pairs)
+        open_store(created.campaign)
+    created.store.close()
+    again = open_store(created.campaign)
+    assert len(again.ledger.items.pairs) == len(created.store.ledger.items.pairs)
     again.close()
 
 
 def test_a_database_from_the_future_is_refused(crowd):
     """A newer version's database is left alone."""
-    made = crowd()
-    with made.store._writer.begin() as connection:
+    created = crowd()
+    with created.store._writer.begin() as connection:
         connection.execute(insert(s.versions), {"version": 99, "at": 0.0})
-    made.store.close()
+    created.store.close()
     with pytest.raises(InputError, match="has version 99, but this adjudge knows"):
-        open_store(made.campaign)
+        open_store(created.campaign)
 
 
 def test_closing_finishes_what_waits(crowd):
     """What was asked before the end is done before the end."""
-    made = crowd()
-    made.store.start()
+    created = crowd()
+    created.store.start()
     answers = []
     for n in range(20):
-        made.store.enqueue(
+        created.store.enqueue(
             lambda ledger, now, n=n: switch(ledger, now, "n", str(n)), lambda answer, error: answers.append(answer)
         )
-    made.store.close()
+    created.store.close()
     assert answers == [str(n) for n in range(20)]
 
 
 def test_time_goes_on_after_a_restart(crowd):
     """The clock never begins before the newest row."""
-    made = crowd()
-    made.time[0] = 4e9
-    made.do(switch, "a", "1")
-    made.store.close()
-    again = open_store(made.campaign)
+    created = crowd()
+    created.time[0] = 4e9
+    created.do(switch, "a", "1")
+    created.store.close()
+    again = open_store(created.campaign)
     assert again.clock() >= 4e9
     again.close()
 
 
 def test_views_see_what_was_just_done(crowd):
     """A view is made after the change, before anything else."""
-    made = crowd()
-    seen = made.store.do(
+    created = crowd()
+    observed = created.store.do(
         lambda ledger, now: switch(ledger, now, "a", "7"), lambda ledger, now, answer: (answer, ledger.switches["a"])
     )
-    assert seen == ("7", "7")
+    assert observed == ("7", "7")
 
 
 class Hands:
@@ -328,12 +332,12 @@ def test_the_real_one_goes_forward():
 
 def test_a_backup_is_the_campaign(crowd, tmp_path, monkeypatch):
     """What is unpacked is a campaign again, with every row, from either database, and without the key."""
-    made = crowd(FREE)
-    made.through(made.person("ann"))
-    (made.folder / "key").write_bytes(b"secret")
-    with made.store.reading() as connection:
+    created = crowd(FREE)
+    created.through(created.person("ann"))
+    (created.folder / "key").write_bytes(b"secret")
+    with created.store.reading() as connection:
         counts = {t.name: connection.scalar(select(func.count()).select_from(t)) for t in s.METADATA.sorted_tables}
-        rows = backup(connection, made.campaign, tmp_path / "kept.zip")
+        rows = backup(connection, created.campaign, tmp_path / "kept.zip")
     assert rows == sum(counts.values())
     with zipfile.ZipFile(tmp_path / "kept.zip") as archive:
         assert "key" not in archive.namelist()
@@ -341,10 +345,10 @@ def test_a_backup_is_the_campaign(crowd, tmp_path, monkeypatch):
     monkeypatch.delenv("ADJUDGE_DATABASE", raising=False)
     again = open_store(load_campaign(tmp_path / "again"))
     with again.reading() as connection:
-        assert find_faults(connection, made.campaign) == []
+        assert find_faults(connection, created.campaign) == []
         for table in s.METADATA.sorted_tables:
             assert connection.scalar(select(func.count()).select_from(table)) == counts[table.name], table.name
-    assert again.ledger.items.judged.tolist() == made.store.ledger.items.judged.tolist()
+    assert again.ledger.items.judged.tolist() == created.store.ledger.items.judged.tolist()
     again.close()
 
 
@@ -352,7 +356,7 @@ def test_it_is_read_while_it_is_served_and_cannot_be_changed(desk):
     """The store is open for writing meanwhile."""
     with reading_campaign(desk.folder) as (campaign, connection):
         assert campaign.settings.campaign.name == "Trees"
-        assert [one.name for one in list_judges(connection)] == ["ann", "bob", "cid"]
+        assert [list_judge.name for list_judge in list_judges(connection)] == ["ann", "bob", "cid"]
         with pytest.raises(OperationalError, match="readonly"):
             connection.execute(insert(schema.versions).values(version=99, at=0.0))
 

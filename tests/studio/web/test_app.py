@@ -19,25 +19,25 @@ def said(studio, token, right=True):
     """Return right answers to a set, as a page sends them."""
     from adjudge.studio.work.grading import gold_grades
 
-    one = studio.ledger.set_of[token]
-    known = gold_grades(studio.ledger, one)
-    relevance = [1 if grade is None else int((grade > 0) == right) for grade in known]
-    order = sorted(range(len(known)), key=lambda slot: (-relevance[slot], -(known[slot] or 0)))
+    first = studio.ledger.set_of[token]
+    reference = gold_grades(studio.ledger, first)
+    relevance = [1 if grade is None else int((grade > 0) == right) for grade in reference]
+    order = sorted(range(len(reference)), key=lambda slot: (-relevance[slot], -(reference[slot] or 0)))
     return [
         {"key": f"{token[:8]}{slot}", "slot": slot, "relevance": relevance[slot], "told": True}
         | {"rank": order.index(slot) + 1, "seconds": 7.0, "comment": ""}
-        for slot in range(len(known))
+        for slot in range(len(reference))
     ]
 
 
 async def whole_way(site, client, right=True):
     """Work through an assignment, and return its review."""
-    told = (await client.post("/api/assignment", json={})).json()
-    while "review" not in told:
-        token = told["set"]["token"]
+    body = (await client.post("/api/assignment", json={})).json()
+    while "review" not in body:
+        token = body["set"]["token"]
         answer = await client.post("/api/finish", json={"set": token, "answers": said(site.studio, token, right)})
-        told = answer.json()
-    return told["review"]
+        body = answer.json()
+    return body["review"]
 
 
 def test_the_whole_way(site):
@@ -129,9 +129,9 @@ def test_documents_are_served_alone(site):
     async def way():
         async with site.client(ann) as client:
             url = (await client.post("/api/assignment", json={})).json()["set"]["documents"][0]["url"]
-            shown = await client.get(url, params={"find": "words"})
-            assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
-            assert '<mark id="m1">words</mark>' in shown.text
+            displayed = await client.get(url, params={"find": "words"})
+            assert displayed.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+            assert '<mark id="m1">words</mark>' in displayed.text
             assert (await client.get(f"{url}/matches", params={"find": "words"})).json() == {"matches": 1}
             assert (await client.get("/documents/nothing/0")).status_code == 404
             assert (await client.get(url.rsplit("/", 1)[0] + "/9")).status_code == 404
@@ -241,22 +241,22 @@ def test_a_second_task_of_a_worker_does_not_get_at_the_first(site):
         sessions = []
         async with site.client() as client:
             for assignment in ("3ASSIGN1", "3ASSIGN2"):
-                asked = {"assignmentId": assignment, "hitId": "3HIT", "workerId": "A1WORKER"}
-                asked["turkSubmitTo"] = "https://workersandbox.mturk.com"
-                page = await client.get("/crowd/mturk", params=asked)
+                requested = {"assignmentId": assignment, "hitId": "3HIT", "workerId": "A1WORKER"}
+                requested["turkSubmitTo"] = "https://workersandbox.mturk.com"
+                page = await client.get("/crowd/mturk", params=requested)
                 sessions.append(re.search(r'name="session" content="([^"]+)"', page.text)[1])
                 assert "workersandbox.mturk.com" in page.headers["content-security-policy"]
             first, second = ({"authorization": f"Bearer {session}"} for session in sessions)
-            taken = (await client.post("/api/assignment", json={}, headers=first)).json()
+            content = (await client.post("/api/assignment", json={}, headers=first)).json()
             for method, path in (("post", "/api/assignment"), ("get", "/api/state")):
                 body = {"json": {}} if method == "post" else {}
                 refused = await getattr(client, method)(path, headers=second, **body)
                 assert (refused.status_code, refused.json()["code"]) == (409, "elsewhere")
-            shown = await client.get(taken["set"]["documents"][0]["url"])
-            assert "https://workersandbox.mturk.com" in shown.headers["content-security-policy"]
-            await client.post("/api/release", json={"assignment": taken["token"]}, headers=first)
+            displayed = await client.get(content["set"]["documents"][0]["url"])
+            assert "https://workersandbox.mturk.com" in displayed.headers["content-security-policy"]
+            await client.post("/api/release", json={"assignment": content["token"]}, headers=first)
             again = await client.post("/api/assignment", json={}, headers=second)
-            assert again.json()["token"] != taken["token"]
+            assert again.json()["token"] != content["token"]
 
     site.run(way())
 
@@ -362,11 +362,11 @@ def test_a_taken_port_is_refused(host):
     """In both families of addresses; a free one is not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        taken = socket.create_server((host, 0), family=family)
+        used = socket.create_server((host, 0), family=family)
     except OSError:
         pytest.skip("needs IPv6")
-    with taken, pytest.raises(InputError, match=r"in use \(choose another --port\)"):
-        app.check_port(host, taken.getsockname()[1])
+    with used, pytest.raises(InputError, match=r"in use \(choose another --port\)"):
+        app.check_port(host, used.getsockname()[1])
     app.check_port(host, 0)
 
 

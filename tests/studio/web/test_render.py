@@ -82,9 +82,11 @@ BRACES = re.compile(r"\{(\w+)\}")
 
 def used():
     """Return every key that a page, a script or a refusal at the door asks for, and who does."""
-    asked = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
-    asked += [(IN_REFUSAL, module) for module in DOORS]
-    return {(key, path.name) for pattern, path in asked for key in pattern.findall(path.read_text(encoding="utf-8"))}
+    requested = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
+    requested += [(IN_REFUSAL, module) for module in DOORS]
+    return {
+        (key, path.name) for pattern, path in requested for key in pattern.findall(path.read_text(encoding="utf-8"))
+    }
 
 
 def names(words):
@@ -158,9 +160,9 @@ def test_the_page_preloads_every_module():
 def test_a_passed_qualification_asks_for_what_its_button_says():
     """Nothing is to be submitted: the button goes on to the work."""
     for language in LANGUAGES:
-        said = texts(language)
-        assert said["go_on_work"].split()[-1].rstrip(".") in said["may_go_on"]
-        assert said["may_go_on_contest"].startswith(said["may_go_on"])
+        message = texts(language)
+        assert message["go_on_work"].split()[-1].rstrip(".") in message["may_go_on"]
+        assert message["may_go_on_contest"].startswith(message["may_go_on"])
 
 
 # Pages of the desk, and formats

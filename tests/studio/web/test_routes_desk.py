@@ -62,7 +62,7 @@ class Site:
 def site(desk):
     """Return the small campaign, served; with a reviewer, and a contest of bob's."""
     desk.reviewer = desk.person("rex", "reviewer")
-    gold = next(one for one in desk.returned.sets if one.use == "gold")
+    gold = next(entry for entry in desk.returned.sets if entry.use == "gold")
     desk.do(commands.contest, desk.bob, gold.token, 0, "<b>it is right</b>")
     return Site(desk)
 
@@ -142,13 +142,13 @@ def test_a_judge_is_excluded_with_a_reason(site):
 
 def test_assignments_are_taken_back_and_approved(site):
     """From the judge's page; what is over or not there is refused."""
-    made = site.made
-    done = site.post(f"/desk/assignments/{made.open.id}/release")
-    assert done.headers["location"] == f"/desk/judges/{made.cid}?done=reassigned"
-    assert site.post(f"/desk/assignments/{made.open.id}/release").status_code == 409
-    done = site.post(f"/desk/assignments/{made.returned.id}/approve")
-    assert done.headers["location"] == f"/desk/judges/{made.bob}?done=approved"
-    assert site.post(f"/desk/assignments/{made.returned.id}/approve").status_code == 409
+    created = site.made
+    done = site.post(f"/desk/assignments/{created.open.id}/release")
+    assert done.headers["location"] == f"/desk/judges/{created.cid}?done=reassigned"
+    assert site.post(f"/desk/assignments/{created.open.id}/release").status_code == 409
+    done = site.post(f"/desk/assignments/{created.returned.id}/approve")
+    assert done.headers["location"] == f"/desk/judges/{created.bob}?done=approved"
+    assert site.post(f"/desk/assignments/{created.returned.id}/approve").status_code == 409
     assert site.post("/desk/assignments/999/approve").status_code == 404
 
 
@@ -187,8 +187,8 @@ def test_tokens_open_the_api_until_they_are_revoked(site):
     page = site.post("/desk/people/token", name="nightly", scope=["read"]).text
     token = re.search(r'value="(adj_[^"]+)"', page)[1]
     bearer = {"Authorization": f"Bearer {token}"}
-    told = site.ask(None, "GET", "/api/live", headers=bearer).json()
-    assert (told["judged"], told["needed"], told["pay"]["earned"]) == (8, 24, 3.0)
+    body = site.ask(None, "GET", "/api/live", headers=bearer).json()
+    assert (body["judged"], body["needed"], body["pay"]["earned"]) == (8, 24, 3.0)
     assert site.ask(None, "GET", "/api/export/judgments", headers=bearer).status_code == 403
     assert token not in site.look("/desk/people").text
     assert site.post("/desk/people/token/1/revoke").headers["location"] == "/desk/people?done=revoked"
@@ -241,11 +241,11 @@ def test_numbers_beyond_every_row_are_refused_in_words(site):
 
 def test_two_leads_who_approve_at_once_approve_once(site):
     """One of them is told that it is done; the judge is paid once, also when the ledger has forgotten the work."""
-    made, path = site.made, f"/desk/assignments/{site.made.returned.id}/approve"
+    created, path = site.made, f"/desk/assignments/{site.made.returned.id}/approve"
     with ThreadPoolExecutor(2) as both:
-        answers = sorted(one.status_code for one in both.map(lambda _: site.post(path), range(2)))
+        answers = sorted(entry.status_code for entry in both.map(lambda _: site.post(path), range(2)))
     assert answers == [303, 409]
-    assert site.studio.ledger.people[made.bob].passed == 1
+    assert site.studio.ledger.people[created.bob].passed == 1
 
 
 def test_a_judge_is_reinstated_as_they_were(site):
@@ -339,9 +339,9 @@ def test_a_program_goes_the_whole_way(data_site):
     lines = data_site.ask("GET", "/desk/prompts?judge=my-model&limit=10&gold=20").text.splitlines()
     assert len(lines) == 10
     answers = "\n".join(json.dumps({"id": json.loads(line)["id"], "answer": "relevant"}) for line in lines)
-    told = data_site.ask("POST", "/api/import?judge=my-model&name=run-1", program=True, content=answers.encode()).json()
-    assert (told["taken"], told["judges"], told["name"]) == (10, ["my-model"], "run-1")
-    assert told["hidden_gold"]["of"] == 2
+    body = data_site.ask("POST", "/api/import?judge=my-model&name=run-1", program=True, content=answers.encode()).json()
+    assert (body["taken"], body["judges"], body["name"]) == (10, ["my-model"], "run-1")
+    assert body["hidden_gold"]["of"] == 2
     again = data_site.upload(answers.encode(), "my-model").text
     assert "10 were already there" in again
     assert re.search(r"Accuracy on hidden gold: \d of 2", again)
@@ -377,11 +377,17 @@ def test_large_files_come_in_batches(data_site, monkeypatch):
     )
     assert (bad.json()["taken"], len(bad.json()["problems"])) == (0, 1)
     assert "zoe" not in data_site.studio.ledger.named
-    for taken, skipped in ((4, 1), (0, 5)):
+    for used, skipped in ((4, 1), (0, 5)):
         content = f"topic,document,judge,label\n{rows}".encode()
-        told = data_site.ask("POST", "/api/import", program=True, content=content).json()
-        assert (told["taken"], told["skipped"], told["problems"]) == (taken, skipped, [])
+        body = data_site.ask("POST", "/api/import", program=True, content=content).json()
+        assert (body["taken"], body["skipped"], body["problems"]) == (used, skipped, [])
     with data_site.studio.store.reading() as connection:
-        entries = [one for one in log.list_audit_entries(connection) if one.action == "judgments imported"]
+        entries = [
+            list_audit_entry
+            for list_audit_entry in log.list_audit_entries(connection)
+            if list_audit_entry.action == "judgments imported"
+        ]
         assert find_faults(connection, data_site.studio.campaign) == []
-    assert [(one.who, one.detail["taken"]) for one in entries] == [("API token all", n) for n in (1, 1, 2)]
+    assert [(list_audit_entry.who, list_audit_entry.detail["taken"]) for list_audit_entry in entries] == [
+        ("API token all", n) for n in (1, 1, 2)
+    ]

@@ -40,17 +40,17 @@ def test_an_answer_that_is_sent_twice_is_saved_once(place):
 
 def test_nobody_answers_for_another(place):
     """Bob has no access to ann's set, assignment or review."""
-    held = taken(place, place.ann)
-    token = held["set"]["token"]
+    stored = taken(place, place.ann)
+    token = stored["set"]["token"]
     for path, body in (
         ("/api/answers", {"set": token, "answers": [answer("a")]}),
         ("/api/finish", {"set": token, "answers": [answer("a")]}),
-        ("/api/release", {"assignment": held["token"]}),
-        ("/api/submit", {"assignment": held["token"]}),
+        ("/api/release", {"assignment": stored["token"]}),
+        ("/api/submit", {"assignment": stored["token"]}),
     ):
         assert place.ask("POST", path, place.bob, json=body).status_code in (403, 404, 410), path
-    assert place.ask("GET", f"/api/review/{held['token']}", place.bob).status_code in (403, 404, 410)
-    assert place.ask("GET", "/api/state", place.ann).json()["assignment"]["token"] == held["token"]
+    assert place.ask("GET", f"/api/review/{stored['token']}", place.bob).status_code in (403, 404, 410)
+    assert place.ask("GET", "/api/state", place.ann).json()["assignment"]["token"] == stored["token"]
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_an_answer_is_what_it_should_be_or_nothing(place, wrong):
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("answers.1.")
     documents = place.ask("GET", "/api/state", place.ann).json()["assignment"]["set"]["documents"]
-    assert [one["told"] for one in documents] == [False] * len(documents)
+    assert [document["told"] for document in documents] == [False] * len(documents)
 
 
 def test_who_gives_up_can_begin_anew(place):
     """What was given up is over, and another assignment is to be had."""
-    held = taken(place, place.ann)
-    assert place.ask("POST", "/api/release", place.ann, json={"assignment": held["token"]}).status_code == 200
-    assert saved(place, place.ann, held["set"]["token"], answer("late")).status_code == 410
-    assert taken(place, place.ann)["token"] != held["token"]
+    stored = taken(place, place.ann)
+    assert place.ask("POST", "/api/release", place.ann, json={"assignment": stored["token"]}).status_code == 200
+    assert saved(place, place.ann, stored["set"]["token"], answer("late")).status_code == 410
+    assert taken(place, place.ann)["token"] != stored["token"]
 
 
 def test_a_document_is_shown_at_a_rate(place):
@@ -94,8 +94,8 @@ def test_a_document_is_shown_at_a_rate(place):
         async with place.client() as client:
             return [(await client.get(ours)).status_code for _ in range(DEFAULT_RATES["document"][0] + 1)]
 
-    *shown, last = place.run(way())
-    assert (set(shown), last) == ({200}, 429)
+    *displayed, last = place.run(way())
+    assert (set(displayed), last) == ({200}, 429)
     assert place.ask("GET", theirs).status_code == 200
 
 

@@ -48,10 +48,10 @@ def test_people_without_a_password_cost_as_much_as_others(file_site, monkeypatch
     site = file_site()
     site.made.person("crowd")
     link = invited(site)
-    seen = []
+    calls = []
 
     def verify(hashed, password):
-        seen.append(hashed)
+        calls.append(hashed)
         return False
 
     async def way():
@@ -64,7 +64,7 @@ def test_people_without_a_password_cost_as_much_as_others(file_site, monkeypatch
                 assert answer.status_code == 401
 
     site.run(way())
-    assert [hashed.startswith("$argon2id$") for hashed in seen] == [True] * 3
+    assert [hashed.startswith("$argon2id$") for hashed in calls] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_people_are_sent_where_they_work(file_site):
     """Judges to their page, those of the desk to the desk, strangers to the door."""
     site = file_site()
     ann, lea = site.made.person("ann"), site.made.person("lea", "lead")
-    for person, place in ((ann, "/judge"), (lea, "/desk"), (None, "/sign-in")):
-        assert site.ask("GET", "/", person).headers["location"] == place
+    for person, position in ((ann, "/judge"), (lea, "/desk"), (None, "/sign-in")):
+        assert site.ask("GET", "/", person).headers["location"] == position
     assert site.ask("GET", "/judge", lea).status_code == 403
 
 
@@ -193,12 +193,14 @@ def test_an_old_hash_is_made_anew_at_the_next_sign_in(file_site):
 def test_crowds_are_let_in_at_a_rate(file_site):
     """Prolific's people come in by their link, as often as one address may ask."""
     site = file_site(OPEN + '[prolific]\nenabled = true\nstudies = ["5f0000000000000000000001"]\n')
-    asked = {"PROLIFIC_PID": "5f00000000000000000000aa", "STUDY_ID": "5f0000000000000000000001"}
-    asked["SESSION_ID"] = "5f00000000000000000000bb"
+    requested = {"PROLIFIC_PID": "5f00000000000000000000aa", "STUDY_ID": "5f0000000000000000000001"}
+    requested["SESSION_ID"] = "5f00000000000000000000bb"
 
     async def way():
         async with site.client() as client:
-            return [(await client.get("/crowd/prolific", params=asked)) for _ in range(DEFAULT_RATES["crowd"][0] + 1)]
+            return [
+                (await client.get("/crowd/prolific", params=requested)) for _ in range(DEFAULT_RATES["crowd"][0] + 1)
+            ]
 
     *let_in, last = site.run(way())
     assert {answer.status_code for answer in let_in} == {200}

@@ -163,13 +163,13 @@ def test_some_paths_take_more(ask):
 
 def test_what_is_not_http_passes():
     """The application's beginning and end are its own."""
-    seen = []
+    calls = []
 
     async def inner(scope, receive, send):
-        seen.append(scope["type"])
+        calls.append(scope["type"])
 
     asyncio.run(Headers(inner)({"type": "lifespan"}, None, None))
-    assert seen == ["lifespan"]
+    assert calls == ["lifespan"]
 
 
 @pytest.fixture

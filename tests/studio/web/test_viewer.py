@@ -41,8 +41,8 @@ def test_an_unknown_kind_is_text():
 
 def test_the_shape_of_html_stays():
     """Headings, lists, tables, emphasis."""
-    kept = '<h2>A</h2><ul><li>b <em>c</em></li></ul><table><tbody><tr><td colspan="2">d</td></tr></tbody></table>'
-    assert shown(kept) == kept
+    stored = '<h2>A</h2><ul><li>b <em>c</em></li></ul><table><tbody><tr><td colspan="2">d</td></tr></tbody></table>'
+    assert shown(stored) == stored
 
 
 @pytest.mark.parametrize(

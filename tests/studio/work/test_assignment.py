@@ -37,23 +37,23 @@ def test_sets_are_of_one_topic_open_and_unmet(topics, documents, sets, size, see
     items.leased[1:] = rng.integers(0, 2, len(items.pairs) - 1)
     for item in np.flatnonzero(rng.random(len(items.pairs)) < 0.3):
         met.add(int(item))
-    found = planned(items, sets, size, met=met, seed=seed)
-    given_out = [item for one in found for item in one]
-    assert len(found) <= sets
+    result = planned(items, sets, size, met=met, seed=seed)
+    given_out = [item for entry in result for item in entry]
+    assert len(result) <= sets
     assert len(set(given_out)) == len(given_out)
-    assert all(len({items.pairs[item][0] for item in one}) == 1 for one in found)
+    assert all(len({items.pairs[item][0] for item in entry}) == 1 for entry in result)
     assert all(items.judged[item] + items.leased[item] < 3 and item not in met for item in given_out)
     free = [i for i in range(1, len(items.pairs)) if items.judged[i] + items.leased[i] < 3 and i not in met]
-    assert bool(found) == bool(free)
+    assert bool(result) == bool(free)
 
 
 def test_full_sets_of_other_topics_come_first():
     """A set is short only when no topic can fill one."""
     items = shelf(3, 5)
     items.judged[1] = 3  # the first topic has four left
-    sizes = [len(one) for one in planned(items, 2, 5)]
+    sizes = [len(entry) for entry in planned(items, 2, 5)]
     assert sizes == [5, 5]
-    assert sorted(len(one) for one in planned(items, 3, 5)) == [4, 5, 5]
+    assert sorted(len(entry) for entry in planned(items, 3, 5)) == [4, 5, 5]
 
 
 def test_the_least_judged_go_out_first():
@@ -67,16 +67,16 @@ def test_the_least_judged_go_out_first():
 def test_topics_repeat_only_when_there_are_too_few():
     """With two topics, four sets are two of each."""
     items = shelf(2, 10)
-    topics = sorted(items.pairs[one[0]][0] for one in planned(items, 4, 5))
+    topics = sorted(items.pairs[entry[0]][0] for entry in planned(items, 4, 5))
     assert topics == ["t0", "t0", "t1", "t1"]
 
 
 def test_topics_that_are_taken_come_last():
     """A topic that another set of the assignment has is used again only where there is no other."""
     items = shelf(3, 5)
-    assert [items.pairs[one[0]][0] for one in planned(items, 2, 5, taken={1})] != ["t1"]
-    assert {items.pairs[one[0]][0] for one in planned(items, 2, 5, taken={1})} == {"t0", "t2"}
-    assert sorted(items.pairs[one[0]][0] for one in planned(items, 3, 5, taken={1})) == ["t0", "t1", "t2"]
+    assert [items.pairs[entry[0]][0] for entry in planned(items, 2, 5, taken={1})] != ["t1"]
+    assert {items.pairs[entry[0]][0] for entry in planned(items, 2, 5, taken={1})} == {"t0", "t2"}
+    assert sorted(items.pairs[entry[0]][0] for entry in planned(items, 3, 5, taken={1})) == ["t0", "t1", "t2"]
 
 
 def test_what_nobody_can_tell_is_not_asked_of_everybody():
@@ -89,9 +89,9 @@ def test_what_nobody_can_tell_is_not_asked_of_everybody():
 def test_fixed_sets_of_different_topics():
     """Sets are of topics that differ and are not taken, where there are enough."""
     sets = [FixedSet(name, "gold", topic, ()) for name, topic in (("a", "x"), ("b", "x"), ("c", "y"))]
-    assert [one.name for one in assign.choose_by_topic(sets, 2, ())] == ["a", "c"]
-    assert [one.name for one in assign.choose_by_topic(sets, 1, ["x"])] == ["c"]
-    assert [one.name for one in assign.choose_by_topic(sets, 3, ())] == ["a", "c", "b"]
+    assert [entry.name for entry in assign.choose_by_topic(sets, 2, ())] == ["a", "c"]
+    assert [entry.name for entry in assign.choose_by_topic(sets, 1, ["x"])] == ["c"]
+    assert [entry.name for entry in assign.choose_by_topic(sets, 3, ())] == ["a", "c", "b"]
 
 
 def test_adaptive_takes_what_tells_most():
@@ -114,14 +114,14 @@ def test_adaptive_goes_one_at_a_time_beyond_the_least():
 def test_unmet_sets():
     """Fixed sets are for a use, and for who has not met them."""
     sets = [FixedSet("a", "gold", "t", ()), FixedSet("b", "gold", "t", ()), FixedSet("c", "monitoring", "t", ())]
-    assert [one.name for one in assign.unmet_sets(sets, "gold", {"a"})] == ["b"]
+    assert [unmet_set.name for unmet_set in assign.unmet_sets(sets, "gold", {"a"})] == ["b"]
 
 
 def test_a_fixed_set_comes_in_any_order():
     """The place of a document in a gold set says nothing of its grade."""
     items = shelf(1, 5)
-    one = FixedSet("a", "gold", "t0", tuple(f"d0-{n}" for n in range(5)))
-    orders = {assign.plan_fixed(one, items, np.random.default_rng(seed)).items for seed in range(20)}
+    first = FixedSet("a", "gold", "t0", tuple(f"d0-{n}" for n in range(5)))
+    orders = {assign.plan_fixed(first, items, np.random.default_rng(seed)).items for seed in range(20)}
     assert len(orders) > 10
     assert {frozenset(order) for order in orders} == {frozenset(range(1, 6))}
 

@@ -7,21 +7,21 @@ from adjudge.studio.work import people as p
 
 def test_an_invitation_is_used_once(file_crowd):
     """Who joins has the role that was offered; the second to come is told so."""
-    made = file_crowd()
-    number = made.do(p.invite, "reviewer", "Rea")
-    person = made.do(p.join, number, "Rea", "hash")
-    assert made.store.ledger.people[person].role == "reviewer"
+    created = file_crowd()
+    number = created.do(p.invite, "reviewer", "Rea")
+    person = created.do(p.join, number, "Rea", "hash")
+    assert created.store.ledger.people[person].role == "reviewer"
     with pytest.raises(Refused, match="was used"):
-        made.do(p.join, number, "Eve", "hash")
+        created.do(p.join, number, "Eve", "hash")
 
 
 def test_invitations_run_out(file_crowd):
     """After its days an invitation is no longer good."""
-    made = file_crowd()
-    number = made.do(p.invite, "judge", days=14)
-    made.time[0] += 15 * 86_400
+    created = file_crowd()
+    number = created.do(p.invite, "judge", days=14)
+    created.time[0] += 15 * 86_400
     with pytest.raises(Refused, match="has run out"):
-        made.do(p.join, number, "ann", "hash")
+        created.do(p.join, number, "ann", "hash")
 
 
 @pytest.mark.parametrize("number", [None, 77])
@@ -33,10 +33,10 @@ def test_forged_invitations_are_none(file_crowd, number):
 
 def test_a_name_is_one_persons(file_crowd):
     """However it is written, a name is taken once."""
-    made = file_crowd()
-    made.do(p.join, made.do(p.invite, "judge"), "Ann", "hash")
+    created = file_crowd()
+    created.do(p.join, created.do(p.invite, "judge"), "Ann", "hash")
     with pytest.raises(Refused, match="is taken"):
-        made.do(p.join, made.do(p.invite, "judge"), "aNN", "hash")
+        created.do(p.join, created.do(p.invite, "judge"), "aNN", "hash")
 
 
 @pytest.mark.parametrize(("typed", "kept"), [("  Ann   Lee ", "Ann Lee"), ("\uff21nn", "Ann")])
@@ -48,9 +48,9 @@ def test_names_are_kept_plain(typed, kept):
 @pytest.mark.parametrize("typed", ["Ann Lee", " ann   LEE ", "\uff21nn\u3000Lee", "ann\tlee"])
 def test_a_person_is_known_however_the_name_is_typed(file_crowd, typed):
     """What a name is looked up and counted by is one, of all the ways to type it."""
-    made = file_crowd()
-    person = made.do(p.join, made.do(p.invite, "judge"), p.clean_name("Ann Lee"), "hash")
-    assert made.store.ledger.named[p.name_key(typed)] == person
+    created = file_crowd()
+    person = created.do(p.join, created.do(p.invite, "judge"), p.clean_name("Ann Lee"), "hash")
+    assert created.store.ledger.named[p.name_key(typed)] == person
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "x" * 101, "a\u202eb", "a\x00b"])
@@ -71,31 +71,31 @@ def test_registering_is_off_unless_the_campaign_says_so(file_crowd):
     """Uninvited people come in only where the settings let them."""
     with pytest.raises(Refused, match="by invitation only"):
         file_crowd().do(p.register, "eve", "hash")
-    made = file_crowd("[access]\nregistration = true\n")
-    assert made.store.ledger.people[made.do(p.register, "eve", "hash")].role == "judge"
+    created = file_crowd("[access]\nregistration = true\n")
+    assert created.store.ledger.people[created.do(p.register, "eve", "hash")].role == "judge"
 
 
 def test_a_crowds_people_are_known_again(file_crowd):
     """The same worker is the same person."""
-    made = file_crowd()
-    assert made.do(p.arrive, "prolific:abcd") == made.do(p.arrive, "prolific:abcd")
-    assert len(made.store.ledger.people) == 1
+    created = file_crowd()
+    assert created.do(p.arrive, "prolific:abcd") == created.do(p.arrive, "prolific:abcd")
+    assert len(created.store.ledger.people) == 1
 
 
 def test_a_new_password_ends_old_sessions(file_crowd):
     """Sessions begun before it carry an older epoch."""
-    made = file_crowd()
-    person = made.do(p.join, made.do(p.invite, "judge"), "ann", "hash")
-    before = made.store.ledger.people[person].epoch
-    made.do(p.change_password, person, "other")
-    after = made.store.ledger.people[person]
+    created = file_crowd()
+    person = created.do(p.join, created.do(p.invite, "judge"), "ann", "hash")
+    before = created.store.ledger.people[person].epoch
+    created.do(p.change_password, person, "other")
+    after = created.store.ledger.people[person]
     assert (after.password, after.epoch) == ("other", before + 1)
 
 
 def test_what_people_do_is_on_the_record(file_crowd):
     """Inviting and joining are entries of the audit log."""
-    made = file_crowd()
-    made.do(p.join, made.do(p.invite, "judge"), "ann", "hash")
-    with made.store.reading() as connection:
+    created = file_crowd()
+    created.do(p.join, created.do(p.invite, "judge"), "ann", "hash")
+    with created.store.reading() as connection:
         deeds = [row.what for row in connection.execute(s.audit.select().order_by(s.audit.c.id))]
     assert deeds == ["items added", "invited", "joined"]
