@@ -72,7 +72,7 @@ def test_models_answer_as_before(model):
     """Labels, probabilities, confusions, prevalence, accuracies, evidence and passes, on every crowd."""
     names = [name for name in golden.load()["models"] if name.split(": ")[1].split(" by ")[0] == model]
     assert len(names) >= len(golden.CROWDS), (
-        f"record the answers of '{model}': python -m tests.conformance.golden --write"
+        f"record the answers of '{model}': python -m tests.conformance.golden --write --only models"
     )
     assert_same("models", names)
 
