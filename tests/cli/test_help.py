@@ -73,6 +73,15 @@ def test_every_help_fits_into_its_width(run, command, width):
     assert headings(text)[-1] == "Options"
 
 
+def test_values_with_a_hyphen_are_not_broken(run, width):
+    """A line of an option never ends within a value such as trec-task2."""
+    text = run("fit", "--help").out
+    sections = text[text.index("Arguments:") :]
+    assert "trec-task2 or trec-task2-run" in " ".join(sections.split())
+    assert not re.search(r"\w-$", sections, re.MULTILINE)
+    assert sections.isascii()
+
+
 def test_a_command_in_a_section(capsys):
     """A trailing underscore is not part of its name, and options keep their own section."""
 

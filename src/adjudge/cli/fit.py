@@ -220,7 +220,7 @@ def fit(
     $ adjudge fit labels.csv --model majority --format csv
     $ adjudge fit labels.csv --model auto
     $ adjudge fit labels.csv --model glad --calibrate judgments
-    $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out sampled/
+    $ adjudge fit labels.csv --model hybrid-confusion --until-converged --out fit/
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
     from adjudge.cli.output import FIT_FORMATS, ChainProgress, FitProgress, check_fit_folder, check_output

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 NAMES = 24  # characters of a name beyond which its description begins on the next line
 UNCUT = 10_000  # characters of a command's description
+UNBROKEN = "\u2011"  # a hyphen at which no line is broken
 ARGUMENTS, COMMANDS, OPTIONS = "Arguments", "Commands", "Options"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -65,13 +66,15 @@ def command_sections(group: Any, ctx: Any) -> Sections:
 
 
 def write_sections(formatter: Any, sections: Sections) -> None:
-    """Write sections below each other, all with the same width of names."""
+    """Write sections below each other, all with the same width of names; values such as ``trec-task2`` stay whole."""
     lengths = [len(name) for rows in sections.values() for name, _ in rows]
     width = max((length for length in lengths if length <= NAMES), default=0)
     for heading, rows in sections.items():
         if rows:
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=width)
+                whole = [(name.ljust(width), text.replace("-", UNBROKEN)) for name, text in rows]
+                formatter.write_dl(whole, col_max=width)
+    formatter.buffer[:] = [text.replace(UNBROKEN, "-") for text in formatter.buffer]
 
 
 def command_group(**settings: Any) -> typer.Typer:
