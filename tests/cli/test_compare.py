@@ -3,9 +3,12 @@
 import io
 import re
 import sys
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
+
+from adjudge.cli.compare import verdict_lines
 
 MODELS = ("--models", "majority, dawid-skene")
 
@@ -34,6 +37,30 @@ def test_people_see_a_table_the_agreement_and_a_verdict(run, crowd):
     assert lines[8].split()[0::3] == ["2", "100"]
     assert lines[-1].startswith(f"{best} is best by accuracy; ")
     assert lines[-1].endswith(" significantly worse (exact McNemar test with Holm's correction, p < 0.05)")
+
+
+@pytest.mark.parametrize(
+    ("alike", "verdict"),
+    [
+        ((), "all others are significantly worse"),
+        (("glad",), "mace, kos are significantly worse"),
+        (("mace", "glad"), "kos is significantly worse"),
+        (("mace", "glad", "kos"), "no other is significantly worse"),
+    ],
+)
+def test_the_verdict_names_the_models_that_are_worse(alike, verdict):
+    """By name, unless it is all of them or none."""
+    names = ("majority", "mace", "glad", "kos")
+    result = SimpleNamespace(
+        models=dict.fromkeys(names),
+        alike=alike,
+        best="majority",
+        criterion="accuracy",
+        scored=False,
+        choice=None,
+        left_out={},
+    )
+    assert verdict_lines(result) == [f"majority is best by accuracy; {verdict} (by more than two standard errors)"]
 
 
 def test_without_gold_held_out_likelihood_decides(run, labels):

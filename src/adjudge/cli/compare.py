@@ -106,7 +106,7 @@ def _show(result: Comparison) -> None:
         screen.print()
         screen.print(table("Items with the same label, in percent", ("", *numbers), rows))
     print()
-    print(*_verdict(result), sep="\n")
+    print(*verdict_lines(result), sep="\n")
 
 
 def _row(model: Compared) -> list[Any]:
@@ -128,16 +128,16 @@ def _with_interval(model: Compared, measure: str) -> str | None:
     return " ".join([f"{value:.3f}", "-".join(f"{end:.3f}".removeprefix("0") for end in span[:2])])
 
 
-def _verdict(result: Comparison) -> list[str]:
-    """Return which model is best, which others are not significantly worse, and which could not be fitted."""
+def verdict_lines(result: Comparison) -> list[str]:
+    """Return which model is best, which others are significantly worse, and which could not be fitted."""
     others = list(result.models)[1:]
     exact = "exact McNemar test with Holm's correction, p < 0.05"
     test = exact if result.scored else "by more than two standard errors"
     worse = f"all others are significantly worse ({test})"
-    if result.alike and len(result.alike) < len(others):
-        worse += f" except {', '.join(result.alike)}"
-    elif result.alike:
-        worse = f"no other is significantly worse ({test})"
+    if result.alike:
+        significant = [name for name in others if name not in result.alike]
+        names = ", ".join(significant) or "no other"
+        worse = f"{names} {'are' if len(significant) > 1 else 'is'} significantly worse ({test})"
     verdict = f"{result.best} is best by {result.criterion}; {worse}" if others else f"{result.best} is the only model"
     reasons: dict[str, list[str]] = {}
     for name, reason in result.left_out.items():
