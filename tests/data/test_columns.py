@@ -58,6 +58,15 @@ def test_a_missing_role_lists_columns_and_usual_names() -> None:
     )
 
 
+def test_a_table_without_a_header_is_told_to_have_one() -> None:
+    """If no column has a usual name, the first row may be data."""
+    assert refusal(("d1", "ann", "yes")) == (
+        "labels.csv: no column for the item (columns: 'd1', 'ann', 'yes'); "
+        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; "
+        "if the first row holds data, add a header above it"
+    )
+
+
 def test_two_candidates_are_listed() -> None:
     """Two columns for one role are an error that lists them; in optional roles, a warning, and neither is used."""
     assert refusal(("item", "task", "judge", "label")) == (

@@ -116,7 +116,9 @@ def _column_error(role: str, names: Sequence[str], candidates: Sequence[str], so
         return InputError(f"{quoted(candidates)} could each be the {role}: choose one with --{role}", source)
     usual_names = ", ".join((*USUAL[role], *ALSO.get(role, ())))
     problem = f"no column for the {role} (columns: {quoted(names)}); usual names are {usual_names}"
-    return InputError(f"{problem}, or name it with --{role}", source)
+    recognised = any(_candidates(other, names) for other in USUAL)
+    hint = "" if recognised or not names else "; if the first row holds data, add a header above it"
+    return InputError(f"{problem}, or name it with --{role}{hint}", source)
 
 
 def _refuse_unknown(roles: Mapping[str, str], names: Sequence[str], source: str) -> None:
