@@ -206,7 +206,7 @@ def test_words_say_what_was_done():
     both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
     assert "(z 12.0), and on simulated crowds like this one the model is" in both
     assert "60%" in both
-    assert "hardly any item has two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    assert "softened: fewer than 30 items have two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
     assert (
         "few judgments each, so that correlated errors cannot be detected" in Calibration("judgments", -9.0, 0.5).words
     )

@@ -47,8 +47,9 @@ class Calibration:
             loss = f"log loss {self.loss:.3f} +- {self.error:.3f} on held-out gold"
             return f"probabilities were learned from {self.gold:,} gold items ({loss})"
         if blind(self.dependence, self.shared):
-            few = "judges have few judgments each" if self.shared >= SHARED else "hardly any item has two judges"
-            return self._softened(f"{few}, so that correlated errors cannot be detected")
+            few_shared = f"fewer than {SHARED} items have two judges"
+            reason = few_shared if self.shared < SHARED else "judges have few judgments each"
+            return self._softened(f"{reason}, so that correlated errors cannot be detected")
         if self.hedge < NOTED:
             return f"probabilities are the model's own: no correlated errors were detected (z {self.dependence:.1f})"
         reasons = []
