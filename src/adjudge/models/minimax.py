@@ -418,7 +418,7 @@ def minimax(alpha: float, beta: float) -> Model:
     """Return the model with these penalties, each times K^2."""
     return Model(
         "minimax-entropy",
-        "items tilt labels as judges do, each no more than the labels ask for",
+        "judges and items both shift the labels, no more than the judgments require",
         "Zhou et al. 2012; Zhou et al. 2015",
         prevalence=LEARNED,
         confusion=Confusion(matching(alpha), log_prior=small_terms(alpha), columns=confusion_columns),

@@ -323,7 +323,7 @@ def _coins(skill: Floats, K: int) -> Floats:
 MODELS = (
     Model(
         "m-msr",
-        "one skill a judge from agreement of pairs alone, by trimmed means that withstand attacks",
+        "each judge has one skill, learned from the agreement of pairs of judges; robust against attacks",
         "Ma & Olshevsky 2020",
         prevalence=EQUAL,
         confusion=Confusion(complete, columns=skill_column),
