@@ -104,7 +104,8 @@ class Calibration:
         typer.Option(
             metavar="HOW",
             help="All models: judgments (soften probabilities where errors are correlated; the default of auto and if "
-            "no model is named), gold (learn from gold items), or none (the default of a named model and of --blocks).",
+            "no model is named), gold (learn from gold items), or none (the default of a named model and of --blocks). "
+            "Model consensus only: crowds (weights that were learned on other crowds; its default).",
         ),
     ] = None
 

@@ -26,7 +26,8 @@ import numpy as np
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.errors import UsageError
-from adjudge.inference.calibration import LEAST, Calibration, blind, mixed, smoothed_votes, weighed
+from adjudge.inference.calibration import LEAST, Calibration, blind, by_crowds, mixed, smoothed_votes, weighed
+from adjudge.inference.correlation import correlation_of
 from adjudge.inference.dependence import Dependence, dependence, require_finished, yardstick
 from adjudge.inference.infer import infer, settled
 from adjudge.inference.options import options_of
@@ -34,6 +35,7 @@ from adjudge.inference.params import Params
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.replicate import replicate_with_truth
+from adjudge.kernels.truth import label_counts
 
 HALF = 0.5  # weight of the vote if errors are surely and strongly correlated
 DOUBT, SURE = 1.5, 3.0  # z below which nothing is done, and the scale on which the weight grows
@@ -51,8 +53,19 @@ PENALTY = 1.0  # on other weights: worth about a gold item or two
 def calibrated(fit: Fit, judgments: Judgments, gold: Codes | None, how: str) -> Fit:
     """Return the fit with calibrated probabilities, and the most likely labels by these."""
     block = judgments.block(gold)
+    if how == "crowds":
+        return with_calibration(fit, _by_crowds(fit, judgments, block), block)
     calibration = by_gold(fit, judgments, gold) if how == "gold" else by_judgments(fit, judgments, gold)
     return with_calibration(fit, calibration, block)
+
+
+def _by_crowds(fit: Fit, judgments: Judgments, block: Block) -> Calibration:
+    """Return the calibration with weights that were learned on other crowds."""
+    if len(judgments.scale) < 2:
+        return Calibration("crowds")
+    bare = judgments.block()
+    correlation = correlation_of(bare, fit.params, label_counts(bare), options_of(fit.options).seed)
+    return by_crowds(correlation, fit.posterior, block, fit.params.label_prevalence)
 
 
 def with_calibration(fit: Fit, calibration: Calibration, block: Block) -> Fit:

@@ -1,32 +1,61 @@
-"""``Calibration``: how a model's posterior and the vote are mixed to calibrated probabilities."""
+"""``Calibration``: how a model's posterior and the vote are mixed to calibrated probabilities.
+
+By "crowds", the weights were learned on crowds and panels with gold (``make honesty``) and are data of this package,
+``crowds.json``. For an item with n judgments and labels k, the log probability is a weighted sum of
+
+    log vote_ik,   with one more vote that is shared by all labels,
+    e_ik,          the log-likelihood of the judges' confusions, times the effective share of judgments
+                   1 / (1 + (n - 1) r), less its maximum over k, and bounded by ``cap`` (a hyperbolic tangent),
+    log pi_k,      the prevalence,
+
+and a small share of the vote is mixed in. The weights depend on n and on the crowd: its kappa, the number of judgments
+per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
+small.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.inference.correlation import TYPICAL_KAPPA, Correlation, effective_judges
 from adjudge.kernels.block import Block
 from adjudge.kernels.truth import fix_gold, label_counts
 
-CALIBRATIONS = ("none", "judgments", "gold")
+CALIBRATIONS = ("none", "crowds", "judgments", "gold")
 LEAST = 1e-4  # smallest probability in a weighed logarithm
 SHARED = 30  # items with two judges or more that are needed to measure correlated errors
 UNLIKE = -3.0  # z below which errors are so much less correlated than expected that the model has fitted noise
 NOTED = 0.005  # weight of the vote that is worth mentioning
+CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 4.0, 25.0  # bound of the evidence: this over the correlation, within limits
+VOTE_SHARE, STRONG = 0.15, 0.2  # share of the vote, from this correlation on
+PREVALENCE_FLOOR = 1e-3
+
+
+class EvidenceRule(NamedTuple):
+    """How the evidence of judges is used, by how correlated their errors are."""
+
+    correlation: float
+    cap: float  # bound of the evidence of all judges of an item
+    vote: float  # share of the vote that is mixed in
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How probabilities were calibrated: mixed with the vote (by judgments), or with weighed logarithms (by gold)."""
+    """How probabilities were calibrated: by weighed logarithms (crowds, gold), or mixed with the vote (judgments)."""
 
     by: str
     dependence: float = 0.0  # z score of correlated errors
     hedge: float = 0.0  # weight of the vote
-    weights: tuple[float, ...] = ()  # of the log posterior and the log vote, then the offset of each label
+    weights: tuple[float, ...] = ()  # by gold, of the log posterior and the log vote, then the offset of each label;
+    # by crowds, of vote, evidence and prevalence, and then how much they change with log n of an item
     gold: int = 0  # number of gold items
     loss: float = 0.0  # log loss on held-out gold
     error: float = 0.0  # its standard error
@@ -34,6 +63,12 @@ class Calibration:
     shared: int = SHARED  # items with two judges or more
     simulated: float = 0.0  # weight of the vote by simulated crowds alone
     extra: tuple[float, ...] = ()  # (K) pseudo-votes of every item, which sum to one; equal if empty
+    correlation: float = 0.0  # of the errors of two judges
+    cap: float = 0.0  # bound of the evidence
+    prevalence: tuple[float, ...] = ()  # (K)
+    judgments: float = 0.0  # per item, on average
+    expected: float = 0.0  # share of labels that is expected to be right
+    margin: float = 0.0  # half of the width of its 90 % interval
 
     @property
     def changes(self) -> bool:
@@ -43,6 +78,8 @@ class Calibration:
     @property
     def words(self) -> str:
         """What was done, in words."""
+        if self.by == "crowds":
+            return f"{self._worth}; {self.claim}"
         if self.by == "gold":
             loss = f"log loss {self.loss:.3f} +- {self.error:.3f} on held-out gold"
             return f"probabilities were learned from {self.gold:,} gold items ({loss})"
@@ -59,6 +96,26 @@ class Calibration:
             reasons.append("on simulated crowds like this one the model is over-confident")
         return self._softened(", and ".join(reasons))
 
+    @property
+    def claim(self) -> str:
+        """The share of labels that is expected to be right, with an interval."""
+        low, high = max(0.0, self.expected - self.margin), min(1.0, self.expected + self.margin)
+        return (
+            f"{self.expected:.0%} of the labels are expected to be right ({low:.0%} to {high:.0%}: on crowds that were "
+            "left out of training, nine in ten such intervals held the true share)"
+        )
+
+    @property
+    def _worth(self) -> str:
+        """How many independent judgments those of an item are worth."""
+        if self.judgments < 1.5:
+            return "items have one judgment each, which says little about the judges"
+        worth = float(effective_judges(np.array(self.judgments), self.correlation))
+        return (
+            f"{self.judgments:.1f} judgments per item are worth about {worth:.1f} independent ones "
+            f"(estimated correlation of errors {self.correlation:.2f})"
+        )
+
     def _softened(self, reason: str) -> str:
         """Return why probabilities were mixed with vote shares, and how much."""
         return (
@@ -74,7 +131,7 @@ def blind(z: float, shared: int) -> bool:
 
 def calibration_of(saved: Mapping[str, Any]) -> Calibration:
     """Return a calibration from plain values."""
-    lists = {name: tuple(saved.get(name, ())) for name in ("weights", "extra")}
+    lists = {name: tuple(saved.get(name, ())) for name in ("weights", "extra", "prevalence")}
     return Calibration(**{**saved, **lists})
 
 
@@ -94,6 +151,8 @@ def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
 def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
     vote = smoothed_votes(block, calibration.extra)
+    if calibration.by == "crowds":
+        return fix_gold(_weighed_as_learned(calibration, posterior, vote, block), block.gold)
     if calibration.by == "gold":
         return fix_gold(weighed(np.array(calibration.weights), posterior, vote), block.gold)
     h = calibration.hedge
@@ -101,8 +160,8 @@ def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
 
 
 def unmixed(calibration: Calibration | None, posterior: Floats, block: Block) -> Floats:
-    """Return the model's own probabilities (I, K) from a mixture with the vote; those by gold stay as they are."""
-    if calibration is None or not calibration.hedge:
+    """Return the model's own probabilities (I, K) from a mixture with the vote; those by crowds or gold stay."""
+    if calibration is None or calibration.by == "crowds" or not calibration.hedge:
         return posterior
     h, vote = calibration.hedge, smoothed_votes(block, calibration.extra)
     plain = np.maximum((posterior - h * vote) / (1 - h), 0.0)  # below zero by rounding
@@ -117,3 +176,89 @@ def weighed(weights: Floats, posterior: Floats, vote: Floats) -> Floats:
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     probabilities: Floats = shares / shares.sum(axis=1, keepdims=True)
     return probabilities
+
+
+def crowd_features(
+    posterior: Floats, vote: Floats, judgments: Floats, prevalence: Floats, rule: EvidenceRule
+) -> Floats:
+    """Return what is weighed (I, K, 3): log vote, tempered and bounded evidence, and log prevalence.
+
+    ``posterior`` is the model's own, ``judgments`` (I) counts those of every item, and ``prevalence`` is (K).
+    """
+    common = np.log(np.maximum(prevalence, PREVALENCE_FLOOR))
+    evidence = np.log(np.maximum(posterior, np.finfo(float).tiny)) - common
+    share = effective_judges(judgments, rule.correlation) / judgments
+    evidence = share[:, None] * (evidence - evidence.max(axis=1, keepdims=True))
+    bounded = rule.cap * np.tanh(evidence / rule.cap)
+    return np.stack([np.log(vote), bounded, np.broadcast_to(common, vote.shape)], axis=2)
+
+
+def evidence_rule(correlation: float) -> EvidenceRule:
+    """Return how evidence is tempered and bounded, and the share of the vote, for a correlation of errors."""
+    cap = float(np.clip(CAP / correlation, LOWEST_CAP, HIGHEST_CAP))
+    return EvidenceRule(correlation, cap, VOTE_SHARE * min(1.0, correlation / STRONG))
+
+
+def crowd_contexts(kappa: float | None, per_judge: float, prevalence: Floats) -> Floats:
+    """Return the numbers of a crowd on which the weights depend (4).
+
+    They are one, kappa, the log of judgments per judge, and how even the prevalence (K) is: its entropy, which is 1 if
+    all labels are equally common. Each is centred where crowds usually are.
+    """
+    agreement = TYPICAL_KAPPA if kappa is None else kappa
+    shares = np.maximum(prevalence, np.finfo(float).tiny)
+    evenness = -float((shares * np.log(shares)).sum()) / np.log(shares.size)
+    return np.array([1.0, agreement - TYPICAL_KAPPA, (np.log(max(per_judge, 1.0)) - 4) / 2, evenness - 0.85])
+
+
+def log_size(judgments: Floats) -> Floats:
+    """Return the number of an item on which the weights depend (I): the log of its judgments."""
+    return np.log(judgments) - 1.2
+
+
+@cache
+def learned_weights() -> Mapping[str, Any]:
+    """Return the weights that were learned on crowds and panels with gold, with where they come from."""
+    learned: Mapping[str, Any] = json.loads(Path(__file__).with_name("crowds.json").read_text(encoding="utf-8"))
+    return learned
+
+
+def by_crowds(correlation: Correlation, posterior: Floats, block: Block, prevalence: Floats) -> Calibration:
+    """Return the calibration by crowds of the posterior of model ``consensus``."""
+    learned, rule = learned_weights(), evidence_rule(correlation.errors)
+    judgments = label_counts(block).sum(axis=1)
+    judged = judgments > 0
+    if not judged.any():
+        return Calibration("crowds")
+    per_item, per_judge = float(judgments[judged].mean()), judgments.sum() / np.unique(block.cell // block.labels).size
+    by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(correlation.kappa, per_judge, prevalence)  # (3)
+    calibration = Calibration(
+        "crowds",
+        hedge=rule.vote,
+        weights=tuple(map(float, [*by_crowd, *learned["by_size"]])),
+        correlation=correlation.errors,
+        cap=rule.cap,
+        prevalence=tuple(map(float, prevalence)),
+        judgments=per_item,
+        margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
+    )
+    expected = float(mixed(calibration, posterior, block)[judged].max(axis=1).mean())
+    return replace(calibration, expected=expected)
+
+
+def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Floats, block: Block) -> Floats:
+    """Return probabilities (I, K) by the weights that were learned on other crowds."""
+    judgments = np.maximum(label_counts(block).sum(axis=1), 1.0)
+    rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
+    features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
+    by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
+    return mix_vote(
+        np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size)), vote, rule.vote
+    )
+
+
+def mix_vote(logs: Floats, vote: Floats, share: float) -> Floats:
+    """Return probabilities (I, K) from their logs up to a constant, with a share of the vote."""
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    mixture: Floats = (1 - share) * likely / likely.sum(axis=1, keepdims=True) + share * vote
+    return mixture

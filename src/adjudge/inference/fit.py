@@ -25,6 +25,7 @@ from adjudge.inference.select import Trying, choose
 
 AUTO = "auto"
 DEFAULT = "dawid-skene"  # if no model is named
+CONSENSUS = "consensus"  # the model whose probabilities are weighed as other crowds taught
 
 
 def fit(
@@ -77,8 +78,9 @@ def fit(
         The prior of models that have one.
     calibrate
         Judges do not err independently, as models assume. ``"judgments"`` softens probabilities where errors are
-        correlated, ``"gold"`` learns it from known truths, and ``"none"`` keeps the model's own probabilities. The
-        default is ``"none"`` for a model that is named, as in its paper, and otherwise ``"judgments"``.
+        correlated, ``"gold"`` learns it from known truths, and ``"none"`` keeps the model's own probabilities. For
+        model ``"consensus"``, ``"crowds"`` uses weights that were learned on other crowds, and is the default. For
+        other models that are named the default is ``"none"``, as in their papers, and otherwise ``"judgments"``.
     prevalence
         One prevalence of truths for all items (``"global"``), or one per topic (``"topic"``), for models that learn it.
     workers
@@ -156,8 +158,11 @@ def fit_auto(
 
 
 def default_model(model: str | None, calibrate: str | None) -> tuple[str, str]:
-    """Return the name of the model and its calibration: a model that is named is not calibrated unless asked."""
-    return model or DEFAULT, calibrate or ("judgments" if model in (None, AUTO) else "none")
+    """Return the name of the model and its calibration: only ``consensus`` is calibrated if it is named."""
+    if calibrate == "crowds" and model != CONSENSUS:
+        raise UsageError(f"calibrate 'crowds' is for model '{CONSENSUS}', whose evidence its weights were learned for")
+    usual = {None: "judgments", AUTO: "judgments", CONSENSUS: "crowds"}
+    return model or DEFAULT, calibrate or usual.get(model, "none")
 
 
 def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adjudge.models import (
     average,
+    consensus,
     dawid_skene,
     gaussian,
     glad,
@@ -22,6 +23,7 @@ from adjudge.models import (
 )
 
 MODELS = (
+    *consensus.MODELS,
     *vote.MODELS,
     *average.MODELS,
     *vote_weight.MODELS,

@@ -1,0 +1,61 @@
+"""Consensus: the vote and the judges' confusions, weighed as they deserved it on other crowds.
+
+Models of independent judges are over-confident, because real judges share errors, and EM that is run to convergence
+follows whatever judges share. So EM stops after a few rounds, with every judge shrunk to the crowd:
+
+    S_kl     = (sum_j c_jkl + 5 D_kl) / row sum,  D = .6 on the diagonal + .4 / K
+    theta_jkl = (c_jkl + 5 S_kl) / (c_jk. + 5)
+
+where c_jkl counts the labels l of judge j on items of truth k. The evidence e_ik = sum_n log theta of an item is then
+scaled by its effective number of judges (``inference.correlation``), and weighed with the log of the vote and the log
+of the prevalence. The weights were learned on real crowds and panels with gold (``inference.calibration``); fitted with
+``calibrate="none"``, the model's own over-confident probabilities are returned.
+
+>>> import adjudge
+>>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "consensus")
+>>> fit.model, fit.stopped
+('consensus', 'went 2 rounds')
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjudge.inference.components import SOFT, Confusion, JudgeParams, confusion_columns
+from adjudge.inference.model import Model
+from adjudge.inference.params import Params
+from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.truth import count, fix_gold, label_counts
+
+ROUNDS = 2
+SHRINK = 5.0  # pseudo-counts of the crowd's confusion, for every judge and truth
+WEAK, RIGHT = 5.0, 0.6  # pseudo-counts of a weakly diagonal confusion in the crowd's, and its share of right labels
+
+
+def smoothed_vote(block: Block, params: Params) -> Tally:
+    """Assign every judgment to every label by its share of the item's votes, with one more vote for all labels."""
+    counts = label_counts(block)
+    share = (counts + 1 / block.labels) / (counts.sum(axis=1, keepdims=True) + 1)
+    return count(block, fix_gold(share, block.gold), len(params.prevalence))
+
+
+def shrunk_rows(tally: Tally, start: Params) -> JudgeParams:
+    """Return the confusion of every judge, shrunk to that of the crowd, which an unknown judge has."""
+    K = tally.label.shape[2]
+    crowd = tally.label.sum(axis=0) + WEAK * (RIGHT * np.eye(K) + (1 - RIGHT) / K)
+    crowd = crowd / crowd.sum(axis=1, keepdims=True)
+    rows = tally.label + SHRINK * crowd
+    return JudgeParams(rows / rows.sum(axis=2, keepdims=True), crowd)
+
+
+MODELS = (
+    Model(
+        "consensus",
+        "the vote and the judges' confusions, weighed as they deserved it on other crowds",
+        "this package; trained on crowds and panels with gold",
+        confusion=Confusion(shrunk_rows, columns=confusion_columns),
+        assignment=SOFT,
+        starts={"vote": smoothed_vote},
+        rounds=ROUNDS,
+    ),
+)
