@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO := demo
 SITE = NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench studies docs clean
+.PHONY: help demo test check format bench studies honesty docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -59,6 +59,9 @@ studies: .venv/.tools ## run the experiments of the papers, and write docs/expla
 	$(BIN)/python -m studies.benchmarks.papers
 	$(BIN)/python -m studies.pages docs/explanation/papers
 	$(BIN)/python -m studies.benchmarks.rerank
+
+honesty: .venv/.tools ## learn the weights of the consensus from the shared sets, and write docs/explanation/measured/honesty.md
+	$(BIN)/python -m studies.honesty --write
 
 clean: ## remove the environment, the site and the files of the demo
 	rm -rf .venv $(DEMO) site

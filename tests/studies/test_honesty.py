@@ -1,0 +1,91 @@
+"""The study of honesty: training recovers what made the data, and the weights of the package are those it learns."""
+
+import json
+
+import numpy as np
+import pytest
+
+from studies import honesty
+from studies.honesty import Case, Sample, family_of, left_out_scores, margins, sample, score, simulate, thin, train
+
+QUIET = lambda text: None  # noqa: E731
+
+
+def made(seed, theta, family="f", items=400, labels=3):
+    """Return a sample whose truths were drawn from the conditional logit with these coefficients."""
+    rng = np.random.default_rng(seed)
+    judgments, _ = simulate(rng, 20, 5, 3, labels, 0.7)
+    features = rng.normal(size=(items, labels, len(theta)))
+    chance = honesty.softmax(features @ theta)
+    truth = (rng.random((items, 1)) > chance.cumsum(axis=1)).sum(axis=1)
+    vote = np.full((items, labels), 1 / labels)
+    return Sample(Case(f"s{seed}", "crowd", family, 0, judgments, truth), features, vote, vote, truth, 0.0)
+
+
+def test_training_recovers_the_coefficients(monkeypatch):
+    """With little penalty and many rows, the coefficients of the data are learned."""
+    monkeypatch.setattr(honesty, "RIDGE", 1e-6)
+    theta = np.array([1.0, -0.5, 0.3])
+    learned = train([made(seed, theta) for seed in range(30)])
+    np.testing.assert_allclose(learned, theta, atol=0.1)
+
+
+def test_a_family_is_scored_without_itself(monkeypatch):
+    """If one family follows the opposite rule, leaving it out makes its log loss worse than chance."""
+    theta = np.array([2.0])
+    samples = [made(seed, theta, f"f{seed}") for seed in range(4)] + [made(9, -theta, "other")]
+    scores, _ = left_out_scores(samples, QUIET)
+    assert all(each.log_loss < np.log(3) for each in scores[:4])
+    assert scores[4].log_loss > np.log(3)
+
+
+def test_thinning_keeps_so_many_per_item():
+    """Every item keeps at most the number asked for, and all items stay."""
+    judgments, truth = simulate(np.random.default_rng(2), 50, 12, 7, 2, 0.8)
+    few = thin(Case("x", "crowd", "x", 0, judgments, truth), 3)
+    assert set(np.diff(few.judgments.start)) == {3}
+    assert few.thinned == 3
+    assert list(few.judgments.items) == list(judgments.items)
+
+
+def test_simulated_judges_are_as_accurate_as_asked():
+    """The share of right labels is the accuracy."""
+    judgments, truth = simulate(np.random.default_rng(4), 3000, 200, 5, 4, 0.7)
+    assert (judgments.label == truth[judgments.item()]).mean() == pytest.approx(0.7, abs=0.03)
+
+
+def test_scores():
+    """Tied labels share a hit, the loss is clipped, and the gap is claimed less right."""
+    result = score(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 1]))
+    assert result.accuracy == 0.25
+    assert result.log_loss == pytest.approx((np.log(2) + np.log(1000)) / 2)
+    assert result.gap == pytest.approx(0.75 - 0.25)
+
+
+def test_families_are_left_out_together():
+    """Sets of one source are one family."""
+    assert {family_of(name) for name in ("nyt_2p", "nyt_3p")} == {"nyt"}
+    assert family_of("tc_policy_FR") == family_of("tc_toxicity_EN") != family_of("temp")
+    assert family_of("ducks") == "ducks"
+
+
+def test_the_sample_has_one_row_per_gold_item():
+    """Items without gold are not learned from."""
+    judgments, truth = simulate(np.random.default_rng(2), 50, 12, 7, 3, 0.8)
+    rows = sample(Case("x", "crowd", "x", 0, judgments, np.where(np.arange(50) < 20, truth, -1)))
+    assert rows.features.shape == (20, 3, 15)
+    assert sorted(rows.truth) == sorted(truth[:20])
+
+
+def test_the_weights_of_the_package_are_those_that_are_learned(shared):
+    """Training again gives the numbers of ``crowds.json``, its margins, and the page of the documentation."""
+    cases = honesty.read_cases(shared("data"), QUIET)
+    samples = [sample(case) for case in cases]
+    scores, theta = left_out_scores(samples, QUIET)
+    stored = json.loads(honesty.WEIGHTS.read_text(encoding="utf-8"))
+    coefficients = theta.reshape(3, 5)
+    np.testing.assert_allclose(coefficients[:, :4], stored["by_crowd"], atol=2e-3)
+    np.testing.assert_allclose(coefficients[:, 4], stored["by_size"], atol=2e-3)
+    assert margins(samples, scores) == pytest.approx(stored["margins"], abs=2e-3)
+    means = [row[0] for row in honesty.rows_of_means(samples, scores)]
+    assert all(row in honesty.PAGE.read_text(encoding="utf-8") for row in means)
