@@ -194,8 +194,8 @@ def test_a_fit_that_has_not_converged_is_said(run, labels, monkeypatch):
         (("--out", "labels.csv"), "--out labels.csv would overwrite an input: name another file"),
         (("--out", "table.xls"), "--out table.xls must end in one of '.csv', '.jsonl', '.parquet'"),
         (("--format", "qrels"), "format 'qrels' is not one of 'csv', 'jsonl', 'parquet'"),
-        (("--models", ","), "there is no model to compare: name some of 'majority'"),
-        (("--models", "magic"), "model 'magic' is not one of 'majority'"),
+        (("--models", ","), "there is no model to compare: name some of 'consensus'"),
+        (("--models", "magic"), "model 'magic' is not one of 'consensus'"),
     ],
 )
 def test_calls_that_cannot_be_meant(run, labels, options, message):

@@ -96,7 +96,7 @@ def test_every_answer_is_compared():
     """Neither file nor code has an answer that the other does not have."""
     for part, answers in golden.load().items():
         assert list(todays(part)) == list(answers)
-    assert golden.FILE.stat().st_size < 150_000
+    assert golden.FILE.stat().st_size < 200_000  # about 6,000 for every further model
 
 
 @pytest.mark.parametrize(
