@@ -24,6 +24,30 @@ def test_out_writes_labels_judges_and_the_fit(run, labels, tmp_path):
     assert adjudge.load(tmp_path / "fit").model == "dawid-skene"
 
 
+def test_the_prevalence_of_topics_is_written(run, tmp_path):
+    """With one prevalence per topic, EM fits write a table of them too; a later fit without it removes the table."""
+    rows = [
+        (f"{topic}{n}", judge, n % 4 > 0 if topic == "s" else n % 4 == 0)
+        for topic in "st"
+        for n in range(8)
+        for judge in "abc"
+    ]
+    table = {
+        "item": [row[0] for row in rows],
+        "judge": [row[1] for row in rows],
+        "label": [int(row[2]) for row in rows],
+    }
+    pl.DataFrame({**table, "topic": [row[0][0] for row in rows]}).write_csv(tmp_path / "labels.csv")
+    arguments = ("fit", str(tmp_path / "labels.csv"), "--model", "one-coin", "--out", str(tmp_path / "fit"))
+    printed = run(*arguments, "--prevalence", "topic").out
+    assert printed.endswith(f"wrote labels.csv, judges.csv, prevalence.csv and the fit to {tmp_path / 'fit'}\n")
+    written = pl.read_csv(tmp_path / "fit" / "prevalence.csv")
+    assert written.columns == ["topic", "label", "prevalence"]
+    assert written.filter(pl.col("label") == 1)["prevalence"].to_list() == pytest.approx([0.75, 0.25], abs=0.01)
+    run(*arguments)
+    assert not (tmp_path / "fit" / "prevalence.csv").exists()
+
+
 def test_people_see_tables(run, labels):
     """Without --out: consensus, judges, how it ended; nothing is written."""
     answer = run("fit", "labels.csv", "--rows", "2")
@@ -86,7 +110,7 @@ def test_bad_data_is_one_line_and_exit_code_1(run, labels, tmp_path):
 def test_usage_errors_exit_2(run, labels):
     """An unknown model, an unknown option, a missing argument."""
     assert run("fit", "labels.csv", "--model", "magic").err.startswith(
-        "adjudge: model 'magic' is not one of 'majority'"
+        "adjudge: model 'magic' is not one of 'consensus'"
     )
     for arguments in (("labels.csv", "--model", "magic"), ("labels.csv", "--nonsense"), ("labels.csv", "--rows", "0")):
         assert run("fit", *arguments).code == 2

@@ -209,8 +209,9 @@ def fit(
 
     The result is printed as tables. --out also writes labels.csv (item, label, probability, one p_<label> column
     per label, entropy in bits, topic), judges.csv (judge, judgments, accuracy, and what the model estimates of each
-    judge) and the fit itself, which other commands read. A sampled model also writes matrices.csv, prevalence.csv and
-    ranks.csv with 90 % intervals, and its draws for `adjudge check`.
+    judge) and the fit itself, which other commands read. With one prevalence per topic,
+    prevalence.csv is written too. A sampled model also writes matrices.csv, prevalence.csv and ranks.csv with 90 %
+    intervals, and its draws for `adjudge check`.
 
     Judgments that do not fit into memory are fitted with --blocks; the result is the same as with --calibrate none.
     Labels are then written as Parquet files in labels/. If the run is interrupted, the same command continues it.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -322,8 +322,7 @@ def deliver(
         return
     show_fit(fit, rows)
     if out is not None:
-        drawn = "" if fit.draws is None else f", {', '.join(DRAWN)}"
-        print(f"wrote labels.csv, judges.csv{drawn} and the fit to {out}")
+        print(f"wrote {', '.join(_tables(fit))} and the fit to {out}")
 
 
 def _label_bytes(fit: Fit, format: str) -> bytes:  # noqa: A002
@@ -331,12 +330,19 @@ def _label_bytes(fit: Fit, format: str) -> bytes:  # noqa: A002
     return FILES[format](fit).encode() if format in FILES else table_text(frame(fit.label_columns()), format)
 
 
+def _tables(fit: Fit) -> dict[str, Callable[[], Any]]:
+    """Return the names of the tables of a fit, and functions that return them."""
+    tables = {"labels.csv": lambda: frame(fit.label_columns()), "judges.csv": lambda: frame(fit.judge_columns())}
+    if fit.draws is not None:
+        tables |= dict(zip(DRAWN, (lambda: fit.confusion, lambda: fit.prevalence, lambda: fit.ranks), strict=True))
+    elif len(fit.params.prevalence) > 1:
+        tables["prevalence.csv"] = lambda: fit.prevalence
+    return tables
+
+
 def _write_fit(fit: Fit, judgments: Judgments | None, out: str) -> None:
     """Write the files of a fit, and remove those of an earlier fit that this one does not have."""
-    tables = {"labels.csv": frame(fit.label_columns()), "judges.csv": frame(fit.judge_columns())}
-    if fit.draws is not None:
-        tables |= dict(zip(DRAWN, (fit.confusion, fit.prevalence, fit.ranks), strict=True))
-    files = {name: table_text(table, "csv") for name, table in tables.items()}
+    files = {name: table_text(table(), "csv") for name, table in _tables(fit).items()}
     if judgments is not None:
         files[JUDGMENTS] = table_text(judgment_table(judgments), "parquet")
     files |= saved_files(fit, judgments)
