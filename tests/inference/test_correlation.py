@@ -113,3 +113,14 @@ def test_what_cannot_be_measured():
     pairs = measured(judgments([(i, j, (i + (i % 4 == 0) * j) % 2) for i in range(9) for j in range(2)]))
     assert pairs.excess is None
     assert pairs.errors == pytest.approx(0.02 + 0.55 * pairs.kappa)
+
+
+def test_an_item_with_very_many_judgments():
+    """Only some of them are compared: all pairs of 60,000 judgments would never end."""
+    rng = np.random.default_rng(8)
+    rows = {
+        "item": np.r_[np.zeros(60_000), np.repeat([1, 2, 3], 4)],
+        "judge": np.r_[np.arange(60_000), np.tile(np.arange(4), 3)],
+    }
+    result = measured(adjudge.read(pl.DataFrame({**rows, "label": rng.random(60_012) < 0.7})))
+    assert 0.01 <= result.errors <= 0.6

@@ -72,8 +72,8 @@ def write_sections(formatter: Any, sections: Sections) -> None:
     for heading, rows in sections.items():
         if rows:
             with formatter.section(heading):
-                whole = [(name.ljust(width), text.replace("-", UNBROKEN)) for name, text in rows]
-                formatter.write_dl(whole, col_max=width)
+                unbroken = [(name.ljust(width), text.replace("-", UNBROKEN)) for name, text in rows]
+                formatter.write_dl(unbroken, col_max=width)
     formatter.buffer[:] = [text.replace(UNBROKEN, "-") for text in formatter.buffer]
 
 

@@ -32,6 +32,7 @@ TYPICAL_KAPPA = 0.35
 SPREAD = 0.05  # standard deviation of excess agreement among crowds
 LOWEST, HIGHEST = 0.01, 0.6
 REACH = 6  # each judgment of an item is compared with so many others: all of them up to 13 judgments
+MOST = 200  # judgments of an item that are used, at random
 ENOUGH = 100_000  # judgments that suffice; of larger crowds, items are sampled
 
 
@@ -110,7 +111,7 @@ def _compare_pairs(
     total, q = np.empty(Z), np.empty(Z)
     pairs, agreed, expected, squares, items = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(start.size - 1):
-        first, last = start[i], start[i + 1]
+        first, last = start[i], min(start[i + 1], start[i] + MOST)
         n = last - first
         if not sampled[i]:
             continue
@@ -121,13 +122,13 @@ def _compare_pairs(
         for step in range(1, min(REACH, n // 2) + 1):
             for m in range(n if 2 * step < n else n // 2):  # opposite judgments of an even circle meet once
                 a, b = first + m, first + (m + step) % n
-                one, other = cell[a] // K, cell[b] // K
-                if one == other:
+                first_judge, second_judge = cell[a] // K, cell[b] // K
+                if first_judge == second_judge:
                     continue
                 q[:] = total
                 rest = 0
                 for k in range(first, last):  # without all that the two judges said
-                    if cell[k] // K == one or cell[k] // K == other:
+                    if cell[k] // K in (first_judge, second_judge):
                         q -= weight[k] * logs[cell[k]]
                     else:
                         rest += 1
@@ -138,7 +139,7 @@ def _compare_pairs(
                 for z in range(Z):
                     both = 0.0
                     for label in range(K):
-                        both += np.exp(logs[one * K + label, z] + logs[other * K + label, z])
+                        both += np.exp(logs[first_judge * K + label, z] + logs[second_judge * K + label, z])
                     same += q[z] / mass * both
                 alike = 1.0 if cell[a] % K == cell[b] % K else 0.0
                 pairs += times

@@ -161,8 +161,8 @@ def default_model(model: str | None, calibrate: str | None) -> tuple[str, str]:
     """Return the name of the model and its calibration: only ``consensus`` is calibrated if it is named."""
     if calibrate == "crowds" and model != CONSENSUS:
         raise UsageError(f"calibrate 'crowds' is for model '{CONSENSUS}', whose evidence its weights were learned for")
-    usual = {None: "judgments", AUTO: "judgments", CONSENSUS: "crowds"}
-    return model or DEFAULT, calibrate or usual.get(model, "none")
+    calibrations = {None: "judgments", AUTO: "judgments", CONSENSUS: "crowds"}
+    return model or DEFAULT, calibrate or calibrations.get(model, "none")
 
 
 def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:
