@@ -122,5 +122,7 @@ def test_an_item_with_very_many_judgments():
         "item": np.r_[np.zeros(60_000), np.repeat([1, 2, 3], 4)],
         "judge": np.r_[np.arange(60_000), np.tile(np.arange(4), 3)],
     }
-    result = measured(adjudge.read(pl.DataFrame({**rows, "label": rng.random(60_012) < 0.7})))
+    result = measured(
+        adjudge.read(pl.DataFrame({**rows, "label": rng.random(60_012) < 0.7}), item="item", judge="judge")
+    )
     assert 0.01 <= result.errors <= 0.6
