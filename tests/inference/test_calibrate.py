@@ -131,7 +131,7 @@ def test_gold_teaches_probabilities():
 def test_what_cannot_be_done_is_refused():
     """In words."""
     crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
-    with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'judgments', 'gold'"):
+    with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'crowds', 'judgments', 'gold'"):
         adjudge.fit(crowd.judgments, calibrate="perhaps")
     with pytest.raises(UsageError, match="needs the truths of at least 20 judged items, and there are 0"):
         adjudge.fit(crowd.judgments, calibrate="gold")

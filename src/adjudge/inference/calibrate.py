@@ -63,7 +63,7 @@ def _by_crowds(fit: Fit, judgments: Judgments, block: Block) -> Calibration:
     """Return the calibration with weights that were learned on other crowds."""
     if len(judgments.scale) < 2:
         return Calibration("crowds")
-    bare = judgments.block()
+    bare, _ = fit.definition.block(judgments)  # without gold
     correlation = correlation_of(bare, fit.params, label_counts(bare), options_of(fit.options).seed)
     return by_crowds(correlation, fit.posterior, block, fit.params.label_prevalence)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
@@ -91,20 +91,26 @@ class _Sums(NamedTuple):
 
 def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     """Return the sums over pairs that are drawn at random within items."""
-    rng, judgments = np.random.default_rng(seed), block.cell.size
-    sampled = rng.random(block.topic.size) < ENOUGH / max(judgments, 1)
-    order = np.lexsort((rng.random(judgments), np.repeat(np.arange(block.topic.size), np.diff(block.start))))
-    weight = block.weight[order] if block.weight.size else np.ones(judgments)
+    rng = np.random.default_rng(seed)
+    sampled = rng.random(block.topic.size) < ENOUGH / max(block.cell.size, 1)
+    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    used = sampled[item]
+    rows = block.judges * block.labels
+    said, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
+    weight = np.bincount(row, block.weight[used] if block.weight.size else None).astype(float)
+    item, cell = said // rows, said % rows
+    order = np.lexsort((rng.random(said.size), item))
+    start = np.searchsorted(item, np.arange(block.topic.size + 1))
     logs = np.log(np.maximum(params.confusion, FLOOR)).transpose(0, 2, 1)  # (J, K, Z)
-    rows = np.ascontiguousarray(logs).reshape(-1, logs.shape[2])
+    flat = np.ascontiguousarray(logs).reshape(rows, -1)
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     topic = block.topic if len(prior) > 1 else np.zeros_like(block.topic)
-    return _Sums(*_compare_pairs(block.start, block.cell[order], weight, sampled, prior, topic, rows, block.labels))
+    return _Sums(*_compare_pairs(start, cell[order], weight[order], prior, topic, flat, block.labels))
 
 
 @compiled
 def _compare_pairs(
-    start: Codes, cell: Codes, weight: Floats, sampled: Flags, prior: Floats, topic: Codes, logs: Floats, K: int
+    start: Codes, cell: Codes, weight: Floats, prior: Floats, topic: Codes, logs: Floats, K: int
 ) -> tuple[float, float, float, float, float]:
     """Add up over pairs of judgments; ``logs`` (J * K, Z) are log p(label of judge | truth)."""
     Z = logs.shape[1]
@@ -113,8 +119,6 @@ def _compare_pairs(
     for i in range(start.size - 1):
         first, last = start[i], min(start[i + 1], start[i] + MOST)
         n = last - first
-        if not sampled[i]:
-            continue
         total[:] = prior[topic[i]]
         for m in range(first, last):
             total += weight[m] * logs[cell[m]]
