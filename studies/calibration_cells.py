@@ -32,13 +32,13 @@ from adjudge.inference.fit import AUTO, fit
 from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.metrics.probabilities import brier, by_width, calibration, log_loss
-from studies.datasets import GOLD, LABELS, META, Crowd, gold_folds, read_crowd, read_meta
+from studies.datasets import GOLD, LABELS, META, TRAINED_ON_SETS, Crowd, gold_folds, read_crowd, read_meta
 from studies.marks import contents, digest, version_of
 
 FORMAT = 1  # of a stored cell; a cell of another format is computed again
 OWN, JUDGMENTS, BY_GOLD = "own", "judgments", "gold"  # the kinds of calibration
 LEARNED = ("dawid-skene", "hybrid-confusion", "minimax-entropy")  # models that are also calibrated by gold
-METHODS = (*MODELS, AUTO)
+METHODS = (*(name for name in MODELS if name not in TRAINED_ON_SETS), AUTO)
 SHORT = Run(2, 200, 200)  # of models that can only be sampled: enough for probabilities, not for tails
 FOLDS = 5
 BINS = 20

@@ -28,7 +28,7 @@ from adjudge.metrics.labels import Scored
 from adjudge.metrics.probabilities import BOUND
 from adjudge.metrics.significance import DRAWS, Interval, Values, holm, item_losses, mcnemar, sign_flips
 from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
-from studies.datasets import Crowd, gold_folds, read_crowd
+from studies.datasets import TRAINED_ON_SETS, Crowd, gold_folds, read_crowd
 from studies.measures import Measured, binary_measures, distances, drawn, interval, ordinal_measures
 from studies.outcome import Say, Table, silent
 
@@ -329,7 +329,11 @@ def _ordinal_methods() -> tuple[Method, ...]:
 
 def _vote_methods() -> tuple[Method, ...]:
     """Return all models for unordered labels that are fitted by EM."""
-    able = (name for name, model in MODELS.items() if not model.labels.ordered and "map" in model.inferences)
+    able = (
+        name
+        for name, model in MODELS.items()
+        if not model.labels.ordered and "map" in model.inferences and name not in TRAINED_ON_SETS
+    )
     return tuple(Method(name, name) for name in able)
 
 

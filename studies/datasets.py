@@ -23,6 +23,7 @@ from adjudge.errors import InputError, UsageError, quoted
 from adjudge.metrics.compare import truths
 
 LABELS, GOLD, META = "labels.csv", "gold.csv", "meta.json"
+TRAINED_ON_SETS = ("consensus",)  # learned on the shared sets: ``studies.honesty`` scores it with families left out
 SHARED = "ADJUDGE_SHARED"  # environment variable with the folder of the shared data
 BESIDE = Path("..", "shared")  # their folder if the variable is not set
 

@@ -27,6 +27,7 @@ from adjudge.inference.components import winners
 from adjudge.inference.model import MODELS
 from adjudge.inference.select import choose, takes
 from studies.benchmarks.claim import DATA, Claim, description
+from studies.datasets import TRAINED_ON_SETS
 
 SIMULATED = "xquad_sentences"
 SETS = (
@@ -53,7 +54,9 @@ SHOWN = ("majority", "dawid-skene", "hybrid-confusion", "minimax-entropy")
 VOTE = "majority"
 SAMPLED = "hierarchical"  # is measured in bayes.py
 ALIKE = [
-    name for name in MODELS if not MODELS[name].labels.ordered and not MODELS[name].labels.binary and name != SAMPLED
+    name
+    for name in MODELS
+    if not MODELS[name].labels.ordered and not MODELS[name].labels.binary and name not in (SAMPLED, *TRAINED_ON_SETS)
 ]
 SEEDS = (0, 1, 2)
 
@@ -107,7 +110,7 @@ def select_and_score(name: str) -> Selection:
     first = choose(judgments, seed=SEEDS[0]).model
     seconds = time.process_time() - began
     models = (first, *(choose(judgments, seed=seed).model for seed in SEEDS[1:]))
-    able = [model for model in MODELS if takes(model, judgments.scale) and model != SAMPLED]
+    able = [model for model in MODELS if takes(model, judgments.scale) and model not in (SAMPLED, *TRAINED_ON_SETS)]
     scores = {model: accuracy(judgments, gold, model) for model in able}
     result = Selection(name, int((gold >= 0).sum()), models, seconds, scores)
     print(" ".join(cells(result)), file=sys.stderr)

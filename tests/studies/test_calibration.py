@@ -39,8 +39,8 @@ def counted(monkeypatch):
 
 
 def test_every_model_takes_part(crowds, tmp_path):
-    """Those that are sampled only by short chains, and ``auto`` by what it takes."""
-    assert set(METHODS) == {*MODELS, "auto"}
+    """Those that are sampled only by short chains, and ``auto`` by what it takes; not what was trained on the sets."""
+    assert set(METHODS) == {*MODELS, "auto"} - {"consensus"}
     for model in ("hierarchical", "auto"):
         cell = make_cell(Job(str(crowds), str(tmp_path), "a", model, 0, "", 1))
         assert cell.ways["own"].log_loss > 0
