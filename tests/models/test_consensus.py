@@ -47,6 +47,18 @@ def test_shared_errors_do_not_make_it_over_confident(seed):
     assert loss["consensus"] < loss["dawid-skene"] - 0.1
 
 
+def test_an_update_is_the_fit_of_all_judgments():
+    """It goes as many rounds from the vote, and is calibrated again."""
+    judgments, _ = misleading_crowd(4, items=200)
+    late = judgments.item() % 4 == 0
+    first, rest = (judgments.take(np.flatnonzero(part)) for part in (~late, late))
+    updated = adjudge.update(adjudge.fit(first, "consensus"), rest, first)
+    together = adjudge.fit(updated.judgments, "consensus")
+    assert updated.stopped == together.stopped == "went 2 rounds"
+    np.testing.assert_array_equal(updated.posterior, together.posterior)
+    assert updated.calibration == together.calibration
+
+
 def test_its_own_probabilities_can_be_asked_for():
     """With ``calibrate="none"`` they are Bayes' rule with the judges' confusions."""
     judgments = adjudge.dataset("anesthesia")

@@ -146,7 +146,7 @@ def _exact(task: _Task) -> Fit:
     assert old is not None  # refused before
     judgments, tally = append(old, new), None
     plain = replace(options, calibrate="none")
-    if model.hard:  # its result depends on the start, which must be the same as that of a fit
+    if model.hard or model.rounds is not None:  # its result depends on the start, which must be that of a fit
         result = infer(model, judgments, gold, plain, workers=workers, progress=progress)
     else:
         result, tally = _maximised(task, judgments)
