@@ -395,3 +395,16 @@ with open("/proc/self/status") as status:
         command = [sys.executable, "-W", "ignore", "-c", program, str(folder), str(folder) + "-fit"]
         sizes.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024)
     assert sizes[1] - sizes[0] < 40  # MiB; the judgments themselves are 25 MiB more, and their posteriors 19
+
+
+def test_a_prior_that_decays_needs_ordered_labels(tmp_path):
+    """Labels without an order are refused on disk as in memory."""
+    rows = pl.DataFrame({"item": [*"aabb"], "judge": [*"uvuv"], "label": ["no", "yes", "yes", "yes"]})
+    rows.write_csv(tmp_path / "labels.csv")
+    blocks = make_blocks(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks")
+    message = "prior decay needs ordered labels: give their order with --labels and --ordinal"
+    options = Options(prior=adjudge.Prior(decay=0.5), inference="map")
+    with pytest.raises(UsageError, match=message):
+        fit_blocks(blocks, "hybrid-confusion", out=tmp_path / "fit", options=options)
+    with pytest.raises(UsageError, match=message):
+        adjudge.fit(rows, "hybrid-confusion", prior=adjudge.Prior(decay=0.5), inference="map")

@@ -130,7 +130,7 @@ def fit_blocks(
     refuse_in_memory(settings)
     configured = configure(definition, settings)
     opened = blocks if isinstance(blocks, Blocks) else open_blocks(blocks)
-    refuse_other_scales(configured, opened.scale)
+    refuse_other_scales(configured, opened.scale, settings.prior)
     refuse_no_topics(settings, opened.topics is not None)
     folder = _make_out(out, opened.folder)
     if gold is not None:

@@ -96,10 +96,10 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
     used = sampled[item]
     rows = block.judges * block.labels
-    said, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
+    triple, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
     weight = np.bincount(row, block.weight[used] if block.weight.size else None).astype(float)
-    item, cell = said // rows, said % rows
-    order = np.lexsort((rng.random(said.size), item))
+    item, cell = triple // rows, triple % rows  # of every item, judge and label
+    order = np.lexsort((rng.random(triple.size), item))
     start = np.searchsorted(item, np.arange(block.topic.size + 1))
     logs = np.log(np.maximum(params.confusion, FLOOR)).transpose(0, 2, 1)  # (J, K, Z)
     flat = np.ascontiguousarray(logs).reshape(rows, -1)

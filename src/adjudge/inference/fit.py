@@ -112,9 +112,7 @@ def fit(
     options = replace(options, inference=inference or definition.inferences[0])
     definition = configure(definition, options)
     judgments, known_truths = _with_gold(read(judgments), gold)
-    refuse_other_scales(definition, judgments.scale)
-    if prior is not None and prior.decay is not None and not judgments.scale.ordinal:
-        raise UsageError("prior decay needs ordered labels: give their order with --labels and --ordinal")
+    refuse_other_scales(definition, judgments.scale, prior)
     refuse_no_topics(options, judgments.topics is not None)
     result = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
     return calibrate_finished(result, judgments, known_truths, calibrate)

@@ -247,8 +247,10 @@ def _refuse_inference(model: Model, options: Options) -> None:
         raise UsageError(f"start {options.start!r} is an option of EM: chains start at the vote{other}")
 
 
-def refuse_other_scales(model: Model, scale: Scale) -> None:
-    """Refuse labels that a model cannot take, and say what to do."""
+def refuse_other_scales(model: Model, scale: Scale, prior: Prior | None = None) -> None:
+    """Refuse labels that a model or its prior cannot take, and say what to do."""
+    if prior is not None and prior.decay is not None and not scale.ordinal:
+        raise UsageError("prior decay needs ordered labels: give their order with --labels and --ordinal")
     if model.labels.accept(scale):
         return
     labels = quoted(scale.names)
