@@ -3,7 +3,7 @@
 Every shared set with gold is used in full and thinned to 5, 3, 2 and 1 judgments per item, and crowds whose judges are
 independent are simulated. For each, the features of ``inference.calibration`` are computed without gold, and a
 conditional logit with a ridge penalty learns to predict the truth from them; every set counts the same. All figures are
-of sets whose whole family was left out of training.
+of sets whose whole family was left out of training. Simulated crowds are not trained on.
 
 ``python -m studies.honesty`` prints the figures; with ``--write`` (``make honesty``) it also writes the weights, which
 are data of the package, and the page docs/explanation/measured/honesty.md.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
+from adjudge.inference.calibrate import POSSIBLE, SETTLED
 from adjudge.inference.calibration import (
     crowd_contexts,
     crowd_features,
@@ -34,6 +35,7 @@ from adjudge.inference.calibration import (
     smoothed_votes,
 )
 from adjudge.inference.correlation import correlation_of
+from adjudge.inference.dependence import independence
 from adjudge.inference.infer import infer
 from adjudge.inference.model import model_named
 from adjudge.kernels.truth import label_counts
@@ -49,7 +51,6 @@ FAMILIES = {"nyt": "nyt", "rte": "snow", "temp": "snow", "wsd": "snow", "tc_": "
 THINNED = (5, 3, 2, 1)  # judgments per item
 TRAINED, SCORED = 200, 600  # gold items of a set that are used
 RIDGE = 0.005
-SIMULATED = 3.0  # weight of all simulated crowds together, in sets
 CLIP = 1e-3  # smallest probability in a log loss
 WORSE, LOWER = 0.05, 0.01  # log loss above, and accuracy below, that of the vote which count as a failure
 
@@ -75,6 +76,14 @@ class Sample:
     shares: Floats  # (M, K) plain vote shares
     truth: Codes  # (M)
     vote_share: float
+    independent: float
+    own: Floats  # (M, K) the model's own posterior, if errors may be independent after more rounds
+
+    def probabilities(self, theta: Floats) -> Floats:
+        """Return the probabilities of the gold items by these coefficients."""
+        learned = mix_vote(self.features @ theta, self.vote, self.vote_share)
+        mixture: Floats = (1 - self.independent) * learned + self.independent * self.own
+        return mixture
 
 
 class Score(NamedTuple):
@@ -162,7 +171,10 @@ def simulate(
 
 def sample(case: Case) -> Sample:
     """Return the features of the gold items of a case; they are computed without gold."""
-    fit, block = infer(model_named("consensus"), case.judgments), case.judgments.block()
+    independent = independence(case.judgments)
+    model = model_named("consensus")
+    model = replace(model, rounds=SETTLED) if independent > POSSIBLE else model
+    fit, block = infer(model, case.judgments), case.judgments.block()
     counts = label_counts(block)
     correlation = correlation_of(block, fit.params, counts)
     gold = np.flatnonzero((case.truth >= 0) & (counts.sum(axis=1) > 0))
@@ -173,7 +185,8 @@ def sample(case: Case) -> Sample:
     contexts = np.tile(crowd_contexts(correlation.kappa, per_judge, fit.params.label_prevalence), (gold.size, 1))
     contexts = np.column_stack([contexts, log_size(judgments)])  # (M, 5)
     features = (values[..., None] * contexts[:, None, None]).reshape(*values.shape[:2], -1)
-    return Sample(case, features, vote, counts[gold] / judgments[:, None], case.truth[gold], rule.vote)
+    shares, own = counts[gold] / judgments[:, None], fit.posterior[gold]
+    return Sample(case, features, vote, shares, case.truth[gold], rule.vote, independent, own)
 
 
 def train(samples: Sequence[Sample], start: Floats | None = None) -> Floats:
@@ -210,12 +223,7 @@ def _set_weights(samples: Sequence[Sample]) -> list[float]:
     thinned: dict[str, int] = {}
     for each in samples:
         thinned[each.case.name] = thinned.get(each.case.name, 0) + (each.case.thinned > 0)
-    simulated = max(sum(each.case.kind == "simulated" for each in samples), 1)
-    return [
-        SIMULATED / simulated if each.case.kind == "simulated"
-        else 1 / thinned[each.case.name] if each.case.thinned else 1.0
-        for each in samples
-    ]  # fmt: skip
+    return [1 / thinned[each.case.name] if each.case.thinned else 1.0 for each in samples]
 
 
 def softmax(logs: Floats) -> Floats:
@@ -235,16 +243,20 @@ def score(probability: Floats, truth: Codes) -> Score:
 
 
 def left_out_scores(samples: Sequence[Sample], say: Callable[[str], None]) -> tuple[list[Score], Floats]:
-    """Return the scores of every case by the coefficients of all other families, and the coefficients of all."""
-    everything = train(samples)
+    """Return the scores of every case by the coefficients of all other families, and the coefficients of all.
+
+    Simulated crowds are scored, and not trained on.
+    """
+    real = [each for each in samples if each.case.kind != "simulated"]
+    everything = train(real)
     scores: list[Score | None] = [None] * len(samples)
     for family in dict.fromkeys(each.case.family for each in samples):
         say(f"training without {family}")
-        others = [each for each in samples if each.case.family != family]
+        others = [each for each in real if each.case.family != family]
         theta = everything if family == "simulated" else train(others, everything)
         for n, each in enumerate(samples):
             if each.case.family == family:
-                scores[n] = score(mix_vote(each.features @ theta, each.vote, each.vote_share), each.truth)
+                scores[n] = score(each.probabilities(theta), each.truth)
     return [each for each in scores if each is not None], everything
 
 
@@ -318,6 +330,26 @@ def rows_of_sets(samples: Sequence[Sample], scores: Sequence[Score]) -> Iterable
             yield [each.case.name, each.case.kind, *(f"{value:.3f}" for value in cells), f"{one.gap:+.3f}"]
 
 
+def rows_of_simulated(samples: Sequence[Sample], scores: Sequence[Score]) -> Iterable[list[str]]:
+    """Yield the figures of simulated crowds of independent judges beside Dawid-Skene, whose model is true there."""
+    simulated = [pair for pair in zip(samples, scores, strict=True) if pair[0].case.kind == "simulated"]
+    for per_item in sorted({_per_item(each.case) for each, _ in simulated}):
+        group = [pair for pair in simulated if _per_item(pair[0].case) == per_item]
+        true = [
+            score(infer(model_named("dawid-skene"), each.case.judgments).posterior, each.case.truth)
+            for each, _ in group
+        ]
+        above = max(own.log_loss - other.log_loss for (_, own), other in zip(group, true, strict=True))
+        independent = np.mean([each.independent for each, _ in group])
+        columns = (_means(true), _means([own for _, own in group]), f"{above:+.3f}", f"{independent:.2f}")
+        yield [str(per_item), str(len(group)), *columns]
+
+
+def _per_item(case: Case) -> int:
+    """Return the judgments per item of a simulated crowd."""
+    return round(len(case.judgments) / len(case.judgments.items))
+
+
 def page(samples: Sequence[Sample], scores: Sequence[Score], margin: dict[str, float]) -> str:
     """Return the page of the documentation."""
     worst = sorted(
@@ -328,8 +360,15 @@ def page(samples: Sequence[Sample], scores: Sequence[Score], margin: dict[str, f
         ),
         reverse=True,
     )[:4]
-    fails = "; ".join(f"`{name}` {'claims' if gap > 0 else 'is right'} {abs(gap):.0%} more" for _, name, gap in worst)
+    fails = "; ".join(
+        f"`{name}` claims {abs(gap) * 100:.0f} points {'more' if gap > 0 else 'less'} than is right"
+        for _, name, gap in worst
+    )
     means = table(["sets", "number", "vote", "vote + 1", "consensus", "worse"], list(rows_of_means(samples, scores)))
+    simulated = table(
+        ["judgments per item", "crowds", "Dawid-Skene", "consensus", "most above Dawid-Skene", "independent"],
+        list(rows_of_simulated(samples, scores)),
+    )
     sets = table(
         ["set", "kind", "vote: accuracy", "log loss", "consensus: accuracy", "log loss", "claimed - right"],
         list(rows_of_sets(samples, scores)),
@@ -341,7 +380,7 @@ training; log loss is clipped at {CLIP:g}.
 
 ## Where it fails
 
-- The largest differences between claimed and right: {fails} (claimed or right).
+- The largest differences: {fails}.
 - Without gold, agreement on the truth cannot be distinguished from shared errors. The interval of the share of right
   labels is wide for this reason: +-{margin["3"]:.0%} with three judgments per item or more, +-{margin["2"]:.0%} with
   two and +-{margin["1"]:.0%} with one, which held for nine in ten sets of families that were left out.
@@ -353,6 +392,13 @@ counts the sets whose log loss is more than {WORSE:g} above, and those whose acc
 of the vote.
 
 {means}
+
+## Crowds of independent judges
+
+In these simulated crowds, which were not trained on, Dawid and Skene's model is true. Columns as above; "most above" is
+the largest difference of log loss, and "independent" the mean share of the model's own probabilities.
+
+{simulated}
 
 ## Sets, all judgments
 

@@ -9,7 +9,7 @@ import pytest
 import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
-from adjudge.inference.dependence import alike, dependence, together, yardstick
+from adjudge.inference.dependence import alike, dependence, independence, together, yardstick
 from adjudge.inference.infer import infer
 from adjudge.kernels.truth import truth_posterior
 
@@ -344,3 +344,17 @@ def test_an_online_update_without_old_judgments_hedges_new_items():
     vote = smoothed_votes(rest.block(), fit.calibration.extra)
     h = fit.calibration.hedge
     np.testing.assert_allclose(new.posterior[fresh], (1 - h) * plain.posterior[fresh] + h * vote)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_errors_are_recognised(seed):
+    """A large crowd of independent judges is recognised, one whose items mislead is not, a small one cannot tell."""
+    rng = np.random.default_rng(seed)
+    truth, judge = rng.integers(0, 2, 1200), np.argsort(rng.random((1200, 40)), axis=1)[:, :12]
+    right = rng.random(judge.shape) < rng.beta(7, 3, 40)[judge]
+    alone = table(np.where(right, truth[:, None], 1 - truth[:, None]), judge)
+    assert independence(alone) > 0.7
+    assert independence(misled(seed)[0]) < 0.01
+    assert independence(alone.take(range(12 * 15))) < 0.7
+    sparse = alone.take(np.flatnonzero(np.arange(len(alone)) % 4 == 0))  # three judgments per item
+    assert independence(sparse) == 0

@@ -25,7 +25,8 @@ def judgments():
 def test_the_formula_item_by_item(judgments):
     """A loop over items gives the same probabilities."""
     fit, block = infer(model_named("consensus"), judgments), judgments.block()
-    calibration = by_crowds(Correlation(0.2, 0.4, 0.07, 0.01), fit.posterior, block, fit.params.label_prevalence)
+    prevalence = fit.params.label_prevalence
+    calibration = by_crowds(Correlation(0.2, 0.4, 0.07, 0.01), 0.3, fit.posterior, block, prevalence)
     weight, slope = np.reshape(calibration.weights, (2, 3))
     learned = learned_weights()
     contexts = crowd_contexts(0.4, 9 / 4, fit.params.label_prevalence)
@@ -41,7 +42,8 @@ def test_the_formula_item_by_item(judgments):
         features = np.column_stack([np.log(vote), evidence, np.log(prevalence)])
         logs = features @ (weight + slope * (np.log(n) - 1.2))
         likely = np.exp(logs) / np.exp(logs).sum()
-        np.testing.assert_allclose(probability[i], (1 - calibration.hedge) * likely + calibration.hedge * vote)
+        likely = (1 - calibration.hedge) * likely + calibration.hedge * vote
+        np.testing.assert_allclose(probability[i], 0.7 * likely + 0.3 * fit.posterior[i])
     assert calibration.expected == pytest.approx(probability.max(axis=1).mean())
 
 

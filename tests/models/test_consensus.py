@@ -47,6 +47,17 @@ def test_shared_errors_do_not_make_it_over_confident(seed):
     assert loss["consensus"] < loss["dawid-skene"] - 0.1
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_independent_judges_are_believed(seed):
+    """Where Dawid and Skene's model is true and judgments are many, the log loss is that of their model."""
+    crowd = adjudge.simulate("dawid-skene", seed=seed, items=1000, judges=40, per_item=12)
+    losses = {}
+    for name in ("consensus", "dawid-skene"):
+        chance = adjudge.fit(crowd.judgments, name).posterior[np.arange(crowd.truth.size), crowd.truth]
+        losses[name] = -np.log(np.clip(chance, 1e-3, 1)).mean()
+    assert losses["consensus"] < losses["dawid-skene"] + 0.02
+
+
 def test_an_update_is_the_fit_of_all_judgments():
     """It goes as many rounds from the vote, and is calibrated again."""
     judgments, _ = misleading_crowd(4, items=200)

@@ -19,7 +19,7 @@ def made(seed, theta, family="f", items=400, labels=3):
     chance = honesty.softmax(features @ theta)
     truth = (rng.random((items, 1)) > chance.cumsum(axis=1)).sum(axis=1)
     vote = np.full((items, labels), 1 / labels)
-    return Sample(Case(f"s{seed}", "crowd", family, 0, judgments, truth), features, vote, vote, truth, 0.0)
+    return Sample(Case(f"s{seed}", "crowd", family, 0, judgments, truth), features, vote, vote, truth, 0.0, 0.0, vote)
 
 
 def test_training_recovers_the_coefficients(monkeypatch):

@@ -28,7 +28,7 @@ from adjudge.data.judgments import Judgments
 from adjudge.errors import UsageError
 from adjudge.inference.calibration import LEAST, Calibration, blind, by_crowds, mixed, smoothed_votes, weighed
 from adjudge.inference.correlation import correlation_of
-from adjudge.inference.dependence import Dependence, dependence, require_finished, yardstick
+from adjudge.inference.dependence import Dependence, dependence, independence, require_finished, yardstick
 from adjudge.inference.infer import infer, settled
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
@@ -46,6 +46,7 @@ COARSE = 1e-5  # tolerance of the fits to simulated crowds
 FEW, AGAIN = 500, 3  # below so many items, so many crowds are simulated
 FEWEST = 20  # smallest number of gold items
 FOLDS = 5
+POSSIBLE, SETTLED = 0.05, 30  # share of independent errors from which EM goes so many rounds
 DEFAULT_WEIGHTS = (0.25, 0.5)  # of the logarithms of posterior and vote
 PENALTY = 1.0  # on other weights: worth about a gold item or two
 
@@ -54,18 +55,27 @@ def calibrated(fit: Fit, judgments: Judgments, gold: Codes | None, how: str) -> 
     """Return the fit with calibrated probabilities, and the most likely labels by these."""
     block = judgments.block(gold)
     if how == "crowds":
-        return with_calibration(fit, _by_crowds(fit, judgments, block), block)
+        return _by_crowds(fit, judgments, gold, block)
     calibration = by_gold(fit, judgments, gold) if how == "gold" else by_judgments(fit, judgments, gold)
     return with_calibration(fit, calibration, block)
 
 
-def _by_crowds(fit: Fit, judgments: Judgments, block: Block) -> Calibration:
-    """Return the calibration with weights that were learned on other crowds."""
+def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None, block: Block) -> Fit:
+    """Return the fit with probabilities by the weights that were learned on other crowds.
+
+    If judges may well err independently, EM goes on until it has settled: nothing that they share misleads it.
+    """
     if len(judgments.scale) < 2:
-        return Calibration("crowds")
-    bare, _ = fit.definition.block(judgments)  # without gold
-    correlation = correlation_of(bare, fit.params, label_counts(bare), options_of(fit.options).seed)
-    return by_crowds(correlation, fit.posterior, block, fit.params.label_prevalence)
+        return replace(fit, calibration=Calibration("crowds"))
+    model, options = fit.definition, options_of(fit.options)
+    independent = independence(judgments, gold, options.seed)
+    if independent > POSSIBLE:
+        longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))
+        fit = replace(longer, definition=model)
+    bare, _ = model.block(judgments)  # without gold
+    correlation = correlation_of(bare, fit.params, label_counts(bare), options.seed)
+    prevalence = fit.params.label_prevalence
+    return with_calibration(fit, by_crowds(correlation, independent, fit.posterior, block, prevalence), block)
 
 
 def with_calibration(fit: Fit, calibration: Calibration, block: Block) -> Fit:

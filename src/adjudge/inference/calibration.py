@@ -10,7 +10,8 @@ By "crowds", the weights were learned on crowds and panels with gold (``make hon
 
 and a small share of the vote is mixed in. The weights depend on n and on the crowd: its kappa, the number of judgments
 per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
-small.
+small. The model's own probabilities have the share that speaks for independent errors (``dependence.independence``),
+which is 0 for almost all real crowds.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Calibration:
     cap: float = 0.0  # bound of the evidence
     prevalence: tuple[float, ...] = ()  # (K)
     judgments: float = 0.0  # per item, on average
+    independent: float = 0.0  # how much speaks for independent errors: share of the model's own probabilities
     expected: float = 0.0  # share of labels that is expected to be right
     margin: float = 0.0  # half of the width of its 90 % interval
 
@@ -223,7 +225,9 @@ def learned_weights() -> Mapping[str, Any]:
     return learned
 
 
-def by_crowds(correlation: Correlation, posterior: Floats, block: Block, prevalence: Floats) -> Calibration:
+def by_crowds(
+    correlation: Correlation, independent: float, posterior: Floats, block: Block, prevalence: Floats
+) -> Calibration:
     """Return the calibration by crowds of the posterior of model ``consensus``."""
     learned, rule = learned_weights(), evidence_rule(correlation.errors)
     judgments = label_counts(block).sum(axis=1)
@@ -240,6 +244,7 @@ def by_crowds(correlation: Correlation, posterior: Floats, block: Block, prevale
         cap=rule.cap,
         prevalence=tuple(map(float, prevalence)),
         judgments=per_item,
+        independent=independent,
         margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
     )
     expected = float(mixed(calibration, posterior, block)[judged].max(axis=1).mean())
@@ -252,9 +257,10 @@ def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Float
     rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
     features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
-    return mix_vote(
-        np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size)), vote, rule.vote
-    )
+    logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
+    share = calibration.independent
+    probabilities: Floats = (1 - share) * mix_vote(logs, vote, rule.vote) + share * posterior
+    return probabilities
 
 
 def mix_vote(logs: Floats, vote: Floats, share: float) -> Floats:

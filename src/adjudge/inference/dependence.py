@@ -120,6 +120,14 @@ NEAR = 1e-5  # tolerance of its fit
 ENOUGH, FINER = 50_000, 100_000  # judgments that suffice; and those for a model with states of items
 REPLICATES = 16  # the standard deviation of 16 draws is known to a fifth; small crowds have twice as many
 SMALL = 30_000  # judgments of a small crowd
+SAMPLED = 25_000  # judgments that suffice for that
+CORRELATED = 6.0  # z above which errors are surely correlated
+ALONE = 0.25  # prior probability that judges err independently
+EFFECTS = (0.35, 0.6, 1.0, 1.7)  # effects of items as strong as in real crowds with gold, the weakest first
+FEW_REPLICATES = 6
+FUZZY = 0.3  # relative standard deviation of the z score of such a crowd
+DOUBTED = 1.2  # standard deviation of z under independence: the spread is that of a few draws
+LEAST_PER_ITEM = 5  # judgments per item that are needed to see correlated errors
 STRONGEST, HALVINGS = 4.0, 6  # range of the bisection, and its steps: to a sixteenth
 
 Sum: TypeAlias = Callable[[Block, Floats, Floats, Codes], float]  # over pairs of judgments of an item
@@ -156,6 +164,43 @@ def dependence(
         sample = _some(judgments, None, FINER, seed, fit.definition)
         z = _deviations(sample, (together, _alike), prior, rows, label, seed).max()
     return Dependence(float(z), strength, shared)
+
+
+def independence(judgments: Judgments, gold: Codes | None = None, seed: int = 0) -> float:
+    """Return how much speaks for judges who err independently, given the truth: from 0 (nothing) to 1.
+
+    The z score of correlated errors is compared with those of crowds that are drawn from the reference model, without
+    and with effects of items as strong as in real crowds. It is the posterior probability of no effect, less what the
+    prior has of it already: a small crowd that cannot tell gets 0.
+    """
+    if len(judgments) < LEAST_PER_ITEM * np.count_nonzero(np.diff(judgments.start)):
+        return 0.0
+    params, side = yardstick(judgments, gold), np.arange(len(judgments.scale))
+    block, rng = _some(judgments, gold, SAMPLED, seed), np.random.default_rng(seed)
+
+    def erring(each: Block) -> float:
+        posterior, _ = truth_posterior(each, params.prevalence, params.confusion, side)
+        return together(each, posterior, params.confusion, side)
+
+    def drawn(effect: float, times: int) -> Floats:
+        blocks = (replicate_with_truth(block, params.prevalence, params.confusion, rng, effect) for _ in range(times))
+        return np.array([erring(each.block) for each in blocks])
+
+    without = drawn(0.0, REPLICATES)
+    middle, spread = without.mean(), without.std(ddof=1)
+    if not spread > 0:
+        return 0.0
+    z = (erring(block) - middle) / spread
+    if z > CORRELATED:
+        return 0.0
+    logs = [-((z / DOUBTED) ** 2) / 2 - np.log(DOUBTED)]
+    for effect in EFFECTS:
+        sums = (drawn(effect, FEW_REPLICATES) - middle) / spread
+        deviation = max(DOUBTED, sums.std(ddof=1), FUZZY * abs(sums.mean()))  # real effects lie between those tried
+        logs.append(-(((z - sums.mean()) / deviation) ** 2) / 2 - np.log(deviation))
+    weights = np.array([ALONE, *np.full(len(EFFECTS), (1 - ALONE) / len(EFFECTS))])
+    shares = weights * np.exp(np.array(logs) - max(logs))
+    return float(max(0.0, (shares[0] / shares.sum() - ALONE) / (1 - ALONE)))
 
 
 def knows_items(model: Model) -> bool:
