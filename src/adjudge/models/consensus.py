@@ -9,12 +9,13 @@ follows whatever judges share. So EM stops after a few rounds, with every judge 
 where c_jkl counts the labels l of judge j on items of truth k. The evidence e_ik = sum_n log theta of an item is then
 scaled by its effective number of judges (``inference.correlation``), and weighed with the log of the vote and the log
 of the prevalence. The weights were learned on real crowds and panels with gold (``inference.calibration``); fitted with
-``calibrate="none"``, the model's own over-confident probabilities are returned.
+``calibrate="none"``, the model's own over-confident probabilities are returned. If much speaks for independent errors
+(``inference.dependence``), EM goes on until it has settled, and its own probabilities get a share.
 
 >>> import adjudge
 >>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "consensus")
->>> fit.model, fit.stopped
-('consensus', 'went 2 rounds')
+>>> fit.model, round(fit.calibration.expected, 2)  # the share of labels that is expected to be right
+('consensus', 0.87)
 """
 
 from __future__ import annotations
