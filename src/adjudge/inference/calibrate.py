@@ -46,7 +46,7 @@ COARSE = 1e-5  # tolerance of the fits to simulated crowds
 FEW, AGAIN = 500, 3  # below so many items, so many crowds are simulated
 FEWEST = 20  # smallest number of gold items
 FOLDS = 5
-POSSIBLE, SETTLED = 0.05, 30  # share of independent errors from which EM goes so many rounds
+POSSIBLE, SETTLED = 0.05, 30  # evidence of independent errors from which EM has so many rounds
 DEFAULT_WEIGHTS = (0.25, 0.5)  # of the logarithms of posterior and vote
 PENALTY = 1.0  # on other weights: worth about a gold item or two
 
@@ -63,7 +63,7 @@ def calibrated(fit: Fit, judgments: Judgments, gold: Codes | None, how: str) -> 
 def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None, block: Block) -> Fit:
     """Return the fit with probabilities by the weights that were learned on other crowds.
 
-    If judges may well err independently, EM goes on until it has settled: nothing that they share misleads it.
+    If there is evidence that judges err independently, EM continues until it has settled: no shared errors mislead it.
     """
     if len(judgments.scale) < 2:
         return replace(fit, calibration=Calibration("crowds"))

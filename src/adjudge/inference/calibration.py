@@ -10,8 +10,8 @@ By "crowds", the weights were learned on crowds and panels with gold (``make hon
 
 and a small share of the vote is mixed in. The weights depend on n and on the crowd: its kappa, the number of judgments
 per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
-small. The model's own probabilities have the share that speaks for independent errors (``dependence.independence``),
-which is 0 for almost all real crowds.
+small. The model's own probabilities are mixed in with the evidence of independent errors as their weight
+(``dependence.independence``), which is 0 for almost all real crowds.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Calibration:
     cap: float = 0.0  # bound of the evidence
     prevalence: tuple[float, ...] = ()  # (K)
     judgments: float = 0.0  # per item, on average
-    independent: float = 0.0  # how much speaks for independent errors: share of the model's own probabilities
+    independent: float = 0.0  # evidence of independent errors: weight of the model's own probabilities
     expected: float = 0.0  # share of labels that is expected to be right
     margin: float = 0.0  # half of the width of its 90 % interval
 

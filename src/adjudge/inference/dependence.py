@@ -122,11 +122,11 @@ REPLICATES = 16  # the standard deviation of 16 draws is known to a fifth; small
 SMALL = 30_000  # judgments of a small crowd
 SAMPLED = 25_000  # judgments that suffice for that
 CORRELATED = 6.0  # z above which errors are surely correlated
-ALONE = 0.25  # prior probability that judges err independently
+INDEPENDENT = 0.25  # prior probability that judges err independently
 EFFECTS = (0.35, 0.6, 1.0, 1.7)  # effects of items as strong as in real crowds with gold, the weakest first
 FEW_REPLICATES = 6
-FUZZY = 0.3  # relative standard deviation of the z score of such a crowd
-DOUBTED = 1.2  # standard deviation of z under independence: the spread is that of a few draws
+EFFECT_SPREAD = 0.3  # relative standard deviation of the z score of such a crowd
+Z_SPREAD = 1.2  # standard deviation of z under independence: the spread is that of a few draws
 LEAST_PER_ITEM = 5  # judgments per item that are needed to see correlated errors
 STRONGEST, HALVINGS = 4.0, 6  # range of the bisection, and its steps: to a sixteenth
 
@@ -167,40 +167,38 @@ def dependence(
 
 
 def independence(judgments: Judgments, gold: Codes | None = None, seed: int = 0) -> float:
-    """Return how much speaks for judges who err independently, given the truth: from 0 (nothing) to 1.
+    """Return the evidence that judges err independently, given the truth: from 0 (none) to 1.
 
     The z score of correlated errors is compared with those of crowds that are drawn from the reference model, without
-    and with effects of items as strong as in real crowds. It is the posterior probability of no effect, less what the
-    prior has of it already: a small crowd that cannot tell gets 0.
+    and with effects of items as strong as in real crowds. The result is the posterior probability of no effect,
+    rescaled so that the prior probability is 0: a crowd that is too small to show a difference gets 0.
     """
     if len(judgments) < LEAST_PER_ITEM * np.count_nonzero(np.diff(judgments.start)):
         return 0.0
     params, side = yardstick(judgments, gold), np.arange(len(judgments.scale))
     block, rng = _some(judgments, gold, SAMPLED, seed), np.random.default_rng(seed)
 
-    def erring(each: Block) -> float:
-        posterior, _ = truth_posterior(each, params.prevalence, params.confusion, side)
-        return together(each, posterior, params.confusion, side)
-
     def drawn(effect: float, times: int) -> Floats:
         blocks = (replicate_with_truth(block, params.prevalence, params.confusion, rng, effect) for _ in range(times))
-        return np.array([erring(each.block) for each in blocks])
+        return np.array([_pair_sum(each.block, params, side) for each in blocks])
 
     without = drawn(0.0, REPLICATES)
     middle, spread = without.mean(), without.std(ddof=1)
     if not spread > 0:
         return 0.0
-    z = (erring(block) - middle) / spread
+    z = (_pair_sum(block, params, side) - middle) / spread
     if z > CORRELATED:
         return 0.0
-    logs = [-((z / DOUBTED) ** 2) / 2 - np.log(DOUBTED)]
+    logs = [-((z / Z_SPREAD) ** 2) / 2 - np.log(Z_SPREAD)]
     for effect in EFFECTS:
         sums = (drawn(effect, FEW_REPLICATES) - middle) / spread
-        deviation = max(DOUBTED, sums.std(ddof=1), FUZZY * abs(sums.mean()))  # real effects lie between those tried
+        deviation = max(
+            Z_SPREAD, sums.std(ddof=1), EFFECT_SPREAD * abs(sums.mean())
+        )  # real effects lie between those tried
         logs.append(-(((z - sums.mean()) / deviation) ** 2) / 2 - np.log(deviation))
-    weights = np.array([ALONE, *np.full(len(EFFECTS), (1 - ALONE) / len(EFFECTS))])
+    weights = np.array([INDEPENDENT, *np.full(len(EFFECTS), (1 - INDEPENDENT) / len(EFFECTS))])
     shares = weights * np.exp(np.array(logs) - max(logs))
-    return float(max(0.0, (shares[0] / shares.sum() - ALONE) / (1 - ALONE)))
+    return float(max(0.0, (shares[0] / shares.sum() - INDEPENDENT) / (1 - INDEPENDENT)))
 
 
 def knows_items(model: Model) -> bool:
@@ -232,21 +230,22 @@ def _deviations(
     return deviations
 
 
+def _pair_sum(block: Block, params: Params, side: Codes) -> float:
+    """Return ``together`` under the posterior of the params."""
+    posterior, _ = truth_posterior(block, params.prevalence, params.confusion, side)
+    return together(block, posterior, params.confusion, side)
+
+
 def _strength(block: Block, params: Params, side: Codes, seed: int) -> float:
     """Return the effect of items under which simulated errors are as correlated as observed, by bisection."""
-
-    def erring(each: Block) -> float:
-        posterior, _ = truth_posterior(each, params.prevalence, params.confusion, side)
-        return together(each, posterior, params.confusion, side)
-
-    observed, low, high = erring(block), 0.0, STRONGEST
+    observed, low, high = _pair_sum(block, params, side), 0.0, STRONGEST
     for _ in range(HALVINGS):
         middle, rng = (
             (low + high) / 2,
             np.random.default_rng(seed),
         )  # the same random numbers, so that the sum is monotone
         drawn = replicate_with_truth(block, params.prevalence, params.confusion, rng, middle).block
-        low, high = (middle, high) if erring(drawn) < observed else (low, middle)
+        low, high = (middle, high) if _pair_sum(drawn, params, side) < observed else (low, middle)
     return (low + high) / 2
 
 

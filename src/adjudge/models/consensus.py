@@ -1,4 +1,4 @@
-"""Consensus: the vote and the judges' confusions, weighed as they deserved it on other crowds.
+"""Consensus: the vote and the judges' confusions, combined with weights that were learned on other crowds.
 
 Models of independent judges are over-confident, because real judges share errors, and EM that is run to convergence
 follows whatever judges share. So EM stops after a few rounds, with every judge shrunk to the crowd:
@@ -9,8 +9,8 @@ follows whatever judges share. So EM stops after a few rounds, with every judge 
 where c_jkl counts the labels l of judge j on items of truth k. The evidence e_ik = sum_n log theta of an item is then
 scaled by its effective number of judges (``inference.correlation``), and weighed with the log of the vote and the log
 of the prevalence. The weights were learned on real crowds and panels with gold (``inference.calibration``); fitted with
-``calibrate="none"``, the model's own over-confident probabilities are returned. If much speaks for independent errors
-(``inference.dependence``), EM goes on until it has settled, and its own probabilities get a share.
+``calibrate="none"``, the model's own over-confident probabilities are returned. If there is evidence that errors are
+independent (``inference.dependence``), EM continues until it has settled, and its own probabilities get a share.
 
 >>> import adjudge
 >>> fit = adjudge.fit(adjudge.dataset("anesthesia"), "consensus")
@@ -52,7 +52,7 @@ def shrunk_rows(tally: Tally, start: Params) -> JudgeParams:
 MODELS = (
     Model(
         "consensus",
-        "the vote and the judges' confusions, weighed as they deserved it on other crowds",
+        "the vote and the judges' confusions, combined with weights learned on other crowds",
         "this package; trained on crowds and panels with gold",
         confusion=Confusion(shrunk_rows, columns=confusion_columns),
         assignment=SOFT,
