@@ -72,7 +72,7 @@ def test_a_saved_fit_predicts_as_before(judgments, tmp_path):
 
 def test_other_models_have_no_such_weights(judgments):
     """The weights belong to the evidence of the consensus model."""
-    message = "calibrate 'crowds' is for model 'consensus', whose evidence its weights were learned for"
+    message = "calibrate 'crowds' works with model 'consensus' only: its weights were learned for that model"
     with pytest.raises(UsageError, match=message):
         adjudge.fit(judgments, "dawid-skene", calibrate="crowds")
 

@@ -158,7 +158,9 @@ def fit_auto(
 def default_model(model: str | None, calibrate: str | None) -> tuple[str, str]:
     """Return the name of the model and its calibration: only ``consensus`` is calibrated if it is named."""
     if calibrate == "crowds" and model != CONSENSUS:
-        raise UsageError(f"calibrate 'crowds' is for model '{CONSENSUS}', whose evidence its weights were learned for")
+        raise UsageError(
+            f"calibrate 'crowds' works with model '{CONSENSUS}' only: its weights were learned for that model"
+        )
     calibrations = {None: "judgments", AUTO: "judgments", CONSENSUS: "crowds"}
     return model or DEFAULT, calibrate or calibrations.get(model, "none")
 
