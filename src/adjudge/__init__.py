@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adjudge.data.datasets import dataset
     from adjudge.data.judgments import Judgments
+    from adjudge.data.panel import Panel
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
@@ -74,6 +75,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.data.scale": ("Scale",),
     "adjudge.data.simulate": ("simulate",),
     "adjudge.data.judgments": ("Judgments",),
+    "adjudge.data.panel": ("Panel",),
     "adjudge.learn.features": ("RunFeatures", "features"),
     "adjudge.learn.judge_again": ("JudgeAgain",),
     "adjudge.learn.lambdamart": ("LambdaMART",),
@@ -133,6 +135,7 @@ __all__ = [
     "ModelCheck",
     "Monitoring",
     "NewWork",
+    "Panel",
     "Params",
     "Prior",
     "RankSVM",

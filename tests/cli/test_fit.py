@@ -332,3 +332,23 @@ def test_what_is_no_size(text):
     """Is refused."""
     with pytest.raises(UsageError, match="is not a size"):
         parse_size(text)
+
+
+@pytest.mark.parametrize("blocks", [(), ("--blocks", "blocks")], ids=["memory", "blocks"])
+def test_a_fit_keeps_the_table_of_judges(run, labels, tmp_path, blocks):
+    """--judges is stored with the fit, in memory and from blocks, and update adds to it."""
+    (tmp_path / "judges.csv").write_text("judge,kind,model\nx,human,\ny,llm,m\nz,llm,m\n")
+    answer = run("fit", "labels.csv", "--judges", "judges.csv", "--model", "dawid-skene", "--out", "fit", *blocks)
+    assert answer.code == 0, answer.err
+    panel = adjudge.load(tmp_path / "fit").panel
+    assert dict(zip(adjudge.load(tmp_path / "fit").judge_names, panel.kind, strict=True)) == {
+        "x": "person",
+        "y": "machine",
+        "z": "machine",
+    }
+    assert "kind,family,model" in (tmp_path / "fit" / "judges.csv").read_text().splitlines()[0]
+    (tmp_path / "new.csv").write_text("item,judge,label,topic\nd0,w,no,t0\nd1,w,yes,t0\n")
+    (tmp_path / "more.csv").write_text("judge,kind\nw,expert\n")
+    answer = run("update", "fit", "new.csv", "--judges", "more.csv", "--online", "--out", "both")
+    assert answer.code == 0, answer.err
+    assert adjudge.load(tmp_path / "both").panel.kind[-1] == "expert"

@@ -39,3 +39,21 @@ def test_what_is_wrong_is_one_line(run, tmp_path):
     assert run("read", "votes.csv", "--format", "qrels").err == (
         "adjudge: format 'qrels' is not one of 'csv', 'jsonl', 'parquet'\n"
     )
+
+
+def test_kinds_of_judges_are_shown(run, tmp_path):
+    """A table of judges adds their kinds and families to the summary, and columns to the judgments."""
+    (tmp_path / "votes.csv").write_text("item,judge,label\na,ann,no\na,g1,yes\nb,ann,yes\nb,g2,yes\n")
+    (tmp_path / "judges.csv").write_text("judge,kind,model\nann,human,\ng1,llm,gpt\ng2,llm,gpt\n")
+    answer = run("read", "votes.csv", "--judges", "judges.csv")
+    assert (answer.code, answer.err) == (0, "")
+    plain = " ".join(answer.out.split())
+    assert "kinds of judges 1 person, 2 machine" in plain
+    assert "families 2 ('gpt' 2, 'ann' 1)" in plain
+    rows = run("read", "votes.csv", "--judges", "judges.csv", "--format", "csv").out.splitlines()
+    assert rows[:2] == ["item,judge,label,judge_kind,judge_family,judge_model", "a,ann,no,person,ann,"]
+    (tmp_path / "judges.csv").write_text("judge,kind\nann,cat\n")
+    assert run("read", "votes.csv", "--judges", "judges.csv").err == (
+        "adjudge: judges.csv, row 2: the kind of a judge is 'cat': write 'person', 'expert', 'machine', or leave it "
+        "empty if it is unknown\n"
+    )

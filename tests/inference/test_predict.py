@@ -58,3 +58,16 @@ def test_topics_are_met_again_or_taken_from_their_population():
     )  # from what was predicted
     np.testing.assert_allclose(again.posterior, result.posterior)
     assert result.prevalence["topic"].to_list() == ["t2", "t2", "elsewhere", "elsewhere"]
+
+
+def test_predict_keeps_what_is_known_about_judges():
+    """What the fit knows of its judges is kept in the order of the new judgments, which may say more."""
+    fit = adjudge.fit(TABLE, judges={"x": "person", "y": {"kind": "ai", "model": "m"}, "z": {}})
+    new = pl.DataFrame({"item": ["n", "n", "n"], "judge": ["y", "new", "z"], "label": ["1", "0", "1"]})
+    assert adjudge.predict(fit, new).panel == adjudge.Panel(
+        ("machine", None, None), ("m", "new", "z"), ("m", None, None), (None, None, None)
+    )
+    more = adjudge.read(new, judges={"y": {}, "new": "expert", "z": "person"})
+    assert adjudge.predict(fit, more).panel.kind == ("machine", "expert", "person")
+    assert adjudge.predict(adjudge.fit(TABLE), more).panel.kind == (None, "expert", "person")
+    assert adjudge.predict(adjudge.fit(TABLE), new).panel is None

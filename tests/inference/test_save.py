@@ -192,3 +192,21 @@ def test_a_fit_without_judgments_asks_for_them():
     with pytest.raises(UsageError) as error:
         read_fitted(FIT)
     assert str(error.value) == "the fit does not hold the judgments that it was made from: pass them as judgments"
+
+
+def test_the_panel_survives(tmp_path):
+    """What is known about judges is saved with a fit and with its judgments; a fit without it has none."""
+    judgments = adjudge.dataset("anesthesia")
+    names = judgments.judges.to_list()
+    judges = {
+        name: {"kind": "machine" if n else "expert", "model": "m" if n > 1 else None} for n, name in enumerate(names)
+    }
+    fit = adjudge.fit(judgments, "majority", judges=judges)
+    assert fit.panel.kind == ("expert", "machine", "machine", "machine", "machine")
+    assert fit.panel.family == (names[0], names[1], "m", "m", "m")
+    assert fit.judges.columns[-3:] == ["kind", "family", "model"]
+    adjudge.save(fit, tmp_path / "fit", judgments)
+    again = adjudge.load(tmp_path / "fit")
+    assert again.panel == again.judgments.panel == fit.panel
+    adjudge.save(adjudge.fit(judgments, "majority"), tmp_path / "fit")
+    assert adjudge.load(tmp_path / "fit").panel is None

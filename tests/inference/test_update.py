@@ -322,3 +322,14 @@ def test_a_saved_fit_is_all_that_is_needed(tmp_path):
     np.testing.assert_array_equal(again.judgments.start, online.judgments.start)
     first, other = (adjudge.update(each, new, online=True) for each in (online, again))
     np.testing.assert_array_equal(first.posterior, other.posterior)
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_what_is_known_about_judges_is_kept(online):
+    """Old judges keep their facts, and new ones bring theirs."""
+    rows = pl.DataFrame({"item": ["a", "a", "b", "b"], "judge": ["x", "y"] * 2, "label": ["0", "0", "1", "0"]})
+    old = adjudge.read(rows, judges={"x": "person", "y": {"model": "m"}})
+    new = pl.DataFrame({"item": ["a", "b"], "judge": ["z", "y"], "label": ["0", "1"], "judge_kind": ["expert", "ai"]})
+    result = adjudge.update(adjudge.fit(old, "dawid-skene"), new, old, online=online)
+    assert result.panel.kind == result.judgments.panel.kind == ("person", "machine", "expert")
+    assert result.panel.family == ("x", "m", "z")

@@ -24,6 +24,7 @@ def compare(
         o.input_option("--gold", "TABLE", "Table of (item, label) to score the models with; the models do not see it."),
     ] = None,
     gold_format: o.GoldFormat = None,
+    judges: o.Judges = None,
     reading: o.Reading = o.READING,
     models: Annotated[
         str | None, typer.Option("--models", "-m", metavar="A,B,C", help="Models to compare; default: all that apply.")
@@ -56,9 +57,9 @@ def compare(
     from adjudge.metrics.compare import compare as run
     from adjudge.metrics.compare import truths
 
-    check_output(format, (judgments, gold))
-    out_format = table_format(out, (judgments, gold))
-    table, truth = reading.read(judgments), None
+    check_output(format, (judgments, gold, judges))
+    out_format = table_format(out, (judgments, gold, judges))
+    table, truth = reading.read(judgments, judges=judges), None
     if gold is not None:
         truth = truths(gold, table, item=reading.item, label=reading.label, format=gold_format)
     with Console(stderr=True).status("") as status:  # visible in a terminal only

@@ -29,10 +29,11 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 @dataclass(frozen=True)
 class Gold:
-    """The table of known truths."""
+    """The tables of known truths and of the judges."""
 
     gold: o.Gold = None
     gold_format: o.GoldFormat = None
+    judges: o.Judges = None
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def fit(
     name, by = default_model(model.model, calibration.calibrate or ("none" if large.blocks is not None else None))
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
     options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=by)
-    inputs = (*judgments, gold.gold)
+    inputs = (*judgments, gold.gold, gold.judges)
     check_output(output.format, inputs, FIT_FORMATS)
     check_fit_folder(output.out, inputs)
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else FitProgress()
@@ -255,7 +256,7 @@ def _fit_table(
     from adjudge.inference.fit import AUTO, fit_auto
     from adjudge.inference.fit import fit as infer
 
-    table, truth = reading.read(path), None
+    table, truth = reading.read(path, judges=gold.judges), None
     if gold.gold is not None:
         table, truth = read_gold(gold.gold, table, item=reading.item, label=reading.label, format=gold.gold_format)
     try:
@@ -330,6 +331,7 @@ def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory
     from adjudge.cli.output import StepProgress
     from adjudge.data.blocks import with_gold
     from adjudge.data.make_blocks import Table, make_blocks
+    from adjudge.data.read import with_panel
 
     if reading.time is not None:
         raise UsageError("--blocks does not store times: leave out --time")
@@ -340,9 +342,9 @@ def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory
         blocks = make_blocks(table, folder, memory=memory, say=progress_line)
     number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"
     print(f"{len(blocks):,} judgments of {blocks.items:,} items in {number}", file=sys.stderr)
-    if gold.gold is None:
-        return blocks
-    return with_gold(blocks, gold.gold, item=reading.item, label=reading.label, format=gold.gold_format)
+    if gold.gold is not None:
+        blocks = with_gold(blocks, gold.gold, item=reading.item, label=reading.label, format=gold.gold_format)
+    return blocks if gold.judges is None else with_panel(blocks, gold.judges, reading.judge)
 
 
 def _show_blocks(result: FitOnDisk, out: str) -> None:

@@ -119,6 +119,15 @@ GoldFormat: TypeAlias = Annotated[
     str | None,
     input_option("--gold-format", "FORMAT", "Format of the gold table; needed if its file name does not show it."),
 ]
+Judges: TypeAlias = Annotated[
+    str | None,
+    input_option(
+        "--judges",
+        "TABLE",
+        "Table of (judge, kind, family, model, prompt), of which judge and one more are enough: what the judges are. "
+        "Kinds are person, expert and machine.",
+    ),
+]
 Out: TypeAlias = Annotated[
     str | None, out_option("FOLDER", "Write labels.csv, judges.csv and the saved fit to this folder.")
 ]
@@ -168,9 +177,9 @@ class Reading:
 
         return read(path, **{**self.arguments(), **instead})
 
-    def read_like(self, fit: Fit, path: str) -> Judgments:
-        """Read the table on the scale of a fit."""
-        return self.read(path, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
+    def read_like(self, fit: Fit, path: str, **instead: Any) -> Judgments:
+        """Read the table on the scale of a fit; ``instead`` replaces options."""
+        return self.read(path, labels=fit.scale.labels, ordinal=fit.scale.ordinal, **instead)
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as the arguments of ``adjudge.read``."""

@@ -8,6 +8,7 @@ from adjudge.cli import options as o
 @o.reads_judgments()
 def read(
     judgments: o.Table,
+    judges: o.Judges = None,
     reading: o.Reading = o.READING,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
@@ -25,8 +26,8 @@ def read(
     from adjudge.cli.output import NOTES, check_output, console, first_rows, print_table, table
     from adjudge.data.judgments import judgment_table
 
-    check_output(format, (judgments,))
-    result = reading.read(judgments)
+    check_output(format, (judgments, judges))
+    result = reading.read(judgments, judges=judges)
     content = judgment_table(result)
     if format is not None:
         print_table(content, format)

@@ -30,6 +30,7 @@ def update(
         o.input_option("--data", "TABLE", "The judgments of the fit; needed if its folder does not hold them."),
     ] = None,
     gold: o.Gold = None,
+    judges: o.Judges = None,
     reading: o.Reading = o.READING,
     online: Annotated[
         bool, typer.Option("--online", help="Update only the items with new judgments: fast, approximate.")
@@ -58,10 +59,10 @@ def update(
     from adjudge.inference.update import update as infer
 
     target = fit if out is None else out
-    check_output(format, (judgments, data, gold), FIT_FORMATS)
-    check_fit_folder(target, (judgments, data, gold))
+    check_output(format, (judgments, data, gold, judges), FIT_FORMATS)
+    check_fit_folder(target, (judgments, data, gold, judges))
     saved = load_fit(fit)
-    new = _new_judgments(saved, judgments, reading)
+    new = _new_judgments(saved, judgments, judges, reading)
     progress = FitProgress()
     try:
         before = _saved_judgments(fit, saved, data, reading)
@@ -78,13 +79,13 @@ def update(
         raise typer.Exit(130)
 
 
-def _new_judgments(fit: Fit, table: str, reading: o.Reading) -> Judgments:
+def _new_judgments(fit: Fit, table: str, judges: str | None, reading: o.Reading) -> Judgments:
     """Return the new judgments, on the scale of the fit."""
     from adjudge.errors import InputError
     from adjudge.inference.update import other_advice
 
     try:
-        return reading.read_like(fit, table)
+        return reading.read_like(fit, table, judges=judges)
     except InputError as error:
         raise other_advice(error) from error
 

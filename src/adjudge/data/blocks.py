@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.gold import as_judged, gold_source, gold_table
 from adjudge.data.judgments import Judgments, places
+from adjudge.data.panel import Panel
 from adjudge.data.scale import Scale
 from adjudge.data.write import table_text, write_file
 from adjudge.errors import AdjudgeWarning, InputError
@@ -67,6 +68,7 @@ class Blocks:
     apart: bool  # whether items are called topic_item because some are in several topics
     checksums: Mapping[str, int] = field(repr=False)
     gold: Path | None = None  # the folder of gold
+    panel: Panel | None = None  # what is known about the judges (J)
 
     def __repr__(self) -> str:
         parts = [f"{self.items:,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
@@ -145,6 +147,7 @@ class Blocks:
             self.topics,
             None if self.topics is None else joined("topic"),
             None if self.weight is None else joined("weight"),
+            panel=self.panel,
         )
 
     def release(self, number: int) -> None:

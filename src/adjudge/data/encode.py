@@ -15,6 +15,7 @@ import polars as pl
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual
 from adjudge.data.judgments import Judgments, Origin, from_codes
+from adjudge.data.panel import panel_columns
 from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
@@ -71,6 +72,7 @@ def encode(
         topic = columns["topic"]
         item = _split_topics(source, item, topic)
         optional |= {"topics": topic.names.alias("topic"), "topic": frozen(topic.code[item.first])}
+    panel, facts = panel_columns(source, roles.values(), judge.code, judge.names)
     return from_codes(
         item.code,
         judge.code,
@@ -79,7 +81,8 @@ def encode(
         judges=judge.names.alias("judge"),
         scale=scale,
         kind=source.kind,
-        origin=Origin(source.name, source.format, source.encoding, source.compression, roles),
+        origin=Origin(source.name, source.format, source.encoding, source.compression, {**roles, **facts}),
+        panel=panel,
         **optional,
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.panel import Panel, extend_panel
 from adjudge.data.scale import Scale
 from adjudge.data.show import html_view
 from adjudge.data.write import frame
@@ -66,6 +67,7 @@ class Judgments:
     time: Names | None = None  # (N) as it was read
     kind: str = "polars"  # of the frames that are returned
     origin: Origin | None = None
+    panel: Panel | None = None  # what is known about the judges (J)
 
     def __repr__(self) -> str:
         parts = [f"{len(self.items):,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
@@ -183,6 +185,7 @@ class NameIndex(NamedTuple):
     judges: Names  # (J)
     topics: Names | None  # (T)
     topic: Codes | None  # (I), -1 if the topic of an item is unknown
+    panel: Panel | None = None  # what is known about the judges (J)
 
 
 class NewJudgments(NamedTuple):
@@ -216,8 +219,9 @@ def match_names(index: NameIndex, new: Judgments) -> NewJudgments:
     position, items = _match_items(index, new, topic, topics)
     item = position[new.item()]
     order = np.argsort(item, kind="stable")
+    panel = extend_panel(index.panel, new.panel, judge, judges)
     return NewJudgments(
-        NameIndex(items, judges, topics, _topics_of_items(index, position, topic, len(items))),
+        NameIndex(items, judges, topics, _topics_of_items(index, position, topic, len(items)), panel),
         item[order],
         judge[new.judge[order]],
         new.label[order],
@@ -242,6 +246,7 @@ def append(old: Judgments, new: NewJudgments) -> Judgments:
         judges=new.names.judges,
         topics=new.names.topics,
         topic=new.names.topic,
+        panel=new.names.panel,
         start=frozen(start),
         judge=frozen(np.insert(old.judge, after, new.judge)),
         label=frozen(np.insert(old.label, after, new.label)),
@@ -371,6 +376,8 @@ def describe(judgments: Judgments) -> dict[str, str]:
     rows |= {"items": f"{len(judgments.items):,}", "judges": f"{len(judgments.judges):,}"}
     if judgments.topics is not None:
         rows["topics"] = f"{len(judgments.topics):,}"
+    if judgments.panel is not None:
+        rows |= judgments.panel.describe()
     rows |= {
         "judgments": f"{len(judgments):,}",
         "labels": f"{quoted(judgments.scale.names)} ({order})",
@@ -391,7 +398,7 @@ def _spread(count: Codes) -> str:
 
 
 def judgment_table(judgments: Judgments) -> pl.DataFrame:
-    """Return the table of judgments: item, judge, label, and topic, weight and time where there are any."""
+    """Return the table of judgments: item, judge, label, and what else there is: topic, weight, time, kind of judge."""
     item = judgments.item()
     labels = pl.Series("label", judgments.scale.labels)
     columns: dict[str, Any] = {
@@ -405,6 +412,9 @@ def judgment_table(judgments: Judgments) -> pl.DataFrame:
         columns["weight"] = judgments.weight
     if judgments.time is not None:
         columns["time"] = judgments.time
+    if judgments.panel is not None:
+        facts = judgments.panel.columns("judge_")
+        columns |= {name: column.gather(judgments.judge) for name, column in facts.items()}
     return pl.DataFrame(columns)
 
 

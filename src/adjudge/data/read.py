@@ -8,14 +8,19 @@ columns already.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from adjudge.data.blocks import Blocks
 from adjudge.data.encode import encode
 from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments
+from adjudge.data.panel import judge_table, match_panel
 from adjudge.data.scale import Label
 from adjudge.errors import AdjudgeWarning, UsageError
+
+AnyJudgments = TypeVar("AnyJudgments", Judgments, Blocks)
 
 
 def read(
@@ -27,6 +32,7 @@ def read(
     topic: str | None = None,
     weight: str | None = None,
     time: str | None = None,
+    judges: Any = None,
     labels: Sequence[Label] | None = None,
     ordinal: bool = False,
     repeats: str = "keep",
@@ -46,6 +52,11 @@ def read(
         ``Judgments`` are returned as they are.
     item, judge, label, topic, weight, time
         Names of columns, if they have other than the usual names.
+    judges
+        What is known about the judges: a path or a frame with a column of judges and one or more of kind (``person``,
+        ``expert``, ``machine``), family, model and prompt, or a mapping from judge to kind or to such facts. Columns of
+        the judgments that say it are recognised too: ``judge_kind``, ``judge_family``, ``judge_model``,
+        ``judge_prompt``.
     labels
         All labels of the scale, in order. By default the scale has the labels that occur.
     ordinal
@@ -76,10 +87,22 @@ def read(
         judgments = data
     else:
         judgments = encode(open_source(data, format), named, labels, ordinal)
+    if judges is not None:
+        judgments = with_panel(judgments, judges, judge)
     judgments, dropped = judgments.without_repeats(repeats)
     if dropped:
         warnings.warn(f"repeats: {repeats} left out {dropped:,} judgments", AdjudgeWarning, stacklevel=2)
     return judgments
+
+
+def with_panel(judgments: AnyJudgments, judges: Any, judge: str | None = None) -> AnyJudgments:
+    """Return judgments or blocks with what a table says about their judges.
+
+    ``judges`` is as that of ``read``, and ``judge`` the name of its column of judges. The table has the last word where
+    it says something.
+    """
+    source = open_source(judge_table(judges) if isinstance(judges, Mapping) else judges)
+    return replace(judgments, panel=match_panel(source, judgments.judges, judge, judgments.panel))
 
 
 def _refuse_options(*options: object) -> None:

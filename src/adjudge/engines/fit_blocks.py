@@ -231,6 +231,7 @@ def _fit_record(
         passes=result.passes,
         stopped=result.stopped,
         draws=draws,
+        panel=blocks.panel,
     )
 
 

@@ -33,6 +33,7 @@ def fit(
     model: str | None = None,
     gold: Any = None,
     *,
+    judges: Any = None,
     seed: int = 0,
     ties: str = "random",
     start: str | Fit | None = None,
@@ -57,6 +58,8 @@ def fit(
         A name of ``MODELS``, or ``"auto"`` for the model that ``choose`` takes. By default Dawid-Skene, calibrated.
     gold
         Known truths, which are kept fixed: a frame, a path, or a mapping from item to truth.
+    judges
+        What is known about the judges (kind, family, model, prompt), as that of ``read``. The fit keeps it.
     seed
         The seed of all random numbers: ties, chains, calibration.
     ties
@@ -99,6 +102,7 @@ def fit(
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
+    judgments = read(judgments, judges=judges) if judges is not None else judgments
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
     name, calibrate = default_model(model, calibrate)
     options = Options(

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, frozen
 from adjudge.data.judgments import Judgments, Names, from_codes, places
+from adjudge.data.panel import extend_panel
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
@@ -36,7 +37,7 @@ def as_fitted(fit: Fit, judgments: Judgments) -> Block:
             "or not as many of each judge"
         )
     gold = None if fit.gold is None else fit.gold[item]
-    recoded = replace(judgments, judges=fit.judge_names, judge=frozen(judge[judgments.judge]))
+    recoded = replace(judgments, judges=fit.judge_names, judge=frozen(judge[judgments.judge]), panel=fit.panel)
     block = recoded.block(gold)
     if fit.topic is None or fit.params.prevalence.shape[0] == 1:
         return block
@@ -52,7 +53,8 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
     items = fit.items.head(len(judgments.items))  # gold may have more items, which nobody judged
     alike = judgments.items.equals(items) and judgments.judges.equals(fit.judge_names)
     if alike and (np.bincount(judgments.judge, minlength=fit.judged.size) == fit.judged).all():
-        return judgments.with_items(fit.items.slice(len(items)))
+        known = extend_panel(fit.panel, judgments.panel, np.arange(fit.judged.size), fit.judge_names)
+        return replace(judgments.with_items(fit.items.slice(len(items))), panel=known)
     as_fitted(fit, judgments)  # refuses unknown names
     item, judge = places(judgments.items, fit.items), places(judgments.judges, fit.judge_names)
     return from_codes(
@@ -67,6 +69,7 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
         weight=judgments.weight,
         time=judgments.time,
         kind=fit.kind,
+        panel=extend_panel(fit.panel, judgments.panel, judge, fit.judge_names),
     )
 
 

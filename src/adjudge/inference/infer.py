@@ -202,6 +202,7 @@ def fit_record(
         stopped=outcome.stopped,
         draws=draws,
         kind=judgments.kind,
+        panel=judgments.panel,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from adjudge.arrays import Codes
 from adjudge.data.judgments import Judgments, places
+from adjudge.data.panel import Panel, extend_panel, panel_of
 from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
@@ -62,7 +64,17 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     stopped = f"predicted from a fit of {len(fit.items):,} items"
     outcome = EmResult(params, () if model.hard else (evidence,), 0, stopped)
     result = fit_record(model, judgments, block, outcome, posterior, options)
+    result = replace(result, panel=_panel(fit, judgments, position))
     return result if fit.calibration is None else with_calibration(result, fit.calibration, block)
+
+
+def _panel(fit: Fit, judgments: Judgments, position: Codes) -> Panel | None:
+    """Return what is known about the judges: what the fit knows of them, and then what the judgments say."""
+    met = np.flatnonzero(position >= 0)
+    known = None if fit.panel is None else fit.panel.take(position[met])
+    empty = None if known is None else panel_of(judgments.judges.to_list(), {})
+    first = extend_panel(empty, known, met, judgments.judges)
+    return extend_panel(first, judgments.panel, np.arange(position.size), judgments.judges)
 
 
 def _of_judges(params: Params, position: Codes) -> Params:

@@ -19,6 +19,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments, Names
+from adjudge.data.panel import Panel
 from adjudge.data.scale import Scale
 from adjudge.data.write import frame
 from adjudge.errors import UsageError
@@ -210,6 +211,7 @@ class Fit:
     kind: str = field(default="polars", repr=False)
     judgments: Judgments | None = field(default=None, repr=False)  # that it was made from, if kept
     tally: Tally | None = field(default=None, repr=False)  # the last tally, if kept
+    panel: Panel | None = field(default=None, repr=False)  # what is known about the judges (J)
 
     def __repr__(self) -> str:
         end = f", log evidence {self.evidence[-1]:,.2f}" if self.evidence else ""
@@ -315,7 +317,8 @@ class Fit:
         """Return the judges as named columns."""
         model_columns = self.definition.confusion.columns(self.params, self.scale.names)
         columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
-        return columns | self._judge_answers | model_columns
+        panel = {} if self.panel is None else self.panel.columns()
+        return columns | self._judge_answers | model_columns | panel
 
     @cached_property
     def _judge_answers(self) -> dict[str, Floats]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
+from adjudge.data.panel import FIELDS, Panel, panel_of
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.data.write import columns_of, frame, stacked, table_text, write_whole
@@ -127,6 +128,7 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
     """Return the files of a saved fit by name; the description is last, because it has the checksums of the others."""
     judged = fit.judgments if judgments is None else in_codes_of(fit, judgments)
     judges = {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy}
+    judges |= {} if fit.panel is None else fit.panel.columns()
     counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
     files = {
         "items.parquet": table_text(frame(_item_columns(fit)), "parquet"),
@@ -243,7 +245,14 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         stopped=about["stopped"],
         reason=about.get("reason", ""),
         calibration=calibration_of(about["calibration"]) if about.get("calibration") else None,
+        panel=_panel(judges),
     )
+
+
+def _panel(judges: dict[str, Any]) -> Panel | None:
+    """Return what is known about the judges, from the saved table of judges; earlier versions saved nothing of it."""
+    facts = {name: judges[name].to_list() for name in FIELDS if name in judges}
+    return panel_of(judges["judge"].to_list(), facts) if facts else None
 
 
 def _definition(name: str, options: dict[str, Any]) -> Model:
@@ -287,6 +296,7 @@ def _judgments(content: bytes, fit: Fit) -> Judgments:
         scale=fit.scale,
         topics=fit.topics,
         topic=fit.topic,
+        panel=fit.panel,
         **{**arrays, "judge": frozen(arrays["judge"].astype(np.int32))},
     )
 

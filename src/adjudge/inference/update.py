@@ -104,7 +104,7 @@ def update(
     fit = read_fit(fit)
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
-    more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic), _read(fit, new))
+    more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic, fit.panel), _read(fit, new))
     if judgments is not None and not isinstance(judgments, Judgments):
         judgments = _read(fit, judgments)
     old = _fitted_judgments(fit, judgments)
@@ -295,6 +295,7 @@ def _online(task: _Task) -> Fit:
         fit,
         items=new.names.items,
         judge_names=new.names.judges,
+        panel=new.names.panel,
         topics=new.names.topics,
         topic=new.names.topic,
         posterior=frozen(posterior),
