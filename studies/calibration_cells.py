@@ -25,10 +25,11 @@ from adjudge.arrays import Floats
 from adjudge.data.read import read
 from adjudge.data.write import write_file
 from adjudge.errors import AdjudgeError, AdjudgeWarning, UsageError
-from adjudge.inference.calibrate import FEWEST, calibrated
+from adjudge.inference.calibrate import calibrated
 from adjudge.inference.chains import Run
 from adjudge.inference.components import winners
 from adjudge.inference.fit import AUTO, fit
+from adjudge.inference.gold_map import FEWEST
 from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.result import Fit
 from adjudge.metrics.probabilities import brier, by_width, calibration, log_loss

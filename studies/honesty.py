@@ -5,15 +5,12 @@ independent are simulated. For each, the features of ``inference.calibration`` a
 conditional logit with a ridge penalty learns to predict the truth from them; every set counts the same. All figures are
 of sets whose whole family was left out of training. Simulated crowds are not trained on.
 
-``python -m studies.honesty`` prints the figures; with ``--write`` (``make honesty``) it also writes the weights, which
-are data of the package, and the page docs/explanation/measured/honesty.md.
+``studies.honesty_page`` prints the figures and writes the weights, which are data of the package.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -40,11 +37,8 @@ from adjudge.inference.infer import infer
 from adjudge.inference.model import model_named
 from adjudge.kernels.truth import label_counts
 from adjudge.metrics.compare import truths
-from studies.datasets import GOLD, LABELS, data_folder, list_sets
-from studies.markdown import table
+from studies.datasets import GOLD, LABELS, list_sets
 
-WEIGHTS = Path(__file__).parents[1] / "src" / "adjudge" / "inference" / "crowds.json"
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "measured" / "honesty.md"
 WITHOUT_GOLD = ("anesthesia", "caries", "hiv", "uterine_carcinoma", "nyt_passages")
 NOT_USED = ("trec2011_task2_mini", "emotion", *WITHOUT_GOLD)  # part of another set; scores, not labels
 FAMILIES = {"nyt": "nyt", "rte": "snow", "temp": "snow", "wsd": "snow", "tc_": "tc", "alt_": "alt"}  # by prefix
@@ -52,7 +46,6 @@ THINNED = (5, 3, 2, 1)  # judgments per item
 TRAINED, SCORED = 200, 600  # gold items of a set that are used
 RIDGE = 0.005
 CLIP = 1e-3  # smallest probability in a log loss
-WORSE, LOWER = 0.05, 0.01  # log loss above, and accuracy below, that of the vote which count as a failure
 
 
 class Case(NamedTuple):
@@ -78,6 +71,7 @@ class Sample:
     vote_share: float
     independent: float
     own: Floats  # (M, K) the model's own posterior, if errors may be independent after more rounds
+    gold: Codes  # (M) their positions among the items
 
     def probabilities(self, theta: Floats) -> Floats:
         """Return the probabilities of the gold items by these coefficients."""
@@ -186,7 +180,7 @@ def sample(case: Case) -> Sample:
     contexts = np.column_stack([contexts, log_size(judgments)])  # (M, 5)
     features = (values[..., None] * contexts[:, None, None]).reshape(*values.shape[:2], -1)
     shares, own = counts[gold] / judgments[:, None], fit.posterior[gold]
-    return Sample(case, features, vote, shares, case.truth[gold], rule.vote, independent, own)
+    return Sample(case, features, vote, shares, case.truth[gold], rule.vote, independent, own, gold)
 
 
 def train(samples: Sequence[Sample], start: Floats | None = None) -> Floats:
@@ -242,22 +236,22 @@ def score(probability: Floats, truth: Codes) -> Score:
     return Score(right, loss, float(probability.max(axis=1).mean()) - right)
 
 
-def left_out_scores(samples: Sequence[Sample], say: Callable[[str], None]) -> tuple[list[Score], Floats]:
-    """Return the scores of every case by the coefficients of all other families, and the coefficients of all.
+def left_out_weights(samples: Sequence[Sample], say: Callable[[str], None]) -> dict[str, Floats]:
+    """Return the coefficients without each family, by its name; those of all sets are the family "simulated".
 
-    Simulated crowds are scored, and not trained on.
+    Simulated crowds are not trained on.
     """
     real = [each for each in samples if each.case.kind != "simulated"]
-    everything = train(real)
-    scores: list[Score | None] = [None] * len(samples)
-    for family in dict.fromkeys(each.case.family for each in samples):
+    thetas = {"simulated": train(real)}
+    for family in dict.fromkeys(each.case.family for each in real):
         say(f"training without {family}")
-        others = [each for each in real if each.case.family != family]
-        theta = everything if family == "simulated" else train(others, everything)
-        for n, each in enumerate(samples):
-            if each.case.family == family:
-                scores[n] = score(each.probabilities(theta), each.truth)
-    return [each for each in scores if each is not None], everything
+        thetas[family] = train([each for each in real if each.case.family != family], thetas["simulated"])
+    return thetas
+
+
+def left_out_scores(samples: Sequence[Sample], thetas: dict[str, Floats]) -> list[Score]:
+    """Return the scores of every case by the coefficients of all other families."""
+    return [score(each.probabilities(thetas[each.case.family]), each.truth) for each in samples]
 
 
 def margins(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, float]:
@@ -276,155 +270,3 @@ def margins(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, flo
 def _size(case: Case) -> int:
     """Return the judgments per item of a case: 1, 2, or 3 and more."""
     return int(np.clip(round(len(case.judgments) / len(case.judgments.items)), 1, 3))
-
-
-def write_weights(theta: Floats, margin: dict[str, float], samples: Sequence[Sample]) -> None:
-    """Write the coefficients as data of the package."""
-    coefficients = theta.reshape(3, 5)
-    real = [each.case for each in samples if each.case.kind != "simulated" and not each.case.thinned]
-    content = {
-        "version": 1,
-        "trained_on": {kind: sorted(case.name for case in real if case.kind == kind) for kind in ("crowd", "panel")},
-        "features": ["vote", "evidence", "prevalence"],
-        "contexts": ["one", "kappa", "judgments per judge", "evenness of prevalence"],
-        "by_crowd": coefficients[:, :4].round(6).tolist(),
-        "by_size": coefficients[:, 4].round(6).tolist(),
-        "margins": margin,
-    }
-    WEIGHTS.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def rows_of_means(samples: Sequence[Sample], scores: Sequence[Score]) -> Iterable[list[str]]:
-    """Yield the means over sets: of the plain vote, the smoothed vote, and the consensus."""
-    for kind in ("crowd", "panel"):
-        for label, thinned in (("all judgments", (0,)), ("5, 3, 2 per item", (5, 3, 2)), ("1 per item", (1,))):
-            index = [n for n, each in enumerate(samples) if each.case.kind == kind and each.case.thinned in thinned]
-            plain = [score(samples[n].shares, samples[n].truth) for n in index]
-            smoothed = [score(samples[n].vote, samples[n].truth) for n in index]
-            own = [scores[n] for n in index]
-            loss = sum(a.log_loss > b.log_loss + WORSE for a, b in zip(own, plain, strict=True))
-            lower = sum(a.accuracy < b.accuracy - LOWER for a, b in zip(own, plain, strict=True))
-            yield [
-                f"{kind}s, {label}",
-                str(len(index)),
-                _means(plain),
-                _means(smoothed),
-                _means(own),
-                f"{loss}, {lower}",
-            ]
-
-
-def _means(scores: Sequence[Score]) -> str:
-    """Return accuracy, log loss and mean |claimed - right|."""
-    accuracy, loss = (np.mean([getattr(one, name) for one in scores]) for name in ("accuracy", "log_loss"))
-    gap = np.mean([abs(one.gap) for one in scores])
-    return " / ".join(f"{value:.3f}".removeprefix("0") for value in (accuracy, loss, gap))
-
-
-def rows_of_sets(samples: Sequence[Sample], scores: Sequence[Score]) -> Iterable[list[str]]:
-    """Yield the figures of every set in full."""
-    for each, one in zip(samples, scores, strict=True):
-        if not each.case.thinned and each.case.kind != "simulated":
-            vote = score(each.shares, each.truth)
-            cells = (vote.accuracy, vote.log_loss, one.accuracy, one.log_loss)
-            yield [each.case.name, each.case.kind, *(f"{value:.3f}" for value in cells), f"{one.gap:+.3f}"]
-
-
-def rows_of_simulated(samples: Sequence[Sample], scores: Sequence[Score]) -> Iterable[list[str]]:
-    """Yield the figures of simulated crowds of independent judges beside Dawid-Skene, whose model is true there."""
-    simulated = [pair for pair in zip(samples, scores, strict=True) if pair[0].case.kind == "simulated"]
-    for per_item in sorted({_per_item(each.case) for each, _ in simulated}):
-        group = [pair for pair in simulated if _per_item(pair[0].case) == per_item]
-        true = [
-            score(infer(model_named("dawid-skene"), each.case.judgments).posterior, each.case.truth)
-            for each, _ in group
-        ]
-        above = max(own.log_loss - other.log_loss for (_, own), other in zip(group, true, strict=True))
-        independent = np.mean([each.independent for each, _ in group])
-        columns = (_means(true), _means([own for _, own in group]), f"{above:+.3f}", f"{independent:.2f}")
-        yield [str(per_item), str(len(group)), *columns]
-
-
-def _per_item(case: Case) -> int:
-    """Return the judgments per item of a simulated crowd."""
-    return round(len(case.judgments) / len(case.judgments.items))
-
-
-def page(samples: Sequence[Sample], scores: Sequence[Score], margin: dict[str, float]) -> str:
-    """Return the page of the documentation."""
-    worst = sorted(
-        (
-            (abs(one.gap), each.case.name, one.gap)
-            for each, one in zip(samples, scores, strict=True)
-            if not each.case.thinned and each.case.kind != "simulated"
-        ),
-        reverse=True,
-    )[:4]
-    fails = "; ".join(
-        f"`{name}` claims {abs(gap) * 100:.0f} points {'more' if gap > 0 else 'less'} than is right"
-        for _, name, gap in worst
-    )
-    means = table(["sets", "number", "vote", "vote + 1", "consensus", "worse"], list(rows_of_means(samples, scores)))
-    simulated = table(
-        ["judgments per item", "crowds", "Dawid-Skene", "consensus", "most above Dawid-Skene", "independent"],
-        list(rows_of_simulated(samples, scores)),
-    )
-    sets = table(
-        ["set", "kind", "vote: accuracy", "log loss", "consensus: accuracy", "log loss", "claimed - right"],
-        list(rows_of_sets(samples, scores)),
-    )
-    return f"""# Honest probabilities
-
-This page is written by `make honesty`. Every figure of `consensus` is that of a set whose whole family was left out of
-training; log loss is clipped at {CLIP:g}.
-
-## Where it fails
-
-- The largest differences: {fails}.
-- Without gold, agreement on the truth cannot be distinguished from shared errors. The interval of the share of right
-  labels is wide for this reason: +-{margin["3"]:.0%} with three judgments per item or more, +-{margin["2"]:.0%} with
-  two and +-{margin["1"]:.0%} with one, which held for nine in ten sets of families that were left out.
-
-## Means over sets
-
-Accuracy / log loss / mean |claimed - right|. "vote + 1" has one more vote per item, shared by all labels. "worse"
-counts the sets whose log loss is more than {WORSE:g} above, and those whose accuracy is more than one point below, that
-of the vote.
-
-{means}
-
-## Crowds of independent judges
-
-In these simulated crowds, which were not trained on, Dawid and Skene's model is true. Columns as above; "most above" is
-the largest difference of log loss, and "independent" the mean share of the model's own probabilities.
-
-{simulated}
-
-## Sets, all judgments
-
-{sets}
-"""
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Print the figures, and write weights and page if asked."""
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    cases = read_cases(data_folder(), say)
-    samples = []
-    for case in cases:
-        say(f"{case.name}{f', {case.thinned} per item' if case.thinned else ''}")
-        samples.append(sample(case))
-    scores, theta = left_out_scores(samples, say)
-    margin = margins(samples, scores)
-    text = page(samples, scores, margin)
-    print(text)
-    if "--write" in arguments:
-        write_weights(theta, margin, samples)
-        PAGE.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -46,8 +46,8 @@ class ModelOptions:
             "--model",
             "-m",
             metavar="NAME",
-            help="Name of a model (`adjudge models` lists them), or auto for the model with the best held-out "
-            "log-likelihood. Default: dawid-skene, with calibrated probabilities.",
+            help="Name of a model (`adjudge models` lists them), or auto for the consensus with a share of the model "
+            "that predicts held-out judgments best. Default: consensus, whose probabilities are calibrated.",
         ),
     ] = None
     prevalence: Annotated[
@@ -104,9 +104,9 @@ class Calibration:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="All models: judgments (soften probabilities where errors are correlated; the default of auto and if "
-            "no model is named), gold (learn from gold items), or none (the default of a named model and of --blocks). "
-            "Model consensus only: crowds (weights that were learned on other crowds; its default).",
+            help="consensus: crowds (weights that were learned on other crowds; the default), or gold (learn from gold "
+            "items; the default with 5 or more). Other models: none (the default), gold, or judgments (soften "
+            "probabilities where errors are correlated).",
         ),
     ] = None
 
@@ -227,13 +227,13 @@ def fit(
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
     from adjudge.cli.output import FIT_FORMATS, ChainProgress, FitProgress, check_fit_folder, check_output
-    from adjudge.inference.fit import AUTO, default_model
+    from adjudge.inference.fit import AUTO, DEFAULT
     from adjudge.inference.model import model_named
     from adjudge.inference.options import Options
 
-    name, by = default_model(model.model, calibration.calibrate or ("none" if large.blocks is not None else None))
+    name = model.model or DEFAULT
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
-    options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=by)
+    options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=calibration.calibrate)
     inputs = (*judgments, gold.gold, gold.judges)
     check_output(output.format, inputs, FIT_FORMATS)
     check_fit_folder(output.out, inputs)
@@ -281,11 +281,20 @@ def _deliver(result: Fit, table: Judgments, output: Output) -> None:
     from adjudge.cli.output import deliver
 
     deliver(result, table, folder_for(result, output.out), output.format, output.rows)
-    if result.calibration is not None:
-        print(f"adjudge: {result.calibration.words}", file=sys.stderr)
+    say_how_certain(result, table)
     warn_unconverged(result)
     if result.stopped == "interrupted":
         raise typer.Exit(130)
+
+
+def say_how_certain(result: Fit, table: Judgments) -> None:
+    """Say how many labels are expected to be right, what more gold is worth, and when not to believe a model."""
+    from adjudge.inference.calibrate import doubt
+
+    calibration = result.calibration
+    lines = [doubt(result, table)] if calibration is None else [calibration.words, calibration.more_gold]
+    for line in filter(None, lines):
+        print(f"adjudge: {line}", file=sys.stderr)
 
 
 def warn_unconverged(result: Fit) -> None:

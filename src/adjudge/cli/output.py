@@ -179,7 +179,7 @@ def show_fit(fit: Fit, rows: int) -> None:
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")
     if fit.reason:
-        screen.print(f"chosen because {fit.reason}")
+        screen.print(f"auto: {fit.reason}")
 
 
 def show_scores(scores: Scores) -> None:

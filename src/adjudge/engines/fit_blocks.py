@@ -153,7 +153,7 @@ def fit_blocks(
 
 def refuse_in_memory(options: Options) -> None:
     """Refuse options that need all judgments in memory."""
-    if options.calibrate != "none":
+    if options.calibrate not in (None, "none"):
         raise UsageError("calibration needs all judgments in memory: fit blocks with calibrate 'none'")
 
 

@@ -1,8 +1,18 @@
-"""Calibrated probabilities, from the judgments alone or with some gold.
+"""Calibrated probabilities: by what other crowds taught, by gold, or by the judgments alone.
 
 A model assumes that judges err independently, given the truth, and takes its estimates of them as certain. Both make it
-over-confident. Without gold, every probability is mixed with the share of votes that its label has. The weight of the
-vote has two parts:
+over-confident.
+
+Model ``consensus`` is calibrated by weights that were learned on other crowds ("crowds", ``calibration``). Five gold
+items or more teach a ``GoldMap`` besides ("gold", ``gold_map``). The consensus is fitted without gold then, so that it
+is honest about the gold items. If gold contradicts it, EM is started a second time from gold: the start that predicts
+held-out gold better is kept, so that exchanged labels are found.
+
+Another model can be calibrated by gold too: its own posterior takes the place of the consensus, from fits that did not
+know the gold items that they predict.
+
+By "judgments", every probability is mixed with the share of votes that its label has. The weight of the vote has two
+parts:
 
 - Simulated: judgments are drawn from a model of the crowd, by the same judges on the same items, with errors as
   correlated as those observed (``dependence``). Their truths are known, so the model is fitted to them, and the weight
@@ -10,32 +20,42 @@ vote has two parts:
 - Unobserved: without gold it is unknown how often all judges of an item are wrong. Where errors are surely correlated,
   up to half of every probability is the vote's, by the strength of the correlation. It is half if correlation cannot be
   measured: if hardly any item has two judges, or judges have so few judgments that the model fits each of them.
-
-With gold, the logarithms of posterior and vote are weighed, with an offset per label, to maximise the likelihood of the
-gold items (Platt scaling with two inputs), with a weak penalty towards default weights. The reported loss is that of
-gold items that were held out of both the fit and the weighing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.errors import UsageError
-from adjudge.inference.calibration import LEAST, Calibration, blind, by_crowds, mixed, smoothed_votes, weighed
+from adjudge.inference.calibration import (
+    Calibration,
+    GoldMap,
+    blind,
+    by_crowds,
+    expected_share,
+    gold_margin,
+    mixed,
+    smoothed_votes,
+)
 from adjudge.inference.correlation import correlation_of
 from adjudge.inference.dependence import Dependence, dependence, independence, require_finished, yardstick
+from adjudge.inference.gold_map import FEWEST, FOLDS, MapPrior, learn_map, map_prior, people_weights
 from adjudge.inference.infer import infer, settled
-from adjudge.inference.options import options_of
+from adjudge.inference.model import Model, model_named
+from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params
+from adjudge.inference.people import judge_tiers
 from adjudge.inference.result import Fit
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, take_items
 from adjudge.kernels.replicate import replicate_with_truth
-from adjudge.kernels.truth import label_counts
+from adjudge.kernels.truth import count, label_counts
 
 HALF = 0.5  # weight of the vote if errors are surely and strongly correlated
 DOUBT, SURE = 1.5, 3.0  # z below which nothing is done, and the scale on which the weight grows
@@ -44,38 +64,190 @@ SHARES = np.linspace(0, 0.9, 19)  # weights of the vote that are tried on simula
 CLIP = 1e-3  # smallest probability in a log loss
 COARSE = 1e-5  # tolerance of the fits to simulated crowds
 FEW, AGAIN = 500, 3  # below so many items, so many crowds are simulated
-FEWEST = 20  # smallest number of gold items
-FOLDS = 5
 POSSIBLE, SETTLED = 0.05, 30  # evidence of independent errors from which EM has so many rounds
-DEFAULT_WEIGHTS = (0.25, 0.5)  # of the logarithms of posterior and vote
-PENALTY = 1.0  # on other weights: worth about a gold item or two
+NAMED_PRIOR = MapPrior(np.array([0.25, 0.5, 0.0, 0.0]), np.diag([0.5, 0.5, 1.0, 1.0]))  # of a model's own posterior
+CONTRADICTED = 2.0  # standard errors by which gold falls short of the claim, so that EM is started from gold
+TOO_MUCH = 0.05  # share of right labels that a model may claim beyond what is expected
+LIKELIER = 3.0  # log-likelihood of gold by which the start from gold must be better
 
 
 def calibrated(fit: Fit, judgments: Judgments, gold: Codes | None, how: str) -> Fit:
     """Return the fit with calibrated probabilities, and the most likely labels by these."""
-    block = judgments.block(gold)
     if how == "crowds":
-        return _by_crowds(fit, judgments, gold, block)
-    calibration = by_gold(fit, judgments, gold) if how == "gold" else by_judgments(fit, judgments, gold)
-    return with_calibration(fit, calibration, block)
+        return _by_crowds(fit, judgments, gold)
+    if how == "gold":
+        known = usable_gold(judgments, gold)
+        if known.size < FEWEST or gold is None:
+            raise UsageError(
+                f"calibrate 'gold' needs the truths of at least {FEWEST} judged items, and there are {known.size}: "
+                "give more gold, or leave it out"
+            )
+        learn = _consensus_by_gold if fit.definition.by_kind else _by_gold
+        return learn(fit, judgments, gold, known)
+    return with_calibration(fit, by_judgments(fit, judgments, gold), judgments.block(gold))
 
 
-def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None, block: Block) -> Fit:
-    """Return the fit with probabilities by the weights that were learned on other crowds.
+def default_calibration(model: Model, calibrate: str | None, judgments: Judgments, gold: Codes | None) -> str:
+    """Return how a fit is calibrated: as asked; by default the consensus by gold if there is enough, else by crowds."""
+    if calibrate == "crowds" and not model.by_kind:
+        raise UsageError(
+            "calibrate 'crowds' works with model 'consensus' only: its weights were learned for that model"
+        )
+    if calibrate is not None or not model.by_kind:
+        return calibrate or "none"
+    return "gold" if usable_gold(judgments, gold).size >= FEWEST else "crowds"
+
+
+def doubt(fit: Fit, judgments: Judgments) -> str:
+    """Return why the probabilities of a named model are not to be believed, empty if nothing speaks against them.
+
+    The share of labels that the model claims to be right is compared with the share that the consensus expects. On the
+    sets of ``make honesty``, a model that claims five points more is over-confident in 96 of 100 cases.
+    """
+    if fit.calibration is not None or fit.definition.by_kind or len(fit.scale) < 2 or not len(judgments):
+        return ""
+    gold = None if fit.gold is None else fit.gold[: len(judgments.items)]
+    seed = options_of(fit.options).seed
+    reference = _crowd_weights(infer(model_named("consensus"), judgments, gold, Options(seed)), judgments, gold)[1]
+    claimed = expected_share(fit.posterior[: len(judgments.items)], judgments, gold)
+    if claimed - reference.expected <= TOO_MUCH:
+        return ""
+    low, high = reference.interval
+    return (
+        f"do not believe these probabilities: {fit.model} claims that {claimed:.0%} of the labels are right, and of "
+        f"judgments like these {reference.expected:.0%} are expected to be ({low:.0%} to {high:.0%}); model consensus, "
+        "the default, has calibrated ones"
+    )
+
+
+def usable_gold(judgments: Judgments, gold: Codes | None) -> Codes:
+    """Return the positions of the judged items whose truth is known."""
+    return np.empty(0, np.int64) if gold is None else np.flatnonzero((gold >= 0) & (np.diff(judgments.start) > 0))
+
+
+def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None) -> Fit:
+    """Return a fit of the consensus with probabilities by the weights that were learned on other crowds."""
+    if len(judgments.scale) < 2:
+        return replace(fit, calibration=Calibration("crowds"))
+    fit, calibration = _crowd_weights(fit, judgments, gold)
+    return _following(with_calibration(fit, calibration, fit.definition.block(judgments, gold)[0]), judgments)
+
+
+def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[Fit, Calibration]:
+    """Return the fit, and its calibration by crowds.
 
     If there is evidence that judges err independently, EM continues until it has settled: no shared errors mislead it.
     """
-    if len(judgments.scale) < 2:
-        return replace(fit, calibration=Calibration("crowds"))
     model, options = fit.definition, options_of(fit.options)
-    independent = independence(judgments, gold, options.seed)
+    bare, _ = model.block(judgments)  # without gold
+    independent = independence(replace(judgments, weight=bare.weight if bare.weight.size else None), gold, options.seed)
     if independent > POSSIBLE:
         longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))
         fit = replace(longer, definition=model)
-    bare, _ = model.block(judgments)  # without gold
     correlation = correlation_of(bare, fit.params, label_counts(bare), options.seed)
-    prevalence = fit.params.label_prevalence
-    return with_calibration(fit, by_crowds(correlation, independent, fit.posterior, block, prevalence), block)
+    block, tier = model.block(judgments, gold)[0], judge_tiers(judgments)
+    calibration = by_crowds(correlation, independent, fit.posterior, block, fit.params.label_prevalence)
+    if calibration.changes and tier.any():  # people or experts beside the judges that were fitted
+        weights = (1.0, 0.0, *people_weights(calibration.judgments))
+        calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
+        calibration = replace(calibration, expected=expected_share(mixed(calibration, fit.posterior, block), judgments))
+    return fit, calibration
+
+
+def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
+    """Return the consensus with probabilities by a map that gold taught."""
+    if len(judgments.scale) < 2:
+        return replace(fit, calibration=Calibration("gold"), gold=frozen(gold))
+    model, options = fit.definition, options_of(fit.options)
+    if fit.gold is not None:  # the base must not know the gold items
+        fit = require_finished(infer(model, judgments, None, options))
+    fit, calibration = _crowd_weights(fit, judgments, None)
+    calibration = replace(calibration, gold_map=None)
+    bare, truth = model.block(judgments)[0], gold[known]
+    base = mixed(calibration, fit.posterior, bare)[known]
+    if _contradicted(base, truth):
+        second = _start_from_gold(fit, calibration, judgments, gold, known)
+        if _likelier(second.held_out, base, truth):
+            fit, calibration, base = second
+    tier, seed = judge_tiers(judgments), options.seed
+    rows, vote = take_items(bare, known), smoothed_votes(bare)[known]
+    prior = map_prior(people_weights(calibration.judgments))
+    learned = learn_map(base, vote, rows, truth, prior, tier, keep=True, seed=seed)
+    calibration = replace(
+        calibration,
+        by="gold",
+        gold_map=learned.gold_map,
+        gold=int(known.size),
+        loss=learned.loss,
+        error=learned.error,
+        margin=gold_margin(calibration.margin, known.size),
+    )
+    block, _ = model.block(judgments, gold)
+    share = expected_share(mixed(calibration, fit.posterior, block), judgments, gold)
+    fit = replace(fit, gold=frozen(gold), options=MappingProxyType({**fit.options, "start": options.start}))
+    return _following(with_calibration(fit, replace(calibration, expected=share), block), judgments)
+
+
+class _Second(NamedTuple):
+    """A fit whose EM started from gold, its calibration, and its probabilities of held-out gold."""
+
+    fit: Fit
+    calibration: Calibration
+    held_out: Floats  # (G, K)
+
+
+def _contradicted(base: Floats, truth: Codes) -> bool:
+    """Return whether fewer labels of gold items are right than the probabilities (G, K) claim, beyond chance."""
+    claimed = base.max(axis=1)
+    short = claimed.sum() - (base.argmax(axis=1) == truth).sum()
+    return bool(short > CONTRADICTED * math.sqrt((claimed * (1 - claimed)).sum()))
+
+
+def _likelier(first: Floats, other: Floats, truth: Codes) -> bool:
+    """Return whether the first probabilities (G, K) of gold are better than the others by more than chance."""
+    at = np.arange(truth.size)
+    logs = [np.log(np.maximum(each[at, truth], CLIP)) for each in (first, other)]
+    gain = logs[0] - logs[1]
+    return bool(gain.sum() > max(LIKELIER, CONTRADICTED * gain.std(ddof=1) * math.sqrt(gain.size)))
+
+
+def _start_from_gold(fit: Fit, before: Calibration, judgments: Judgments, gold: Codes, known: Codes) -> _Second:
+    """Return the fit whose EM starts from the confusions of judges on gold items."""
+    rounds = SETTLED if before.independent > POSSIBLE else fit.definition.rounds
+    model, options = replace(fit.definition, rounds=rounds), replace(options_of(fit.options), start="gold")
+    bare, _ = model.block(judgments)
+
+    def again(visible: Codes) -> Fit:
+        return require_finished(infer(model, judgments, visible, options))
+
+    full = replace(again(gold), definition=fit.definition)
+    correlation = correlation_of(bare, full.params, label_counts(bare), options.seed)
+    prevalence = full.params.label_prevalence
+    calibration = by_crowds(correlation, before.independent, full.posterior, bare, prevalence)
+    calibration = replace(calibration, from_gold=True)
+    held_out = np.empty((known.size, len(judgments.scale)))
+    for test in _gold_folds(known.size, options.seed):
+        visible = gold.copy()
+        visible[known[test]] = -1
+        held_out[test] = mixed(calibration, again(visible).posterior, bare)[known[test]]
+    return _Second(full, calibration, held_out)
+
+
+def _gold_folds(gold: int, seed: int) -> list[Codes]:
+    """Return the gold items of each fold, as positions among the gold items."""
+    fold = np.random.default_rng(seed).permutation(gold) % min(FOLDS, gold)
+    return [np.flatnonzero(fold == f) for f in range(min(FOLDS, gold))]
+
+
+def _following(fit: Fit, judgments: Judgments) -> Fit:
+    """Return a fit whose judges are counted under its calibrated probabilities."""
+    if fit.calibration is None or not fit.calibration.changes:
+        return fit
+    tally = count(judgments.block(), fit.posterior)
+    right, total = np.trace(tally.label, axis1=1, axis2=2), tally.label.sum(axis=(1, 2))
+    confusion = fit.definition.confusion.estimate(tally, fit.params).confusion
+    accuracy = np.divide(right, total, out=fit.accuracy.copy(), where=total > 0)
+    return replace(fit, accuracy=frozen(accuracy), calibration=replace(fit.calibration, confusion=frozen(confusion)))
 
 
 def with_calibration(fit: Fit, calibration: Calibration, block: Block) -> Fit:
@@ -145,58 +317,25 @@ def _simulated(
     return float(SHARES[losses.argmin()])
 
 
-def by_gold(fit: Fit, judgments: Judgments, gold: Codes | None) -> Calibration:
-    """Return the calibration by gold: weights, and the log loss on gold held out of both fit and weighing."""
-    judged = np.diff(judgments.start) > 0
-    index = np.flatnonzero((gold >= 0) & judged) if gold is not None else np.empty(0, np.int64)
-    if gold is None or index.size < FEWEST:
-        raise UsageError(
-            f"calibrate 'gold' needs the truths of at least {FEWEST} judged items, and there are {index.size}: "
-            "give more gold, or calibrate by 'judgments'"
-        )
-    extra = _extra(fit)
-    vote = smoothed_votes(judgments.block(), extra)
-    fold = np.random.default_rng(options_of(fit.options).seed).permutation(index.size) % FOLDS
-    unseen = np.empty((index.size, len(judgments.scale)))  # p(truth | judgments) of held-out gold items
-    for f in range(FOLDS):
+def _by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
+    """Return a fit of any model, with probabilities by a map of its posterior and the vote that gold taught."""
+    extra, truth, block = _extra(fit), gold[known], judgments.block()
+    unseen = np.empty((known.size, len(judgments.scale)))  # p(truth | judgments) of held-out gold items
+    for test in _gold_folds(known.size, options_of(fit.options).seed):
         visible = gold.copy()
-        visible[index[fold == f]] = -1
-        unseen[fold == f] = _again(fit, judgments, visible).posterior[index[fold == f]]
-    truth, losses = gold[index], np.empty(index.size)
-    for f in range(FOLDS):
-        test = fold == f
-        weights = _learned(unseen[~test], vote[index[~test]], truth[~test])
-        q = weighed(weights, unseen[test], vote[index[test]])
-        losses[test] = -np.log(np.maximum(q[np.arange(test.sum()), truth[test]], np.finfo(float).tiny))
-    weights = _learned(unseen, vote[index], truth)
-    error = float(losses.std(ddof=1) / math.sqrt(index.size))
-    return Calibration(
+        visible[known[test]] = -1
+        unseen[test] = _again(fit, judgments, visible).posterior[known[test]]
+    vote, nobody = smoothed_votes(block, extra)[known], np.zeros(0, np.int64)
+    learned = learn_map(unseen, vote, take_items(block, known), truth, NAMED_PRIOR, nobody, keep=False)
+    calibration = Calibration(
         "gold",
-        weights=tuple(map(float, weights)),
-        gold=int(index.size),
-        loss=float(losses.mean()),
-        error=error,
+        gold_map=learned.gold_map,
+        gold=int(known.size),
+        loss=learned.loss,
+        error=learned.error,
         extra=extra,
     )
-
-
-def _learned(posterior: Floats, vote: Floats, truth: Codes) -> Floats:
-    """Return the weights (2 + K) of the penalised maximum likelihood of the truths."""
-    from scipy.optimize import minimize
-
-    K = posterior.shape[1]
-    logs = [np.log(np.maximum(each, LEAST)) for each in (posterior, vote)]
-    default, hit = np.r_[DEFAULT_WEIGHTS, np.zeros(K)], np.eye(K)[truth]
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        q = weighed(weights, posterior, vote)
-        over, off = q - hit, weights - default
-        slope = np.r_[(over * logs[0]).sum(), (over * logs[1]).sum(), over.sum(axis=0)]
-        value = -np.log(np.maximum((q * hit).sum(axis=1), np.finfo(float).tiny)).sum() + PENALTY * (off @ off)
-        return float(value), slope + 2 * PENALTY * off
-
-    best: Floats = minimize(loss, default, jac=True, method="BFGS").x
-    return best
+    return with_calibration(fit, calibration, judgments.block(gold))
 
 
 def _again(fit: Fit, judgments: Judgments, gold: Codes | None, tolerance: float | None = None) -> Fit:

@@ -12,26 +12,33 @@ and a small share of the vote is mixed in. The weights depend on n and on the cr
 per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
 small. The model's own probabilities are mixed in with the evidence of independent errors as their weight
 (``dependence.independence``), which is 0 for almost all real crowds.
+
+A ``GoldMap`` weighs once more: the log of the probabilities so far, the log of the vote, the labels of people beside
+machines, an offset per label and a number for each label of each judge. It is learned from gold (``gold_map``); without
+gold it only adds the labels of people.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Floats
-from adjudge.inference.correlation import TYPICAL_KAPPA, Correlation, effective_judges
+from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.judgments import Judgments
+from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
+from adjudge.inference.people import EXPERT_TIER, PERSON_TIER
 from adjudge.kernels.block import Block
 from adjudge.kernels.truth import fix_gold, label_counts
 
 CALIBRATIONS = ("none", "crowds", "judgments", "gold")
-LEAST = 1e-4  # smallest probability in a weighed logarithm
+ARRAYS = ("confusion", "judges", "tier")  # names of the arrays of a calibration
+LEAST = 1e-3  # smallest probability in a weighed logarithm
 SHARED = 30  # items with two judges or more that are needed to measure correlated errors
 UNLIKE = -3.0  # z below which errors are so much less correlated than expected that the model has fitted noise
 NOTED = 0.005  # weight of the vote that is worth mentioning
@@ -49,14 +56,34 @@ class EvidenceRule(NamedTuple):
 
 
 @dataclass(frozen=True)
+class GoldMap:
+    """Log probabilities as a weighted sum of what is known of an item, learned from gold.
+
+    ``weights`` are those of the log of the base probabilities, of the log of the vote, and of the labels of people and
+    of experts beside the judges that were fitted. ``judges[j, l, k]`` is added to truth k if judge j said l.
+    """
+
+    weights: tuple[float, ...]  # (4)
+    offsets: tuple[float, ...] = ()  # (K), none if empty
+    judges: Floats = field(default_factory=lambda: np.empty((0, 0, 0)), compare=False)  # (J, K, K), none if empty
+    tier: Codes = field(default_factory=lambda: np.empty(0, np.int64), compare=False)  # (J), all 0 if empty
+
+    def of_judges(self, position: Codes) -> GoldMap:
+        """Return the map for the judges at these positions; nothing is known of a judge at -1."""
+        known = position >= 0
+        judges = np.where(known[:, None, None], self.judges[position], 0.0) if self.judges.size else self.judges
+        tier = np.where(known, self.tier[position], 0) if self.tier.size else self.tier
+        return replace(self, judges=frozen(judges), tier=frozen(tier))
+
+
+@dataclass(frozen=True)
 class Calibration:
     """How probabilities were calibrated: by weighed logarithms (crowds, gold), or mixed with the vote (judgments)."""
 
     by: str
     dependence: float = 0.0  # z score of correlated errors
     hedge: float = 0.0  # weight of the vote
-    weights: tuple[float, ...] = ()  # by gold, of the log posterior and the log vote, then the offset of each label;
-    # by crowds, of vote, evidence and prevalence, and then how much they change with log n of an item
+    weights: tuple[float, ...] = ()  # of vote, evidence and prevalence, and how much they change with log n of an item
     gold: int = 0  # number of gold items
     loss: float = 0.0  # log loss on held-out gold
     error: float = 0.0  # its standard error
@@ -71,11 +98,25 @@ class Calibration:
     independent: float = 0.0  # evidence of independent errors: weight of the model's own probabilities
     expected: float = 0.0  # share of labels that is expected to be right
     margin: float = 0.0  # half of the width of its 90 % interval
+    gold_map: GoldMap | None = None
+    from_gold: bool = False  # whether EM started from gold, because started from the vote it contradicts gold
+    confusion: Floats = field(default_factory=lambda: np.empty((0, 0, 0)), compare=False)  # (J, K, K) p(label | truth)
+    # of judges under the calibrated probabilities, empty if they are those of the params
 
     @property
     def changes(self) -> bool:
         """Whether probabilities differ from the model's own."""
-        return bool(self.hedge or self.weights)
+        return bool(self.hedge or self.weights or self.gold_map)
+
+    def of_judges(self, position: Codes, population: Floats) -> Calibration:
+        """Return the calibration for the judges at these positions; one at -1 has the confusion of the population."""
+        result = self
+        if self.gold_map is not None:
+            result = replace(result, gold_map=self.gold_map.of_judges(position))
+        if self.confusion.size:
+            rows = np.where((position >= 0)[:, None, None], self.confusion[position], population)
+            result = replace(result, confusion=frozen(rows))
+        return result
 
     @property
     def words(self) -> str:
@@ -83,8 +124,7 @@ class Calibration:
         if self.by == "crowds":
             return f"{self._worth}; {self.claim}"
         if self.by == "gold":
-            loss = f"log loss {self.loss:.3f} +- {self.error:.3f} on held-out gold"
-            return f"probabilities were learned from {self.gold:,} gold items ({loss})"
+            return self._by_gold
         if blind(self.dependence, self.shared):
             few_shared = f"fewer than {SHARED} items have two judges"
             reason = few_shared if self.shared < SHARED else "judges have few judgments each"
@@ -101,11 +141,42 @@ class Calibration:
     @property
     def claim(self) -> str:
         """The share of labels that is expected to be right, with an interval."""
-        low, high = max(0.0, self.expected - self.margin), min(1.0, self.expected + self.margin)
+        low, high = self.interval
+        labels = "labels without gold" if self.gold else "labels"
         return (
-            f"{self.expected:.0%} of the labels are expected to be right ({low:.0%} to {high:.0%}: on crowds that were "
-            "left out of training, nine in ten such intervals held the true share)"
+            f"{self.expected:.0%} of the {labels} are expected to be right ({low:.0%} to {high:.0%}: on crowds that "
+            "were left out of training, nine in ten such intervals held the true share)"
         )
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 90 % interval of the share of labels that is right."""
+        return max(0.0, self.expected - self.margin), min(1.0, self.expected + self.margin)
+
+    @property
+    def more_gold(self) -> str:
+        """What more gold items would be worth: the mean over the sets of ``make honesty``. Empty if it is unknown."""
+        learned = learned_weights()["gold"]["gains"]
+        sizes = sorted(map(int, learned))
+        larger = [size for size in sizes if size > max(self.gold, sizes[0])]
+        if self.by not in ("crowds", "gold") or not self.changes or not larger:
+            return ""
+        gains = np.maximum.accumulate([0.0, *(learned[str(size)]["accuracy"] for size in sizes)])
+        gain = float(np.interp([larger[0], self.gold], [0, *sizes], gains) @ [1, -1])
+        instead = f" instead of {self.gold:,}" if self.gold else ""
+        return (
+            f"{larger[0]:,} gold items{instead} would put about {max(1, round(1000 * gain))} more labels in 1,000 "
+            "right (mean over the crowds and panels of the study; adjudge ask chooses the items)"
+        )
+
+    @property
+    def _by_gold(self) -> str:
+        """What gold taught."""
+        loss = f"log loss {self.loss:.3f} +- {self.error:.3f} on held-out gold"
+        text = f"probabilities were learned from {self.gold:,} gold items ({loss})"
+        if self.from_gold:
+            text += "; gold contradicts the vote, so that EM was started from gold: check whether labels are exchanged"
+        return f"{text}; {self.claim}" if self.margin else text
 
     @property
     def _worth(self) -> str:
@@ -131,15 +202,35 @@ def blind(z: float, shared: int) -> bool:
     return shared < SHARED or z < UNLIKE
 
 
-def calibration_of(saved: Mapping[str, Any]) -> Calibration:
-    """Return a calibration from plain values."""
+def calibration_of(saved: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> Calibration:
+    """Return a calibration from plain values, and its arrays by name (``as_arrays``)."""
     lists = {name: tuple(saved.get(name, ())) for name in ("weights", "extra", "prevalence")}
-    return Calibration(**{**saved, **lists})
+    plain, by_name = {**saved, **lists}, arrays or {}
+    if saved.get("gold_map"):
+        learned = saved["gold_map"]
+        arrays_of_map = {name: by_name[name] for name in ("judges", "tier") if name in by_name}
+        plain["gold_map"] = GoldMap(tuple(learned["weights"]), tuple(learned["offsets"]), **arrays_of_map)
+    elif saved["by"] == "gold":  # of an earlier version: weights of posterior and vote, then offsets
+        plain["gold_map"] = GoldMap((*lists["weights"][:2], 0.0, 0.0), lists["weights"][2:])
+        plain["weights"] = ()
+    if "confusion" in by_name:
+        plain["confusion"] = by_name["confusion"]
+    return Calibration(**plain)
 
 
 def as_dict(calibration: Calibration) -> dict[str, Any]:
-    """Return a calibration as plain values."""
-    return asdict(calibration)
+    """Return a calibration as plain values, without its arrays."""
+    plain = {each.name: getattr(calibration, each.name) for each in fields(calibration) if each.name != "confusion"}
+    learned = calibration.gold_map
+    return plain | {"gold_map": learned and {"weights": learned.weights, "offsets": learned.offsets}}
+
+
+def as_arrays(calibration: Calibration) -> dict[str, Any]:
+    """Return the arrays of a calibration by name, those that are not empty."""
+    learned = calibration.gold_map
+    arrays: dict[str, Any] = {"confusion": calibration.confusion}
+    arrays |= {} if learned is None else {"judges": learned.judges, "tier": learned.tier}
+    return {name: array for name, array in arrays.items() if array.size}
 
 
 def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
@@ -153,28 +244,61 @@ def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
 def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
     vote = smoothed_votes(block, calibration.extra)
-    if calibration.by == "crowds":
-        return fix_gold(_weighed_as_learned(calibration, posterior, vote, block), block.gold)
-    if calibration.by == "gold":
-        return fix_gold(weighed(np.array(calibration.weights), posterior, vote), block.gold)
-    h = calibration.hedge
-    return fix_gold((1 - h) * posterior + h * vote, block.gold)
+    if calibration.weights:
+        probability = _weighed_as_learned(calibration, posterior, vote, block)
+    else:
+        probability = (1 - calibration.hedge) * posterior + calibration.hedge * vote
+    if calibration.gold_map is not None:
+        probability = mapped(calibration.gold_map, probability, vote, block)
+    return fix_gold(probability, block.gold)
 
 
 def unmixed(calibration: Calibration | None, posterior: Floats, block: Block) -> Floats:
     """Return the model's own probabilities (I, K) from a mixture with the vote; those by crowds or gold stay."""
-    if calibration is None or calibration.by == "crowds" or not calibration.hedge:
+    if calibration is None or calibration.by != "judgments" or not calibration.hedge:
         return posterior
     h, vote = calibration.hedge, smoothed_votes(block, calibration.extra)
     plain = np.maximum((posterior - h * vote) / (1 - h), 0.0)  # below zero by rounding
     return fix_gold(plain / plain.sum(axis=1, keepdims=True), block.gold)
 
 
-def weighed(weights: Floats, posterior: Floats, vote: Floats) -> Floats:
-    """Return probabilities (I, K) whose logarithms are weighted sums of those of posterior and vote."""
-    logs = (
-        weights[0] * np.log(np.maximum(posterior, LEAST)) + weights[1] * np.log(np.maximum(vote, LEAST)) + weights[2:]
-    )
+def mapped(learned: GoldMap, base: Floats, vote: Floats, block: Block) -> Floats:
+    """Return the probabilities (I, K) of a map, from those of its base and the smoothed vote (I, K)."""
+    logs = map_features(base, vote, block, learned.tier) @ np.array(learned.weights)
+    if learned.offsets:
+        logs = logs + np.array(learned.offsets)
+    if learned.judges.size:
+        item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+        table = learned.judges.reshape(-1, block.labels)  # (J * K, K)
+        added = [np.bincount(item, table[block.cell, k], minlength=block.topic.size) for k in range(block.labels)]
+        logs = logs + np.stack(added, axis=1)
+    return softmax(logs)
+
+
+def map_features(base: Floats, vote: Floats, block: Block, tier: Codes) -> Floats:
+    """Return what a map weighs (I, K, 4): log base, log vote, and the labels of people and of experts.
+
+    Of several people on an item, the labels are scaled to their effective number.
+    """
+    people = [_labels_of(block, tier == rank) for rank in (PERSON_TIER, EXPERT_TIER)]
+    logs = [np.log(np.maximum(each, LEAST)) for each in (base, vote)]
+    return np.stack([*logs, *people], axis=2)
+
+
+def _labels_of(block: Block, included: Codes) -> Floats:
+    """Return how often each label was given by some judges (I, K), scaled to the effective number of judges."""
+    counts = np.zeros((block.topic.size, block.labels))
+    if included.any():
+        item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+        judge, label = np.divmod(block.cell, block.labels)
+        np.add.at(counts, (item[included[judge]], label[included[judge]]), 1.0)
+    number = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    scaled: Floats = counts * effective_judges(number, TYPICAL) / number
+    return scaled
+
+
+def softmax(logs: Floats) -> Floats:
+    """Return rows of logarithms as probabilities."""
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     probabilities: Floats = shares / shares.sum(axis=1, keepdims=True)
     return probabilities
@@ -234,7 +358,8 @@ def by_crowds(
     judged = judgments > 0
     if not judged.any():
         return Calibration("crowds")
-    per_item, per_judge = float(judgments[judged].mean()), judgments.sum() / np.unique(block.cell // block.labels).size
+    counted = block.cell[block.weight > 0] if block.weight.size else block.cell
+    per_item, per_judge = float(judgments[judged].mean()), judgments.sum() / np.unique(counted // block.labels).size
     by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(correlation.kappa, per_judge, prevalence)  # (3)
     calibration = Calibration(
         "crowds",
@@ -247,8 +372,24 @@ def by_crowds(
         independent=independent,
         margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
     )
-    expected = float(mixed(calibration, posterior, block)[judged].max(axis=1).mean())
+    open_items = judged & (block.gold < 0) if (judged & (block.gold < 0)).any() else judged
+    expected = float(mixed(calibration, posterior, block)[open_items].max(axis=1).mean())
     return replace(calibration, expected=expected)
+
+
+def expected_share(probability: Floats, judgments: Judgments, gold: Codes | None = None) -> float:
+    """Return the share of judged items whose label is expected to be right; those with gold do not count."""
+    judged = np.diff(judgments.start) > 0
+    unknown = judged if gold is None else judged & (gold < 0)
+    counted = unknown if unknown.any() else judged
+    return float(probability[counted].max(axis=1).mean()) if counted.any() else 0.0
+
+
+def gold_margin(margin: float, gold: int) -> float:
+    """Return half of the width of the 90 % interval of the share of right labels, with so many gold items."""
+    learned = learned_weights()["gold"]["margins"]  # by number of gold items
+    sizes = sorted(map(int, learned))
+    return float(min(margin, np.interp(np.log(gold), np.log(sizes), [learned[str(size)] for size in sizes])))
 
 
 def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Floats, block: Block) -> Floats:

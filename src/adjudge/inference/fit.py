@@ -13,7 +13,7 @@ from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.errors import UsageError, quote
-from adjudge.inference.calibrate import calibrated
+from adjudge.inference.calibrate import calibrated, default_calibration
 from adjudge.inference.chains import Run
 from adjudge.inference.em import Progress
 from adjudge.inference.infer import infer
@@ -21,11 +21,10 @@ from adjudge.inference.model import configure, model_named, refuse_no_topics, re
 from adjudge.inference.options import Options
 from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
-from adjudge.inference.select import Trying, choose
+from adjudge.inference.select import Trying, choose, held_out, why_no_comparison, with_share
 
 AUTO = "auto"
-DEFAULT = "dawid-skene"  # if no model is named
-CONSENSUS = "consensus"  # the model whose probabilities are weighed as other crowds taught
+DEFAULT = "consensus"  # if no model is named
 
 
 def fit(
@@ -55,7 +54,7 @@ def fit(
     judgments
         A ``Judgments``, a frame, or a path.
     model
-        A name of ``MODELS``, or ``"auto"`` for the model that ``choose`` takes. By default Dawid-Skene, calibrated.
+        A name of ``MODELS``, or ``"auto"``. By default ``"consensus"``, whose probabilities are calibrated.
     gold
         Known truths, which are kept fixed: a frame, a path, or a mapping from item to truth.
     judges
@@ -80,10 +79,10 @@ def fit(
     prior
         The prior of models that have one.
     calibrate
-        Judges do not err independently, as models assume. ``"judgments"`` softens probabilities where errors are
-        correlated, ``"gold"`` learns it from known truths, and ``"none"`` keeps the model's own probabilities. For
-        model ``"consensus"``, ``"crowds"`` uses weights that were learned on other crowds, and is the default. For
-        other models that are named the default is ``"none"``, as in their papers, and otherwise ``"judgments"``.
+        Judges do not err independently, as models assume. Model ``"consensus"`` is calibrated by weights that were
+        learned on other crowds (``"crowds"``) and, from five gold items on, by what these teach (``"gold"``). A model
+        that is named answers as in its paper (``"none"``); ``"gold"`` calibrates it too, and ``"judgments"`` softens
+        its probabilities where errors are correlated.
     prevalence
         One prevalence of truths for all items (``"global"``), or one per topic (``"topic"``), for models that learn it.
     workers
@@ -104,7 +103,7 @@ def fit(
     """
     judgments = read(judgments, judges=judges) if judges is not None else judgments
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
-    name, calibrate = default_model(model, calibrate)
+    name = model or DEFAULT
     options = Options(
         seed, ties, start_name, tolerance, iterations, accelerate, inference, run, prior, calibrate, prevalence
     )
@@ -118,12 +117,15 @@ def fit(
     judgments, known_truths = _with_gold(read(judgments), gold)
     refuse_other_scales(definition, judgments.scale, prior)
     refuse_no_topics(options, judgments.topics is not None)
-    result = infer(definition, judgments, known_truths, options, workers=workers, progress=progress, earlier=earlier)
+    by = default_calibration(definition, calibrate, judgments, known_truths)
+    visible = None if by == "gold" and definition.by_kind else known_truths  # the consensus learns from gold later
+    result = infer(definition, judgments, visible, options, workers=workers, progress=progress, earlier=earlier)
     return calibrate_finished(result, judgments, known_truths, calibrate)
 
 
-def calibrate_finished(result: Fit, judgments: Judgments, gold: Codes | None, by: str) -> Fit:
+def calibrate_finished(result: Fit, judgments: Judgments, gold: Codes | None, calibrate: str | None) -> Fit:
     """Return a fit with calibrated probabilities; one that was interrupted, or is now, keeps the model's own."""
+    by = default_calibration(result.definition, calibrate, judgments, gold)
     if by == "none" or result.stopped == "interrupted":
         return result
     try:
@@ -141,7 +143,12 @@ def fit_auto(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Return the fit of the model that ``choose`` takes for these judgments, with the reason for the choice."""
+    """Return the consensus and, where held-out judgments speak for it, a share of the model that ``choose`` takes.
+
+    Models are compared only if items have three judgments on average, and not if gold teaches more than held-out
+    judgments can. The share is small, and none if the model contradicts the consensus on many items: without gold
+    nothing says which of them is right.
+    """
     if options.start is not None:
         raise UsageError(
             f"start {quote(options.start)} is for a model that is named: 'auto' uses the default start of each model"
@@ -153,20 +160,20 @@ def fit_auto(
     if options.prevalence != "global":
         raise UsageError("prevalence 'topic' is for a model that is named: 'auto' compares models with a global one")
     judgments = read(data)
-    choice = choose(judgments, seed=options.seed, trying=trying)
-    chosen = {**vars(options), "inference": model_named(choice.model).inferences[-1]}  # as it was measured
-    result = fit(judgments, choice.model, gold, **chosen, workers=workers, progress=progress)
-    return replace(result, reason=choice.reason)
-
-
-def default_model(model: str | None, calibrate: str | None) -> tuple[str, str]:
-    """Return the name of the model and its calibration: only ``consensus`` is calibrated if it is named."""
-    if calibrate == "crowds" and model != CONSENSUS:
-        raise UsageError(
-            f"calibrate 'crowds' works with model '{CONSENSUS}' only: its weights were learned for that model"
-        )
-    calibrations = {None: "judgments", AUTO: "judgments", CONSENSUS: "crowds"}
-    return model or DEFAULT, calibrate or calibrations.get(model, "none")
+    base = fit(judgments, DEFAULT, gold, **vars(options), workers=workers, progress=progress)
+    if base.stopped == "interrupted":
+        return base
+    reason = why_no_comparison(base, judgments)
+    if reason:
+        return replace(base, reason=reason)
+    try:
+        choice = choose(judgments, seed=options.seed, trying=trying)
+        reference = held_out(judgments, DEFAULT, seed=options.seed)
+        chosen = Options(options.seed, options.ties, inference=model_named(choice.model).inferences[-1])
+        other = infer(model_named(choice.model), judgments, None, chosen, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        return replace(base, reason="the comparison of models was interrupted, so that it is the consensus alone")
+    return with_share(base, judgments, other, choice, reference)
 
 
 def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None]:

@@ -52,6 +52,7 @@ from adjudge.inference.components import (
 )
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params, Prior, refuse_no_mode
+from adjudge.inference.people import evidence_weights
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.truth import count, expect, truth_posterior
 
@@ -80,7 +81,8 @@ class Model:
     (hard ones), or ``rounds`` times. ``starts`` names the first assignments, the default first; None is the model's
     own assignment at accurate judges. A model with a ``sampler`` is drawn from by Markov chains; without an
     ``assignment`` it has no EM. ``auto_rank`` orders the candidates of ``auto``, the simplest first; a model without
-    one is no candidate.
+    one is no candidate. With ``by_kind``, people beside machines do not take part in EM, and families share their
+    evidence (``people.evidence_weights``).
     """
 
     name: str
@@ -96,6 +98,7 @@ class Model:
     sampler: Sampler | None = None
     with_prior: Callable[[Prior], Model] | None = None
     auto_rank: float | None = None
+    by_kind: bool = False  # judgments count by the kind and the family of their judge
 
     @property
     def inferences(self) -> tuple[str, ...]:
@@ -119,11 +122,18 @@ class Model:
         model = self if prior is None or self.with_prior is None else self.with_prior(prior)
         return model if prevalence == "global" else replace(model, prevalence=model.prevalence.per_topic())
 
+    def weighed(self, judgments: Judgments) -> Judgments:
+        """Return judgments that count by the kind and the family of their judge, if the model asks for it."""
+        if not self.by_kind or judgments.panel is None:
+            return judgments
+        return replace(judgments, weight=evidence_weights(judgments))
+
     def block(self, judgments: Judgments, gold: Codes | None = None) -> tuple[Block, int]:
         """Return judgments as a block, and the number T of rows of the prevalence.
 
         If every topic has a row, items without a topic share one more.
         """
+        judgments = self.weighed(judgments)
         if not self.prevalence.by_topic or judgments.topics is None:
             return judgments.block(gold), 1
         block, T = judgments.block(gold, by_topic=True), len(judgments.topics)

@@ -33,13 +33,13 @@ class Options:
     inference: str | None = None  # None is the model's default
     run: Run | None = None  # the chains of a sampled model
     prior: Prior | None = None  # None is the model's default
-    calibrate: str = "none"  # what probabilities are calibrated by
+    calibrate: str | None = None  # what probabilities are calibrated by; None is the model's default
     prevalence: str = "global"  # one for all items, or one per topic
 
     def __post_init__(self) -> None:
-        for name, choices in (("ties", TIES), ("calibrate", CALIBRATIONS), ("prevalence", PREVALENCES)):
+        for name, choices in (("ties", TIES), ("calibrate", (*CALIBRATIONS, None)), ("prevalence", PREVALENCES)):
             if getattr(self, name) not in choices:
-                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {quoted(choices)}")
+                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {quoted(filter(None, choices))}")
         if self.inference not in (None, *INFERENCES):
             raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
         for name, kind in (("run", Run), ("prior", Prior)):

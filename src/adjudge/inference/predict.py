@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from adjudge.arrays import Codes
+from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.panel import Panel, extend_panel, panel_of
 from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
+from adjudge.inference.calibration import Calibration
 from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
+from adjudge.inference.people import evidence_weights
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
 
@@ -54,8 +56,12 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
         labels = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {labels} are not the fit's {quoted(scale.names)}")
     position = places(judgments.judges, fit.judge_names)
+    judgments = replace(judgments, panel=_panel(fit, judgments, position))
     model, options = fit.definition, options_of(fit.options)
+    calibration = None if fit.calibration is None else fit.calibration.of_judges(position, fit.params.population)
     block, topics = model.block(judgments)
+    if model.by_kind and judgments.panel is not None:
+        block = block._replace(weight=_weights(calibration, judgments))
     params = _of_judges(fit.params, position)
     if params.unseen.size:
         params = params._replace(prevalence=topic_rows(fit, judgments, topics))
@@ -64,8 +70,15 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     stopped = f"predicted from a fit of {len(fit.items):,} items"
     outcome = EmResult(params, () if model.hard else (evidence,), 0, stopped)
     result = fit_record(model, judgments, block, outcome, posterior, options)
-    result = replace(result, panel=_panel(fit, judgments, position))
-    return result if fit.calibration is None else with_calibration(result, fit.calibration, block)
+    return result if calibration is None else with_calibration(result, calibration, block)
+
+
+def _weights(calibration: Calibration | None, judgments: Judgments) -> Floats:
+    """Return how much each judgment counts (N): people stand beside the judges that were fitted, as in the fit."""
+    learned = None if calibration is None else calibration.gold_map
+    fitted = np.zeros(len(judgments.judges), np.int64) if learned is None or not learned.tier.size else learned.tier
+    weight = evidence_weights(judgments, fitted)
+    return np.empty(0) if weight is None else weight
 
 
 def _panel(fit: Fit, judgments: Judgments, position: Codes) -> Panel | None:

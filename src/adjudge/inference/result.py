@@ -258,14 +258,14 @@ class Fit:
     @property
     def confusion(self) -> Any:
         """A long table of all matrices: judge, truth, label, probability; with intervals if it was sampled."""
-        J, Z, K = self.params.confusion.shape
+        J, Z, K = self._reported.confusion.shape
         labels = list(self.scale.labels)
         return frame(
             {
                 "judge": self.judge_names.gather(np.repeat(np.arange(J), Z * K)),
                 "truth": [truth for truth in labels for _ in labels] * J,
                 "label": labels * (J * Z),
-                "probability": self.params.confusion.reshape(-1),
+                "probability": self._reported.confusion.reshape(-1),
                 **({} if self.draws is None else cell_ends(self.draws)),
             },
             self.kind,
@@ -315,10 +315,16 @@ class Fit:
 
     def judge_columns(self) -> dict[str, Any]:
         """Return the judges as named columns."""
-        model_columns = self.definition.confusion.columns(self.params, self.scale.names)
+        model_columns = self.definition.confusion.columns(self._reported, self.scale.names)
         columns = {"judge": self.judge_names, "judgments": self.judged, "accuracy": self.accuracy}
         panel = {} if self.panel is None else self.panel.columns()
         return columns | self._judge_answers | model_columns | panel
+
+    @property
+    def _reported(self) -> Params:
+        """The params with the confusions that follow the calibrated probabilities, if there are such."""
+        counted = None if self.calibration is None else self.calibration.confusion
+        return self.params if counted is None or not counted.size else self.params._replace(confusion=counted)
 
     @cached_property
     def _judge_answers(self) -> dict[str, Floats]:

@@ -28,7 +28,7 @@ from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.data.write import columns_of, frame, stacked, table_text, write_whole
 from adjudge.errors import InputError, UsageError
-from adjudge.inference.calibration import as_dict, calibration_of
+from adjudge.inference.calibration import ARRAYS, Calibration, as_arrays, as_dict, calibration_of
 from adjudge.inference.chains import Draws
 from adjudge.inference.fitted import in_codes_of
 from adjudge.inference.model import Model, model_named
@@ -130,6 +130,8 @@ def saved_files(fit: Fit, judgments: Judgments | None = None) -> dict[str, bytes
     judges = {"judge": fit.judge_names, "judgments": fit.judged, "accuracy": fit.accuracy}
     judges |= {} if fit.panel is None else fit.panel.columns()
     counted = {} if fit.tally is None else {f"tally_{name}": part for name, part in fit.tally._asdict().items()}
+    if fit.calibration is not None:
+        counted |= {f"calibration_{name}": array for name, array in as_arrays(fit.calibration).items()}
     files = {
         "items.parquet": table_text(frame(_item_columns(fit)), "parquet"),
         "judges.parquet": table_text(frame(judges), "parquet"),
@@ -190,6 +192,7 @@ def load(folder: str | Path) -> Fit:
         _refuse_files(about, files, str(folder))
         params = Params(**_unpacked(files["params.npz"], Params._fields))
         fit = _fit(about, columns_of(files["items.parquet"]), columns_of(files["judges.parquet"]), params)
+        fit = replace(fit, calibration=_calibration(about, files["params.npz"]))
         if not len(fit.items) and (path / LABELS).is_dir():
             fit = with_parts(fit, path)
         return replace(
@@ -244,7 +247,6 @@ def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], p
         passes=about["passes"],
         stopped=about["stopped"],
         reason=about.get("reason", ""),
-        calibration=calibration_of(about["calibration"]) if about.get("calibration") else None,
         panel=_panel(judges),
     )
 
@@ -253,6 +255,15 @@ def _panel(judges: dict[str, Any]) -> Panel | None:
     """Return what is known about the judges, from the saved table of judges; earlier versions saved nothing of it."""
     facts = {name: judges[name].to_list() for name in FIELDS if name in judges}
     return panel_of(judges["judge"].to_list(), facts) if facts else None
+
+
+def _calibration(about: dict[str, Any], content: bytes) -> Calibration | None:
+    """Return the saved calibration, if there is one."""
+    if not about.get("calibration"):
+        return None
+    arrays = _unpacked(content, [f"calibration_{name}" for name in ARRAYS])
+    by_name = {name.removeprefix("calibration_"): array for name, array in arrays.items()}
+    return calibration_of(about["calibration"], by_name)
 
 
 def _definition(name: str, options: dict[str, Any]) -> Model:

@@ -12,6 +12,11 @@ hide the differences between models.
 These differences are often smaller than their standard error. So of all models within one standard error of the best
 (the rule of Breiman, Friedman, Olshen & Stone 1984) ``choose`` takes the simplest: votes first, then models by how many
 parameters they have per judge (``Model.auto_rank``).
+
+A model that predicts further judgments predicts what judges share, errors included: the best one can be wrong on most
+items. So model ``auto`` is the consensus with a share of the chosen model (``with_share``), .3 at most. There is none
+if the chosen model is not better than the consensus by a standard error, and the share falls to none as the two come
+to give different labels to .4 of the items.
 """
 
 from __future__ import annotations
@@ -23,23 +28,28 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, UsageError, quote
-from adjudge.inference.infer import infer
+from adjudge.inference.calibration import NOTED, expected_share
+from adjudge.inference.infer import infer, settled
 from adjudge.inference.model import MODELS, model_named, refuse_other_scales
-from adjudge.inference.options import Options
+from adjudge.inference.options import Options, options_of
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.truth import count, truth_posterior
+from adjudge.kernels.truth import count, fix_gold, truth_posterior
 
 FOLDS = 5
 TRUSTED = 3.0  # judgments of the average judge that are added to each judge's own
 NEAR = 1e-6  # tolerance of fits that only predict
 MOST = 15  # typical judges that the weight of a judge is limited to
+
+LEAST_PER_ITEM = 3.0  # judgments per item, below which models are not compared
+SHARE = 0.3  # largest share of the chosen model
+APART = 0.4  # share of items with another label at which the chosen model has no share
 
 Trying: TypeAlias = Callable[[str, int, int], None]  # the name of a model, its number, and the number of models
 
@@ -184,6 +194,54 @@ def choose(data: Any, *, folds: int = FOLDS, seed: int = 0, trying: Trying | Non
             trying(model, n + 1, len(models))
         scores[model] = held_out(judgments, model, folds=folds, seed=seed)
     return chosen(scores, folds)
+
+
+def why_no_comparison(base: Fit, judgments: Judgments) -> str:
+    """Return why models are not compared, empty if they are."""
+    per_item = len(judgments) / max(int((np.diff(judgments.start) > 0).sum()), 1)
+    if len(judgments.scale) < 2:
+        return "there is one label only"
+    if base.calibration is not None and base.calibration.by == "gold":
+        return "gold teaches more than held-out judgments can"
+    if per_item < LEAST_PER_ITEM:
+        return f"models cannot be compared with {per_item:.1f} judgments per item: {LEAST_PER_ITEM:.0f} are needed"
+    if base.calibration is not None and base.calibration.gold_map is not None:
+        return "judges are of several kinds, which other models do not know"
+    return ""
+
+
+def with_share(base: Fit, judgments: Judgments, other: Fit, choice: Choice, reference: HeldOut) -> Fit:
+    """Return the consensus with the share of the chosen model that held-out judgments and its labels allow.
+
+    ``reference`` is the held-out log-likelihood of the consensus.
+    """
+    score = choice.scores[choice.model]
+    name, text = quote(choice.model), f"{score.mean:.4f} per judgment over {choice.folds} folds"
+    gain = f"the held-out log-likelihood of the best simple model, {name}, is {text}, and that of the consensus"
+    if score.mean - reference.mean <= score.error:
+        return replace(base, reason=f"{gain} {reference.mean:.4f}: not worse by more than a standard error")
+    apart = float(
+        (base.posterior.argmax(axis=1) != other.posterior.argmax(axis=1))[np.diff(judgments.start) > 0].mean()
+    )
+    share = SHARE * max(0.0, 1 - apart / APART)
+    if share < NOTED:
+        return replace(
+            base,
+            reason=f"{name} predicts held-out judgments better, but gives another label to {apart:.0%} of the items: "
+            "without gold nothing says which of the two is right",
+        )
+    posterior = fix_gold((1 - share) * base.posterior + share * other.posterior, judgments.block(base.gold).gold)
+    calibration = base.calibration
+    if calibration is not None:
+        calibration = replace(calibration, expected=expected_share(posterior, judgments, base.gold))
+    return replace(
+        base,
+        posterior=frozen(posterior),
+        label=frozen(settled(posterior, base.items, options_of(base.options))),
+        calibration=calibration,
+        reason=f"{gain} {reference.mean:.4f}; the two agree on {1 - apart:.0%} of the labels, and each probability is "
+        f"{1 - share:.0%} consensus, {share:.0%} {name}",
+    )
 
 
 def chosen(scores: Mapping[str, HeldOut], folds: int = FOLDS) -> Choice:

@@ -277,6 +277,10 @@ def _online(task: _Task) -> Fit:
     judgments = None if task.old is None else append(task.old, new)
     items, judges = len(new.names.items), len(new.names.judges)
     concerned = task.concerned
+    if fit.calibration is not None:
+        position = np.where(np.arange(judges) < len(fit.judge_names), np.arange(judges), -1)
+        fit = replace(fit, calibration=fit.calibration.of_judges(position, fit.params.population))
+        task = task._replace(fit=fit)
     result = _online_from_memory(task) if judgments is None else _online_exact(task, judgments)
     K = len(fit.scale)
     posterior, more = (
@@ -321,8 +325,8 @@ def _online_exact(task: _Task, judgments: Judgments) -> _OnlineResult:
         raise UsageError(f"model '{model.name}' cannot be updated online: its hard assignments leave no tally")
     was = concerned[concerned < len(fit.items)]
     (all_items, topics), (old, _) = model.block(judgments, task.gold), model.block(task.old, fit.gold)
-    before = select_items(task.old, fit.gold, was)._replace(topic=old.topic[was])
-    few = select_items(judgments, task.gold, concerned)._replace(topic=all_items.topic[concerned])
+    before = select_items(model.weighed(task.old), fit.gold, was)._replace(topic=old.topic[was])
+    few = select_items(model.weighed(judgments), task.gold, concerned)._replace(topic=all_items.topic[concerned])
     begin = _extended(fit, few.judges, task.new.names.topics, topics)
     tally = fit.tally
     if tally is None:

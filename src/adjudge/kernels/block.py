@@ -81,3 +81,18 @@ def _items(block: Block, first: int, last: int) -> Block:
         gold=block.gold[first:last],
         weight=block.weight[low:high] if block.weight.size else block.weight,
     )
+
+
+def take_items(block: Block, index: Codes) -> Block:
+    """Return the items at these positions, in this order, as a block."""
+    size = np.diff(block.start)[index]
+    start = np.r_[0, np.cumsum(size)]
+    rows = np.repeat(block.start[index] - start[:-1], size) + np.arange(start[-1])
+    return block._replace(
+        start=start,
+        cell=block.cell[rows],
+        label=block.label[rows],
+        topic=block.topic[index],
+        gold=block.gold[index],
+        weight=block.weight[rows] if block.weight.size else block.weight,
+    )

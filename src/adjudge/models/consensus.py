@@ -31,12 +31,20 @@ from adjudge.kernels.truth import count, fix_gold, label_counts
 ROUNDS = 2
 SHRINK = 5.0  # pseudo-counts of the crowd's confusion, for every judge and truth
 WEAK, RIGHT = 5.0, 0.6  # pseudo-counts of a weakly diagonal confusion in the crowd's, and its share of right labels
+FAINT = 1e-3  # weight of items without gold in a start from gold, so that no label is impossible
 
 
 def smoothed_vote(block: Block, params: Params) -> Tally:
     """Assign every judgment to every label by its share of the item's votes, with one more vote for all labels."""
     counts = label_counts(block)
     share = (counts + 1 / block.labels) / (counts.sum(axis=1, keepdims=True) + 1)
+    return count(block, fix_gold(share, block.gold), len(params.prevalence))
+
+
+def gold_truths(block: Block, params: Params) -> Tally:
+    """Assign the judgments of gold items to their truths; other items hardly count."""
+    counts = label_counts(block)
+    share = FAINT * (counts + 1 / block.labels) / (counts.sum(axis=1, keepdims=True) + 1)
     return count(block, fix_gold(share, block.gold), len(params.prevalence))
 
 
@@ -56,7 +64,8 @@ MODELS = (
         "this package; trained on crowds and panels with gold",
         confusion=Confusion(shrunk_rows, columns=confusion_columns),
         assignment=SOFT,
-        starts={"vote": smoothed_vote},
+        starts={"vote": smoothed_vote, "gold": gold_truths},
         rounds=ROUNDS,
+        by_kind=True,
     ),
 )
