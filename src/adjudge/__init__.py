@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
+    from adjudge.diagnostics.ask import Questions, ask
     from adjudge.diagnostics.collusion import Collusion, collusion
     from adjudge.diagnostics.confusions import Confusions, confusions
     from adjudge.diagnostics.control_chart import ControlChart, control_chart
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 HOMES = {  # the module of each name, which is imported when the name is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
+    "adjudge.diagnostics.ask": ("Questions", "ask"),
     "adjudge.diagnostics.confusions": ("Confusions", "confusions"),
     "adjudge.diagnostics.second_looks": ("SecondLooks", "second_looks"),
     "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
@@ -138,6 +140,7 @@ __all__ = [
     "Panel",
     "Params",
     "Prior",
+    "Questions",
     "RankSVM",
     "Ranking",
     "Report",
@@ -152,6 +155,7 @@ __all__ = [
     "UsageError",
     "Weights",
     "agreement",
+    "ask",
     "check",
     "choose",
     "collusion",

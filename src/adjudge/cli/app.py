@@ -9,6 +9,7 @@ import typer
 from adjudge import __version__
 from adjudge.cli import (
     agreement,
+    ask,
     campaign,
     catalogue,
     check,
@@ -33,7 +34,16 @@ from adjudge.cli import (
 from adjudge.cli.help import add_commands, command_group
 
 SECTIONS = {
-    "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, check.draws, catalogue.models),
+    "Consensus": (
+        fit.fit,
+        update.update,
+        predict.predict,
+        ask.ask,
+        compare.compare,
+        check.check,
+        check.draws,
+        catalogue.models,
+    ),
     "Judges": (judges.judges, monitor.monitor, agreement.agreement),
     "Evaluation": (score.score, evaluate.evaluate, report.report),
     "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),

@@ -121,8 +121,11 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
 
 
 def usable_gold(judgments: Judgments, gold: Codes | None) -> Codes:
-    """Return the positions of the judged items whose truth is known."""
-    return np.empty(0, np.int64) if gold is None else np.flatnonzero((gold >= 0) & (np.diff(judgments.start) > 0))
+    """Return the positions of the judged items whose truth is known and may teach."""
+    if gold is None:
+        return np.empty(0, np.int64)
+    teaches = (gold >= 0) & (np.diff(judgments.start) > 0)
+    return np.flatnonzero(teaches if judgments.aside is None else teaches & ~judgments.aside)
 
 
 def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None) -> Fit:
