@@ -8,7 +8,8 @@ By "crowds", the weights were learned on crowds and panels with gold (``make hon
                    1 / (1 + (n - 1) r), less its maximum over k, and bounded by ``cap`` (a hyperbolic tangent),
     log pi_k,      the prevalence,
 
-and a small share of the vote is mixed in. The weights depend on n and on the crowd: its kappa, the number of judgments
+and a small share of the vote is mixed in. A label that does not have most votes needs to be clearly more likely than
+those that have (``lean_to_vote``). The weights depend on n and on the crowd: its kappa, the number of judgments
 per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
 small. The model's own probabilities are mixed in with the evidence of independent errors as their weight
 (``dependence.independence``), which is 0 for almost all real crowds.
@@ -41,10 +42,12 @@ ARRAYS = ("confusion", "judges", "tier")  # names of the arrays of a calibration
 LEAST = 1e-3  # smallest probability in a weighed logarithm
 SHARED = 30  # items with two judges or more that are needed to measure correlated errors
 UNLIKE = -3.0  # z below which errors are so much less correlated than expected that the model has fitted noise
+TIED = 1e-9  # shares of votes that differ by less than this are tied
 NOTED = 0.005  # weight of the vote that is worth mentioning
-CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 4.0, 25.0  # bound of the evidence: this over the correlation, within limits
+CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 6.0, 25.0  # bound of the evidence: this over the correlation, within limits
 VOTE_SHARE, STRONG = 0.15, 0.2  # share of the vote, from this correlation on
 PREVALENCE_FLOOR = 1e-3
+LEAN = 0.1  # a label without most of n votes must be n to this power times as likely as the best that has
 
 
 class EvidenceRule(NamedTuple):
@@ -400,8 +403,27 @@ def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Float
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
     logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
     share = calibration.independent
-    probabilities: Floats = (1 - share) * mix_vote(logs, vote, rule.vote) + share * posterior
+    learned = lean_to_vote(mix_vote(logs, vote, rule.vote), vote, judgments)
+    probabilities: Floats = (1 - share) * learned + share * posterior
     return probabilities
+
+
+def lean_to_vote(probability: Floats, vote: Floats, judgments: Floats) -> Floats:
+    """Return probabilities (I, K) in which the labels with most votes have a small advantage.
+
+    Where the most likely label is not among them, the likeliest of them counts n ** LEAN times, n being the judgments
+    of the item (I): the more there are, the surer it is what most judges say.
+
+    >>> lean_to_vote(np.array([[0.51, 0.49]]), np.array([[0.4, 0.6]]), np.array([10.0])).round(3).tolist()
+    [[0.453, 0.547]]
+    """
+    most = vote >= vote.max(axis=1, keepdims=True) - TIED
+    at, best = np.arange(len(vote)), probability.argmax(axis=1)
+    voted = np.where(most, probability, -1.0).argmax(axis=1)
+    leaning = probability.copy()
+    leaning[at, voted] *= np.where(most[at, best], 1.0, judgments**LEAN)
+    leaning /= leaning.sum(axis=1, keepdims=True)
+    return leaning
 
 
 def mix_vote(logs: Floats, vote: Floats, share: float) -> Floats:
