@@ -109,7 +109,7 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
     gold = None if fit.gold is None else fit.gold[: len(judgments.items)]
     seed = options_of(fit.options).seed
     reference = _crowd_weights(infer(model_named("consensus"), judgments, gold, Options(seed)), judgments, gold)[1]
-    claimed = expected_share(fit.posterior[: len(judgments.items)], judgments, gold)
+    claimed = expected_share(fit.posterior[: len(judgments.items)], judgments.start, gold)
     if claimed - reference.expected <= TOO_MUCH:
         return ""
     low, high = reference.interval
@@ -150,11 +150,16 @@ def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[
     correlation = correlation_of(bare, fit.params, label_counts(bare), options.seed)
     block, tier = model.block(judgments, gold)[0], judge_tiers(judgments)
     calibration = by_crowds(correlation, independent, fit.posterior, block, fit.params.label_prevalence)
-    if calibration.changes and tier.any():  # people or experts beside the judges that were fitted
-        weights = (1.0, 0.0, *people_weights(calibration.judgments))
-        calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
-        calibration = replace(calibration, expected=expected_share(mixed(calibration, fit.posterior, block), judgments))
-    return fit, calibration
+    return fit, beside_people(calibration, tier, fit.posterior, block)
+
+
+def beside_people(calibration: Calibration, tier: Codes, posterior: Floats, block: Block) -> Calibration:
+    """Return the calibration with the weights of people and experts beside the judges that were fitted."""
+    if not calibration.changes or not tier.any():
+        return calibration
+    weights = (1.0, 0.0, *people_weights(calibration.judgments))
+    calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
+    return replace(calibration, expected=expected_share(mixed(calibration, posterior, block), block.start, block.gold))
 
 
 def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
@@ -186,7 +191,7 @@ def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes
         margin=gold_margin(calibration.margin, known.size),
     )
     block, _ = model.block(judgments, gold)
-    share = expected_share(mixed(calibration, fit.posterior, block), judgments, gold)
+    share = expected_share(mixed(calibration, fit.posterior, block), judgments.start, gold)
     fit = replace(fit, gold=frozen(gold), options=MappingProxyType({**fit.options, "start": options.start}))
     return _following(with_calibration(fit, replace(calibration, expected=share), block), judgments)
 

@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.judgments import Judgments
 from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
 from adjudge.inference.people import EXPERT_TIER, PERSON_TIER
 from adjudge.kernels.block import Block
@@ -353,16 +352,25 @@ def learned_weights() -> Mapping[str, Any]:
 
 
 def by_crowds(
-    correlation: Correlation, independent: float, posterior: Floats, block: Block, prevalence: Floats
+    correlation: Correlation,
+    independent: float,
+    posterior: Floats,
+    block: Block,
+    prevalence: Floats,
+    per_judge: float | None = None,
 ) -> Calibration:
-    """Return the calibration by crowds of the posterior of model ``consensus``."""
+    """Return the calibration by crowds of the posterior of model ``consensus``.
+
+    ``per_judge`` is the number of judgments per judge, if the block is a sample of a crowd.
+    """
     learned, rule = learned_weights(), evidence_rule(correlation.errors)
     judgments = label_counts(block).sum(axis=1)
     judged = judgments > 0
     if not judged.any():
         return Calibration("crowds")
     counted = block.cell[block.weight > 0] if block.weight.size else block.cell
-    per_item, per_judge = float(judgments[judged].mean()), judgments.sum() / np.unique(counted // block.labels).size
+    per_item = float(judgments[judged].mean())
+    per_judge = per_judge or judgments.sum() / np.unique(counted // block.labels).size
     by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(correlation.kappa, per_judge, prevalence)  # (3)
     calibration = Calibration(
         "crowds",
@@ -375,14 +383,16 @@ def by_crowds(
         independent=independent,
         margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
     )
-    open_items = judged & (block.gold < 0) if (judged & (block.gold < 0)).any() else judged
-    expected = float(mixed(calibration, posterior, block)[open_items].max(axis=1).mean())
-    return replace(calibration, expected=expected)
+    probability = mixed(calibration, posterior, block)
+    return replace(calibration, expected=expected_share(probability, block.start, block.gold))
 
 
-def expected_share(probability: Floats, judgments: Judgments, gold: Codes | None = None) -> float:
-    """Return the share of judged items whose label is expected to be right; those with gold do not count."""
-    judged = np.diff(judgments.start) > 0
+def expected_share(probability: Floats, start: Codes, gold: Codes | None = None) -> float:
+    """Return the share of judged items whose label is expected to be right; those with gold do not count.
+
+    Item i has the judgments ``start[i]`` to ``start[i + 1]``.
+    """
+    judged = np.diff(start) > 0
     unknown = judged if gold is None else judged & (gold < 0)
     counted = unknown if unknown.any() else judged
     return float(probability[counted].max(axis=1).mean()) if counted.any() else 0.0

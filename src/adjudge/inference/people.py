@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjudge.arrays import Codes, Floats, frozen
+from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.panel import EXPERT, MACHINE, Panel
+from adjudge.kernels.block import Block
 
 BASE, PERSON_TIER, EXPERT_TIER = 0, 1, 2  # fitted by EM; people beside it; experts beside it
 COVERED = 0.5  # share of the judged items that the judges who are fitted must have judged
@@ -27,13 +28,18 @@ def judge_tiers(judgments: Judgments) -> Codes:
     none = np.zeros(len(judgments.judges), np.int64)
     if judgments.panel is None or not len(judgments):
         return none
-    rank = _ranks(judgments.panel)
-    present = np.unique(rank[judgments.judge])
-    lowest = present[present >= 0].min() if (present >= 0).any() else 0
-    tier = np.where(rank > lowest, rank, BASE)
+    tier = panel_tiers(judgments.panel, np.bincount(judgments.judge, minlength=len(judgments.judges)))
     fitted = np.unique(judgments.item()[tier[judgments.judge] == BASE]).size
     judged = int((np.diff(judgments.start) > 0).sum())
     return tier if fitted >= COVERED * judged else none
+
+
+def panel_tiers(panel: Panel, judged: Codes) -> Codes:
+    """Return the tier of every judge (J) by their kinds alone; ``judged`` (J) counts their judgments."""
+    rank = _ranks(panel)
+    present = np.unique(rank[judged > 0])
+    lowest = present[present >= 0].min() if (present >= 0).any() else BASE
+    return np.where(rank > lowest, rank, BASE)
 
 
 def _ranks(panel: Panel) -> Codes:
@@ -57,10 +63,23 @@ def evidence_weights(judgments: Judgments, tier: Codes | None = None) -> Floats 
     """
     if judgments.panel is None:
         return judgments.weight
-    family, names = judgments.panel.family_codes()
-    pair = judgments.item().astype(np.int64) * len(names) + family[judgments.judge]
     fitted = (judge_tiers(judgments) if tier is None else tier)[judgments.judge] == BASE
-    _, group = np.unique(pair, return_inverse=True)
-    members = np.bincount(group, fitted)[group]
-    weight = fitted / np.sqrt(np.maximum(members, 1.0))
+    weight = _family_shares(judgments.item(), judgments.judge, judgments.panel, fitted)
     return frozen(weight if judgments.weight is None else weight * judgments.weight)
+
+
+def weighed_block(block: Block, panel: Panel, tier: Codes) -> Block:
+    """Return a block whose judgments count as in ``evidence_weights``."""
+    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    judge = (block.cell // block.labels).astype(np.int64)
+    weight = _family_shares(item, judge, panel, tier[judge] == BASE)
+    return block._replace(weight=weight * block.weight if block.weight.size else weight)
+
+
+def _family_shares(item: Codes, judge: Codes, panel: Panel, fitted: Flags) -> Floats:
+    """Return 1 / sqrt(m) for m judgments of a family on an item (N), and 0 for judgments that are not fitted."""
+    family, names = panel.family_codes()
+    _, group = np.unique(item.astype(np.int64) * len(names) + family[judge], return_inverse=True)
+    members = np.bincount(group, fitted)[group]
+    shares: Floats = fitted / np.sqrt(np.maximum(members, 1.0))
+    return shares

@@ -233,7 +233,7 @@ def with_share(base: Fit, judgments: Judgments, other: Fit, choice: Choice, refe
     posterior = fix_gold((1 - share) * base.posterior + share * other.posterior, judgments.block(base.gold).gold)
     calibration = base.calibration
     if calibration is not None:
-        calibration = replace(calibration, expected=expected_share(posterior, judgments, base.gold))
+        calibration = replace(calibration, expected=expected_share(posterior, judgments.start, base.gold))
     return replace(
         base,
         posterior=frozen(posterior),
