@@ -18,6 +18,7 @@ from adjudge.cli import (
     fit,
     judges,
     monitor,
+    panel,
     predict,
     rank,
     read,
@@ -34,7 +35,7 @@ from adjudge.cli.help import add_commands, command_group
 
 SECTIONS = {
     "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, check.draws, catalogue.models),
-    "Judges": (judges.judges, monitor.monitor, agreement.agreement),
+    "Judges": (judges.judges, monitor.monitor, agreement.agreement, panel.panel),
     "Evaluation": (score.score, evaluate.evaluate, report.report),
     "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),
     "Collection": (serve.serve,),
