@@ -64,10 +64,10 @@ def panel(
     \b
     effective  how many independent judges the panel is worth
     families   how much errors go together within and between families
-    values     what the consensus loses without each judge, and whom it can do without
+    values     what the consensus loses without each judge, and whom to leave out
     prompts    what the prompt of a model changes
     positions  what the order of two options changes
-    stand-in   whether a machine may stand in for a person (alternative annotator test)
+    stand-in   whether a machine may stand in for a person
 
     --judges says which judges are people, experts or machines, and of which family, model and prompt. With --gold,
     errors are measured; without it they are estimated from agreement, and nobody can be left out. Intervals are 90 %
@@ -149,6 +149,9 @@ def _lines(result: PanelAnalysis, part: str) -> tuple[list[str], list[tuple[Any,
         names = zip(families.families, families.sizes.tolist(), cells, strict=True)
         return head, [(name, size, *row) for name, size, row in names]
     columns = result.columns(part)
+    if part == "families":
+        order = sorted(range(len(columns["value"])), key=lambda n: -columns["value"][n])
+        columns = {name: [values[n] for n in order] for name, values in columns.items()}
     return [name.replace("_", " ") for name in columns], list(zip(*columns.values(), strict=True))
 
 

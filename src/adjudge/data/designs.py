@@ -187,10 +187,10 @@ def panel(
 ) -> Simulation:
     """Simulate people who err independently, and families of machines with correlated errors, all on every item.
 
-    Every machine gives the label of a source that all machines share with probability sqrt(between), else that of a
-    source of their family with the probability that makes ``within`` the correlation of errors in a family, else their
-    own. Sources and machines are right with probability ``accuracy``, so that all machines have the same confusion, and
-    the errors of two machines have exactly these correlations given the truth.
+    Every machine gives the label of a source of its family with probability sqrt(within), else its own. The source of
+    a family gives the label of a source of all families with probability sqrt(between / within), else its own. All
+    labels are right with probability ``accuracy``, so that all machines have the same confusion, and the errors of two
+    machines have exactly these correlations given the truth.
     """
     truth, prevalence = simulation.draw_truth(rng, items, labels)
     matrix = np.full((labels, labels), (1 - accuracy) / (labels - 1))
@@ -199,11 +199,9 @@ def panel(
     family = np.repeat(np.arange(families), machines)
     by_people = simulation.draw_confusion(rng, people, labels, STEADY)
     drawn = simulation.draw_categories(rng, matrix, np.repeat(truth[:, None], 1 + families + count, axis=1))
-    shared, by_family, label = drawn[:, :1], drawn[:, 1 : 1 + families][:, family], drawn[:, 1 + families :]
-    follows = np.sqrt(between)
-    follows_family = np.sqrt(within - between) / (1 - follows) if follows < 1 else 0.0
-    label = np.where(rng.random(label.shape) < min(follows_family, 1.0), by_family, label)
-    label = np.where(rng.random(label.shape) < follows, shared, label)
+    shared, sources, label = np.split(drawn, [1, 1 + families], axis=1)
+    sources = np.where(rng.random(sources.shape) < np.sqrt(between / within if within else 0), shared, sources)
+    label = np.where(rng.random(label.shape) < np.sqrt(within), sources[:, family], label)
     judge = np.tile(np.arange(people + count, dtype=np.int32), (items, 1))
     answers = simulation.draw_labels(rng, by_people, judge[:, :people], truth[:, None])
     confusion = np.concatenate([by_people, np.broadcast_to(matrix, (count, labels, labels))])

@@ -142,7 +142,7 @@ def panel(
     >>> crowd = adjudge.simulate("panel", items=300)
     >>> result = adjudge.panel(crowd.judgments, crowd.truths)
     >>> result.effective[0].sentence
-    '15 judgments per item are worth about 4.4 independent ones (4.0 to 4.8), by their errors on gold.'
+    '15 judgments per item are worth about 4.3 independent ones (3.8 to 4.9), by their errors on gold.'
     """
     table = read(judgments, judges=judges)
     table, truth = _with_gold(table, gold)

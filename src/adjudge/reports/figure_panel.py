@@ -23,7 +23,7 @@ HEADINGS = {
     "stand_in": "May a machine stand in for a person?",
 }
 CELL, LEAST, MOST = 44, 160, 640  # pixels of a cell, and of the side of the figure
-WRITTEN = 12  # families up to which the cells have numbers
+WRITTEN = 15  # families up to which the cells have numbers
 CAPTION = "Darker cells are families whose errors go together. The diagonal is of two judges of one family."
 
 
@@ -53,9 +53,8 @@ def family_chart(families: FamilyCorrelations) -> Any:
         x=alt.X("other:N", sort=names, title=None, axis=alt.Axis(orient="top", labelAngle=-45)),
         y=alt.Y("family:N", sort=names, title=None),
     )
-    scale = alt.Scale(
-        domain=[0, max(0.5, float(np.nanmax(families.matrix)))], range=["#ffffff", COLOURS[0]], clamp=True
-    )
+    highest = max(0.5, float(np.nanmax(families.matrix)))
+    scale = alt.Scale(domain=[0, highest], range=["#ffffff", COLOURS[0]], clamp=True, interpolate="rgb")
     chart = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, title=families.measure))
     if len(names) <= WRITTEN:
         light = alt.condition("datum.value > 0.35", alt.value("white"), alt.value("#1c1c1c"))

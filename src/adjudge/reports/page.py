@@ -175,7 +175,7 @@ def _inline(name: str, heading: str, svg: str) -> Markup:
     text = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{name}-\2", svg)
     for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
         text = text.replace(colour, variable)
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{escape(heading)}" ', 1))
+    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{heading}" ', 1))
 
 
 def _watch(case: Case) -> Markup:
