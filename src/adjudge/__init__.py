@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.judges import Card, Cards, Judges, judges
     from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
+    from adjudge.diagnostics.panel import PanelAnalysis, panel
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
@@ -71,6 +72,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.diagnostics.gold_accuracy": ("GoldAccuracy", "gold_accuracy"),
     "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
+    "adjudge.diagnostics.panel": ("PanelAnalysis", "panel"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
@@ -138,6 +140,7 @@ __all__ = [
     "Monitoring",
     "NewWork",
     "Panel",
+    "PanelAnalysis",
     "Params",
     "Prior",
     "Questions",
@@ -175,6 +178,7 @@ __all__ = [
     "load_ranker",
     "monitor",
     "new_work",
+    "panel",
     "posterior_weights",
     "predict",
     "rank",
