@@ -150,7 +150,9 @@ def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[
     if calibration.changes and tier.any():  # people or experts beside the judges that were fitted
         weights = (1.0, 0.0, *people_weights(calibration.judgments))
         calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
-        calibration = replace(calibration, expected=expected_share(mixed(calibration, fit.posterior, block), judgments))
+        calibration = replace(
+            calibration, expected=expected_share(mixed(calibration, fit.posterior, block), judgments, gold)
+        )
     return fit, calibration
 
 

@@ -57,10 +57,37 @@ def evidence_weights(judgments: Judgments, tier: Codes | None = None) -> Floats 
     """
     if judgments.panel is None:
         return judgments.weight
-    family, names = judgments.panel.family_codes()
-    pair = judgments.item().astype(np.int64) * len(names) + family[judgments.judge]
-    fitted = (judge_tiers(judgments) if tier is None else tier)[judgments.judge] == BASE
-    _, group = np.unique(pair, return_inverse=True)
+    tier = judge_tiers(judgments) if tier is None else tier
+    return weigh_evidence(judgments.item(), judgments.judge, judgments.panel, tier, judgments.weight)
+
+
+def weigh_evidence(item: Codes, judge: Codes, panel: Panel, tier: Codes, weight: Floats | None = None) -> Floats:
+    """Return how much each judgment counts (N), from its item and judge (N), the judges' tiers (J) and its weight."""
+    family, names = panel.family_codes()
+    fitted = tier[judge] == BASE
+    _, group = np.unique(item.astype(np.int64) * len(names) + family[judge], return_inverse=True)
     members = np.bincount(group, fitted)[group]
-    weight = fitted / np.sqrt(np.maximum(members, 1.0))
-    return frozen(weight if judgments.weight is None else weight * judgments.weight)
+    shared = fitted / np.sqrt(np.maximum(members, 1.0))
+    return frozen(shared if weight is None else shared * weight)
+
+
+def tiers_as_fitted(tier: Codes, fitted: Panel | None, panel: Panel | None, position: Codes) -> Codes:
+    """Return the tiers of judges (J) as in a fit: of those that it knows their own, of others that of their kind.
+
+    Parameters
+    ----------
+    tier, fitted
+        The tiers of the judges of the fit, and what is known about them.
+    panel
+        What is known about the judges.
+    position
+        Where they are among the judges of the fit (J), -1 if it does not know them.
+    """
+    known = np.where(position >= 0, tier[position], BASE)
+    if fitted is None or panel is None:
+        return known
+    before, rank = _ranks(fitted), _ranks(panel)
+    base = before[(tier == BASE) & (before >= 0)]
+    if not base.size:
+        return known
+    return np.where(position >= 0, known, np.where(rank > base.min(), rank, BASE))
