@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
+from adjudge.data.panel import Panel
 from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
-from adjudge.inference.people import EXPERT_TIER, PERSON_TIER
+from adjudge.inference.people import EXPERT_TIER, PERSON_TIER, tiers_as_fitted
 from adjudge.kernels.block import Block
 from adjudge.kernels.truth import fix_gold, label_counts
 
@@ -70,11 +71,11 @@ class GoldMap:
     judges: Floats = field(default_factory=lambda: np.empty((0, 0, 0)), compare=False)  # (J, K, K), none if empty
     tier: Codes = field(default_factory=lambda: np.empty(0, np.int64), compare=False)  # (J), all 0 if empty
 
-    def of_judges(self, position: Codes) -> GoldMap:
-        """Return the map for the judges at these positions; nothing is known of a judge at -1."""
+    def of_judges(self, position: Codes, fitted: Panel | None = None, panel: Panel | None = None) -> GoldMap:
+        """Return the map for the judges at these positions; of a judge at -1, the kind may be known (``panel``)."""
         known = position >= 0
         judges = np.where(known[:, None, None], self.judges[position], 0.0) if self.judges.size else self.judges
-        tier = np.where(known, self.tier[position], 0) if self.tier.size else self.tier
+        tier = tiers_as_fitted(self.tier, fitted, panel, position) if self.tier.size else self.tier
         return replace(self, judges=frozen(judges), tier=frozen(tier))
 
 
@@ -110,11 +111,16 @@ class Calibration:
         """Whether probabilities differ from the model's own."""
         return bool(self.hedge or self.weights or self.gold_map)
 
-    def of_judges(self, position: Codes, population: Floats) -> Calibration:
-        """Return the calibration for the judges at these positions; one at -1 has the confusion of the population."""
+    def of_judges(
+        self, position: Codes, population: Floats, fitted: Panel | None = None, panel: Panel | None = None
+    ) -> Calibration:
+        """Return the calibration for the judges at these positions; one at -1 has the confusion of the population.
+
+        ``fitted`` and ``panel`` are what is known about the judges of the fit, and about these.
+        """
         result = self
         if self.gold_map is not None:
-            result = replace(result, gold_map=self.gold_map.of_judges(position))
+            result = replace(result, gold_map=self.gold_map.of_judges(position, fitted, panel))
         if self.confusion.size:
             rows = np.where((position >= 0)[:, None, None], self.confusion[position], population)
             result = replace(result, confusion=frozen(rows))

@@ -94,7 +94,7 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     rng = np.random.default_rng(seed)
     sampled = rng.random(block.topic.size) < ENOUGH / max(block.cell.size, 1)
     item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
-    used = sampled[item]
+    used = sampled[item] if not block.weight.size else sampled[item] & (block.weight > 0)
     rows = block.judges * block.labels
     triple, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
     weight = np.bincount(row, block.weight[used] if block.weight.size else None).astype(float)

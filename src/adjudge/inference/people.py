@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats, frozen
+from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.panel import EXPERT, MACHINE, Panel
 from adjudge.kernels.block import Block
@@ -63,23 +63,44 @@ def evidence_weights(judgments: Judgments, tier: Codes | None = None) -> Floats 
     """
     if judgments.panel is None:
         return judgments.weight
-    fitted = (judge_tiers(judgments) if tier is None else tier)[judgments.judge] == BASE
-    weight = _family_shares(judgments.item(), judgments.judge, judgments.panel, fitted)
-    return frozen(weight if judgments.weight is None else weight * judgments.weight)
+    tier = judge_tiers(judgments) if tier is None else tier
+    return weigh_evidence(judgments.item(), judgments.judge, judgments.panel, tier, judgments.weight)
+
+
+def weigh_evidence(item: Codes, judge: Codes, panel: Panel, tier: Codes, weight: Floats | None = None) -> Floats:
+    """Return how much each judgment counts (N), from its item and judge (N), the judges' tiers (J) and its weight."""
+    family, names = panel.family_codes()
+    fitted = tier[judge] == BASE
+    _, group = np.unique(item.astype(np.int64) * len(names) + family[judge], return_inverse=True)
+    members = np.bincount(group, fitted)[group]
+    shared = fitted / np.sqrt(np.maximum(members, 1.0))
+    return frozen(shared if weight is None else shared * weight)
 
 
 def weighed_block(block: Block, panel: Panel, tier: Codes) -> Block:
     """Return a block whose judgments count as in ``evidence_weights``."""
     item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
     judge = (block.cell // block.labels).astype(np.int64)
-    weight = _family_shares(item, judge, panel, tier[judge] == BASE)
-    return block._replace(weight=weight * block.weight if block.weight.size else weight)
+    return block._replace(weight=weigh_evidence(item, judge, panel, tier, block.weight if block.weight.size else None))
 
 
-def _family_shares(item: Codes, judge: Codes, panel: Panel, fitted: Flags) -> Floats:
-    """Return 1 / sqrt(m) for m judgments of a family on an item (N), and 0 for judgments that are not fitted."""
-    family, names = panel.family_codes()
-    _, group = np.unique(item.astype(np.int64) * len(names) + family[judge], return_inverse=True)
-    members = np.bincount(group, fitted)[group]
-    shares: Floats = fitted / np.sqrt(np.maximum(members, 1.0))
-    return shares
+def tiers_as_fitted(tier: Codes, fitted: Panel | None, panel: Panel | None, position: Codes) -> Codes:
+    """Return the tiers of judges (J) as in a fit: of those that it knows their own, of others that of their kind.
+
+    Parameters
+    ----------
+    tier, fitted
+        The tiers of the judges of the fit, and what is known about them.
+    panel
+        What is known about the judges.
+    position
+        Where they are among the judges of the fit (J), -1 if it does not know them.
+    """
+    known = np.where(position >= 0, tier[position], BASE)
+    if fitted is None or panel is None:
+        return known
+    before, rank = _ranks(fitted), _ranks(panel)
+    base = before[(tier == BASE) & (before >= 0)]
+    if not base.size:
+        return known
+    return np.where(position >= 0, known, np.where(rank > base.min(), rank, BASE))
