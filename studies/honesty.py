@@ -11,7 +11,7 @@ of sets whose whole family was left out of training. Simulated crowds are not tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
-from adjudge.inference.calibrate import POSSIBLE, SETTLED
+from adjudge.inference.calibrate import crowd_evidence
 from adjudge.inference.calibration import (
     crowd_contexts,
     crowd_features,
@@ -32,8 +32,6 @@ from adjudge.inference.calibration import (
     mix_vote,
     smoothed_votes,
 )
-from adjudge.inference.correlation import correlation_of
-from adjudge.inference.dependence import independence
 from adjudge.inference.infer import infer
 from adjudge.inference.model import model_named
 from adjudge.kernels.truth import label_counts
@@ -167,12 +165,9 @@ def simulate(
 
 def sample(case: Case) -> Sample:
     """Return the features of the gold items of a case; they are computed without gold."""
-    independent = independence(case.judgments)
-    model = model_named("consensus")
-    model = replace(model, rounds=SETTLED) if independent > POSSIBLE else model
-    fit, block = infer(model, case.judgments), case.judgments.block()
+    fit, correlation, independent = crowd_evidence(infer(model_named("consensus"), case.judgments), case.judgments)
+    block = case.judgments.block()
     counts = label_counts(block)
-    correlation = correlation_of(block, fit.params, counts)
     gold = np.flatnonzero((case.truth >= 0) & (counts.sum(axis=1) > 0))
     gold = gold[np.random.default_rng(1).permutation(gold.size)[:SCORED]]
     judgments, vote, rule = counts[gold].sum(axis=1), smoothed_votes(block)[gold], evidence_rule(correlation.errors)
