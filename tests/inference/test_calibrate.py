@@ -8,6 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.inference.calibrate import doubt
 from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
 from adjudge.inference.dependence import alike, dependence, independence, together, yardstick
 from adjudge.inference.infer import infer
@@ -361,3 +362,48 @@ def test_independent_errors_are_recognised(seed):
     assert independence(alone.take(range(12 * 15))) < 0.7
     sparse = alone.take(np.flatnonzero(np.arange(len(alone)) % 4 == 0))  # three judgments per item
     assert independence(sparse) == 0
+
+
+def test_a_model_that_claims_too_much_is_doubted():
+    """Shared errors make Dawid-Skene over-confident, which is said with both shares; other fits are not doubted."""
+    judgments, truth = misled(4)
+    fit = adjudge.fit(judgments, "dawid-skene")
+    claimed, reference = fit.posterior.max(axis=1).mean(), adjudge.fit(judgments).calibration
+    low, high = reference.interval
+    assert doubt(fit, judgments) == (
+        f"do not believe these probabilities: dawid-skene claims that {claimed:.0%} of the labels are right, and of "
+        f"judgments like these {reference.expected:.0%} are expected to be ({low:.0%} to {high:.0%}); model consensus, "
+        "the default, has calibrated ones"
+    )
+    right = (fit.label == truth).mean()
+    assert claimed > right + 0.05
+    assert low <= right <= high
+    for other in (adjudge.fit(judgments), adjudge.fit(judgments, calibrate="none")):
+        assert doubt(other, judgments) == ""
+    assert doubt(adjudge.fit(judgments, "dawid-skene", calibrate="judgments"), judgments) == ""
+
+
+def test_a_model_that_is_true_is_not_doubted():
+    """Many independent judges whose claim is borne out, and tables where there is nothing to doubt."""
+    judgments, truth = alone(8, items=1_500, judges=40, many=12)
+    fit = adjudge.fit(judgments, "dawid-skene")
+    assert abs(fit.posterior.max(axis=1).mean() - (fit.label == truth).mean()) < 0.02
+    assert doubt(fit, judgments) == ""
+    one_label = adjudge.read(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}))
+    assert doubt(adjudge.fit(one_label, "dawid-skene"), one_label) == ""
+
+
+def test_gold_makes_the_default_learn():
+    """Four gold items are kept certain, five teach; the judges follow the calibrated probabilities."""
+    judgments, truth = misled(1, items=300)
+    names = judgments.items.to_list()
+    four, five = ({names[n]: int(truth[names[n]]) for n in range(size)} for size in (4, 5))
+    assert adjudge.fit(judgments, gold=four).calibration.by == "crowds"
+    fit = adjudge.fit(judgments, gold=five)
+    assert (fit.calibration.by, fit.calibration.gold) == ("gold", 5)
+    assert (fit.posterior[np.arange(5), truth[names[:5]]] == 1).all()
+    given = np.zeros((len(judgments.judges), 2, 2))
+    np.add.at(given.transpose(0, 2, 1), (judgments.judge, judgments.label), fit.posterior[judgments.item()])
+    share = np.trace(given, axis1=1, axis2=2) / given.sum(axis=(1, 2))
+    np.testing.assert_allclose(fit.accuracy, share)
+    np.testing.assert_allclose(fit.confusion["probability"], fit.calibration.confusion.ravel())

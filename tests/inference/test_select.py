@@ -12,6 +12,7 @@ from adjudge.inference.model import MODELS
 from adjudge.inference.select import (
     MOST,
     TRUSTED,
+    Choice,
     HeldOut,
     candidates,
     choose,
@@ -21,6 +22,7 @@ from adjudge.inference.select import (
     held_out,
     held_out_logs,
     takes,
+    with_share,
 )
 
 
@@ -94,12 +96,16 @@ def test_biased_judges_are_not_voted_on():
 
 def test_a_model_that_is_better_has_a_share():
     """Each probability is the consensus with at most .3 of the model, as the reason says, and so is the claim."""
-    crowd = adjudge.simulate("dawid-skene", seed=4, items=600, judges=15, labels=3, per_item=8)
-    fit, base = adjudge.fit(crowd.judgments, "auto"), adjudge.fit(crowd.judgments)
-    choice, reference = choose(crowd.judgments), held_out(crowd.judgments, "consensus")
+    rng = np.random.default_rng(1)
+    truth, judge = rng.integers(0, 2, (2_000, 1)), np.argsort(rng.random((2_000, 20)), axis=1)[:, :6]
+    right = rng.random(judge.shape) < np.where(np.arange(20) < 8, 0.95, 0.5)[judge]  # eight judges know, twelve guess
+    label = np.where(right, truth, 1 - truth)
+    judgments = table_of(np.repeat(np.arange(2_000), 6), judge.ravel(), label.ravel())
+    fit, base = adjudge.fit(judgments, "auto"), adjudge.fit(judgments)
+    choice, reference = choose(judgments), held_out(judgments, "consensus")
     score = choice.scores[choice.model]
     better = score.mean - reference.mean > score.error
-    other = adjudge.fit(crowd.judgments, choice.model, inference=MODELS[choice.model].inferences[-1])
+    other = adjudge.fit(judgments, choice.model, inference=MODELS[choice.model].inferences[-1])
     apart = (base.posterior.argmax(axis=1) != other.posterior.argmax(axis=1)).mean()
     share = 0.3 * max(0, 1 - apart / 0.4)
     assert better
@@ -125,7 +131,7 @@ def fits_apart(different, items=100):
 
 def scored(better):
     """Return a choice of glad, and a consensus whose held-out log-likelihood is lower by so many standard errors."""
-    return Choice("glad", {"glad": HeldOut(-0.5, 0.01, 400)}, 5), HeldOut(-0.5 - 0.01 * better, 0.01, 400)
+    return Choice("glad", "glad", {"glad": HeldOut(-0.5, 0.01, 400)}, 5), HeldOut(-0.5 - 0.01 * better, 0.01, 400)
 
 
 @pytest.mark.parametrize(("different", "share"), [(0, 0.3), (20, 0.15), (39, 0.0075)])

@@ -284,17 +284,18 @@ def test_online_is_near_and_leaves_the_rest_alone(name, kept):
     assert np.mean(online.label == exact.label) > 0.99
 
 
-def test_a_stream_online_stays_near():
-    """Each goes on from the tally of the one before."""
+@pytest.mark.parametrize("model", ["dawid-skene", "consensus"])
+def test_a_stream_online_stays_near(model):
+    """Each goes on from the tally of the one before; judges are counted as in a fit, calibrated or not."""
     judgments = crowd(items=1_000)
     steps = np.array_split(np.random.default_rng(0).permutation(len(judgments)), 20)
     first = reread(judgments.take(np.concatenate(steps[:10])))
-    online = adjudge.fit(first, "dawid-skene")
+    online = adjudge.fit(first, model)
     for step in steps[10:]:
         online = adjudge.update(
             online, reread(judgments.take(step)), first if online.tally is None else None, online=True
         )
-    exact = adjudge.fit(online.judgments, "dawid-skene")
+    exact = adjudge.fit(online.judgments, model)
     assert np.mean(online.label == exact.label) > 0.95
     assert np.abs(online.accuracy - exact.accuracy).mean() < 0.02
 
