@@ -119,12 +119,16 @@ def test_gold_without_errors():
 
 def test_large_tables_are_sampled(crowd, monkeypatch):
     """Of many judgments, those of random items are used, and this is said; gold stays matched."""
-    monkeypatch.setattr(room, "MOST", 1_500)
+    everything = panel(crowd.judgments, crowd.truths)
+    monkeypatch.setattr(room, "MOST", 1_507)
     result = panel(crowd.judgments, crowd.truths, seed=3)
-    number = int(result.sampled.split(" of ")[0].replace(",", ""))
-    assert 900 <= number <= 2_100
-    assert result.sampled.endswith(" of 4,500 judgments were used: those of items that were drawn at random.")
-    assert abs(result.effective[0].number.value - panel(crowd.judgments, crowd.truths).effective[0].number.value) < 1
+    gold = "those of gold items and of others that were drawn at random."
+    assert result.sampled == f"1,500 of 4,500 judgments were used: {gold}"
+    assert abs(result.effective[0].number.value - everything.effective[0].number.value) < 1
+    few = crowd.truths.tail(90)
+    assert panel(crowd.judgments, few, seed=3).values.items == 90  # gold items are never left out
+    without = panel(crowd.judgments, seed=3).sampled
+    assert without == "1,500 of 4,500 judgments were used: those of items that were drawn at random."
 
 
 def test_progress_and_seed(crowd):

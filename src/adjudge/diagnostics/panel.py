@@ -147,7 +147,7 @@ def panel(
     table = read(judgments, judges=judges)
     table, truth = _with_gold(table, gold)
     table, _ = table.without_repeats("drop")
-    table, sampled = _sample(table, seed)
+    table, sampled = _sample(table, truth, seed)
     report = progress or (lambda step: None)
     facts = table.panel or panel_of(table.judges.to_list(), {})
     family, names = facts.family_codes()
@@ -208,13 +208,21 @@ def _with_gold(judgments: Judgments, gold: Any) -> tuple[Judgments, Codes | None
     return (judgments, gold) if isinstance(gold, np.ndarray) else read_gold(gold, judgments)
 
 
-def _sample(judgments: Judgments, seed: int) -> tuple[Judgments, str]:
-    """Return the judgments of a random part of the items if there are many, and a sentence about it."""
+def _sample(judgments: Judgments, gold: Codes | None, seed: int) -> tuple[Judgments, str]:
+    """Return the judgments of a part of the items if there are many, and a sentence about it.
+
+    Items are drawn at random; items with gold come first, because there are usually few of them.
+    """
     if len(judgments) <= MOST:
         return judgments, ""
-    chosen = np.random.default_rng(seed).random(len(judgments.items)) < MOST / len(judgments)
+    count = np.diff(judgments.start)
+    first = np.zeros(count.size, bool) if gold is None else gold >= 0
+    order = np.lexsort((np.random.default_rng(seed).random(count.size), ~first))
+    chosen = np.zeros(count.size, bool)
+    chosen[order[np.cumsum(count[order]) <= MOST]] = True
     part = judgments.take(np.flatnonzero(chosen[judgments.item()]))
-    return part, f"{len(part):,} of {len(judgments):,} judgments were used: those of items that were drawn at random."
+    drawn = "items that were drawn at random" if gold is None else "gold items and of others that were drawn at random"
+    return part, f"{len(part):,} of {len(judgments):,} judgments were used: those of {drawn}."
 
 
 def _lonely(judgments: Judgments) -> str:
