@@ -127,6 +127,11 @@ class Calibration:
         return result
 
     @property
+    def one_voice(self) -> bool:
+        """Whether all judgments of an item count as one, because judges hardly ever disagree."""
+        return self.correlation >= 1
+
+    @property
     def words(self) -> str:
         """What was done, in words."""
         if self.by == "crowds":
@@ -191,6 +196,8 @@ class Calibration:
         """How many independent judgments those of an item are worth."""
         if self.judgments < 1.5:
             return "items have one judgment each, which says little about the judges"
+        if self.one_voice:
+            return "judges hardly ever disagree, which does not show whether they are right: they count as one judge"
         worth = float(effective_judges(np.array(self.judgments), self.correlation))
         return (
             f"{self.judgments:.1f} judgments per item are worth about {worth:.1f} independent ones "
@@ -252,6 +259,8 @@ def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
 def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
     vote = smoothed_votes(block, calibration.extra)
+    if calibration.one_voice:
+        vote = smoothed_votes(_as_one(block))
     if calibration.weights:
         probability = _weighed_as_learned(calibration, posterior, vote, block)
     else:
@@ -377,7 +386,8 @@ def by_crowds(
     counted = block.cell[block.weight > 0] if block.weight.size else block.cell
     per_item = float(judgments[judged].mean())
     per_judge = per_judge or judgments.sum() / np.unique(counted // block.labels).size
-    by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(correlation.kappa, per_judge, prevalence)  # (3)
+    kappa, size = (None, 1) if correlation.unanimous else (correlation.kappa, int(np.clip(round(per_item), 1, 3)))
+    by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(kappa, per_judge, prevalence)  # (3)
     calibration = Calibration(
         "crowds",
         hedge=rule.vote,
@@ -387,7 +397,7 @@ def by_crowds(
         prevalence=tuple(map(float, prevalence)),
         judgments=per_item,
         independent=independent,
-        margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
+        margin=float(learned["margins"][str(size)]),
     )
     probability = mixed(calibration, posterior, block)
     return replace(calibration, expected=expected_share(probability, block.start, block.gold))
@@ -416,12 +426,19 @@ def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Float
     judgments = np.maximum(label_counts(block).sum(axis=1), 1.0)
     rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
     features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
+    judgments = np.ones_like(judgments) if calibration.one_voice else judgments
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
     logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
     share = calibration.independent
     learned = lean_to_vote(mix_vote(logs, vote, rule.vote), vote, judgments)
     probabilities: Floats = (1 - share) * learned + share * posterior
     return probabilities
+
+
+def _as_one(block: Block) -> Block:
+    """Return a block in which all judgments of an item together count as one."""
+    size = np.diff(block.start)
+    return block._replace(weight=np.repeat(1 / np.maximum(size, 1), size))
 
 
 def lean_to_vote(probability: Floats, vote: Floats, judgments: Floats) -> Floats:

@@ -29,6 +29,7 @@ BASE, SLOPE = 0.02, 2.5  # correlation of errors for an excess agreement of zero
 KAPPA_SLOPE = 0.55  # the same per unit of kappa, where excess agreement cannot be measured
 TYPICAL = 0.25  # correlation where no item has two judges
 TYPICAL_KAPPA = 0.35
+UNANIMOUS = 0.98  # kappa from which judges hardly ever disagree: all judgments of an item count as one
 SPREAD = 0.05  # standard deviation of excess agreement among crowds
 LOWEST, HIGHEST = 0.01, 0.6
 REACH = 6  # each judgment of an item is compared with so many others: all of them up to 13 judgments
@@ -46,9 +47,14 @@ class Correlation(NamedTuple):
     error: float = 0.0  # standard error of the excess
 
     @property
+    def unanimous(self) -> bool:
+        """Whether judges hardly ever disagree, so that nothing shows how often they err together."""
+        return self.kappa is not None and self.kappa >= UNANIMOUS
+
+    @property
     def clear(self) -> bool:
         """Whether errors are clearly correlated."""
-        return self.excess is not None and self.excess > max(SLIGHT, CLEAR * self.error)
+        return self.unanimous or (self.excess is not None and self.excess > max(SLIGHT, CLEAR * self.error))
 
 
 def effective_judges(judgments: Floats, correlation: float) -> Floats:
@@ -62,6 +68,8 @@ def correlation_of(block: Block, params: Params, counts: Floats, seed: int = 0) 
     kappa = fleiss_kappa(counts)
     if kappa is None:
         return Correlation(TYPICAL, None, None)
+    if kappa >= UNANIMOUS:
+        return Correlation(1.0, kappa, None)
     by_kappa = float(np.clip(BASE + KAPPA_SLOPE * max(kappa, 0.0), BASE, HIGHEST))
     sums = _sums_over_pairs(block, params, seed)
     if sums.items < 2:
