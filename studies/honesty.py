@@ -238,6 +238,12 @@ def score(probability: Floats, truth: Codes) -> Score:
     return Score(right, loss, float(probability.max(axis=1).mean()) - right)
 
 
+def mean_scores(scores: Sequence[Score]) -> str:
+    """Return the mean accuracy, log loss and |claimed - right| of scores as text."""
+    values = np.mean([(each.accuracy, each.log_loss, abs(each.gap)) for each in scores], axis=0)
+    return " / ".join(f"{value:.3f}".removeprefix("0") for value in values)
+
+
 def left_out_weights(samples: Sequence[Sample], say: Callable[[str], None]) -> dict[str, Floats]:
     """Return the coefficients without each family, by its name; those of all sets are the family "simulated".
 
@@ -256,19 +262,22 @@ def left_out_scores(samples: Sequence[Sample], thetas: dict[str, Floats]) -> lis
     return [score(each.probabilities(thetas[each.case.family]), each.truth) for each in samples]
 
 
-def margins(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[str, float]:
-    """Return the 90 % quantile of |claimed - right| by judgments per item (1, 2, 3 or more), on real sets."""
+def margins(samples: Sequence[Sample], scores: Sequence[Score], without: str = "") -> dict[str, float]:
+    """Return the 90 % quantile of |claimed - right| by judgments per item (1, 2, 3 or more), on real sets.
+
+    Those of the family ``without`` are left out.
+    """
     result = {}
     for size in (1, 2, 3):
         gaps = [
             abs(one.gap)
             for each, one in zip(samples, scores, strict=True)
-            if each.case.kind != "simulated" and _size(each.case) == size
+            if each.case.kind != "simulated" and each.case.family != without and size_of(each.case) == size
         ]
         result[str(size)] = round(float(np.quantile(gaps, 0.9)), 3)
     return result
 
 
-def _size(case: Case) -> int:
+def size_of(case: Case) -> int:
     """Return the judgments per item of a case: 1, 2, or 3 and more."""
     return int(np.clip(round(len(case.judgments) / len(case.judgments.items)), 1, 3))
