@@ -426,8 +426,10 @@ def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Float
     judgments = np.maximum(label_counts(block).sum(axis=1), 1.0)
     rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
     features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
-    if calibration.one_voice:  # confusions that were learned from unanimous judges say nothing
-        features[:, :, 1], judgments = 0.0, np.ones_like(judgments)
+    if (
+        calibration.one_voice
+    ):  # confusions that were learned from unanimous judges say nothing: the vote stands for them
+        features[:, :, 1], judgments = features[:, :, 0], np.ones_like(judgments)
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
     logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
     share = calibration.independent
