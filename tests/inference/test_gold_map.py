@@ -121,7 +121,7 @@ def test_shares_sum_to_one_and_the_map_is_their_average():
     block, base, truth = crowd(6, items=80)
     vote, tier = smoothed_votes(block), np.zeros(block.judges, np.int64)
     learned = learn_map(base, vote, block, truth, PRIOR, tier, keep=True)
-    assert [*learned.shares] == ["base", "none", "weight", "labels"]
+    assert {*learned.shares} == {"base", "none", "weight", "labels"}
     assert sum(learned.shares.values()) == pytest.approx(1)
     assert min(learned.shares.values()) > 0
     cells, cell = observed_cells(block)
@@ -163,7 +163,7 @@ def test_judges_whom_gold_does_not_reach_have_no_part():
     block, base, truth = crowd(9, items=20)
     many = block._replace(judges=2 * block.cell.size + 2)
     learned = learn_map(base, smoothed_votes(block), many, truth, PRIOR, np.zeros(many.judges, np.int64), keep=True)
-    assert [*learned.shares] == ["base", "none"]
+    assert {*learned.shares} == {"base", "none"}
     assert learned.gold_map.judges.size == 0
 
 
