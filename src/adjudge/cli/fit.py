@@ -47,7 +47,8 @@ class ModelOptions:
             "-m",
             metavar="NAME",
             help="Name of a model (`adjudge models` lists them), or auto for the consensus with a share of the model "
-            "that predicts held-out judgments best. Default: consensus, whose probabilities are calibrated.",
+            "that predicts held-out judgments best. Default: consensus, whose probabilities are calibrated; with "
+            "--blocks: dawid-skene.",
         ),
     ] = None
     prevalence: Annotated[
@@ -227,11 +228,12 @@ def fit(
     $ adjudge fit labels.csv --blocks blocks/ --out large/
     """
     from adjudge.cli.output import FIT_FORMATS, ChainProgress, FitProgress, check_fit_folder, check_output
+    from adjudge.engines.fit_blocks import DEFAULT as DEFAULT_OF_BLOCKS
     from adjudge.inference.fit import AUTO, DEFAULT
     from adjudge.inference.model import model_named
     from adjudge.inference.options import Options
 
-    name = model.model or DEFAULT
+    name = model.model or (DEFAULT if large.blocks is None else DEFAULT_OF_BLOCKS)
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
     options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=calibration.calibrate)
     inputs = (*judgments, gold.gold, gold.judges)

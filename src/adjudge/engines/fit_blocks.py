@@ -55,6 +55,7 @@ from adjudge.inference.save import LABELS, about_to_write, save
 from adjudge.kernels.block import Tally
 from adjudge.kernels.sweep import NO_DRAWS, new_key
 
+DEFAULT = "dawid-skene"  # the consensus would be without its calibration, which needs all judgments in memory
 CHECKPOINT = "checkpoint"  # the folder of checkpoints in that of the fit
 STATES = "states"  # the folder of the states of chains in that of checkpoints
 
@@ -86,7 +87,7 @@ class FitOnDisk:
 
 def fit_blocks(
     blocks: Blocks | str | Path,
-    model: str = "dawid-skene",
+    model: str = DEFAULT,
     gold: Any = None,
     *,
     out: str | Path,

@@ -30,7 +30,7 @@ from adjudge.data.make_blocks import BLOCK
 from adjudge.data.scale import Label
 from adjudge.engines.checkpoint import EVERY
 from adjudge.engines.engine import Address, PackedTally, Step, absolute_address, block_ranges, sum_blocks
-from adjudge.engines.fit_blocks import FitOnDisk, fit_blocks
+from adjudge.engines.fit_blocks import DEFAULT, FitOnDisk, fit_blocks
 from adjudge.engines.spark_frames import SparkTable, collect_gold, no_pandas_warning, write_blocks
 from adjudge.errors import AdjudgeError, InputError, MissingExtra, UsageError
 from adjudge.inference.em import Progress
@@ -188,7 +188,7 @@ class FitOnSpark(FitOnDisk):
 
 def fit(
     table: Any,
-    model: str = "dawid-skene",
+    model: str = DEFAULT,
     gold: Any = None,
     *,
     out: str | Path,

@@ -46,7 +46,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     >>> import adjudge
     >>> judgments = adjudge.dataset("anesthesia")
     >>> adjudge.predict(adjudge.fit(judgments), judgments.take(range(20)))
-    Fit(dawid-skene: 45 items, 5 judges; predicted from a fit of 45 items, log evidence ...)
+    Fit(consensus: 45 items, 5 judges; predicted from a fit of 45 items, log evidence ...)
     """
     fit = read_fit(fit)
     scale = fit.scale
