@@ -17,7 +17,7 @@ demo: .venv/.installed ## run the main steps on included data
 	@echo
 	@echo "A simulated crowd of relevance judges; the most active are spammers, and one item in ten has a gold label."
 	@$(BIN)/adjudge simulate carpenter --size topics=10 --size items=600 --size judges=40 --size judgments=4000 --size gold=60 --seed 7 --out $(DEMO)/crowd
-	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --gold $(DEMO)/crowd/gold.csv --model dawid-skene --out $(DEMO)/fit --rows 5
+	@$(BIN)/adjudge fit $(DEMO)/crowd/labels.csv --gold $(DEMO)/crowd/gold.csv --out $(DEMO)/fit --rows 5
 	@echo
 	@$(BIN)/adjudge score $(DEMO)/fit $(DEMO)/crowd/truth.csv
 	@echo

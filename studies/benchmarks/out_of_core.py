@@ -66,7 +66,7 @@ from adjudge.inference.options import Options
 blocks, passes = open_blocks(sys.argv[1]), int(sys.argv[3])
 times = []
 engine = Threads(2)
-fit_blocks(blocks, out=sys.argv[2], engine=engine, options=Options(iterations=passes),
+fit_blocks(blocks, "dawid-skene", out=sys.argv[2], engine=engine, options=Options(iterations=passes),
            progress=lambda n, e: times.append(time.perf_counter()))
 print(json.dumps({"pass": float(np.median(np.diff(times))), "resident": resident()}))
 """

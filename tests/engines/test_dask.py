@@ -96,10 +96,10 @@ def test_chains_draw_what_they_draw_in_memory(shelf, whole, tmp_path, name):
 def test_sums_do_not_depend_on_the_number_of_workers(shelf, whole, tmp_path):
     """The tree of sums follows from the blocks: one worker gives the same bits as two."""
     options = Options(iterations=10)
-    two = fit_blocks(shelf.blocks, out=tmp_path / "two", engine=whole, options=options).fit
+    two = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "two", engine=whole, options=options).fit
     alone = Dask(workers=1)
     try:
-        fitted = fit_blocks(shelf.blocks, out=tmp_path / "one", engine=alone, options=options).fit
+        fitted = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "one", engine=alone, options=options).fit
     finally:
         alone.close()
     assert fitted.evidence == two.evidence
@@ -148,7 +148,7 @@ def test_a_worker_killed_in_the_middle_of_a_pass(shelf, whole, tmp_path):
     """The run completes, and the answer is the same."""
     before = set(whole._client.run(os.getpid).values())
     hands = Through(whole, dying_once, tmp_path / "mark")
-    result = fit_blocks(shelf.blocks, out=tmp_path, engine=hands)
+    result = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path, engine=hands)
     assert int((tmp_path / "mark").read_text()) > 7
     whole._client.wait_for_workers(2, timeout=120)
     assert set(whole._client.run(os.getpid).values()) != before
@@ -192,7 +192,7 @@ if __name__ == "__main__":
     engine = Dask(scheduler) if scheduler else Dask(workers=2)
     told = lambda passes, _: print(passes, flush=True)
     options = Options(tolerance=0.0, iterations=int(iterations), accelerate=False)
-    print(fit_blocks(blocks, out=out, engine=engine, options=options, every=0, progress=told).fit.stopped)
+    print(fit_blocks(blocks, "dawid-skene", out=out, engine=engine, options=options, every=0, progress=told).fit.stopped)
     engine.close()
 """
 
@@ -218,7 +218,12 @@ def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(shelf, whole, addr
     assert process.returncode == -signal.SIGKILL
     calls = []
     again = fit_blocks(
-        shelf.blocks, out=tmp_path / "fit", engine=whole, options=LONG, progress=lambda passes, _: calls.append(passes)
+        shelf.blocks,
+        "dawid-skene",
+        out=tmp_path / "fit",
+        engine=whole,
+        options=LONG,
+        progress=lambda passes, _: calls.append(passes),
     )
     assert 9 <= calls[0] < LONG.iterations
     fit = adjudge.fit(shelf.judgments, "dawid-skene", tolerance=0.0, iterations=LONG.iterations, accelerate=False)

@@ -81,7 +81,9 @@ def test_weights_count(shelf, tmp_path):
     table = pl.read_parquet(shelf.file)
     table.with_columns(weight=pl.Series(np.arange(table.height) % 3 + 0.5)).write_parquet(tmp_path / "w.parquet")
     blocks = make_blocks(Table([tmp_path / "w.parquet"], {}), tmp_path / "blocks", block=1_500)
-    same_answer(fit_blocks(blocks, out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet", "dawid-skene"))
+    same_answer(
+        fit_blocks(blocks, "dawid-skene", out=tmp_path / "fit"), adjudge.fit(tmp_path / "w.parquet", "dawid-skene")
+    )
 
 
 def test_gold_that_is_not_to_inform(shelf, tmp_path):
@@ -95,14 +97,16 @@ def test_gold_that_is_not_to_inform(shelf, tmp_path):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_number_of_threads_changes_nothing(shelf, tmp_path, workers):
     """Not even the last bit."""
-    first, other = (fit_blocks(shelf.blocks, out=tmp_path / str(many), engine=Threads(many)) for many in (workers, 2))
+    first, other = (
+        fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / str(many), engine=Threads(many)) for many in (workers, 2)
+    )
     assert (first.fit.params.confusion == other.fit.params.confusion).all()
     assert first.fit.evidence == other.fit.evidence
 
 
 def test_a_fit_on_disk_is_a_saved_fit(shelf, tmp_path):
     """From which new items are judged, and whose judges can be shown."""
-    fit_blocks(shelf.blocks, out=tmp_path)
+    fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path)
     saved, memory = adjudge.load(tmp_path), adjudge.fit(shelf.judgments, "dawid-skene")
     assert_frame_equal(saved.judges, memory.judges, rel_tol=1e-9)
     assert_frame_equal(saved.labels.sort("item"), memory.labels.sort("item"), abs_tol=1e-9)
@@ -134,7 +138,7 @@ def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
         fit_blocks(shelf.blocks, gold={"strange": 1}, out=tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; --out needs a folder"):
-        fit_blocks(shelf.blocks, out=tmp_path / "file")
+        fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "file")
 
 
 @pytest.mark.parametrize("model", ["majority", "hybrid-confusion"])
@@ -256,14 +260,20 @@ def test_ctrl_c_keeps_what_is_found_and_goes_on(shelf, tmp_path):
             raise KeyboardInterrupt
 
     options = Options(tolerance=0, iterations=30)
-    stopped = fit_blocks(shelf.blocks, out=tmp_path / "a", options=options, every=0.0, progress=impatient)
+    stopped = fit_blocks(
+        shelf.blocks, "dawid-skene", out=tmp_path / "a", options=options, every=0.0, progress=impatient
+    )
     assert stopped.fit.stopped == "interrupted"
     assert stopped.labels.collect().height == shelf.blocks.items
     calls = []
     complete = fit_blocks(
-        shelf.blocks, out=tmp_path / "a", options=options, progress=lambda passes, evidence: calls.append(passes)
+        shelf.blocks,
+        "dawid-skene",
+        out=tmp_path / "a",
+        options=options,
+        progress=lambda passes, evidence: calls.append(passes),
     )
-    peace = fit_blocks(shelf.blocks, out=tmp_path / "b", options=options)
+    peace = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "b", options=options)
     assert calls[0] > 3
     assert (complete.fit.params.confusion == peace.fit.params.confusion).all()
     assert complete.fit.evidence == peace.fit.evidence
@@ -276,7 +286,7 @@ def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
         if passes == 4:
             raise KeyboardInterrupt
 
-    fit_blocks(shelf.blocks, out=tmp_path, options=Options(seed=1), every=0.0, progress=impatient)
+    fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path, options=Options(seed=1), every=0.0, progress=impatient)
     calls = []
     fit_blocks(shelf.blocks, "one-coin", out=tmp_path, progress=lambda passes, evidence: calls.append(passes))
     assert calls[0] == 1
@@ -285,7 +295,7 @@ def test_a_checkpoint_of_another_question_is_not_taken(shelf, tmp_path):
 def test_a_fit_is_not_written_over_its_blocks(shelf, tmp_path):
     """Both have a file of judges."""
     with pytest.raises(UsageError, match="is the folder of the blocks"):
-        fit_blocks(shelf.blocks, out=shelf.blocks.folder)
+        fit_blocks(shelf.blocks, "dawid-skene", out=shelf.blocks.folder)
 
 
 class Stopped(Threads):
@@ -382,7 +392,7 @@ def test_resident_size_does_not_grow_with_the_judgments(tmp_path):
 import sys
 from adjudge.engines.fit_blocks import fit_blocks
 from adjudge.inference.options import Options
-fit_blocks(sys.argv[1], out=sys.argv[2], options=Options(iterations=4))
+fit_blocks(sys.argv[1], "dawid-skene", out=sys.argv[2], options=Options(iterations=4))
 with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 """

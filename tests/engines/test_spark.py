@@ -40,7 +40,7 @@ from adjudge.engines.spark import Spark
 from adjudge.inference.options import Options
 engine = Spark("local[2]")
 options = Options(tolerance=0.0, iterations=12, accelerate=False)
-fit_blocks(sys.argv[1], out=sys.argv[2], engine=engine, options=options, every=0.0)
+fit_blocks(sys.argv[1], "dawid-skene", out=sys.argv[2], engine=engine, options=options, every=0.0)
 """
 NO_JAVA = """
 from adjudge.engines.spark import Spark
@@ -170,7 +170,7 @@ def test_large_params_and_tallies_take_their_ways(engine, shelf, tmp_path, monke
     monkeypatch.setattr(spark, "FAN_IN", 2)
     assert len(shelf.blocks.parts) > 4, "three levels"
     options = Options(iterations=2)
-    result = [fit_blocks(shelf.blocks, out=tmp_path / n, engine=engine, options=options) for n in "ab"]
+    result = [fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / n, engine=engine, options=options) for n in "ab"]
     same_answer(result[0], adjudge.fit(shelf.judgments, "dawid-skene", iterations=2))
     assert result[0].fit.evidence == result[1].fit.evidence
 
@@ -193,7 +193,7 @@ def test_executors_that_are_killed_change_nothing(engine, shelf, tmp_path):
             threading.Timer(0.05, kill, _below(before[1])[-1:]).start()
 
     inputs = {"engine": engine, "options": Options(**options), "progress": watch}
-    result = fit_blocks(shelf.blocks, out=tmp_path, **inputs)
+    result = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path, **inputs)
     assert len(doomed) == 2
     same_answer(result, adjudge.fit(shelf.judgments, "dawid-skene", **options))
     assert before[0] not in _executors()
@@ -213,7 +213,12 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(engine, shelf, tmp_
     options = {"tolerance": 0.0, "iterations": 12, "accelerate": False}
     calls = []
     result = fit_blocks(
-        shelf.blocks, out=tmp_path, engine=engine, options=Options(**options), progress=lambda n, _: calls.append(n)
+        shelf.blocks,
+        "dawid-skene",
+        out=tmp_path,
+        engine=engine,
+        options=Options(**options),
+        progress=lambda n, _: calls.append(n),
     )
     assert 1 < calls[0] < result.fit.passes
     same_answer(result, adjudge.fit(shelf.judgments, "dawid-skene", **options))
@@ -227,7 +232,7 @@ def test_ctrl_c_ends_a_fit_and_not_the_session(engine, shelf, tmp_path):
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     options = Options(accelerate=False, tolerance=0.0, iterations=500)
-    result = fit_blocks(shelf.blocks, out=tmp_path, engine=engine, options=options, progress=watch)
+    result = fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path, engine=engine, options=options, progress=watch)
     assert result.fit.stopped == "interrupted"
     assert result.labels.collect().height == shelf.blocks.items
 
@@ -255,7 +260,7 @@ def test_a_damaged_block_is_refused_in_a_short_message(engine, shelf, tmp_path):
     file = tmp_path / "blocks" / block_name(1)
     file.write_bytes(b"?" + file.read_bytes()[1:])
     with pytest.raises(InputError, match=r"block-00001.bin: is damaged: [^\n]*$"):
-        fit_blocks(blocks, out=tmp_path / "out", engine=engine)
+        fit_blocks(blocks, "dawid-skene", out=tmp_path / "out", engine=engine)
 
 
 def test_blocks_that_executors_do_not_see_are_named():

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import polars as pl
@@ -193,3 +194,19 @@ def test_gold_weights_of_an_earlier_version_are_read():
     logs = 0.7 * np.log(np.maximum(posterior, 1e-3)) + 0.4 * np.log(smoothed_votes(block)) + [0.2, -0.1, -0.1]
     expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(mixed(calibration, posterior, block), expected)
+
+
+def test_truths_contradict_a_claim_beyond_chance_only():
+    """By the binomial at the end of the interval: few truths may lie outside by chance, many may not."""
+    calibration = Calibration("crowds", hedge=0.1, expected=0.9, margin=0.05)
+    for right, truths in ((90, 100), (8, 10), (82, 100), (0, 0), (10, 10)):
+        assert calibration.contradicted(right, truths) == ""
+    assert calibration.contradicted(75, 100) == (
+        "Warning: 75% of the 100 labels with a known truth are right, outside the claimed 85% to 95%"
+    )
+    assert calibration.contradicted(1_000, 1_000).startswith("Warning: 100% of the 1,000 labels")
+    assert Calibration("judgments", hedge=0.5).contradicted(0, 100) == ""
+    tail = sum(comb(40, k) * 0.85**k * 0.15 ** (40 - k) for k in range(31))
+    assert tail > 0.05  # 30 of 40 may be chance, 29 may not
+    assert calibration.contradicted(30, 40) == ""
+    assert calibration.contradicted(29, 40) != ""

@@ -36,21 +36,50 @@ def test_what_there_is_is_counted():
     assert agree.startswith("Two judges agree on ")
 
 
-def test_probabilities_that_are_too_sure_are_warned_of():
-    """Where judges are seen to err together, and not where the fit was calibrated or knows why they do."""
+def misled():
+    """Return judges who err together, since items mislead from none to most of them, and the truth by item."""
     rng = np.random.default_rng(0)
     truth, judge = rng.integers(0, 2, 600), np.argsort(rng.random((600, 20)), axis=1)[:, :9]
     chance = np.clip(rng.beta(2, 0.7, (600, 1)) + rng.uniform(-0.1, 0.1, 20)[judge], 0.05, 0.98)
     label = np.where(rng.random(judge.shape) < chance, truth[:, None], 1 - truth[:, None])
     rows = {"item": np.repeat(np.arange(600), 9), "judge": judge.ravel(), "label": label.ravel()}
-    judgments = adjudge.read(pl.DataFrame(rows))
-    plain, hedged, glad = (
-        "\n".join(opening(build_case(adjudge.fit(judgments, model, calibrate=how), judgments)))
-        for model, how in (("dawid-skene", None), ("dawid-skene", "judgments"), ("glad", None))
+    return pl.DataFrame(rows), dict(enumerate(truth.tolist()))
+
+
+def test_probabilities_that_are_too_sure_are_warned_of():
+    """Where a named model claims more than can be expected, whatever the order of the rows, and not if calibrated."""
+    table, _ = misled()
+    judgments = adjudge.read(table)
+    plain, hedged, default = (
+        opening(build_case(adjudge.fit(judgments, model, calibrate=how), judgments))
+        for model, how in (("dawid-skene", None), ("dawid-skene", "judgments"), (None, None))
     )
-    assert "Warning: the errors of judges are correlated more than the model assumes" in plain
-    assert "vote share" in hedged
-    assert "correlated" not in glad
+    (warning,) = [line for line in plain if line.startswith("Warning")]
+    assert warning.startswith("Warning: do not believe these probabilities: dawid-skene claims that ")
+    assert warning.endswith("model consensus, the default, has calibrated ones.")
+    assert not [line for line in hedged + default if line.startswith("Warning")]
+    assert any("vote share" in line for line in hedged)
+    assert any("of the labels are expected to be right" in line for line in default)
+    turned = adjudge.read(table.reverse())
+    again = opening(build_case(adjudge.fit(judgments, "dawid-skene"), turned))
+    assert warning in again
+
+
+def test_truths_that_contradict_the_claim_are_said_loudly():
+    """Only where they lie outside the claimed interval beyond chance."""
+    table, truths = misled()
+    judgments = adjudge.read(table)
+    fit = adjudge.fit(judgments)
+    low, high = fit.calibration.interval
+    wrong = {item: 1 - truth for item, truth in truths.items()}
+    share = (fit.label == [wrong[item] for item in fit.items]).mean()
+    lines = opening(build_case(fit, judgments, wrong))
+    assert (
+        f"Warning: {share:.0%} of the 600 labels with a known truth are right, outside the claimed {low:.0%} to "
+        f"{high:.0%}."
+    ) in lines
+    for known in (truths, {0: wrong[0]}):
+        assert not any(line.startswith("Warning") for line in opening(build_case(fit, judgments, known)))
 
 
 def test_truths_that_were_not_told_are_held_against_it():

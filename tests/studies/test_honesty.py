@@ -6,8 +6,20 @@ import re
 import numpy as np
 import pytest
 
-from studies import honesty
-from studies.honesty import Case, Sample, family_of, left_out_scores, margins, sample, score, simulate, thin, train
+from studies import honesty, honesty_page
+from studies.honesty import (
+    Case,
+    Sample,
+    family_of,
+    left_out_scores,
+    left_out_weights,
+    margins,
+    sample,
+    score,
+    simulate,
+    thin,
+    train,
+)
 
 QUIET = lambda text: None  # noqa: E731
 
@@ -20,7 +32,17 @@ def made(seed, theta, family="f", items=400, labels=3):
     chance = honesty.softmax(features @ theta)
     truth = (rng.random((items, 1)) > chance.cumsum(axis=1)).sum(axis=1)
     vote = np.full((items, labels), 1 / labels)
-    return Sample(Case(f"s{seed}", "crowd", family, 0, judgments, truth), features, vote, vote, truth, 0.0, 0.0, vote)
+    return Sample(
+        Case(f"s{seed}", "crowd", family, 0, judgments, truth),
+        features,
+        vote,
+        vote,
+        truth,
+        0.0,
+        0.0,
+        vote,
+        np.arange(items),
+    )
 
 
 def test_training_recovers_the_coefficients(monkeypatch):
@@ -35,7 +57,7 @@ def test_a_family_is_scored_without_itself(monkeypatch):
     """If one family follows the opposite rule, leaving it out makes its log loss worse than chance."""
     theta = np.array([2.0])
     samples = [made(seed, theta, f"f{seed}") for seed in range(4)] + [made(9, -theta, "other")]
-    scores, _ = left_out_scores(samples, QUIET)
+    scores = left_out_scores(samples, left_out_weights(samples, QUIET))
     assert all(each.log_loss < np.log(3) for each in scores[:4])
     assert scores[4].log_loss > np.log(3)
 
@@ -82,14 +104,15 @@ def test_the_weights_of_the_package_are_those_that_are_learned(shared):
     """Training again gives the numbers of ``crowds.json``, its margins, and the page of the documentation."""
     cases = honesty.read_cases(shared("data"), QUIET)
     samples = [sample(case) for case in cases]
-    scores, theta = left_out_scores(samples, QUIET)
-    stored = json.loads(honesty.WEIGHTS.read_text(encoding="utf-8"))
+    thetas = left_out_weights(samples, QUIET)
+    scores, theta = left_out_scores(samples, thetas), thetas["simulated"]
+    stored = json.loads(honesty_page.WEIGHTS.read_text(encoding="utf-8"))
     coefficients = theta.reshape(3, 5)
     np.testing.assert_allclose(coefficients[:, :4], stored["by_crowd"], atol=2e-3)
     np.testing.assert_allclose(coefficients[:, 4], stored["by_size"], atol=2e-3)
     assert margins(samples, scores) == pytest.approx(stored["margins"], abs=2e-3)
-    printed = honesty.PAGE.read_text(encoding="utf-8")
-    for row in honesty.rows_of_means(samples, scores):
+    printed = honesty_page.PAGE.read_text(encoding="utf-8")
+    for row in honesty_page.rows_of_means(samples, scores):
         (line,) = [line for line in printed.splitlines() if line.startswith(f"| {row[0]} |")]
         numbers = [[float(number) for number in re.findall(r"\d*\.\d+", text)] for text in (line, " ".join(row[2:5]))]
         assert numbers[0] == pytest.approx(numbers[1], abs=2e-3)

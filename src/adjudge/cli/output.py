@@ -193,6 +193,9 @@ def show_scores(scores: Scores) -> None:
         counts = [(name, *row) for name, row in zip(names, scores.confusion.tolist(), strict=True)]
         screen.print()
         screen.print(table("Items by truth (rows) and answer (columns)", ("truth", *names), counts))
+    if scores.warning:
+        screen.print()
+        screen.print(f"{scores.warning}.", soft_wrap=True)
 
 
 def _consensus(fit: Fit, rows: int, width: int) -> Group:

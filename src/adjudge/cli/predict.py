@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from adjudge.cli import options as o
 
@@ -35,4 +36,7 @@ def predict(
         raise UsageError(f"--out {out} is the folder of the fit, which would be lost: name another folder")
     saved = load_fit(fit)
     table = reading.read_like(saved, judgments)
-    deliver(infer(saved, table), table, out, format, rows)
+    result = infer(saved, table)
+    deliver(result, table, out, format, rows)
+    if result.calibration is not None and result.calibration.margin and len(table):
+        print(f"adjudge: {result.calibration.claim}", file=sys.stderr)

@@ -49,6 +49,7 @@ from adjudge.inference.calibration import Calibration, by_crowds
 from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
 from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
+from adjudge.inference.fit import DEFAULT
 from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, warn
 from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
@@ -93,7 +94,7 @@ class FitOnDisk:
 
 def fit_blocks(
     blocks: Blocks | str | Path,
-    model: str = "consensus",
+    model: str = DEFAULT,
     gold: Any = None,
     *,
     out: str | Path,

@@ -34,6 +34,7 @@ from adjudge.engines.fit_blocks import FitOnDisk, fit_blocks
 from adjudge.engines.spark_frames import SparkTable, collect_gold, no_pandas_warning, write_blocks
 from adjudge.errors import AdjudgeError, InputError, MissingExtra, UsageError
 from adjudge.inference.em import Progress
+from adjudge.inference.fit import DEFAULT
 from adjudge.inference.model import model_named
 from adjudge.inference.options import Options
 from adjudge.inference.save import LABELS
@@ -188,7 +189,7 @@ class FitOnSpark(FitOnDisk):
 
 def fit(
     table: Any,
-    model: str = "dawid-skene",
+    model: str = DEFAULT,
     gold: Any = None,
     *,
     out: str | Path,

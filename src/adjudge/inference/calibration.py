@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.panel import Panel
@@ -48,6 +49,7 @@ CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 6.0, 25.0  # bound of the evidence: this ove
 VOTE_SHARE, STRONG = 0.15, 0.2  # share of the vote, from this correlation on
 PREVALENCE_FLOOR = 1e-3
 LEAN = 0.1  # a label without most of n votes must be n to this power times as likely as the best that has
+BY_CHANCE = 0.05  # probability of truths at an end of the interval, from which they may contradict it by chance
 
 
 class EvidenceRule(NamedTuple):
@@ -165,6 +167,27 @@ class Calibration:
     def interval(self) -> tuple[float, float]:
         """The 90 % interval of the share of labels that is right."""
         return max(0.0, self.expected - self.margin), min(1.0, self.expected + self.margin)
+
+    def contradicted(self, right: int, truths: int) -> str:
+        """Return a warning if known truths contradict the claim beyond chance; empty if there is nothing to warn of.
+
+        Parameters
+        ----------
+        right
+            How many labels are right of those whose truth is known.
+        truths
+            How many truths are known that the fit did not use.
+        """
+        low, high = self.interval
+        if not self.margin or not truths or low <= right / truths <= high:
+            return ""
+        chance = bdtr(right, truths, low) if right / truths < low else bdtrc(right - 1, truths, high)
+        if chance >= BY_CHANCE:
+            return ""
+        return (
+            f"Warning: {right / truths:.0%} of the {truths:,} labels with a known truth are right, outside the claimed "
+            f"{low:.0%} to {high:.0%}"
+        )
 
     @property
     def more_gold(self) -> str:

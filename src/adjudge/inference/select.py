@@ -83,7 +83,7 @@ def held_out(data: Any, model: str, *, folds: int = FOLDS, seed: int = 0) -> Hel
     --------
     >>> import adjudge
     >>> round(adjudge.held_out(adjudge.dataset("anesthesia"), "dawid-skene").mean, 2)
-    -0.75
+    -0.69
     """
     judgments = read(data)
     logs = held_out_logs(judgments, model, folds=folds, seed=seed)

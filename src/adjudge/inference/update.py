@@ -98,7 +98,7 @@ def update(
     >>> import adjudge
     >>> judgments = adjudge.dataset("anesthesia")
     >>> first, rest = judgments.take(range(200)), judgments.take(range(200, len(judgments)))
-    >>> fit = adjudge.fit(first)
+    >>> fit = adjudge.fit(first, "dawid-skene")
     >>> adjudge.update(fit, rest, first)
     Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -189.41)
     """

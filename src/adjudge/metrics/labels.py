@@ -8,7 +8,7 @@ depend on how far an answer is from the truth.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -188,6 +188,7 @@ class Scores(NotebookView):
     notes: Mapping[str, str]  # notes on values
     used: int = 0  # scored items whose truth the fit used
     kind: str = field(default="polars", repr=False)  # of the frames to give back
+    warning: str = ""  # that the truths contradict the share of right labels that a fit expects
 
     def __repr__(self) -> str:
         missing = f", {self.missing:,} missing" if self.missing else ""
@@ -283,7 +284,17 @@ def scores(
     matched = put_on_scale(match_gold(answers, gold, {"item": item, "label": label}), labels, ordinal)
     scale = matched.answers.scale
     scored = _scored(matched.answers, matched.truth, matched.row, _positive(scale, positive), bound)
-    return _scores(scored, matched.missing, matched.answers.kind)
+    warning = _contradiction(matched.answers, matched.truth, matched.row)
+    return replace(_scores(scored, matched.missing, matched.answers.kind), warning=warning)
+
+
+def _contradiction(answers: Answers, truth: Codes, row: Codes) -> str:
+    """Return a warning if the truths that a fit did not use contradict the share of right labels that it expects."""
+    if answers.calibration is None:
+        return ""
+    unused = np.ones(row.size, bool) if answers.gold is None else answers.gold[row] < 0
+    right = answers.label[row][unused] == truth[unused]
+    return answers.calibration.contradicted(int(right.sum()), int(unused.sum()))
 
 
 def _positive(scale: Scale, chosen: Label | None) -> int | None:

@@ -24,6 +24,7 @@ from adjudge.inference.save import load
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
     from adjudge.data.source import Source
+    from adjudge.inference.calibration import Calibration
 
 
 ROLES = ("item", "label")
@@ -40,6 +41,7 @@ class Answers(NamedTuple):
     probability: Floats | None = None  # (I, K)
     gold: Codes | None = None  # (I) the gold that a fit used, -1 if none
     kind: str = "polars"  # of the frames to give back
+    calibration: Calibration | None = None  # of a fit
 
 
 class Matched(NamedTuple):
@@ -153,7 +155,8 @@ def _from_fit(fit: Any, source: Source, labels: Coded) -> Answers:
         if code is None:
             message = f"label {quote(value)} is not on the scale of the fit: {quoted(fit.scale.names)}"
             raise source.wrong(message, int(position))
-    return Answers(fit.items, fit.scale, fit.label, fit.posterior, getattr(fit, "gold", None), fit.kind)
+    gold = getattr(fit, "gold", None)
+    return Answers(fit.items, fit.scale, fit.label, fit.posterior, gold, fit.kind, fit.calibration)
 
 
 def _from_table(table: Source, named: Mapping[str, str | None], source: Source, labels: Coded) -> Answers:

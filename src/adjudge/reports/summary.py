@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjudge.errors import quoted
-from adjudge.inference.dependence import dependence, knows_items, yardstick
+from adjudge.inference.calibrate import doubt
+from adjudge.inference.fitted import in_codes_of
 from adjudge.metrics.agreement import agreement
 from adjudge.reports.case import MOST_ITEMS
 
@@ -22,7 +23,6 @@ WEAK = 0.2  # Youden's J, at the high end of the interval, below which a judge i
 DRAWS = 100  # for the agreement, whose intervals are not used
 FEW = 10  # judgments below which a judge is not mentioned
 NAMED = 5  # judges or items that are named in a line, at most
-DEPENDENT = 3.0  # standard deviations from which errors of judges are called correlated
 COSTLY, MOST_CONFUSIONS = 0.1, 3  # share of all errors from which a confusion is mentioned, and how many are
 
 
@@ -61,6 +61,9 @@ def opening(case: Case) -> list[str]:
         truth, posterior = case.unused_truths
         right = float((posterior.argmax(axis=1) == truth).mean())
         lines.append(f"Of {_many(truth.size, 'label')} whose truth the fit did not use, {right:.1%} are right.")
+        hits = int((posterior.argmax(axis=1) == truth).sum())
+        warning = "" if fit.calibration is None else fit.calibration.contradicted(hits, truth.size)
+        lines += [f"{warning}."] if warning else []
     if len(fit.scale) > 1:
         text = agreement(judgments, draws=DRAWS).sentence
         lines.append(f"{text[:1].upper()}{text[1:]}.")
@@ -71,20 +74,12 @@ def opening(case: Case) -> list[str]:
 
 
 def _calibration_lines(case: Case) -> list[str]:
-    """Return whether probabilities are calibrated, as far as judgments can show."""
+    """Return how probabilities were calibrated, or that those of a model are not to be believed."""
     fit = case.fit
     if fit.calibration is not None:
         return [f"{fit.calibration.words[:1].upper()}{fit.calibration.words[1:]}."]
-    if len(fit.scale) < 2 or not len(case.judgments) or knows_items(fit.definition):
-        return []
-    gold = case.block.gold if fit.gold is not None else None
-    z = dependence(case.judgments, gold, yardstick(case.judgments, gold, fit)).z
-    if z < DEPENDENT:
-        return []
-    return [
-        f"Warning: the errors of judges are correlated more than the model assumes (z {z:.1f}), so its probabilities "
-        "are over-confident: fit with --calibrate judgments or, if there is gold, --calibrate gold."
-    ]
+    reason = doubt(fit, in_codes_of(fit, case.judgments))
+    return [f"Warning: {reason}."] if reason else []
 
 
 def actions(case: Case) -> list[str]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 LABELS = ("irrelevant", "relevant")
 VOTES = "majority"
-CALIBRATION = "judgments"  # softens probabilities if the errors of judges are correlated
+SOFTENED = "judgments"  # softens probabilities of a model that has no calibration of its own
 TOLERANCE = 1e-6  # of the log-likelihood per judgment: enough for a desk that is refreshed every few seconds
 RESTART = 1.5  # growth of the number of judgments after which a fit starts from the beginning
 STEADY = 2.0  # pseudo-judgments of a typical judge in each row of a confusion matrix
@@ -202,7 +202,8 @@ def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | Non
     def infer(name: str, start: Fit | None = None) -> Fit:
         quickest = model_named(name).inferences[-1]
         options: dict[str, Any] = {"inference": quickest, "workers": 1, "ties": "first"}
-        options["calibrate"] = "none" if name == VOTES else CALIBRATION
+        own = name == VOTES or model_named(name).by_kind  # votes stay votes, and the consensus calibrates itself
+        options["calibrate"] = None if own else SOFTENED
         if quickest == "map":
             options["tolerance"] = TOLERANCE
         return fit(judgments, name, gold, start=start, **options)
@@ -223,7 +224,7 @@ def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | Non
 
 def _prevalence(fit: Fit) -> float:
     """Return the prevalence of relevance by the model: softened probabilities would overestimate a rare label."""
-    softened = fit.calibration is not None and fit.calibration.changes
+    softened = fit.calibration is not None and fit.calibration.by == SOFTENED and fit.calibration.changes
     prevalence = fit.params.label_prevalence[1] if softened else fit.posterior[:, 1].mean()
     return float(np.clip(prevalence, 0, 1))
 

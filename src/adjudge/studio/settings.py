@@ -29,6 +29,7 @@ HEAD = """\
 """
 CLASH = "clash"  # the type of an error about fields that are valid alone and not together
 Model = Literal[
+    "consensus",
     "majority",
     "weighted-vote",
     "wawa",
@@ -160,7 +161,7 @@ class Consensus(Table):
     """What the lead's desk infers while judgments come in."""
 
     model: Model = Field(
-        default="one-coin", description="the model that the desk shows (`adjudge models` describes them)"
+        default="consensus", description="the model that the desk shows (`adjudge models` describes them)"
     )
     every_seconds: float = Field(default=20.0, ge=1, le=86_400, description="seconds between two fits of the desk")
 
