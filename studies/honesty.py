@@ -11,7 +11,7 @@ of sets whose whole family was left out of training. Simulated crowds are not tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,17 +22,16 @@ from scipy.optimize import minimize
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
-from adjudge.inference.calibrate import POSSIBLE, SETTLED
+from adjudge.inference.calibrate import crowd_evidence
 from adjudge.inference.calibration import (
     crowd_contexts,
     crowd_features,
     evidence_rule,
+    lean_to_vote,
     log_size,
     mix_vote,
     smoothed_votes,
 )
-from adjudge.inference.correlation import correlation_of
-from adjudge.inference.dependence import independence
 from adjudge.inference.infer import infer
 from adjudge.inference.model import model_named
 from adjudge.kernels.truth import label_counts
@@ -43,7 +42,7 @@ WITHOUT_GOLD = ("anesthesia", "caries", "hiv", "uterine_carcinoma", "nyt_passage
 NOT_USED = ("trec2011_task2_mini", "emotion", *WITHOUT_GOLD)  # part of another set; scores, not labels
 FAMILIES = {"nyt": "nyt", "rte": "snow", "temp": "snow", "wsd": "snow", "tc_": "tc", "alt_": "alt"}  # by prefix
 THINNED = (5, 3, 2, 1)  # judgments per item
-TRAINED, SCORED = 200, 600  # gold items of a set that are used
+TRAINED, SCORED = 400, 600  # gold items of a set that are used
 RIDGE = 0.005
 CLIP = 1e-3  # smallest probability in a log loss
 
@@ -72,10 +71,11 @@ class Sample:
     independent: float
     own: Floats  # (M, K) the model's own posterior, if errors may be independent after more rounds
     gold: Codes  # (M) their positions among the items
+    judgments: Floats  # (M) of each item
 
     def probabilities(self, theta: Floats) -> Floats:
         """Return the probabilities of the gold items by these coefficients."""
-        learned = mix_vote(self.features @ theta, self.vote, self.vote_share)
+        learned = lean_to_vote(mix_vote(self.features @ theta, self.vote, self.vote_share), self.vote, self.judgments)
         mixture: Floats = (1 - self.independent) * learned + self.independent * self.own
         return mixture
 
@@ -165,12 +165,9 @@ def simulate(
 
 def sample(case: Case) -> Sample:
     """Return the features of the gold items of a case; they are computed without gold."""
-    independent = independence(case.judgments)
-    model = model_named("consensus")
-    model = replace(model, rounds=SETTLED) if independent > POSSIBLE else model
-    fit, block = infer(model, case.judgments), case.judgments.block()
+    fit, correlation, independent = crowd_evidence(infer(model_named("consensus"), case.judgments), case.judgments)
+    block = case.judgments.block()
     counts = label_counts(block)
-    correlation = correlation_of(block, fit.params, counts)
     gold = np.flatnonzero((case.truth >= 0) & (counts.sum(axis=1) > 0))
     gold = gold[np.random.default_rng(1).permutation(gold.size)[:SCORED]]
     judgments, vote, rule = counts[gold].sum(axis=1), smoothed_votes(block)[gold], evidence_rule(correlation.errors)
@@ -180,24 +177,25 @@ def sample(case: Case) -> Sample:
     contexts = np.column_stack([contexts, log_size(judgments)])  # (M, 5)
     features = (values[..., None] * contexts[:, None, None]).reshape(*values.shape[:2], -1)
     shares, own = counts[gold] / judgments[:, None], fit.posterior[gold]
-    return Sample(case, features, vote, shares, case.truth[gold], rule.vote, independent, own, gold)
+    return Sample(case, features, vote, shares, case.truth[gold], rule.vote, independent, own, gold, judgments)
 
 
 def train(samples: Sequence[Sample], start: Floats | None = None) -> Floats:
     """Return the coefficients (15) with the least penalised log loss; every set counts the same."""
     groups = [_centred(each, weight) for each, weight in zip(samples, _set_weights(samples), strict=True)]
-    total = sum(weight * truth.size for _, truth, weight in groups)
-    squares = sum(weight * np.square(x).sum(axis=(0, 1)) / x.shape[1] for x, _, weight in groups)
+    total = sum(weight * truth.size for _, truth, weight, _ in groups)
+    squares = sum(weight * np.square(x).sum(axis=(0, 1)) / x.shape[1] for x, _, weight, _ in groups)
     scale = np.sqrt(squares / total) + 1e-9
 
     def loss(theta: Floats) -> tuple[float, Floats]:
         value, slope = RIDGE * float(theta @ theta), 2 * RIDGE * theta
-        for x, truth, weight in groups:
+        for x, truth, weight, (share, vote) in groups:
             q, at = softmax(x @ (theta / scale)), np.arange(truth.size)
-            chance = q[at, truth]
+            learned = (1 - share) * q[at, truth]
+            chance = learned + share * vote
             value -= weight / total * float(np.log(np.maximum(chance, CLIP)).sum())
             q[at, truth] -= 1
-            q *= (chance > CLIP)[:, None] * (weight / total)
+            q *= (np.where(chance > CLIP, learned / chance, 0.0) * (weight / total))[:, None]
             slope = slope + np.tensordot(q, x, ((0, 1), (0, 1))) / scale
         return value, slope
 
@@ -206,10 +204,14 @@ def train(samples: Sequence[Sample], start: Floats | None = None) -> Floats:
     return best
 
 
-def _centred(sample: Sample, weight: float) -> tuple[Floats, Codes, float]:
-    """Return the rows that are trained on, features less their mean over labels, and the weight of a row."""
+def _centred(sample: Sample, weight: float) -> tuple[Floats, Codes, float, tuple[float, Floats]]:
+    """Return the rows that are trained on, the weight of a row, and the share of the vote with that of the truth (M).
+
+    Features are less their mean over labels.
+    """
     x, truth = sample.features[:TRAINED], sample.truth[:TRAINED]
-    return x - x.mean(axis=1, keepdims=True), truth, weight / truth.size
+    vote = sample.vote[np.arange(truth.size), truth]
+    return x - x.mean(axis=1, keepdims=True), truth, weight / truth.size, (sample.vote_share, vote)
 
 
 def _set_weights(samples: Sequence[Sample]) -> list[float]:

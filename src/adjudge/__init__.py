@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
+    from adjudge.diagnostics.ask import Questions, ask
     from adjudge.diagnostics.collusion import Collusion, collusion
     from adjudge.diagnostics.confusions import Confusions, confusions
     from adjudge.diagnostics.control_chart import ControlChart, control_chart
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.judges import Card, Cards, Judges, judges
     from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
+    from adjudge.diagnostics.panel import PanelAnalysis, panel
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
 HOMES = {  # the module of each name, which is imported when the name is first used
     "adjudge.errors": ("AdjudgeError", "AdjudgeWarning", "InputError", "MissingExtra", "UsageError"),
+    "adjudge.diagnostics.ask": ("Questions", "ask"),
     "adjudge.diagnostics.confusions": ("Confusions", "confusions"),
     "adjudge.diagnostics.second_looks": ("SecondLooks", "second_looks"),
     "adjudge.diagnostics.control_chart": ("ControlChart", "control_chart"),
@@ -69,6 +72,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.diagnostics.gold_accuracy": ("GoldAccuracy", "gold_accuracy"),
     "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
+    "adjudge.diagnostics.panel": ("PanelAnalysis", "panel"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
@@ -136,8 +140,10 @@ __all__ = [
     "Monitoring",
     "NewWork",
     "Panel",
+    "PanelAnalysis",
     "Params",
     "Prior",
+    "Questions",
     "RankSVM",
     "Ranking",
     "Report",
@@ -152,6 +158,7 @@ __all__ = [
     "UsageError",
     "Weights",
     "agreement",
+    "ask",
     "check",
     "choose",
     "collusion",
@@ -171,6 +178,7 @@ __all__ = [
     "load_ranker",
     "monitor",
     "new_work",
+    "panel",
     "posterior_weights",
     "predict",
     "rank",

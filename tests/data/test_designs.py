@@ -7,6 +7,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data import designs
 from adjudge.data.simulate import simulate
 from adjudge.data.simulation import Simulation
+from adjudge.errors import UsageError
 
 FAR = 5  # standard errors that no share of a correct design is away, of the thousands looked at
 OFTEN = 10  # times a label is expected, and expected not, where its share is looked at: a share is normal only then
@@ -450,3 +451,27 @@ def test_tables_carry_trust_where_there_is_any(passages: Simulation) -> None:
     each = passages.table.unique(["judge", "trust"])
     assert each.height == 108
     assert simulate("liu-wang", items=5).table.columns == ["item", "judge", "label"]
+
+
+def test_a_panel_has_the_correlations_of_its_sizes() -> None:
+    """Errors of machines have the correlations within and between families of the sizes, those of people none."""
+    drawn = simulate("panel", 1, items=20_000, labels=3, within=0.6, between=0.25)
+    judgments = drawn.judgments
+    errors = judgments.label.reshape(20_000, -1) != drawn.truth[:, None]
+    correlation = np.corrcoef(errors.T)
+    family, _ = judgments.panel.family_codes()
+    same = (family[:, None] == family) & ~np.eye(15, dtype=bool)
+    machine = np.array(judgments.panel.kind) == "machine"
+    apart = (family[:, None] != family) & machine & machine[:, None]
+    assert judgments.panel.kind == ("person",) * 3 + ("machine",) * 12
+    assert np.allclose(correlation[same], 0.6, atol=0.03)
+    assert np.allclose(correlation[apart], 0.25, atol=0.03)
+    assert np.allclose(correlation[:3, 3:], 0, atol=0.03)
+    assert np.allclose(errors[:, 3:].mean(axis=0), 0.25, atol=0.02)
+
+
+def test_a_panel_refuses_families_that_err_together_less_than_strangers() -> None:
+    """The correlation within families is at least that between them; independent machines are possible."""
+    with pytest.raises(UsageError, match=r"within = 0\.1 is less than between = 0\.2, and machines of one family err"):
+        simulate("panel", within=0.1, between=0.2)
+    assert len(simulate("panel", items=20, within=0, between=0).judgments) == 300

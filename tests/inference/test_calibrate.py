@@ -8,6 +8,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.inference.calibrate import doubt
 from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
 from adjudge.inference.dependence import alike, dependence, independence, together, yardstick
 from adjudge.inference.infer import infer
@@ -75,7 +76,7 @@ def test_where_judges_err_together_probabilities_are_hedged():
     """A plain posterior is far too sure of items that mislead most judges."""
     for seed in range(3):
         judgments, truth = misled(seed)
-        plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        plain, result = (adjudge.fit(judgments, "dawid-skene", calibrate=how) for how in ("none", "judgments"))
         assert result.calibration.dependence > 4
         assert result.calibration.hedge > 0.4
         assert loss(result.posterior, truth) < loss(plain.posterior, truth) - 0.1
@@ -91,7 +92,7 @@ def test_a_model_that_knows_difficulty_recovers_the_true_posterior():
         assert fitted.calibration.hedge < 0.05
         assert loss(fitted.posterior, truth) < best + 0.01
         assert np.abs(fitted.posterior - reference).mean() < 0.03
-        plain, hedged = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        plain, hedged = (adjudge.fit(judgments, "dawid-skene", calibrate=how) for how in ("none", "judgments"))
         assert best < loss(hedged.posterior, truth) < loss(plain.posterior, truth) + 0.02
 
 
@@ -118,7 +119,9 @@ def test_gold_teaches_probabilities():
     """Better than judgments alone can, on items whose truth was not told; the loss is told of gold held back."""
     judgments, truth = misled(5, items=1_500)
     gold = {int(name): int(truth[int(name)]) for name in judgments.items if int(name) < 400}
-    plain, hedged, taught = (adjudge.fit(judgments, gold=gold, calibrate=how) for how in ("none", "judgments", "gold"))
+    plain, hedged, taught = (
+        adjudge.fit(judgments, "dawid-skene", gold, calibrate=how) for how in ("none", "judgments", "gold")
+    )
     rest = judgments.items.to_numpy() >= 400
     reference = truth[judgments.items.to_numpy()]
     losses = [loss(fit.posterior[rest], reference[rest]) for fit in (plain, hedged, taught)]
@@ -133,7 +136,7 @@ def test_what_cannot_be_done_is_refused():
     crowd = adjudge.simulate("dawid-skene", seed=0, items=50, judges=5)
     with pytest.raises(UsageError, match="calibrate 'perhaps' is not one of 'none', 'crowds', 'judgments', 'gold'"):
         adjudge.fit(crowd.judgments, calibrate="perhaps")
-    with pytest.raises(UsageError, match="needs the truths of at least 20 judged items, and there are 0"):
+    with pytest.raises(UsageError, match="needs the truths of at least 5 judged items, and there are 0"):
         adjudge.fit(crowd.judgments, calibrate="gold")
 
 
@@ -150,22 +153,23 @@ def test_probabilities_stay_probabilities(model):
 def test_the_same_seed_gives_the_same_and_one_label_is_certain():
     """On any number of threads."""
     judgments, _ = misled(9, items=200)
-    first, other = (adjudge.fit(judgments, calibrate="judgments", workers=many) for many in (1, 2))
+    first, other = (adjudge.fit(judgments, "dawid-skene", calibrate="judgments", workers=many) for many in (1, 2))
     assert (first.posterior == other.posterior).all()
-    sure = adjudge.fit(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}), calibrate="judgments")
-    assert (sure.posterior == 1).all()
+    one_label = pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]})
+    for model, how in (("dawid-skene", "judgments"), ("consensus", "crowds"), ("consensus", None)):
+        assert (adjudge.fit(one_label, model, calibrate=how).posterior == 1).all()
 
 
 def test_a_calibrated_fit_is_kept_and_predicts_calibrated(tmp_path):
     """New items are hedged as those it was learned from."""
     judgments, _ = misled(3)
-    fit = adjudge.fit(judgments, calibrate="judgments")
+    fit = adjudge.fit(judgments, "dawid-skene", calibrate="judgments")
     adjudge.save(fit, tmp_path / "fit")
     saved = adjudge.load(tmp_path / "fit")
     assert saved.calibration == fit.calibration
     assert (saved.posterior == fit.posterior).all()
     new, _ = misled(4, items=100)
-    plain = adjudge.predict(adjudge.fit(judgments, calibrate="none"), new)
+    plain = adjudge.predict(adjudge.fit(judgments, "dawid-skene", calibrate="none"), new)
     result = adjudge.predict(saved, new)
     assert np.allclose(result.posterior, mixed(fit.calibration, plain.posterior, new.block()))
     assert "vote share" in saved.calibration.words
@@ -180,10 +184,10 @@ def test_ctrl_c_leaves_the_model_s_own_probabilities(monkeypatch):
 
     monkeypatch.setattr(dependence, "infer", impatient)
     judgments, _ = misled(2, items=200)
-    fit = adjudge.fit(judgments, calibrate="judgments")
+    fit = adjudge.fit(judgments, "dawid-skene", calibrate="judgments")
     assert fit.stopped == "interrupted"
     assert fit.calibration is None
-    assert (fit.posterior == adjudge.fit(judgments, calibrate="none").posterior).all()
+    assert (fit.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="none").posterior).all()
 
 
 def test_shares_are_never_above_one():
@@ -213,15 +217,16 @@ def test_words_say_what_was_done():
     assert "learned from 40 gold items" in Calibration("gold", weights=(1.0,), gold=40, loss=0.3, error=0.02).words
 
 
-def test_what_no_model_is_named_for_is_calibrated():
-    """And so is ``auto``; a model that is named is left as its paper has it, unless asked."""
-    judgments, _ = misled(5, items=300)
+def test_what_no_model_is_named_for_is_the_consensus():
+    """It is calibrated, and so is ``auto``; a model that is named is left as its paper has it, unless asked."""
+    judgments, truth = misled(5, items=300)
     fitted, own = adjudge.fit(judgments), adjudge.fit(judgments, "dawid-skene")
     assert own.calibration is None
-    assert fitted.model == "dawid-skene"
-    assert fitted.calibration.hedge > 0.4
-    assert (fitted.posterior == adjudge.fit(judgments, "dawid-skene", calibrate="judgments").posterior).all()
-    assert (adjudge.fit(judgments, calibrate="none").posterior == own.posterior).all()
+    assert (fitted.model, fitted.calibration.by) == ("consensus", "crowds")
+    assert (fitted.posterior == adjudge.fit(judgments, "consensus").posterior).all()
+    assert loss(fitted.posterior, truth) < loss(own.posterior, truth) - 0.1
+    assert (adjudge.fit(judgments, "dawid-skene", calibrate="none").posterior == own.posterior).all()
+    assert adjudge.fit(judgments, calibrate="none").calibration is None
     assert adjudge.fit(judgments, "auto").calibration is not None
 
 
@@ -231,9 +236,8 @@ def test_an_update_is_calibrated_as_the_fit_was(online):
     judgments, truth = misled(6)
     half = len(judgments) // 2
     first, rest = judgments.take(np.arange(half)), judgments.take(np.arange(half, len(judgments)))
-    fit = adjudge.fit(first)
+    fit, fitted = (adjudge.fit(data, "dawid-skene", calibrate="judgments") for data in (first, judgments))
     new = adjudge.update(fit, rest, first, online=online)
-    fitted = adjudge.fit(judgments)
     assert new.calibration is not None
     assert new.options["calibrate"] == "judgments"
     reached = loss(new.posterior[np.argsort(new.items.to_list())], truth)
@@ -267,7 +271,7 @@ def alone(seed, items=2_000, judges=40, many=5, prevalence=0.5, effect=0.0, righ
 def test_sparse_crowds_are_doubted_where_their_simulations_are():
     """Of judges with ten judgments each little is known, which Dawid-Skene takes for certain."""
     judgments, truth = alone(1, judges=1_000)
-    plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    plain, result = (adjudge.fit(judgments, "dawid-skene", calibrate=how) for how in ("none", "judgments"))
     assert result.calibration.simulated > 0
     assert loss(result.posterior, truth) < loss(plain.posterior, truth) - 0.1
     assert loss(result.posterior, truth) < loss(smoothed_votes(judgments.block()), truth)
@@ -276,7 +280,7 @@ def test_sparse_crowds_are_doubted_where_their_simulations_are():
 def test_where_nothing_can_be_seen_half_is_the_votes():
     """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
     for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
-        fitted = adjudge.fit(judgments)
+        fitted = adjudge.fit(judgments, "dawid-skene", calibrate="judgments")
         assert fitted.calibration.hedge >= 0.5
         assert "cannot be detected" in fitted.calibration.words
         assert loss(fitted.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
@@ -286,7 +290,7 @@ def test_a_slight_dependence_is_hedged_slightly_however_sure_it_is():
     """By its strength, and not by its deviations, of which a large crowd has many."""
     for effect, most in ((0.3, 0.15), (0.5, 0.45)):
         judgments, truth = alone(3, items=8_000, effect=effect)
-        plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+        plain, result = (adjudge.fit(judgments, "dawid-skene", calibrate=how) for how in ("none", "judgments"))
         assert result.calibration.hedge < most
         assert loss(result.posterior, truth) < loss(plain.posterior, truth) + 0.05
 
@@ -294,7 +298,7 @@ def test_a_slight_dependence_is_hedged_slightly_however_sure_it_is():
 def test_rare_labels_stay_rare():
     """The vote more that everyone has is shared as labels are common."""
     judgments, truth = alone(4, items=4_000, prevalence=0.02, effect=0.7, right=(0.85, 0.99))
-    plain, result = (adjudge.fit(judgments, calibrate=how) for how in ("none", "judgments"))
+    plain, result = (adjudge.fit(judgments, "dawid-skene", calibrate=how) for how in ("none", "judgments"))
     assert result.calibration.hedge > 0.1
     assert result.calibration.extra[1] == pytest.approx(plain.posterior[:, 1].mean(), abs=1e-3)
     assert loss(result.posterior, truth) < loss(plain.posterior, truth) + 0.03
@@ -323,10 +327,10 @@ def test_a_judge_who_repeats_herself_says_nothing_of_the_crowd():
 def test_gold_that_nobody_judged_teaches_nothing():
     """It is not counted among the items that weights need."""
     judgments, truth = alone(7, items=200)
-    gold = {str(n): str(truth[n]) for n in range(10)} | {f"unjudged {n}": "1" for n in range(30)}
+    gold = {str(n): str(truth[n]) for n in range(4)} | {f"unjudged {n}": "1" for n in range(30)}
     with (
         pytest.warns(AdjudgeWarning, match="nobody judged"),
-        pytest.raises(UsageError, match="at least 20 judged items, and there are 10"),
+        pytest.raises(UsageError, match="at least 5 judged items, and there are 4"),
     ):
         adjudge.fit(judgments, "dawid-skene", gold, calibrate="gold")
 
@@ -336,7 +340,7 @@ def test_an_online_update_without_old_judgments_hedges_new_items():
     (first, _), (other, _) = misled(8), misled(9, items=50)
     rows = {"item": other.item() + 5_000, "judge": other.judges.gather(other.judge), "label": other.label}
     rest = adjudge.read(pl.DataFrame(rows))
-    fit = replace(adjudge.fit(first), judgments=None)
+    fit = replace(adjudge.fit(first, "dawid-skene", calibrate="judgments"), judgments=None)
     new = adjudge.update(fit, rest, online=True)
     plain = adjudge.update(replace(fit, calibration=None), rest, online=True)
     fresh = np.arange(len(fit.items), len(new.items))
@@ -358,3 +362,48 @@ def test_independent_errors_are_recognised(seed):
     assert independence(alone.take(range(12 * 15))) < 0.7
     sparse = alone.take(np.flatnonzero(np.arange(len(alone)) % 4 == 0))  # three judgments per item
     assert independence(sparse) == 0
+
+
+def test_a_model_that_claims_too_much_is_doubted():
+    """Shared errors make Dawid-Skene over-confident, which is said with both shares; other fits are not doubted."""
+    judgments, truth = misled(4)
+    fit = adjudge.fit(judgments, "dawid-skene")
+    claimed, reference = fit.posterior.max(axis=1).mean(), adjudge.fit(judgments).calibration
+    low, high = reference.interval
+    assert doubt(fit, judgments) == (
+        f"do not believe these probabilities: dawid-skene claims that {claimed:.0%} of the labels are right, and of "
+        f"judgments like these {reference.expected:.0%} are expected to be ({low:.0%} to {high:.0%}); model consensus, "
+        "the default, has calibrated ones"
+    )
+    right = (fit.label == truth).mean()
+    assert claimed > right + 0.05
+    assert low <= right <= high
+    for other in (adjudge.fit(judgments), adjudge.fit(judgments, calibrate="none")):
+        assert doubt(other, judgments) == ""
+    assert doubt(adjudge.fit(judgments, "dawid-skene", calibrate="judgments"), judgments) == ""
+
+
+def test_a_model_that_is_true_is_not_doubted():
+    """Many independent judges whose claim is borne out, and tables where there is nothing to doubt."""
+    judgments, truth = alone(8, items=1_500, judges=40, many=12)
+    fit = adjudge.fit(judgments, "dawid-skene")
+    assert abs(fit.posterior.max(axis=1).mean() - (fit.label == truth).mean()) < 0.02
+    assert doubt(fit, judgments) == ""
+    one_label = adjudge.read(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}))
+    assert doubt(adjudge.fit(one_label, "dawid-skene"), one_label) == ""
+
+
+def test_gold_makes_the_default_learn():
+    """Four gold items are kept certain, five teach; the judges follow the calibrated probabilities."""
+    judgments, truth = misled(1, items=300)
+    names = judgments.items.to_list()
+    four, five = ({names[n]: int(truth[names[n]]) for n in range(size)} for size in (4, 5))
+    assert adjudge.fit(judgments, gold=four).calibration.by == "crowds"
+    fit = adjudge.fit(judgments, gold=five)
+    assert (fit.calibration.by, fit.calibration.gold) == ("gold", 5)
+    assert (fit.posterior[np.arange(5), truth[names[:5]]] == 1).all()
+    given = np.zeros((len(judgments.judges), 2, 2))
+    np.add.at(given.transpose(0, 2, 1), (judgments.judge, judgments.label), fit.posterior[judgments.item()])
+    share = np.trace(given, axis1=1, axis2=2) / given.sum(axis=(1, 2))
+    np.testing.assert_allclose(fit.accuracy, share)
+    np.testing.assert_allclose(fit.confusion["probability"], fit.calibration.confusion.ravel())

@@ -1,5 +1,6 @@
 """Calibration by crowds: the weights that were learned, applied as the formula says, and what is said about them."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,23 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
-from adjudge.inference.calibration import Calibration, by_crowds, crowd_contexts, evidence_rule, learned_weights, mixed
-from adjudge.inference.correlation import Correlation
+from adjudge.inference.calibration import (
+    Calibration,
+    GoldMap,
+    as_arrays,
+    as_dict,
+    by_crowds,
+    calibration_of,
+    crowd_contexts,
+    evidence_rule,
+    expected_share,
+    gold_margin,
+    learned_weights,
+    mapped,
+    mixed,
+    smoothed_votes,
+)
+from adjudge.inference.correlation import TYPICAL, Correlation
 from adjudge.inference.infer import infer
 from adjudge.inference.model import model_named
 
@@ -87,3 +103,93 @@ def test_words():
     )
     alone = replace(calibration, judgments=1.0)
     assert alone.words.startswith("items have one judgment each, which says little about the judges; 90%")
+
+
+def test_the_interval_ends_at_none_and_all():
+    """It is the margin on both sides, within 0 and 1."""
+    calibration = Calibration("crowds", expected=0.7, margin=0.1)
+    assert calibration.interval == (pytest.approx(0.6), pytest.approx(0.8))
+    assert replace(calibration, expected=0.95).interval == (pytest.approx(0.85), 1.0)
+    assert replace(calibration, expected=0.05).interval == (0.0, pytest.approx(0.15))
+
+
+def test_more_gold_is_worth_what_was_measured():
+    """The next size of the study is named, with its gain over the present one; nothing is said where it is unknown."""
+    gains = learned_weights()["gold"]["gains"]
+    sizes = sorted(map(int, gains))
+    reached = dict(zip(sizes, np.maximum.accumulate([gains[str(size)]["accuracy"] for size in sizes]), strict=True))
+    none = Calibration("crowds", hedge=0.1)
+    assert none.more_gold == (
+        f"{sizes[1]} gold items would put about {round(1000 * reached[sizes[1]])} more labels in 1,000 right (mean "
+        "over the crowds and panels of the study; adjudge ask chooses the items)"
+    )
+    some = Calibration("gold", hedge=0.1, gold=sizes[1])
+    gain = max(1, round(1000 * (reached[sizes[2]] - reached[sizes[1]])))
+    assert some.more_gold.startswith(
+        f"{sizes[2]} gold items instead of {sizes[1]} would put about {gain} more labels in 1,000 right"
+    )
+    assert replace(some, gold=sizes[-1]).more_gold == ""
+    assert Calibration("judgments", hedge=0.4).more_gold == ""
+    assert Calibration("crowds").more_gold == ""  # one label: nothing to learn
+
+
+def test_more_gold_narrows_the_interval():
+    """The margin falls with the number of gold items, and never exceeds that without gold."""
+    margins = [gold_margin(0.2, gold) for gold in (5, 20, 50, 200, 1_000, 10_000)]
+    assert margins == sorted(margins, reverse=True)
+    assert margins[0] > margins[-1] > 0
+    assert gold_margin(0.01, 5) == 0.01
+
+
+def test_the_expected_share_leaves_gold_out(judgments):
+    """Items with gold are certain, and say nothing about the others; if all have gold, all count."""
+    probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [1.0, 0.0, 0.0]])
+    assert expected_share(probability, judgments) == pytest.approx(2.5 / 3)
+    assert expected_share(probability, judgments, np.array([-1, -1, 0])) == pytest.approx(0.75)
+    assert expected_share(probability, judgments, np.array([0, 2, 0])) == pytest.approx(2.5 / 3)
+
+
+def test_the_map_adds_what_it_says(judgments):
+    """Log odds item by item: weights of base, vote, people and experts, offsets, and a number per judge and label."""
+    rng, block = np.random.default_rng(0), judgments.block()
+    base, vote = rng.dirichlet(np.full(3, 5.0), 3), rng.dirichlet(np.full(3, 5.0), 3)
+    tier = np.array([0, 1, 1, 2])  # of u, v, w, x
+    learned = GoldMap((0.5, 0.8, 1.2, 2.0), (0.1, -0.3, 0.2), rng.standard_normal((4, 3, 3)), tier)
+    probability = mapped(learned, base, vote, block)
+    for i, name in enumerate(judgments.items):
+        rows = [("uvwx".index(judge), label) for item, judge, label in zip(*ROWS.values(), strict=True) if item == name]
+        eta = 0.5 * np.log(base[i]) + 0.8 * np.log(vote[i]) + [0.1, -0.3, 0.2]
+        for rank, weight in ((1, 1.2), (2, 2.0)):
+            said = [label for judge, label in rows if tier[judge] == rank]
+            if said:
+                number = len(said) / (1 + (len(said) - 1) * TYPICAL)
+                eta += weight * np.bincount(said, minlength=3) / len(said) * number
+        eta += sum(learned.judges[judge, label] for judge, label in rows)
+        np.testing.assert_allclose(probability[i], np.exp(eta) / np.exp(eta).sum())
+
+
+def test_a_calibration_survives_as_plain_values_and_arrays():
+    """With a map, its judges and its tiers, and the confusions."""
+    rng = np.random.default_rng(1)
+    learned = GoldMap((1.0, 0.5, 0.0, 0.0), (0.1, -0.1), rng.standard_normal((3, 2, 2)), np.array([0, 0, 1]))
+    before = Calibration("gold", gold=7, loss=0.3, gold_map=learned, confusion=rng.dirichlet(np.ones(2), (3, 2)))
+    after = calibration_of(json.loads(json.dumps(as_dict(before))), as_arrays(before))
+    assert after == before
+    np.testing.assert_array_equal(after.gold_map.judges, learned.judges)
+    np.testing.assert_array_equal(after.gold_map.tier, learned.tier)
+    np.testing.assert_array_equal(after.confusion, before.confusion)
+
+
+def test_gold_weights_of_an_earlier_version_are_read():
+    """They were weights of the logs of posterior and vote and offsets, which a map has too: the same probabilities."""
+    saved = {"by": "gold", "weights": [0.7, 0.4, 0.2, -0.1, -0.1], "gold": 40, "loss": 0.31, "error": 0.02}
+    calibration = calibration_of(saved)
+    assert calibration.gold_map == GoldMap((0.7, 0.4, 0.0, 0.0), (0.2, -0.1, -0.1))
+    assert (
+        calibration.words == "probabilities were learned from 40 gold items (log loss 0.310 +- 0.020 on held-out gold)"
+    )
+    block = adjudge.read(pl.DataFrame(ROWS), labels=[0, 1, 2]).block()
+    posterior = np.random.default_rng(2).dirichlet(np.ones(3), 3)
+    logs = 0.7 * np.log(np.maximum(posterior, 1e-3)) + 0.4 * np.log(smoothed_votes(block)) + [0.2, -0.1, -0.1]
+    expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(mixed(calibration, posterior, block), expected)

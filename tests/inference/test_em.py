@@ -198,7 +198,7 @@ def look(params):
 @pytest.fixture(scope="module")
 def summit():
     """Return params at the summit."""
-    return adjudge.fit(JUDGMENTS, tolerance=1e-13).params
+    return adjudge.fit(JUDGMENTS, "dawid-skene", tolerance=1e-13).params
 
 
 def moved(summit, by=0.02):
@@ -212,7 +212,7 @@ def test_it_ends_at_the_summit_in_fewer_passes(summit):
     top, tally = look(summit).evidence, moved(summit)
     near = approach(look, lambda tally: MODEL.estimate(tally, summit), tally, RULES)
     assert near.stopped == "converged"
-    assert adjudge.fit(JUDGMENTS).evidence[-1] - near.evidence[-1] < RULES.tolerance * RULES.judgments
+    assert adjudge.fit(JUDGMENTS, "dawid-skene").evidence[-1] - near.evidence[-1] < RULES.tolerance * RULES.judgments
     assert list(near.evidence) == sorted(near.evidence)
     current, passes = tally, 0
     while top - look(MODEL.estimate(current, summit)).evidence > top - near.evidence[-1]:
@@ -264,4 +264,4 @@ def test_a_step_too_bold_is_taken_back(summit):
     near = approach(falling, lambda tally: MODEL.estimate(tally, summit), moved(summit), RULES)
     assert list(near.evidence) == sorted(near.evidence)
     assert near.stopped == "converged"
-    assert adjudge.fit(JUDGMENTS).evidence[-1] - near.evidence[-1] < RULES.tolerance * RULES.judgments
+    assert adjudge.fit(JUDGMENTS, "dawid-skene").evidence[-1] - near.evidence[-1] < RULES.tolerance * RULES.judgments

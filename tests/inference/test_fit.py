@@ -31,18 +31,19 @@ def test_paths_frames_and_judgments_are_the_same(tmp_path):
 def test_both_starts_find_the_truth():
     """From the vote, and from the paper's accurate judges."""
     for start in ("vote", "accurate"):
-        assert adjudge.fit(TABLE, start=start).labels["label"].to_list() == ["0", "1"] * 5
+        assert adjudge.fit(TABLE, "dawid-skene", start=start).labels["label"].to_list() == ["0", "1"] * 5
 
 
 def test_an_unknown_start_is_refused():
     """The message names the choices."""
     with pytest.raises(adjudge.UsageError, match="start 'here' is not one of 'vote', 'accurate'"):
-        adjudge.fit(TABLE, start="here")
+        adjudge.fit(TABLE, "dawid-skene", start="here")
 
 
 def test_the_cap_is_said():
     """A fit that did not converge says why it stopped."""
-    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "1", "1"] * 10)), iterations=2, tolerance=0)
+    table = TABLE.with_columns(label=pl.Series(["0", "1", "1"] * 10))
+    fit = adjudge.fit(table, "dawid-skene", iterations=2, tolerance=0)
     assert fit.stopped == "stopped at the cap of 2 passes"
     assert not fit.converged
 
@@ -85,7 +86,7 @@ def test_gold_codes_are_taken_as_they_are():
 def test_what_is_for_chains_is_refused_of_a_climb_and_the_other_way_round():
     """Nothing that is asked for is left out in silence."""
     with pytest.raises(
-        adjudge.UsageError, match="chains, draws and the like are options of sampling, and 'dawid-skene' is"
+        adjudge.UsageError, match="chains, draws and the like are options of sampling, and 'consensus' is"
     ):
         adjudge.fit(TABLE, run=adjudge.Run(draws=50))
     with pytest.raises(adjudge.UsageError, match="start 'vote' is an option of EM: chains start at the vote"):
@@ -135,8 +136,10 @@ def test_a_warm_fit_ends_where_a_cold_one_does(crowd, model):
 def test_going_on_takes_fewer_passes():
     """Of judges who are often wrong a cold fit needs many; after one new judgment in a hundred, less than half."""
     simulation = adjudge.simulate("dawid-skene", seed=0, items=5_000, judges=60, labels=2, per_item=3, accuracy=0.65)
-    earlier = adjudge.fit(without_the_last(simulation.judgments, 0.01))
-    cold, warm = (adjudge.fit(simulation.judgments, start=start, tolerance=1e-6) for start in (None, earlier))
+    earlier = adjudge.fit(without_the_last(simulation.judgments, 0.01), "dawid-skene")
+    cold, warm = (
+        adjudge.fit(simulation.judgments, "dawid-skene", start=start, tolerance=1e-6) for start in (None, earlier)
+    )
     assert warm.passes < cold.passes / 2
     assert warm.evidence[-1] == pytest.approx(cold.evidence[-1], abs=0.05)
 
@@ -166,18 +169,18 @@ def test_a_judge_who_was_never_wrong_may_be_wrong_now():
     right = [(f"d{i}", judge, i % 2) for i in range(60) for judge in "abc"]
     wrong = [(f"e{i}", judge, (i + (judge == "a")) % 2) for i in range(60) for judge in "abc"]
     before, after = (pl.DataFrame(rows, schema=["item", "judge", "label"], orient="row") for rows in (right, wrong))
-    earlier = adjudge.fit(before)
+    earlier = adjudge.fit(before, "dawid-skene")
     assert earlier.params.confusion.min() < 1e-9
     complete = pl.concat([before, after])
-    cold, warm = adjudge.fit(complete), adjudge.fit(complete, start=earlier)
+    cold, warm = (adjudge.fit(complete, "dawid-skene", start=start) for start in (None, earlier))
     assert warm.evidence[-1] == pytest.approx(cold.evidence[-1], abs=1e-3)
     assert warm.accuracy == pytest.approx(cold.accuracy, abs=1e-3)
 
 
 def test_the_options_of_a_warm_fit_are_plain(crowd, tmp_path):
     """So that it can be saved; the earlier fit is no part of it."""
-    earlier = adjudge.fit(crowd)
-    adjudge.save(adjudge.fit(crowd, start=earlier), tmp_path / "fit")
+    earlier = adjudge.fit(crowd, "dawid-skene")
+    adjudge.save(adjudge.fit(crowd, "dawid-skene", start=earlier), tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").options["start"] is None
 
 
@@ -192,13 +195,14 @@ def test_the_options_of_a_warm_fit_are_plain(crowd, tmp_path):
 )
 def test_what_cannot_go_on_is_refused(crowd, model, options, what):
     """With the reason."""
-    earlier = adjudge.fit(crowd)
+    earlier = adjudge.fit(crowd, "dawid-skene")
     with pytest.raises(UsageError, match=what):
         adjudge.fit(crowd, model, start=earlier, **options)
 
 
 def test_other_labels_are_refused(crowd):
     """With both."""
-    earlier = adjudge.fit(pl.DataFrame({"item": ["a", "b"], "judge": ["j", "j"], "label": ["no", "yes"]}))
+    table = pl.DataFrame({"item": ["a", "b"], "judge": ["j", "j"], "label": ["no", "yes"]})
+    earlier = adjudge.fit(table, "dawid-skene")
     with pytest.raises(UsageError, match="start is a fit of the labels 'no', 'yes', and the labels are '0', '1'"):
-        adjudge.fit(crowd, start=earlier)
+        adjudge.fit(crowd, "dawid-skene", start=earlier)

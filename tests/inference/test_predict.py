@@ -17,7 +17,7 @@ TABLE = pl.DataFrame(
 
 def test_predict_takes_a_new_judge_for_an_average_one():
     """A judge never seen has the population's matrix."""
-    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)))
+    fit = adjudge.fit(TABLE.with_columns(label=pl.Series(["0", "0", "1", "1", "1", "1"] * 5)), "dawid-skene")
     new = pl.DataFrame({"item": ["n", "m"], "judge": ["nobody", "x"], "label": ["1", "0"]})
     result = adjudge.predict(fit, new)
     prior = fit.params.prevalence[0]

@@ -57,7 +57,7 @@ def test_a_fit_is_immutable(fit):
 def test_it_says_what_it_is(fit):
     """The representation names the model, sizes and how it ended."""
     assert repr(fit) == "Fit(majority: 3 items, 2 judges; counted once)"
-    assert "converged, log evidence -" in repr(adjudge.fit(adjudge.dataset("anesthesia")))
+    assert "converged, log evidence -" in repr(adjudge.fit(adjudge.dataset("anesthesia"), "dawid-skene"))
 
 
 def test_a_judge_whose_judgments_count_for_nothing_is_expected_to_be_average():

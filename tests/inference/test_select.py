@@ -12,6 +12,7 @@ from adjudge.inference.model import MODELS
 from adjudge.inference.select import (
     MOST,
     TRUSTED,
+    Choice,
     HeldOut,
     candidates,
     choose,
@@ -21,6 +22,7 @@ from adjudge.inference.select import (
     held_out,
     held_out_logs,
     takes,
+    with_share,
 )
 
 
@@ -73,19 +75,128 @@ def test_what_can_take_which_labels():
     assert [takes("gaussian", scale) for scale in (plain, adjudge.Scale(("a", "b")))] == [False, True]
 
 
+def table_of(item, judge, label):
+    """Return judgments from columns."""
+    return adjudge.read(pl.DataFrame({"item": item, "judge": judge, "label": label}), item="item", judge="judge")
+
+
 def test_biased_judges_are_not_voted_on():
-    """Where half the judges say the opposite more often than not, no vote is taken, and the truth is found."""
+    """Where three of eight judges say the opposite more often than not, no vote is chosen, and auto finds the truth."""
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 2, 300)
     item = np.repeat(np.arange(300), 8)
     judge = np.tile(np.arange(8), 300)
     right = rng.random(item.size) < np.array([0.95, 0.95, 0.95, 0.9, 0.9, 0.15, 0.2, 0.1])[judge]
-    label = np.where(right, truth[item], 1 - truth[item])
-    table = adjudge.read(pl.DataFrame({"item": item, "judge": judge, "label": label}), item="item", judge="judge")
+    table = table_of(item, judge, np.where(right, truth[item], 1 - truth[item]))
+    assert choose(table).model not in ("majority", "wawa", "zbs")
     fit = adjudge.fit(table, "auto")
-    assert fit.model not in ("majority", "wawa", "zbs")
-    assert fit.reason.startswith("its held-out log-likelihood")
+    assert fit.model == "consensus"
     assert (fit.label == truth[[int(name) for name in fit.items]]).mean() > 0.98
+
+
+def test_a_model_that_is_better_has_a_share():
+    """Each probability is the consensus with at most .3 of the model, as the reason says, and so is the claim."""
+    rng = np.random.default_rng(1)
+    truth, judge = rng.integers(0, 2, (2_000, 1)), np.argsort(rng.random((2_000, 20)), axis=1)[:, :6]
+    right = rng.random(judge.shape) < np.where(np.arange(20) < 8, 0.95, 0.5)[judge]  # eight judges know, twelve guess
+    label = np.where(right, truth, 1 - truth)
+    judgments = table_of(np.repeat(np.arange(2_000), 6), judge.ravel(), label.ravel())
+    fit, base = adjudge.fit(judgments, "auto"), adjudge.fit(judgments)
+    choice, reference = choose(judgments), held_out(judgments, "consensus")
+    score = choice.scores[choice.model]
+    better = score.mean - reference.mean > score.error
+    other = adjudge.fit(judgments, choice.model, inference=MODELS[choice.model].inferences[-1])
+    apart = (base.posterior.argmax(axis=1) != other.posterior.argmax(axis=1)).mean()
+    share = 0.3 * max(0, 1 - apart / 0.4)
+    assert better
+    assert share > 0.2
+    np.testing.assert_allclose(fit.posterior, (1 - share) * base.posterior + share * other.posterior)
+    assert fit.reason == (
+        f"the held-out log-likelihood of the best simple model, '{choice.model}', is {score.mean:.4f} per judgment "
+        f"over 5 folds, and that of the consensus {reference.mean:.4f}; the two agree on {1 - apart:.0%} of the "
+        f"labels, and each probability is {1 - share:.0%} consensus, {share:.0%} '{choice.model}'"
+    )
+    assert fit.calibration.expected == pytest.approx(fit.posterior.max(axis=1).mean())
+
+
+def fits_apart(different, items=100):
+    """Return the consensus of clear judgments, the judgments, and a fit that gives another label to some items."""
+    item, judge = np.repeat(np.arange(items), 4), np.tile(np.arange(4), items)
+    judgments = table_of(item, judge, item % 2)
+    base = adjudge.fit(judgments)
+    other = base.posterior.copy()
+    other[:different] = other[:different, ::-1]
+    return base, judgments, replace(base, posterior=other, calibration=None)
+
+
+def scored(better):
+    """Return a choice of glad, and a consensus whose held-out log-likelihood is lower by so many standard errors."""
+    return Choice("glad", "glad", {"glad": HeldOut(-0.5, 0.01, 400)}, 5), HeldOut(-0.5 - 0.01 * better, 0.01, 400)
+
+
+@pytest.mark.parametrize(("different", "share"), [(0, 0.3), (20, 0.15), (39, 0.0075)])
+def test_the_share_falls_as_labels_differ(different, share):
+    """From .3 where all labels are the same to none at .4 of the items."""
+    base, judgments, other = fits_apart(different)
+    fit = with_share(base, judgments, other, *scored(better=3))
+    np.testing.assert_allclose(fit.posterior, (1 - share) * base.posterior + share * other.posterior)
+    assert f"{1 - share:.0%} consensus, {share:.0%} 'glad'" in fit.reason
+
+
+def test_a_model_that_contradicts_the_consensus_has_no_share():
+    """Even if it predicts held-out judgments far better: shared errors are predicted too."""
+    base, judgments, other = fits_apart(60)
+    fit = with_share(base, judgments, other, *scored(better=50))
+    assert (fit.posterior == base.posterior).all()
+    assert fit.reason == (
+        "'glad' predicts held-out judgments better, but gives another label to 60% of the items: without gold nothing "
+        "says which of the two is right"
+    )
+
+
+def test_a_model_that_is_not_better_has_no_share():
+    """One standard error of the held-out log-likelihood is needed."""
+    base, judgments, other = fits_apart(10)
+    fit = with_share(base, judgments, other, *scored(better=0.9))
+    assert (fit.posterior == base.posterior).all()
+    assert fit.reason.endswith("that of the consensus -0.5090: not worse by more than a standard error")
+
+
+def test_where_models_are_not_compared_it_is_the_consensus_alone():
+    """Few judgments per item, gold, and one label: the reason says so, and the probabilities are the default's."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 100)
+    item, judge = np.repeat(np.arange(100), 2), np.tile([0, 1, 2, 3], 50)
+    few = table_of(item, judge, np.where(rng.random(200) < 0.8, truth[item], 1 - truth[item]))
+    many = adjudge.simulate("dawid-skene", seed=5, items=80, judges=6, labels=2, per_item=5)
+    gold = {many.judgments.items[i]: many.judgments.scale.labels[many.truth[i]] for i in range(10)}
+    one_label = table_of([*"aabb"], [*"uvuv"], ["yes"] * 4)
+    for data, known, reason in (
+        (few, None, "models cannot be compared with 2.0 judgments per item: 3 are needed"),
+        (many.judgments, gold, "gold teaches more than held-out judgments can"),
+        (one_label, None, "there is one label only"),
+    ):
+        auto, plain = adjudge.fit(data, "auto", known), adjudge.fit(data, gold=known)
+        assert (auto.model, auto.reason) == ("consensus", reason)
+        assert (auto.posterior == plain.posterior).all()
+
+
+def test_people_beside_machines_are_not_compared():
+    """Other models know no kinds of judges."""
+    item, judge = np.repeat(np.arange(40), 4), np.tile([*"mnop"], 40)
+    rows = pl.DataFrame({"item": item, "judge": judge, "label": item % 2})
+    judges = dict.fromkeys("mno", "machine") | {"p": "person"}
+    assert adjudge.fit(adjudge.read(rows, judges=judges), "auto").reason == (
+        "judges are of several kinds, which other models do not know"
+    )
+
+
+def test_a_unanimous_crowd_is_left_as_it_is():
+    """All judges agree on everything: no label changes, and nothing fails."""
+    item, judge = np.repeat(np.arange(30), 3), np.tile(np.arange(3), 30)
+    fit = adjudge.fit(table_of(item, judge, item % 3), "auto")
+    assert (fit.label == np.array([int(name) for name in fit.items]) % 3).all()
+    assert fit.reason
 
 
 def test_alike_judges_are_voted_on():
@@ -106,7 +217,7 @@ def test_what_is_tried_is_told():
 
 
 def test_gold_is_respected_and_a_start_refused():
-    """Gold is told to the model taken; where it begins cannot be said of a model not known yet."""
+    """Gold is kept certain; where EM starts cannot be said of a model that is not known yet."""
     fit = adjudge.fit(adjudge.dataset("anesthesia"), "auto", gold={"1": "4"})
     assert fit.labels["label"][0] == "4"
     with pytest.raises(adjudge.UsageError, match="start 'vote' is for a model that is named"):
@@ -116,6 +227,7 @@ def test_gold_is_respected_and_a_start_refused():
 def test_the_reason_is_saved(tmp_path):
     """What is loaded still says why."""
     fit = adjudge.fit(adjudge.dataset("anesthesia"), "auto")
+    assert fit.reason
     adjudge.save(fit, tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").reason == fit.reason != ""
 

@@ -99,10 +99,10 @@ def test_ten_steps_are_one(rows):
     table = pl.DataFrame(rows, columns, orient="row")
     steps = [table[k::10] for k in range(10)]
     first = adjudge.read(steps[0], item="item", judge="judge", labels=[0, 1, 2])
-    fit = replace(adjudge.fit(first), judgments=first)
+    fit = replace(adjudge.fit(first, "dawid-skene"), judgments=first)
     for step in steps[1:]:
         fit = adjudge.update(fit, adjudge.read(step, item="item", judge="judge", labels=[0, 1, 2]))
-    once = adjudge.fit(fit.judgments)
+    once = adjudge.fit(fit.judgments, "dawid-skene")
     assert once.evidence[-1] - fit.evidence[-1] <= 1e-8 * len(rows)
     assert sorted(frame_of(fit.judgments).rows()) == sorted(rows)
 
@@ -111,7 +111,7 @@ def test_ten_steps_are_one(rows):
 def test_nothing_new_changes_nothing(online):
     """No judgments and no gold give the fit itself."""
     judgments = crowd()
-    fit = adjudge.fit(judgments, gold={judgments.items[0]: 1})
+    fit = adjudge.fit(judgments, "dawid-skene", gold={judgments.items[0]: 1})
     assert adjudge.update(fit, judgments.take(np.arange(0)), judgments, online=online) is fit
     again = adjudge.update(fit, judgments.take(np.arange(0)), judgments, {judgments.items[0]: 1}, online=online)
     assert again is fit
@@ -121,7 +121,7 @@ def test_names_keep_their_places():
     """New items and judges follow the old ones."""
     judgments = crowd()
     old, new = parted(judgments, np.arange(len(judgments) - 40, len(judgments)))
-    fit = adjudge.fit(old)
+    fit = adjudge.fit(old, "dawid-skene")
     stranger = pl.DataFrame({"item": ["i1", "new"], "judge": ["stranger", "j1"], "label": [0, 1]})
     for updated in (adjudge.update(fit, new, old), adjudge.update(fit, stranger, old)):
         assert updated.items.head(len(fit.items)).equals(fit.items)
@@ -145,11 +145,11 @@ def test_gold_is_added_to_what_was_told():
     """On old items too; another truth is refused."""
     judgments = crowd()
     old, new = parted(judgments, some_of(judgments, 0.05))
-    fit = adjudge.fit(old, gold={"i1": 0})
+    fit = adjudge.fit(old, "dawid-skene", gold={"i1": 0})
     updated = adjudge.update(fit, new, old, gold={"i2": 2})
     assert [updated.gold[list(updated.items).index(item)] for item in ("i1", "i2", "i3")] == [0, 2, -1]
     assert updated.label[list(updated.items).index("i2")] == 2
-    cold = adjudge.fit(updated.judgments, gold={"i1": 0, "i2": 2})
+    cold = adjudge.fit(updated.judgments, "dawid-skene", gold={"i1": 0, "i2": 2})
     assert cold.evidence[-1] - updated.evidence[-1] <= 1e-8 * len(judgments)
     with pytest.raises(adjudge.UsageError, match="gold: item 'i1' has the truth '1', and the fit has '0'"):
         adjudge.update(fit, new, old, gold={"i1": 1})
@@ -161,7 +161,7 @@ def test_gold_is_added_to_what_was_told():
 def test_gold_alone_is_news(online):
     """An update may bring truths and no judgments."""
     judgments = crowd()
-    fit = adjudge.fit(judgments)
+    fit = adjudge.fit(judgments, "dawid-skene")
     i = int(np.flatnonzero(fit.label == 0)[0])
     nothing = judgments.take(np.arange(0))
     updated = adjudge.update(fit, nothing, judgments, {judgments.items[i]: 2}, online=online)
@@ -172,17 +172,17 @@ def test_weights_count():
     """Two judgments of weight one are one of weight two."""
     judgments = crowd()
     old, new = parted(judgments, some_of(judgments, 0.05))
-    double = adjudge.update(adjudge.fit(old), pl.concat([frame_of(new)] * 2), old)
-    heavy = adjudge.update(adjudge.fit(old), frame_of(new).with_columns(weight=2.0), old)
+    double = adjudge.update(adjudge.fit(old, "dawid-skene"), pl.concat([frame_of(new)] * 2), old)
+    heavy = adjudge.update(adjudge.fit(old, "dawid-skene"), frame_of(new).with_columns(weight=2.0), old)
     assert heavy.evidence[-1] == pytest.approx(double.evidence[-1], abs=1e-3)
     np.testing.assert_allclose(heavy.accuracy, double.accuracy, atol=1e-4)
-    online = adjudge.update(adjudge.fit(old), frame_of(new).with_columns(weight=2.0), old, online=True)
+    online = adjudge.update(adjudge.fit(old, "dawid-skene"), frame_of(new).with_columns(weight=2.0), old, online=True)
     np.testing.assert_allclose(online.accuracy, double.accuracy, atol=0.03)
 
 
 def test_a_label_off_the_scale_is_refused(tmp_path):
     """With file, row, and what to do."""
-    fit = adjudge.fit(crowd())
+    fit = adjudge.fit(crowd(), "dawid-skene")
     (tmp_path / "new.csv").write_text("item,judge,label\ni1,j1,7\n")
     with pytest.raises(
         adjudge.InputError, match=r"new\.csv, row 2: label '7' is not one of '0', '1', '2'.*fit all judg"
@@ -195,7 +195,7 @@ def test_a_label_off_the_scale_is_refused(tmp_path):
 def test_what_cannot_be_updated_is_said():
     """No judgments, other judgments, draws."""
     judgments = crowd()
-    fit = adjudge.fit(judgments)
+    fit = adjudge.fit(judgments, "dawid-skene")
     with pytest.raises(adjudge.UsageError, match=r"are not saved with it: give them \(--data old\.csv.*--online"):
         adjudge.update(fit, judgments)
     with pytest.raises(adjudge.UsageError, match="the fit was not made from these judgments"):
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_with_what_it_has():
     def enough(passes, evidence):
         raise KeyboardInterrupt
 
-    updated = adjudge.update(adjudge.fit(old), new, old, progress=enough)
+    updated = adjudge.update(adjudge.fit(old, "dawid-skene"), new, old, progress=enough)
     assert (updated.stopped, updated.converged) == ("interrupted", False)
     np.testing.assert_allclose(updated.posterior.sum(axis=1), 1)
 
@@ -253,14 +253,16 @@ def test_ctrl_c_in_the_second_climb_is_said():
         if len(heard) > 1 and passes == 1:
             raise KeyboardInterrupt
 
-    assert adjudge.update(adjudge.fit(old), new, old, progress=later).stopped == "interrupted"
+    assert adjudge.update(adjudge.fit(old, "dawid-skene"), new, old, progress=later).stopped == "interrupted"
 
 
 def test_gold_may_be_a_path(tmp_path):
     """As where it is fitted."""
     judgments = crowd()
     (tmp_path / "gold.csv").write_text("item,label\ni2,2\n")
-    updated = adjudge.update(adjudge.fit(judgments), judgments.take(np.arange(9)), judgments, tmp_path / "gold.csv")
+    updated = adjudge.update(
+        adjudge.fit(judgments, "dawid-skene"), judgments.take(np.arange(9)), judgments, tmp_path / "gold.csv"
+    )
     assert updated.label[list(updated.items).index("i2")] == 2
 
 
@@ -282,17 +284,18 @@ def test_online_is_near_and_leaves_the_rest_alone(name, kept):
     assert np.mean(online.label == exact.label) > 0.99
 
 
-def test_a_stream_online_stays_near():
-    """Each goes on from the tally of the one before."""
+@pytest.mark.parametrize("model", ["dawid-skene", "consensus"])
+def test_a_stream_online_stays_near(model):
+    """Each goes on from the tally of the one before; judges are counted as in a fit, calibrated or not."""
     judgments = crowd(items=1_000)
     steps = np.array_split(np.random.default_rng(0).permutation(len(judgments)), 20)
     first = reread(judgments.take(np.concatenate(steps[:10])))
-    online = adjudge.fit(first)
+    online = adjudge.fit(first, model)
     for step in steps[10:]:
         online = adjudge.update(
             online, reread(judgments.take(step)), first if online.tally is None else None, online=True
         )
-    exact = adjudge.fit(online.judgments)
+    exact = adjudge.fit(online.judgments, model)
     assert np.mean(online.label == exact.label) > 0.95
     assert np.abs(online.accuracy - exact.accuracy).mean() < 0.02
 
@@ -311,7 +314,7 @@ def test_a_saved_fit_is_all_that_is_needed(tmp_path):
     """From a folder, and back into it, online and not."""
     judgments = crowd()
     old, new = parted(judgments, some_of(judgments, 0.05))
-    fit = adjudge.fit(old)
+    fit = adjudge.fit(old, "dawid-skene")
     adjudge.save(fit, tmp_path / "fit", old)
     exact = adjudge.update(adjudge.load(tmp_path / "fit"), new)
     assert exact.evidence == adjudge.update(fit, new, old).evidence

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjudge.kernels.block import Block, add, split
+from adjudge.kernels.block import Block, add, split, take_items
 from adjudge.kernels.truth import expect
 
 
@@ -53,3 +53,27 @@ def test_parts_have_about_as_many_judgments(whole):
     """No part is far larger than its share."""
     sizes = [b.cell.size for b in split(whole, 4)]
     assert max(sizes) - min(sizes) <= 2 * 9
+
+
+def test_items_are_taken_in_any_order(whole):
+    """Each has its own judgments, weights, topic and gold, whether it is taken once, twice or has no judgments."""
+    gold = np.arange(200, dtype=np.int32) % 3
+    index = np.r_[7, 199, 0, 7, np.flatnonzero(np.diff(whole.start) == 0)[:2]]
+    taken = take_items(whole._replace(gold=gold, topic=gold[::-1].copy()), index)
+    np.testing.assert_array_equal(taken.gold, gold[index])
+    np.testing.assert_array_equal(taken.topic, gold[::-1][index])
+    assert taken.start[0] == 0
+    assert taken.start[-1] == taken.cell.size == taken.label.size == taken.weight.size
+    for position, item in enumerate(index):
+        own, new = slice(*whole.start[item : item + 2]), slice(*taken.start[position : position + 2])
+        np.testing.assert_array_equal(taken.cell[new], whole.cell[own])
+        np.testing.assert_array_equal(taken.label[new], whole.label[own])
+        np.testing.assert_array_equal(taken.weight[new], whole.weight[own])
+
+
+def test_items_without_weights_and_no_items_are_taken(whole):
+    """Judgments that all count the same stay so, and no items are an empty block."""
+    plain = whole._replace(weight=np.empty(0))
+    assert take_items(plain, np.array([3, 4])).weight.size == 0
+    none = take_items(whole, np.empty(0, np.int64))
+    assert (none.topic.size, none.cell.size, none.start.tolist()) == (0, 0, [0])

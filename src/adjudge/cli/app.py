@@ -9,6 +9,7 @@ import typer
 from adjudge import __version__
 from adjudge.cli import (
     agreement,
+    ask,
     campaign,
     catalogue,
     check,
@@ -18,6 +19,7 @@ from adjudge.cli import (
     fit,
     judges,
     monitor,
+    panel,
     predict,
     rank,
     read,
@@ -33,8 +35,17 @@ from adjudge.cli import (
 from adjudge.cli.help import add_commands, command_group
 
 SECTIONS = {
-    "Consensus": (fit.fit, update.update, predict.predict, compare.compare, check.check, check.draws, catalogue.models),
-    "Judges": (judges.judges, monitor.monitor, agreement.agreement),
+    "Consensus": (
+        fit.fit,
+        update.update,
+        predict.predict,
+        ask.ask,
+        compare.compare,
+        check.check,
+        check.draws,
+        catalogue.models,
+    ),
+    "Judges": (judges.judges, monitor.monitor, agreement.agreement, panel.panel),
     "Evaluation": (score.score, evaluate.evaluate, report.report),
     "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),
     "Collection": (serve.serve,),

@@ -214,7 +214,7 @@ def fit(
     prevalence.csv is written too. A sampled model also writes matrices.csv, prevalence.csv and ranks.csv with 90 %
     intervals, and its draws for `adjudge check`.
 
-    Judgments that do not fit into memory are fitted with --blocks; the result is the same as with --calibrate none.
+    Judgments that do not fit into memory are fitted with --blocks; gold fixes truths there, and teaches nothing more.
     Labels are then written as Parquet files in labels/. If the run is interrupted, the same command continues it.
 
     \b
@@ -363,7 +363,12 @@ def _show_blocks(result: FitOnDisk, out: str) -> None:
     for name, share in zip(fit.scale.names, shares, strict=True):
         print(f"  {name}: {share:.1%} of items")
     print(f"wrote labels/, judges.csv and the fit to {out}")
-    print("adjudge: probabilities are not calibrated: calibration needs the judgments in memory", file=sys.stderr)
+    if fit.calibration is None:
+        print(
+            "adjudge: probabilities are the model's own, which are over-confident: leave out --model", file=sys.stderr
+        )
+    else:
+        print(f"adjudge: {fit.calibration.words}", file=sys.stderr)
     warn_unconverged(fit)
     if fit.stopped == "interrupted":
         print(f"adjudge: the same command continues from here ({fit.passes:,} passes)", file=sys.stderr)

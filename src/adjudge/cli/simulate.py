@@ -44,5 +44,8 @@ def simulate(
     crowd = draw(design, seed, **o.sizes(size or []))
     gold = frame({"item": list(crowd.gold), "label": list(crowd.gold.values())})
     tables = {"labels.csv": crowd.table, "gold.csv": gold, "truth.csv": crowd.truths}
+    panel = crowd.judgments.panel
+    if panel is not None:
+        tables["judges.csv"] = frame({"judge": crowd.judgments.judges, **panel.columns()})
     write_whole({name: table_text(content, "csv") for name, content in tables.items()}, out)
-    print(f"wrote {crowd.judgments} to {out}/labels.csv, with gold.csv and truth.csv")
+    print(f"wrote {crowd.judgments} to {out}/labels.csv, with {', '.join(list(tables)[1:-1])} and {list(tables)[-1]}")

@@ -11,6 +11,7 @@ from scipy.special import expit, ndtr
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data import simulation
+from adjudge.data.panel import MACHINE, PERSON, panel_of
 from adjudge.data.scale import Scale
 from adjudge.data.simulation import Simulation
 
@@ -170,6 +171,48 @@ def drifting(
     return simulation.from_panels(
         judge, label, truth, prevalence, before, time=series, changed=frozen(changed), after=frozen(after)
     )
+
+
+def panel(
+    rng: np.random.Generator,
+    *,
+    items: int,
+    people: int,
+    families: int,
+    machines: int,
+    labels: int,
+    accuracy: float,
+    within: float,
+    between: float,
+) -> Simulation:
+    """Simulate people who err independently, and families of machines with correlated errors, all on every item.
+
+    Every machine gives the label of a source of its family with probability sqrt(within), else its own. The source of
+    a family gives the label of a source of all families with probability sqrt(between / within), else its own. All
+    labels are right with probability ``accuracy``, so that all machines have the same confusion, and the errors of two
+    machines have exactly these correlations given the truth.
+    """
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    matrix = np.full((labels, labels), (1 - accuracy) / (labels - 1))
+    np.fill_diagonal(matrix, accuracy)
+    count = families * machines
+    family = np.repeat(np.arange(families), machines)
+    by_people = simulation.draw_confusion(rng, people, labels, STEADY)
+    drawn = simulation.draw_categories(rng, matrix, np.repeat(truth[:, None], 1 + families + count, axis=1))
+    shared, sources, label = np.split(drawn, [1, 1 + families], axis=1)
+    sources = np.where(rng.random(sources.shape) < np.sqrt(between / within if within else 0), shared, sources)
+    label = np.where(rng.random(label.shape) < np.sqrt(within), sources[:, family], label)
+    judge = np.tile(np.arange(people + count, dtype=np.int32), (items, 1))
+    answers = simulation.draw_labels(rng, by_people, judge[:, :people], truth[:, None])
+    confusion = np.concatenate([by_people, np.broadcast_to(matrix, (count, labels, labels))])
+    crowd = simulation.from_panels(judge, np.concatenate([answers, label], axis=1), truth, prevalence, confusion)
+    facts: dict[str, list[str | None]] = {
+        "kind": [*[PERSON] * people, *[MACHINE] * count],
+        "model": [*[None] * people, *(f"model {f + 1}" for f in family)],
+        "prompt": [*[None] * people, *(f"prompt {n % machines + 1}" for n in range(count))],
+    }
+    facts_of_judges = panel_of(crowd.judgments.judges.to_list(), facts)
+    return replace(crowd, judgments=replace(crowd.judgments, panel=facts_of_judges))
 
 
 def rerank(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-1"  # how the task 2 files of TREC write, in their column of gold, that a true label is unknown
 GOLD = "gold"
+CALIBRATE = "calibrate"  # a column that says whether a gold item may calibrate probabilities
+NO = ("false", "no", "0", "f", "n")
 GRADE = "grade"
 GRADES = (0.0, 1.0, 2.0)  # irrelevant, relevant, highly relevant
 ADVICE = ": write gold with the labels of the judgments, or extend the scale with --labels (labels=... in Python)"
@@ -79,7 +81,21 @@ def read_gold(
     position[unjudged] = len(judgments.items) + np.arange(unjudged.size)
     gold = np.full(len(extended.items), -1, np.int32)
     gold[position] = truths
-    return extended, gold
+    return _with_aside(extended, source, items.first, position), gold
+
+
+def _with_aside(judgments: Judgments, source: Source, rows: Codes, position: Codes) -> Judgments:
+    """Return the judgments with the items whose gold is not for calibration, by the column ``calibrate``.
+
+    ``rows`` are the rows of the gold items, and ``position`` their places among the items.
+    """
+    column = next((name for name in source.columns if name.strip().lower() == CALIBRATE), None)
+    if column is None:
+        return judgments
+    refused = _text_column(source, column).str.to_lowercase().is_in(NO).fill_null(False).to_numpy()[rows]
+    aside = np.zeros(len(judgments.items), bool)
+    aside[position] = refused
+    return replace(judgments, aside=aside) if refused.any() else judgments
 
 
 def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
@@ -96,7 +112,7 @@ def gold_table(
 ) -> tuple[Coded, Codes]:
     """Return the items that have gold, and their positions on the scale; two true labels for an item are refused."""
     roles = gold_columns(source, item, label)
-    source = as_labels(source, roles["label"], scale)
+    source = as_labels(_with_unknown(source, roles["label"]), roles["label"], scale)
     columns = code_columns(source, roles)
     items, labels = columns["item"], columns["label"]
     truth = _truths(source, labels, scale, may_be_unknown=roles["label"] == GOLD)
@@ -109,6 +125,22 @@ def gold_table(
     position[with_truth] = np.arange(with_truth.size)
     first = first[with_truth]
     return Coded(position[items.code], items.names.gather(with_truth), first), truth[first]
+
+
+def _with_unknown(source: Source, column: str) -> Source:
+    """Return gold whose empty cells say that the truth is unknown, in a column called gold that is not all empty."""
+    if column != GOLD:
+        return source
+    series = source.column(column)
+    if (
+        series.dtype != pl.String
+        or not (empty := (series.str.strip_chars() == "").fill_null(True)).any()
+        or empty.all()
+    ):
+        return source
+    table = pl.DataFrame({"gold": series, "empty": empty})
+    filled = table.select(pl.when("empty").then(pl.lit(UNKNOWN)).otherwise("gold")).to_series()
+    return replace(source, column=lambda name: filled if name == column else source.column(name))
 
 
 def gold_columns(source: Source, item: str | None, label: str | None) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from adjudge.arrays import Codes, Floats, frozen
+from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.panel import Panel, extend_panel
 from adjudge.data.scale import Scale
 from adjudge.data.show import html_view
@@ -67,6 +67,7 @@ class Judgments:
     time: Names | None = None  # (N) as it was read
     kind: str = "polars"  # of the frames that are returned
     origin: Origin | None = None
+    aside: Flags | None = None  # (I) items whose gold fixes their truth, and calibrates nothing
     panel: Panel | None = None  # what is known about the judges (J)
 
     def __repr__(self) -> str:
@@ -120,7 +121,8 @@ class Judgments:
             return self
         start = np.r_[self.start, np.full(len(names), self.start[-1])]
         topic = None if self.topic is None else frozen(np.r_[self.topic, np.full(len(names), -1, np.int32)])
-        return replace(self, items=_extend(self.items, names), start=frozen(start), topic=topic)
+        aside = None if self.aside is None else np.r_[self.aside, np.zeros(len(names), bool)]
+        return replace(self, items=_extend(self.items, names), start=frozen(start), topic=topic, aside=aside)
 
     def take(self, rows: Codes) -> Judgments:
         """Return only the judgments at these positions, in the order that they had; items and judges stay."""

@@ -48,6 +48,11 @@ SIZES: Mapping[str, Size] = {
     "noise": Size("share of wrong labels", share=True),
     "relation": Size("correlation of activity with skill, over judges", share=True, signed=True),
     "trusted": Size("correlation of prior trust with skill, over judges", share=True, signed=True),
+    "people": Size("judges who are people", least=0),
+    "families": Size("families of machines"),
+    "machines": Size("machines of each family, with one prompt each"),
+    "within": Size("correlation of errors of two machines of one family", share=True),
+    "between": Size("correlation of errors of two machines of two families", share=True),
 }
 
 ENOUGH = (  # the product on the left must reach the size on the right
@@ -57,6 +62,7 @@ ENOUGH = (  # the product on the left must reach the size on the right
     (("judges",), "per_item", "the judges of an item are all different"),
     (("items",), "topics", "every topic has an item"),
     (("items",), "gold", "gold is about the items"),
+    (("within",), "between", "machines of one family err together at least as much as those of two"),
 )
 
 
@@ -128,6 +134,23 @@ DESIGNS: Mapping[str, Design] = {
             {**PANEL, "drifters": 0.2, "guessing": 0.6, "gold": None},
         ),
         Design(
+            "panel",
+            "people who err independently, and families of machines who err together, all on every item",
+            "Dawid and Skene 1979, with correlated errors",
+            designs.panel,
+            {
+                "items": 500,
+                "people": 3,
+                "families": 3,
+                "machines": 4,
+                "labels": 2,
+                "accuracy": 0.75,
+                "within": 0.5,
+                "between": 0.2,
+                "gold": None,
+            },
+        ),
+        Design(
             "rerank",
             "passages found for questions, relevant or not; judges of many skills and workloads, with prior trust",
             "Abad and Moschitti 2016 (paper 004), section 3",
@@ -155,7 +178,7 @@ def simulate(design: str, seed: int = 0, **sizes: float | None) -> Simulation:
     ----------
     design
         The name of a design: ``"carpenter"``, ``"liu-wang"``, ``"dawid-skene"``, ``"ordinal"``, ``"gaussian"``,
-        ``"colluding"``, ``"drifting"`` or ``"rerank"``.
+        ``"colluding"``, ``"drifting"``, ``"panel"`` or ``"rerank"``.
     seed
         The same seed and sizes give the same judgments.
     **sizes

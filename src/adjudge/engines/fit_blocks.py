@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from adjudge.engines.steps import (
     assignment_step,
     count_gold,
     draw_truths,
+    model_block,
     state_file,
     topic_count,
     vote_truths,
@@ -43,19 +44,25 @@ from adjudge.engines.steps import (
     write_mean_block,
 )
 from adjudge.errors import InputError, UsageError
+from adjudge.inference.calibrate import beside_people
+from adjudge.inference.calibration import Calibration, by_crowds
 from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
+from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
 from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, warn
 from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params, Prior, accurate
+from adjudge.inference.people import panel_tiers
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS, about_to_write, save
-from adjudge.kernels.block import Tally
+from adjudge.kernels.block import Block, Tally, join_items, take_items
 from adjudge.kernels.sweep import NO_DRAWS, new_key
+from adjudge.kernels.truth import label_counts
 
 CHECKPOINT = "checkpoint"  # the folder of checkpoints in that of the fit
+SAMPLED = 100_000  # judgments on which the correlation of errors is measured
 STATES = "states"  # the folder of the states of chains in that of checkpoints
 
 
@@ -86,7 +93,7 @@ class FitOnDisk:
 
 def fit_blocks(
     blocks: Blocks | str | Path,
-    model: str = "dawid-skene",
+    model: str = "consensus",
     gold: Any = None,
     *,
     out: str | Path,
@@ -97,8 +104,10 @@ def fit_blocks(
 ) -> FitOnDisk:
     """Fit a model to judgments in blocks on disk.
 
-    The result is that of ``adjudge.fit`` on the same judgments, with any engine. The state of the run is saved in
-    ``out`` at intervals. After the run was killed or interrupted, the same call continues from there.
+    The result is that of ``adjudge.fit`` on the same judgments, with any engine. Only the consensus differs: it is
+    calibrated by other crowds, with the correlation of errors measured on a sample of items, and gold fixes truths
+    without teaching more. The state of the run is saved in ``out`` at intervals. After the run was killed or
+    interrupted, the same call continues from there.
 
     Parameters
     ----------
@@ -139,11 +148,14 @@ def fit_blocks(
     runner: Engine = Threads() if engine is None else engine
     task = _Task(configured, ModelSpec(model, settings), opened, runner, folder, checkpoint, progress)
     try:
-        result, tally, draws = (_sample if settings.inference == "gibbs" else _maximise)(task)
+        result, tally, draws, calibration = (_sample if settings.inference == "gibbs" else _maximise)(task)
     finally:
         if engine is None:
             runner.close()
     fit = _fit_record(configured, opened, result, tally, settings, draws)
+    if calibration is not None:
+        confusion = configured.confusion.estimate(tally, result.params).confusion
+        fit = replace(fit, calibration=replace(calibration, confusion=frozen(confusion)))
     save(fit, folder)
     write_file(table_text(frame(fit.judge_columns()), "csv"), folder / "judges.csv")
     if fit.stopped != "interrupted":
@@ -153,8 +165,11 @@ def fit_blocks(
 
 def refuse_in_memory(options: Options) -> None:
     """Refuse options that need all judgments in memory."""
-    if options.calibrate not in (None, "none"):
-        raise UsageError("calibration needs all judgments in memory: fit blocks with calibrate 'none'")
+    if options.calibrate not in (None, "none", "crowds"):
+        raise UsageError(
+            f"calibration by {options.calibrate} needs all judgments in memory: fit blocks with calibrate 'none', or "
+            "the consensus with 'crowds'"
+        )
 
 
 def refuse_same_folder(out: str | Path, blocks: str | Path) -> None:
@@ -192,8 +207,11 @@ class _Task(NamedTuple):
         return self.engine.map_sum(self.blocks, assignment_step(self.spec, self.model, assign), params)
 
 
-def _maximise(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
-    """Run EM, write the labels, and return the result of EM and the counts of labels."""
+Outcome: TypeAlias = tuple[EmResult, Tally, Draws | None, Calibration | None]
+
+
+def _maximise(task: _Task) -> Outcome:
+    """Run EM, write the labels, and return the result of EM, the counts of labels, and the calibration."""
     model, blocks, options = task.model, task.blocks, task.spec.options
     state = task.checkpoint.load_em()
     default = accurate(len(blocks.judges), len(blocks.scale), topic_count(model, blocks))
@@ -202,9 +220,32 @@ def _maximise(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
     result = run_em(model, task.total, start, rules, task.progress, state, task.checkpoint.save_em)
     about_to_write(task.out)
-    tally = task.engine.map_sum(blocks, partial(write_block, task.spec, str(task.out)), result.params)
+    calibrated = model.by_kind and options.calibrate != "none" and len(blocks.scale) > 1
+    calibration = _calibration(model, blocks, result.params, options.seed) if calibrated else None
+    spec = task.spec._replace(calibration=calibration)
+    tally = task.engine.map_sum(blocks, partial(write_block, spec, str(task.out)), result.params)
     evidence = () if model.hard else (*result.evidence, tally.evidence + model.log_prior(result.params))
-    return result._replace(evidence=evidence), tally, None
+    return result._replace(evidence=evidence), tally, None, calibration
+
+
+def _calibration(model: Model, blocks: Blocks, params: Params, seed: int) -> Calibration:
+    """Return the calibration by crowds of the consensus, measured on a random sample of items."""
+    block = _sample_of_items(model, blocks, params, seed)
+    posterior, correlation = model.posterior(block, params)[0], correlation_of(block, params, label_counts(block), seed)
+    judged = blocks.judged[blocks.judged > 0]
+    calibration = by_crowds(correlation, 0.0, posterior, block, params.label_prevalence, float(judged.mean()))
+    tier = np.zeros(0, np.int64) if blocks.panel is None else panel_tiers(blocks.panel, blocks.judged)
+    return beside_people(calibration, tier, posterior, block)
+
+
+def _sample_of_items(model: Model, blocks: Blocks, params: Params, seed: int) -> Block:
+    """Return random items of all blocks as one block, about ``SAMPLED`` judgments."""
+    share, samples = SAMPLED / max(len(blocks), 1), []
+    for number in range(len(blocks.parts)):
+        block = model_block(model, blocks, number, params)
+        chosen = np.random.default_rng((seed, number)).random(block.topic.size) < share
+        samples.append(take_items(block, np.flatnonzero(chosen)))
+    return join_items(samples)
 
 
 def _fit_record(
@@ -260,7 +301,7 @@ class BlockSweep:
         return self.engine.map_sum(self.blocks, partial(draw_truths, self.topics), params)
 
 
-def _sample(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
+def _sample(task: _Task) -> Outcome:
     """Sample a model, write the labels, and return the mean params, the counts of labels, and the draws."""
     blocks, options, K = task.blocks, task.spec.options, len(task.blocks.scale)
     prior, run = options.prior or Prior(), options.run or Run()
@@ -280,7 +321,7 @@ def _sample(task: _Task) -> tuple[EmResult, Tally, Draws | None]:
     states = ChainStates(str(sweeps[0].folder), names, written, topics, result.params)
     about_to_write(task.out)
     tally = task.engine.map_sum(blocks, partial(write_mean_block, task.spec, str(task.out)), states)
-    return result, tally, draws
+    return result, tally, draws, None
 
 
 def _block_sweeps(task: _Task, topics: int, chains: int) -> list[BlockSweep]:

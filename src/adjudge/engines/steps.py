@@ -16,12 +16,14 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.blocks import Blocks
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.engine import Step
+from adjudge.inference.calibration import Calibration, mixed
 from adjudge.inference.components import winners
 from adjudge.inference.gibbs import of_gold, voted_by_chance
 from adjudge.inference.infer import settled
 from adjudge.inference.model import Model, model_named
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params
+from adjudge.inference.people import panel_tiers, weighed_block
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS
 from adjudge.kernels.block import Block, Tally
@@ -30,10 +32,11 @@ from adjudge.kernels.truth import count, truth_posterior
 
 
 class ModelSpec(NamedTuple):
-    """A model that can be pickled: its name and options."""
+    """A model that can be pickled: its name and options, and how its probabilities are calibrated."""
 
     model: str
     options: Options
+    calibration: Calibration | None = None
 
     def resolve(self) -> Model:
         """Return the model."""
@@ -87,8 +90,11 @@ def topic_block(blocks: Blocks, number: int, topics: int) -> Block:
 
 
 def model_block(model: Model, blocks: Blocks, number: int, params: Params) -> Block:
-    """Return a block, with the topics of its items if the model has a prevalence per topic."""
-    return topic_block(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
+    """Return a block, with the topics of its items if the model has a prevalence per topic, and weights by kind."""
+    block = topic_block(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
+    if not model.by_kind or blocks.panel is None:
+        return block
+    return weighed_block(block, blocks.panel, panel_tiers(blocks.panel, blocks.judged))
 
 
 def topic_count(model: Model, blocks: Blocks) -> int:
@@ -104,6 +110,8 @@ def write_block(spec: ModelSpec, out: str, blocks: Blocks, number: int, params: 
     model = spec.resolve()
     block = model_block(model, blocks, number, params)
     posterior, evidence = model.posterior(block, params)
+    if spec.calibration is not None:
+        posterior = mixed(spec.calibration, posterior, block)
     tally = _write_labels(spec, model, out, blocks, number, block, posterior, params)
     return tally._replace(evidence=evidence)
 
@@ -172,7 +180,7 @@ def _write_labels(
         has_gold = (block.gold >= 0).any()
         table["gold"] = _gold_names(block.gold, blocks) if has_gold else [None] * block.gold.size
     write_file(table_text(frame(table), "parquet"), labels_file(out, number))
-    tally = count(block, model.credit(posterior))
+    tally = count(blocks.block(number) if spec.calibration is not None else block, model.credit(posterior))
     return tally._replace(truth=winners(posterior).sum(axis=0)[None])  # (1, K) items per label
 
 

@@ -44,7 +44,7 @@ from adjudge.inference.calibration import (
     mixed,
     smoothed_votes,
 )
-from adjudge.inference.correlation import correlation_of
+from adjudge.inference.correlation import Correlation, correlation_of
 from adjudge.inference.dependence import Dependence, dependence, independence, require_finished, yardstick
 from adjudge.inference.gold_map import FEWEST, FOLDS, MapPrior, learn_map, map_prior, people_weights
 from adjudge.inference.infer import infer, settled
@@ -109,7 +109,7 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
     gold = None if fit.gold is None else fit.gold[: len(judgments.items)]
     seed = options_of(fit.options).seed
     reference = _crowd_weights(infer(model_named("consensus"), judgments, gold, Options(seed)), judgments, gold)[1]
-    claimed = expected_share(fit.posterior[: len(judgments.items)], judgments, gold)
+    claimed = expected_share(fit.posterior[: len(judgments.items)], judgments.start, gold)
     if claimed - reference.expected <= TOO_MUCH:
         return ""
     low, high = reference.interval
@@ -121,8 +121,11 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
 
 
 def usable_gold(judgments: Judgments, gold: Codes | None) -> Codes:
-    """Return the positions of the judged items whose truth is known."""
-    return np.empty(0, np.int64) if gold is None else np.flatnonzero((gold >= 0) & (np.diff(judgments.start) > 0))
+    """Return the positions of the judged items whose truth is known and may teach."""
+    if gold is None:
+        return np.empty(0, np.int64)
+    teaches = (gold >= 0) & (np.diff(judgments.start) > 0)
+    return np.flatnonzero(teaches if judgments.aside is None else teaches & ~judgments.aside)
 
 
 def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None) -> Fit:
@@ -133,25 +136,51 @@ def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None) -> Fit:
     return _following(with_calibration(fit, calibration, fit.definition.block(judgments, gold)[0]), judgments)
 
 
-def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[Fit, Calibration]:
-    """Return the fit, and its calibration by crowds.
+class CrowdEvidence(NamedTuple):
+    """A fit of the consensus, and what the judgments say about how far it can be believed."""
 
-    If there is evidence that judges err independently, EM continues until it has settled: no shared errors mislead it.
+    fit: Fit
+    correlation: Correlation
+    independent: float  # evidence that judges err independently, from 0 to 1
+
+
+def crowd_evidence(fit: Fit, judgments: Judgments, gold: Codes | None = None) -> CrowdEvidence:
+    """Measure how correlated the errors of judges are under a fit of the consensus.
+
+    Only if they are not clearly correlated, independence is tested. If there is evidence of it, EM continues until it
+    has settled: no shared errors mislead it.
     """
     model, options = fit.definition, options_of(fit.options)
     bare, _ = model.block(judgments)  # without gold
-    independent = independence(replace(judgments, weight=bare.weight if bare.weight.size else None), gold, options.seed)
-    if independent > POSSIBLE:
-        longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))
-        fit = replace(longer, definition=model)
-    correlation = correlation_of(bare, fit.params, label_counts(bare), options.seed)
-    block, tier = model.block(judgments, gold)[0], judge_tiers(judgments)
+    counts = label_counts(bare)
+    correlation = correlation_of(bare, fit.params, counts, options.seed)
+    if correlation.clear:
+        return CrowdEvidence(fit, correlation, 0.0)
+    weighed = replace(judgments, weight=bare.weight if bare.weight.size else None)
+    independent = independence(weighed, gold, options.seed)
+    if independent <= POSSIBLE:
+        return CrowdEvidence(fit, correlation, independent)
+    longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))
+    settled_fit = replace(longer, definition=model)
+    correlation = correlation_of(bare, settled_fit.params, counts, options.seed)
+    return CrowdEvidence(settled_fit, correlation, independent)
+
+
+def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[Fit, Calibration]:
+    """Return the fit, and its calibration by crowds."""
+    fit, correlation, independent = crowd_evidence(fit, judgments, gold)
+    block, tier = fit.definition.block(judgments, gold)[0], judge_tiers(judgments)
     calibration = by_crowds(correlation, independent, fit.posterior, block, fit.params.label_prevalence)
-    if calibration.changes and tier.any():  # people or experts beside the judges that were fitted
-        weights = (1.0, 0.0, *people_weights(calibration.judgments))
-        calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
-        calibration = replace(calibration, expected=expected_share(mixed(calibration, fit.posterior, block), judgments))
-    return fit, calibration
+    return fit, beside_people(calibration, tier, fit.posterior, block)
+
+
+def beside_people(calibration: Calibration, tier: Codes, posterior: Floats, block: Block) -> Calibration:
+    """Return the calibration with the weights of people and experts beside the judges that were fitted."""
+    if not calibration.changes or not tier.any():
+        return calibration
+    weights = (1.0, 0.0, *people_weights(calibration.judgments))
+    calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
+    return replace(calibration, expected=expected_share(mixed(calibration, posterior, block), block.start, block.gold))
 
 
 def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
@@ -183,7 +212,7 @@ def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes
         margin=gold_margin(calibration.margin, known.size),
     )
     block, _ = model.block(judgments, gold)
-    share = expected_share(mixed(calibration, fit.posterior, block), judgments, gold)
+    share = expected_share(mixed(calibration, fit.posterior, block), judgments.start, gold)
     fit = replace(fit, gold=frozen(gold), options=MappingProxyType({**fit.options, "start": options.start}))
     return _following(with_calibration(fit, replace(calibration, expected=share), block), judgments)
 

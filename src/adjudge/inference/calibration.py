@@ -8,7 +8,8 @@ By "crowds", the weights were learned on crowds and panels with gold (``make hon
                    1 / (1 + (n - 1) r), less its maximum over k, and bounded by ``cap`` (a hyperbolic tangent),
     log pi_k,      the prevalence,
 
-and a small share of the vote is mixed in. The weights depend on n and on the crowd: its kappa, the number of judgments
+and a small share of the vote is mixed in. A label that does not have most votes needs to be clearly more likely than
+those that have (``lean_to_vote``). The weights depend on n and on the crowd: its kappa, the number of judgments
 per judge, and how even the prevalence is. If errors are hardly correlated, the bound is wide and the share of the vote
 small. The model's own probabilities are mixed in with the evidence of independent errors as their weight
 (``dependence.independence``), which is 0 for almost all real crowds.
@@ -30,9 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.judgments import Judgments
+from adjudge.data.panel import Panel
 from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
-from adjudge.inference.people import EXPERT_TIER, PERSON_TIER
+from adjudge.inference.people import EXPERT_TIER, PERSON_TIER, tiers_as_fitted
 from adjudge.kernels.block import Block
 from adjudge.kernels.truth import fix_gold, label_counts
 
@@ -41,10 +42,12 @@ ARRAYS = ("confusion", "judges", "tier")  # names of the arrays of a calibration
 LEAST = 1e-3  # smallest probability in a weighed logarithm
 SHARED = 30  # items with two judges or more that are needed to measure correlated errors
 UNLIKE = -3.0  # z below which errors are so much less correlated than expected that the model has fitted noise
+TIED = 1e-9  # shares of votes that differ by less than this are tied
 NOTED = 0.005  # weight of the vote that is worth mentioning
-CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 4.0, 25.0  # bound of the evidence: this over the correlation, within limits
+CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 6.0, 25.0  # bound of the evidence: this over the correlation, within limits
 VOTE_SHARE, STRONG = 0.15, 0.2  # share of the vote, from this correlation on
 PREVALENCE_FLOOR = 1e-3
+LEAN = 0.1  # a label without most of n votes must be n to this power times as likely as the best that has
 
 
 class EvidenceRule(NamedTuple):
@@ -68,11 +71,11 @@ class GoldMap:
     judges: Floats = field(default_factory=lambda: np.empty((0, 0, 0)), compare=False)  # (J, K, K), none if empty
     tier: Codes = field(default_factory=lambda: np.empty(0, np.int64), compare=False)  # (J), all 0 if empty
 
-    def of_judges(self, position: Codes) -> GoldMap:
-        """Return the map for the judges at these positions; nothing is known of a judge at -1."""
+    def of_judges(self, position: Codes, fitted: Panel | None = None, panel: Panel | None = None) -> GoldMap:
+        """Return the map for the judges at these positions; of a judge at -1, the kind may be known (``panel``)."""
         known = position >= 0
         judges = np.where(known[:, None, None], self.judges[position], 0.0) if self.judges.size else self.judges
-        tier = np.where(known, self.tier[position], 0) if self.tier.size else self.tier
+        tier = tiers_as_fitted(self.tier, fitted, panel, position) if self.tier.size else self.tier
         return replace(self, judges=frozen(judges), tier=frozen(tier))
 
 
@@ -108,15 +111,25 @@ class Calibration:
         """Whether probabilities differ from the model's own."""
         return bool(self.hedge or self.weights or self.gold_map)
 
-    def of_judges(self, position: Codes, population: Floats) -> Calibration:
-        """Return the calibration for the judges at these positions; one at -1 has the confusion of the population."""
+    def of_judges(
+        self, position: Codes, population: Floats, fitted: Panel | None = None, panel: Panel | None = None
+    ) -> Calibration:
+        """Return the calibration for the judges at these positions; one at -1 has the confusion of the population.
+
+        ``fitted`` and ``panel`` are what is known about the judges of the fit, and about these.
+        """
         result = self
         if self.gold_map is not None:
-            result = replace(result, gold_map=self.gold_map.of_judges(position))
+            result = replace(result, gold_map=self.gold_map.of_judges(position, fitted, panel))
         if self.confusion.size:
             rows = np.where((position >= 0)[:, None, None], self.confusion[position], population)
             result = replace(result, confusion=frozen(rows))
         return result
+
+    @property
+    def one_voice(self) -> bool:
+        """Whether all judgments of an item count as one, because judges hardly ever disagree."""
+        return self.correlation >= 1
 
     @property
     def words(self) -> str:
@@ -183,6 +196,8 @@ class Calibration:
         """How many independent judgments those of an item are worth."""
         if self.judgments < 1.5:
             return "items have one judgment each, which says little about the judges"
+        if self.one_voice:
+            return "judges hardly ever disagree, which does not show whether they are right: they count as one judge"
         worth = float(effective_judges(np.array(self.judgments), self.correlation))
         return (
             f"{self.judgments:.1f} judgments per item are worth about {worth:.1f} independent ones "
@@ -244,6 +259,8 @@ def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
 def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
     vote = smoothed_votes(block, calibration.extra)
+    if calibration.one_voice:
+        vote = smoothed_votes(_as_one(block))
     if calibration.weights:
         probability = _weighed_as_learned(calibration, posterior, vote, block)
     else:
@@ -350,17 +367,27 @@ def learned_weights() -> Mapping[str, Any]:
 
 
 def by_crowds(
-    correlation: Correlation, independent: float, posterior: Floats, block: Block, prevalence: Floats
+    correlation: Correlation,
+    independent: float,
+    posterior: Floats,
+    block: Block,
+    prevalence: Floats,
+    per_judge: float | None = None,
 ) -> Calibration:
-    """Return the calibration by crowds of the posterior of model ``consensus``."""
+    """Return the calibration by crowds of the posterior of model ``consensus``.
+
+    ``per_judge`` is the number of judgments per judge, if the block is a sample of a crowd.
+    """
     learned, rule = learned_weights(), evidence_rule(correlation.errors)
     judgments = label_counts(block).sum(axis=1)
     judged = judgments > 0
     if not judged.any():
         return Calibration("crowds")
     counted = block.cell[block.weight > 0] if block.weight.size else block.cell
-    per_item, per_judge = float(judgments[judged].mean()), judgments.sum() / np.unique(counted // block.labels).size
-    by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(correlation.kappa, per_judge, prevalence)  # (3)
+    per_item = float(judgments[judged].mean())
+    per_judge = per_judge or judgments.sum() / np.unique(counted // block.labels).size
+    kappa, size = (None, 1) if correlation.unanimous else (correlation.kappa, int(np.clip(round(per_item), 1, 3)))
+    by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(kappa, per_judge, prevalence)  # (3)
     calibration = Calibration(
         "crowds",
         hedge=rule.vote,
@@ -370,16 +397,18 @@ def by_crowds(
         prevalence=tuple(map(float, prevalence)),
         judgments=per_item,
         independent=independent,
-        margin=float(learned["margins"][str(int(np.clip(round(per_item), 1, 3)))]),
+        margin=float(learned["margins"][str(size)]),
     )
-    open_items = judged & (block.gold < 0) if (judged & (block.gold < 0)).any() else judged
-    expected = float(mixed(calibration, posterior, block)[open_items].max(axis=1).mean())
-    return replace(calibration, expected=expected)
+    probability = mixed(calibration, posterior, block)
+    return replace(calibration, expected=expected_share(probability, block.start, block.gold))
 
 
-def expected_share(probability: Floats, judgments: Judgments, gold: Codes | None = None) -> float:
-    """Return the share of judged items whose label is expected to be right; those with gold do not count."""
-    judged = np.diff(judgments.start) > 0
+def expected_share(probability: Floats, start: Codes, gold: Codes | None = None) -> float:
+    """Return the share of judged items whose label is expected to be right; those with gold do not count.
+
+    Item i has the judgments ``start[i]`` to ``start[i + 1]``.
+    """
+    judged = np.diff(start) > 0
     unknown = judged if gold is None else judged & (gold < 0)
     counted = unknown if unknown.any() else judged
     return float(probability[counted].max(axis=1).mean()) if counted.any() else 0.0
@@ -397,11 +426,40 @@ def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Float
     judgments = np.maximum(label_counts(block).sum(axis=1), 1.0)
     rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
     features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
+    if (
+        calibration.one_voice
+    ):  # confusions that were learned from unanimous judges say nothing: the vote stands for them
+        features[:, :, 1], judgments = features[:, :, 0], np.ones_like(judgments)
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
     logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
     share = calibration.independent
-    probabilities: Floats = (1 - share) * mix_vote(logs, vote, rule.vote) + share * posterior
+    learned = lean_to_vote(mix_vote(logs, vote, rule.vote), vote, judgments)
+    probabilities: Floats = (1 - share) * learned + share * posterior
     return probabilities
+
+
+def _as_one(block: Block) -> Block:
+    """Return a block in which all judgments of an item together count as one."""
+    size = np.diff(block.start)
+    return block._replace(weight=np.repeat(1 / np.maximum(size, 1), size))
+
+
+def lean_to_vote(probability: Floats, vote: Floats, judgments: Floats) -> Floats:
+    """Return probabilities (I, K) in which the labels with most votes have a small advantage.
+
+    Where the most likely label is not among them, the likeliest of them counts n ** LEAN times, n being the judgments
+    of the item (I): the more there are, the surer it is what most judges say.
+
+    >>> lean_to_vote(np.array([[0.51, 0.49]]), np.array([[0.4, 0.6]]), np.array([10.0])).round(3).tolist()
+    [[0.453, 0.547]]
+    """
+    most = vote >= vote.max(axis=1, keepdims=True) - TIED
+    at, best = np.arange(len(vote)), probability.argmax(axis=1)
+    voted = np.where(most, probability, -1.0).argmax(axis=1)
+    leaning = probability.copy()
+    leaning[at, voted] *= np.where(most[at, best], 1.0, judgments**LEAN)
+    leaning /= leaning.sum(axis=1, keepdims=True)
+    return leaning
 
 
 def mix_vote(logs: Floats, vote: Floats, share: float) -> Floats:

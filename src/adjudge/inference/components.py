@@ -300,6 +300,7 @@ class Labels:
     needs: str
     ordered: bool = False
     binary: bool = False
+    expected: bool = False  # whether items have an expected value if labels are ordered
 
     def accept(self, scale: Scale) -> bool:
         """Return whether a model can take labels on this scale."""
@@ -307,7 +308,7 @@ class Labels:
 
     def columns(self, posterior: Floats, scale: Scale) -> dict[str, Any]:
         """Return the expected value on an ordered scale, and the two labels around it: 0.7 good + 0.3 very good."""
-        if not self.ordered:
+        if not (self.ordered or (self.expected and scale.ordinal and len(scale) > 1)):
             return {}
         value = np.array(scale.values)
         expected = posterior @ value
@@ -315,6 +316,7 @@ class Labels:
 
 
 ANY = Labels("any")
+ANY_ORDER = Labels("any", expected=True)
 ORDERED = Labels("in an order", ordered=True)
 TWO = Labels("two", binary=True)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Codes, Floats
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
@@ -29,11 +29,13 @@ BASE, SLOPE = 0.02, 2.5  # correlation of errors for an excess agreement of zero
 KAPPA_SLOPE = 0.55  # the same per unit of kappa, where excess agreement cannot be measured
 TYPICAL = 0.25  # correlation where no item has two judges
 TYPICAL_KAPPA = 0.35
+UNANIMOUS = 0.98  # kappa from which judges hardly ever disagree: all judgments of an item count as one
 SPREAD = 0.05  # standard deviation of excess agreement among crowds
 LOWEST, HIGHEST = 0.01, 0.6
 REACH = 6  # each judgment of an item is compared with so many others: all of them up to 13 judgments
 MOST = 200  # judgments of an item that are used, at random
-ENOUGH = 100_000  # judgments that suffice; of larger crowds, items are sampled
+ENOUGH = 30_000  # judgments that suffice; of larger crowds, items are sampled
+CLEAR, SLIGHT = 3.5, 0.02  # standard errors of the excess, and the excess, above which errors are clearly correlated
 
 
 class Correlation(NamedTuple):
@@ -43,6 +45,16 @@ class Correlation(NamedTuple):
     kappa: float | None  # Fleiss' kappa, None if no item has two judges
     excess: float | None  # excess agreement of pairs, None if no item has three judges
     error: float = 0.0  # standard error of the excess
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether judges hardly ever disagree, so that nothing shows how often they err together."""
+        return self.kappa is not None and self.kappa >= UNANIMOUS
+
+    @property
+    def clear(self) -> bool:
+        """Whether errors are clearly correlated."""
+        return self.unanimous or (self.excess is not None and self.excess > max(SLIGHT, CLEAR * self.error))
 
 
 def effective_judges(judgments: Floats, correlation: float) -> Floats:
@@ -56,6 +68,8 @@ def correlation_of(block: Block, params: Params, counts: Floats, seed: int = 0) 
     kappa = fleiss_kappa(counts)
     if kappa is None:
         return Correlation(TYPICAL, None, None)
+    if kappa >= UNANIMOUS:
+        return Correlation(1.0, kappa, None)
     by_kappa = float(np.clip(BASE + KAPPA_SLOPE * max(kappa, 0.0), BASE, HIGHEST))
     sums = _sums_over_pairs(block, params, seed)
     if sums.items < 2:
@@ -94,25 +108,40 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     rng = np.random.default_rng(seed)
     sampled = rng.random(block.topic.size) < ENOUGH / max(block.cell.size, 1)
     item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
-    used = sampled[item]
+    used = sampled[item] if not block.weight.size else sampled[item] & (block.weight > 0)
     rows = block.judges * block.labels
     triple, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
     weight = np.bincount(row, block.weight[used] if block.weight.size else None).astype(float)
     item, cell = triple // rows, triple % rows  # of every item, judge and label
     order = np.lexsort((rng.random(triple.size), item))
     start = np.searchsorted(item, np.arange(block.topic.size + 1))
-    logs = np.log(np.maximum(params.confusion, FLOOR)).transpose(0, 2, 1)  # (J, K, Z)
-    flat = np.ascontiguousarray(logs).reshape(rows, -1)
+    chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1)).reshape(
+        rows, -1
+    )  # (J * K, Z)
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     topic = block.topic if len(prior) > 1 else np.zeros_like(block.topic)
-    return _Sums(*_compare_pairs(start, cell[order], weight[order], prior, topic, flat, block.labels))
+    pairs = np.unique(item * block.judges + cell // block.labels) // block.judges
+    repeated = np.bincount(item, minlength=block.topic.size) > np.bincount(pairs, minlength=block.topic.size)
+    arrays = (start, cell[order], weight[order], repeated, prior, topic, np.log(chance), chance)
+    return _Sums(*_compare_pairs(*arrays, block.labels))
 
 
 @compiled
 def _compare_pairs(
-    start: Codes, cell: Codes, weight: Floats, prior: Floats, topic: Codes, logs: Floats, K: int
+    start: Codes,
+    cell: Codes,
+    weight: Floats,
+    repeated: Flags,
+    prior: Floats,
+    topic: Codes,
+    logs: Floats,
+    chance: Floats,
+    K: int,
 ) -> tuple[float, float, float, float, float]:
-    """Add up over pairs of judgments; ``logs`` (J * K, Z) are log p(label of judge | truth)."""
+    """Add up over pairs of judgments; ``chance`` (J * K, Z) is p(label of judge | truth), and ``logs`` its logarithm.
+
+    ``repeated`` (I) says whether a judge gave an item several labels.
+    """
     Z = logs.shape[1]
     total, q = np.empty(Z), np.empty(Z)
     pairs, agreed, expected, squares, items = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -129,13 +158,17 @@ def _compare_pairs(
                 first_judge, second_judge = cell[a] // K, cell[b] // K
                 if first_judge == second_judge:
                     continue
-                q[:] = total
-                rest = 0
-                for k in range(first, last):  # without all that the two judges said
-                    if cell[k] // K in (first_judge, second_judge):
-                        q -= weight[k] * logs[cell[k]]
-                    else:
-                        rest += 1
+                rest = n - 2
+                for z in range(Z):
+                    q[z] = total[z] - weight[a] * logs[cell[a], z] - weight[b] * logs[cell[b], z]
+                if repeated[i]:  # without all that the two judges said
+                    q[:] = total
+                    rest = 0
+                    for k in range(first, last):
+                        if cell[k] // K in (first_judge, second_judge):
+                            q -= weight[k] * logs[cell[k]]
+                        else:
+                            rest += 1
                 if not rest:
                     continue
                 q[:] = np.exp(q - q.max())
@@ -143,7 +176,7 @@ def _compare_pairs(
                 for z in range(Z):
                     both = 0.0
                     for label in range(K):
-                        both += np.exp(logs[first_judge * K + label, z] + logs[second_judge * K + label, z])
+                        both += chance[first_judge * K + label, z] * chance[second_judge * K + label, z]
                     same += q[z] / mass * both
                 alike = 1.0 if cell[a] % K == cell[b] % K else 0.0
                 pairs += times

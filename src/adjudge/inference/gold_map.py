@@ -26,7 +26,7 @@ FOLDS = 5
 OFFSET_SPREAD = 0.7
 JUDGE_SPREADS = {"none": 0.0, "weight": 2.0, "labels": 1.4}  # standard deviations of v and U
 REACHED = 0.5  # judgments of gold items per judge from which judges have a part of their own
-MOST = 2_000  # gold items that are used to compare the candidates
+MOST = 2_000  # gold items on which the candidates are compared
 CLIP = 1e-3  # smallest probability in a log loss
 PERSON, EXPERT, PERSON_FEW = 1.75, 3.0, 3.0  # weight of a person and of an expert; of a person beside few machines
 PERSON_SPREAD = 1.0
@@ -115,33 +115,33 @@ def learn_map(
     seed
         The seed of the folds.
     """
-    features = map_features(base, vote, block, tier)
     cells, cell = observed_cells(block)
-    design = Design(features, cells, cell, truth)
-    per_judge = block.cell.size / max(np.unique(block.cell // block.labels).size, 1)
-    shapes = [*JUDGE_SPREADS] if per_judge * _share_of_judges(block) >= REACHED else ["none"]
+    design = Design(map_features(base, vote, block, tier), cells, cell, truth)
+    shapes = [*JUDGE_SPREADS] if block.cell.size >= REACHED * block.judges else ["none"]
+    candidates = {shape: fit_candidate(design, prior, shape) for shape in shapes}
     rng = np.random.default_rng(seed)
-    fold = rng.permutation(truth.size) % min(FOLDS, truth.size)
-    compared = np.flatnonzero(rng.permutation(truth.size) < MOST)
-    kept = MapWeights(
-        prior.mean * [0, 0, 1, 1] + [1, 0, 0, 0], np.zeros(block.labels), np.zeros((cell.size, block.labels))
-    )
-    held_out = {"base": kept.logs(design)} if keep else {}
-    candidates = {"base": kept} if keep else {}
-    for shape in shapes:
-        held_out[shape] = _held_out_logs(design, prior, shape, fold)
-        candidates[shape] = fit_candidate(design, prior, shape)
-    losses = {name: _losses(logs, truth)[compared].sum() for name, logs in held_out.items()}
-    best = min(losses.values())
-    prior_odds = {"base": float(len(shapes))}  # as likely as all maps together, before gold is looked at
-    shares = {name: prior_odds.get(name, 1.0) * float(np.exp(best - loss)) for name, loss in losses.items()}
-    total = sum(shares.values())
-    shares = {name: share / total for name, share in shares.items()}
+    compared = design.take(np.sort(rng.permutation(truth.size)[:MOST]))
+    fold = rng.permutation(compared.truth.size) % min(FOLDS, compared.truth.size)
+    held_out = {shape: _held_out_logs(compared, prior, shape, fold) for shape in shapes}
+    if keep:
+        people = np.array([1.0, 0.0, *prior.mean[2:]])
+        candidates["base"] = MapWeights(people, np.zeros(block.labels), np.zeros((cell.size, block.labels)))
+        held_out["base"] = candidates["base"].logs(compared)
+    shares = _shares({name: float(_losses(logs, compared.truth).sum()) for name, logs in held_out.items()})
     pooled = _pooled([candidates[name] for name in shares], [*shares.values()])
-    pooled_logs = np.sum([shares[name] * logs for name, logs in held_out.items()], axis=0)
-    loss = _losses(pooled_logs, truth)
+    loss = _losses(np.sum([share * held_out[name] for name, share in shares.items()], axis=0), compared.truth)
     error = float(loss.std(ddof=1) / np.sqrt(loss.size)) if loss.size > 1 else 0.0
     return Learned(_as_map(pooled, cell, block, tier), float(loss.mean()), error, shares)
+
+
+def _shares(losses: dict[str, float]) -> dict[str, float]:
+    """Return the shares of candidates, in proportion to exp(-loss).
+
+    Before gold is looked at, the base as it is is as likely as all maps together.
+    """
+    best, maps = min(losses.values()), max(len(losses) - 1, 1)
+    odds = {name: float(np.exp(best - loss)) * (maps if name == "base" else 1) for name, loss in losses.items()}
+    return {name: each / sum(odds.values()) for name, each in odds.items()}
 
 
 def _pooled(candidates: list[MapWeights], shares: list[float]) -> MapWeights:
@@ -151,11 +151,6 @@ def _pooled(candidates: list[MapWeights], shares: list[float]) -> MapWeights:
         for parts in zip(*candidates, strict=True)
     )
     return MapWeights(weights, offsets, table)
-
-
-def _share_of_judges(block: Block) -> float:
-    """Return the share of all judges who judged a gold item."""
-    return np.unique(block.cell // block.labels).size / max(block.judges, 1)
 
 
 def _as_map(pooled: MapWeights, cell: Codes, block: Block, tier: Codes) -> GoldMap:

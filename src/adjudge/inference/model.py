@@ -271,7 +271,7 @@ def refuse_other_scales(model: Model, scale: Scale, prior: Prior | None = None) 
         )
     raise UsageError(
         f"model '{model.name}' takes two labels, and there are {len(scale)}: {labels}; "
-        f"models for more are {_able(lambda other: other.labels == ANY)}"
+        f"models for more are {_able(lambda other: not other.labels.binary and not other.labels.ordered)}"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.panel import EXPERT, MACHINE, Panel
+from adjudge.kernels.block import Block
 
 BASE, PERSON_TIER, EXPERT_TIER = 0, 1, 2  # fitted by EM; people beside it; experts beside it
 COVERED = 0.5  # share of the judged items that the judges who are fitted must have judged
@@ -27,13 +28,18 @@ def judge_tiers(judgments: Judgments) -> Codes:
     none = np.zeros(len(judgments.judges), np.int64)
     if judgments.panel is None or not len(judgments):
         return none
-    rank = _ranks(judgments.panel)
-    present = np.unique(rank[judgments.judge])
-    lowest = present[present >= 0].min() if (present >= 0).any() else 0
-    tier = np.where(rank > lowest, rank, BASE)
+    tier = panel_tiers(judgments.panel, np.bincount(judgments.judge, minlength=len(judgments.judges)))
     fitted = np.unique(judgments.item()[tier[judgments.judge] == BASE]).size
     judged = int((np.diff(judgments.start) > 0).sum())
     return tier if fitted >= COVERED * judged else none
+
+
+def panel_tiers(panel: Panel, judged: Codes) -> Codes:
+    """Return the tier of every judge (J) by their kinds alone; ``judged`` (J) counts their judgments."""
+    rank = _ranks(panel)
+    present = np.unique(rank[judged > 0])
+    lowest = present[present >= 0].min() if (present >= 0).any() else BASE
+    return np.where(rank > lowest, rank, BASE)
 
 
 def _ranks(panel: Panel) -> Codes:
@@ -57,10 +63,44 @@ def evidence_weights(judgments: Judgments, tier: Codes | None = None) -> Floats 
     """
     if judgments.panel is None:
         return judgments.weight
-    family, names = judgments.panel.family_codes()
-    pair = judgments.item().astype(np.int64) * len(names) + family[judgments.judge]
-    fitted = (judge_tiers(judgments) if tier is None else tier)[judgments.judge] == BASE
-    _, group = np.unique(pair, return_inverse=True)
+    tier = judge_tiers(judgments) if tier is None else tier
+    return weigh_evidence(judgments.item(), judgments.judge, judgments.panel, tier, judgments.weight)
+
+
+def weigh_evidence(item: Codes, judge: Codes, panel: Panel, tier: Codes, weight: Floats | None = None) -> Floats:
+    """Return how much each judgment counts (N), from its item and judge (N), the judges' tiers (J) and its weight."""
+    family, names = panel.family_codes()
+    fitted = tier[judge] == BASE
+    _, group = np.unique(item.astype(np.int64) * len(names) + family[judge], return_inverse=True)
     members = np.bincount(group, fitted)[group]
-    weight = fitted / np.sqrt(np.maximum(members, 1.0))
-    return frozen(weight if judgments.weight is None else weight * judgments.weight)
+    shared = fitted / np.sqrt(np.maximum(members, 1.0))
+    return frozen(shared if weight is None else shared * weight)
+
+
+def weighed_block(block: Block, panel: Panel, tier: Codes) -> Block:
+    """Return a block whose judgments count as in ``evidence_weights``."""
+    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    judge = (block.cell // block.labels).astype(np.int64)
+    return block._replace(weight=weigh_evidence(item, judge, panel, tier, block.weight if block.weight.size else None))
+
+
+def tiers_as_fitted(tier: Codes, fitted: Panel | None, panel: Panel | None, position: Codes) -> Codes:
+    """Return the tiers of judges (J) as in a fit: of those that it knows their own, of others that of their kind.
+
+    Parameters
+    ----------
+    tier, fitted
+        The tiers of the judges of the fit, and what is known about them.
+    panel
+        What is known about the judges.
+    position
+        Where they are among the judges of the fit (J), -1 if it does not know them.
+    """
+    known = np.where(position >= 0, tier[position], BASE)
+    if fitted is None or panel is None:
+        return known
+    before, rank = _ranks(fitted), _ranks(panel)
+    base = before[(tier == BASE) & (before >= 0)]
+    if not base.size:
+        return known
+    return np.where(position >= 0, known, np.where(rank > base.min(), rank, BASE))

@@ -58,7 +58,9 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     position = places(judgments.judges, fit.judge_names)
     judgments = replace(judgments, panel=_panel(fit, judgments, position))
     model, options = fit.definition, options_of(fit.options)
-    calibration = None if fit.calibration is None else fit.calibration.of_judges(position, fit.params.population)
+    calibration = fit.calibration
+    if calibration is not None:
+        calibration = calibration.of_judges(position, fit.params.population, fit.panel, judgments.panel)
     block, topics = model.block(judgments)
     if model.by_kind and judgments.panel is not None:
         block = block._replace(weight=_weights(calibration, judgments))

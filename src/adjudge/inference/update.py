@@ -40,6 +40,7 @@ from adjudge.inference.infer import (
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options, options_of
 from adjudge.inference.params import Params, accurate
+from adjudge.inference.people import weigh_evidence
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
 from adjudge.kernels.block import Block, Tally, add, subtract
@@ -279,7 +280,8 @@ def _online(task: _Task) -> Fit:
     concerned = task.concerned
     if fit.calibration is not None:
         position = np.where(np.arange(judges) < len(fit.judge_names), np.arange(judges), -1)
-        fit = replace(fit, calibration=fit.calibration.of_judges(position, fit.params.population))
+        calibration = fit.calibration.of_judges(position, fit.params.population, fit.panel, new.names.panel)
+        fit = replace(fit, calibration=calibration)
         task = task._replace(fit=fit)
     result = _online_from_memory(task) if judgments is None else _online_exact(task, judgments)
     K = len(fit.scale)
@@ -337,14 +339,24 @@ def _online_exact(task: _Task, judgments: Judgments) -> _OnlineResult:
     now = _settled(model, few, begin, _lifted(model, add((rest, model.assign(few, begin))), begin))
     params = model.estimate(now, begin)
     values = model.posterior(few, params)[0]
-    right = _right(model, few, values[:, : few.labels])
+    own = values[:, : few.labels].copy()
+    if fit.calibration is not None:
+        values[:, : few.labels] = mixed(fit.calibration, own, few)
+    if _follows(fit):
+        right = _right(model, select_items(judgments, task.gold, concerned), values[:, : few.labels])
+        right[: before.judges] -= _right(model, select_items(task.old, fit.gold, was), fit.posterior[was])
+        return _OnlineResult(params, now, values, right)
+    right = _right(model, few, own)
     values_before = (
         fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
     )
     right[: before.judges] -= _right(model, before, values_before)
-    if fit.calibration is not None:
-        values[:, : few.labels] = mixed(fit.calibration, values[:, : few.labels], few)
     return _OnlineResult(params, now, values, right)
+
+
+def _follows(fit: Fit) -> bool:
+    """Return whether the judges of a fit were counted under its calibrated probabilities."""
+    return fit.calibration is not None and bool(fit.calibration.confusion.size)
 
 
 def _online_from_memory(task: _Task) -> _OnlineResult:
@@ -366,7 +378,7 @@ def _online_from_memory(task: _Task) -> _OnlineResult:
         new.label,
         np.arange(concerned.size, dtype=np.int32),  # every item a topic of its own
         task.gold[concerned],
-        np.empty(0) if new.weight is None else new.weight,
+        _new_weights(task),
         J,
         K,
         np.array(fit.scale.values),
@@ -385,11 +397,24 @@ def _online_from_memory(task: _Task) -> _OnlineResult:
         values = truth_posterior(few, prior, params.confusion)[0]
         now = add((rest, count(few._replace(topic=topic[concerned]), values, topics)))
         params = model.estimate(now, begin)
-    right = _right(model, few, values)
+    own = values
     if fit.calibration is not None:  # old items are calibrated already, and their votes are not known
         new_items = concerned >= len(fit.items)
         values = np.where(new_items[:, None], mixed(fit.calibration, values, few), values)
+    all_count = few._replace(weight=np.empty(0) if new.weight is None else new.weight)
+    right = _right(model, all_count, values) if _follows(fit) else _right(model, few, own)
     return _OnlineResult(params, now, values, right)
+
+
+def _new_weights(task: _Task) -> Floats:
+    """Return how much each new judgment counts (N), empty if all count the same."""
+    fit, new = task.fit, task.new
+    if not task.model.by_kind or new.names.panel is None:
+        return np.empty(0) if new.weight is None else new.weight
+    learned = None if fit.calibration is None else fit.calibration.gold_map
+    all_fitted = np.zeros(len(new.names.judges), np.int64)
+    tier = all_fitted if learned is None or not learned.tier.size else learned.tier
+    return weigh_evidence(new.item, new.judge, new.names.panel, tier, new.weight)
 
 
 def _believed(fit: Fit) -> Tally:

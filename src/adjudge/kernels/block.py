@@ -4,7 +4,7 @@ A block holds complete items. Counts of blocks with different items can be added
 and clusters rely on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -80,6 +80,21 @@ def _items(block: Block, first: int, last: int) -> Block:
         topic=block.topic[first:last],
         gold=block.gold[first:last],
         weight=block.weight[low:high] if block.weight.size else block.weight,
+    )
+
+
+def join_items(blocks: Sequence[Block]) -> Block:
+    """Return the items of several blocks of the same judges as one block."""
+    first = blocks[0]
+    ends = np.cumsum([0, *(block.cell.size for block in blocks)])
+    starts = [block.start[1:] + end for block, end in zip(blocks, ends[:-1], strict=True)]
+    return first._replace(
+        start=np.concatenate([[0], *starts]),
+        cell=np.concatenate([block.cell for block in blocks]),
+        label=np.concatenate([block.label for block in blocks]),
+        topic=np.concatenate([block.topic for block in blocks]),
+        gold=np.concatenate([block.gold for block in blocks]),
+        weight=np.concatenate([block.weight for block in blocks]),
     )
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjudge.inference.components import SOFT, Confusion, JudgeParams, confusion_columns
+from adjudge.inference.components import ANY_ORDER, SOFT, Confusion, JudgeParams, confusion_columns
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block, Tally
@@ -64,6 +64,7 @@ MODELS = (
         "this package; trained on crowds and panels with gold",
         confusion=Confusion(shrunk_rows, columns=confusion_columns),
         assignment=SOFT,
+        labels=ANY_ORDER,
         starts={"vote": smoothed_vote, "gold": gold_truths},
         rounds=ROUNDS,
         by_kind=True,

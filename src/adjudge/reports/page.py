@@ -89,11 +89,16 @@ def document(case: Case, title: str = "Judgments", progress: Progress = silent) 
         _header(case, title),
         element("main", *(_section(name, part) for name, part in _parts(case, progress))),
     ]
+    return whole_page(f"{title}: report on judgments", *parts)
+
+
+def whole_page(title: str, *parts: Markup) -> str:
+    """Return the parts of a body as a page with the style and the script of this package."""
     head = join(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy()),
-        element("title", f"{title}: report on judgments"),
+        element("title", title),
         Markup(f"<style>{_shipped('page.css')}</style>"),
     )
     script = Markup(f"<script>{_shipped('page.js')}</script>")
@@ -116,7 +121,7 @@ def _parts(case: Case, progress: Progress) -> Iterator[tuple[str, Markup]]:
     yield "watch", _watch(case)
     yield "guidelines", _guidelines(case)
     looks = case.second_looks.by_reason().items()
-    yield "items", join(*(_table(each.title, each.table, f"looks-{why}") for why, each in looks))
+    yield "items", join(*(table_block(each.title, each.table, f"looks-{why}") for why, each in looks))
 
 
 def _header(case: Case, title: str) -> Markup:
@@ -147,12 +152,16 @@ def _figure(case: Case, figure: Figure) -> Markup:
     problem = figure.problem(case)
     if problem:
         return join(element("h3", figure.heading), element("p", f"Not defined because {problem}.", class_="soft"))
-    picture = _inline(figure, render_svg(figure.draw(case), load_altair()[1], CLEAR))
+    return drawn_figure(figure.draw(case), figure.name, figure.heading, figure.caption)
+
+
+def drawn_figure(chart: Any, name: str, heading: str, caption: str) -> Markup:
+    """Return a chart as a figure of a page, under its heading and with its caption."""
+    picture = _inline(name, heading, render_svg(chart, load_altair()[1], CLEAR))
     scroll = element("div", picture, class_="scroll", tabindex=0)
     wide = "wide" if _width(picture) > NARROW else None  # on a phone it scrolls instead of shrinking
-    caption = element("figcaption", figure.caption)
-    content = element("figure", scroll, caption, id=f"figure-{figure.name}", class_=wide)
-    return join(element("h3", figure.heading), content)
+    content = element("figure", scroll, element("figcaption", caption), id=f"figure-{name}", class_=wide)
+    return join(element("h3", heading), content)
 
 
 def _width(svg: str) -> int:
@@ -161,12 +170,12 @@ def _width(svg: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _inline(figure: Figure, svg: str) -> Markup:
+def _inline(name: str, heading: str, svg: str) -> Markup:
     """Return an SVG for a page: with unique ids, the colours of the page, and a label for screen readers."""
-    text = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{figure.name}-\2", svg)
+    text = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{name}-\2", svg)
     for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
         text = text.replace(colour, variable)
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{figure.heading}" ', 1))
+    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{heading}" ', 1))
 
 
 def _watch(case: Case) -> Markup:
@@ -186,7 +195,7 @@ def _watch(case: Case) -> Markup:
         text = f"Not defined because {problem}." if result is None else result.sentence
         parts.append(join(element("h3", title), element("p", text, class_="soft" if result is None else None)))
         if result is not None and result.flagged.any():
-            parts.append(_table("", _flagged(result, columns), name))
+            parts.append(table_block("", _flagged(result, columns), name))
     return join(*parts)
 
 
@@ -201,11 +210,11 @@ def _guidelines(case: Case) -> Markup:
     wrong = f"About {case.confusions.errors:,.0f} of {len(case.judgments):,} labels are wrong."
     return join(
         element("p", wrong),
-        _table("Confusions", case.confusions.table.select(CONFUSION_COLUMNS), "confusions"),
+        table_block("Confusions", case.confusions.table.select(CONFUSION_COLUMNS), "confusions"),
     )
 
 
-def _table(title: str, table: pl.DataFrame, name: str) -> Markup:
+def table_block(title: str, table: pl.DataFrame, name: str) -> Markup:
     """Return a table under its title, or a note if it is empty."""
     if not table.height:
         return join(element("h3", title), element("p", "None.", class_="soft", id=name))

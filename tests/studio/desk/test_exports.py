@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adjudge.data.files import Content
+from adjudge.data.read import read
 from adjudge.data.trec import qrels_source, task1_source, task2_run_source
 from adjudge.errors import InputError, UsageError
 from adjudge.studio.desk import decisions as lead
@@ -62,6 +63,17 @@ def test_judgments_are_all_that_was_accepted(desk):
     assert {row["use"] for row in rows} == {"work", "gold"}
     assert {row["comment"] for row in rows} == {"", "'=1+1"}
     assert {row["comment"] for row in rows_of(exported(desk, "judgments", raw=True))} == {"", "=1+1"}
+
+
+def test_programs_have_their_kind(desk):
+    """If a program judged, every judgment has the kind of its judge, which the reader of tables recognises."""
+    desk.do(import_judgments, None, [ImportedJudgment(1, "oak", "oak-5", "robot", 1)], {}, "a", True)
+    content = exported(desk, "judgments")
+    kinds = {(row["judge"], row["judge_kind"]) for row in rows_of(content)}
+    assert kinds == {("ann", "person"), ("robot", "machine")}
+    (desk.folder / "export.csv").write_bytes(content)
+    panel = read(desk.folder / "export.csv").panel
+    assert set(panel.kind) == {"person", "machine"}
 
 
 def test_pseudonyms_hide_names(desk):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, Table, and_, func, select
 
 from adjudge.data.columns import EXPORT, EXPORTED_LABELS
+from adjudge.data.panel import MACHINE, PERSON
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.studio.consensus import ItemBelief, read_item_beliefs
 from adjudge.studio.record import schema
@@ -61,6 +62,7 @@ FILES = (
 NAMING_FILES = {"judges.json"}  # files that contain the names of judges
 PASSWORD = re.compile(rb"(://[^:/@\s]+:)[^@\s]+@")  # in the address of a database
 USABLE, REJECTED, AUTOMATED, TRAINING = "0", "1", "2", "3"  # types of labels in a task 1 run
+JUDGE_KIND = "judge_kind"  # column of exported judgments, which ``adjudge.read`` recognises
 PROGRAM = "model:"  # the `outside` of a judge that is a program starts with this
 
 
@@ -186,7 +188,7 @@ def task1_rows(connection: Connection, options: ExportOptions) -> Iterator[tuple
 
     Labels of excluded judges are marked as rejected, like those of returned assignments.
     """
-    programs = set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{PROGRAM}%"))).scalars())
+    programs = _programs(connection)
     accepted = (
         select(
             judgments.c.person,
@@ -224,8 +226,19 @@ def _task1_row(options: ExportOptions, row: Sequence[Any], kind: str) -> tuple[o
 
 
 def _write_judgments(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
-    """Write accepted judgments as CSV."""
-    out.writelines(csv_chunks(EXPORT, judgment_rows(connection, options.names), options.raw))
+    """Write accepted judgments as CSV; if the campaign has programs, with the kind of each judge."""
+    rows, programs = judgment_rows(connection, options.names), _programs(connection)
+    if not programs:
+        out.writelines(csv_chunks(EXPORT, rows, options.raw))
+        return
+    machines = {options.names[person] for person in programs}
+    kinds = ((*row, MACHINE if row[2] in machines else PERSON) for row in rows)
+    out.writelines(csv_chunks((*EXPORT, JUDGE_KIND), kinds, options.raw))
+
+
+def _programs(connection: Connection) -> set[int]:
+    """Return the ids of the judges that are programs."""
+    return set(connection.execute(select(people.c.id).where(people.c.outside.like(f"{PROGRAM}%"))).scalars())
 
 
 def _write_qrels(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
