@@ -37,7 +37,7 @@ def made(seed, theta, family="f", items=400, labels=3):
     truth = (rng.random((items, 1)) > chance.cumsum(axis=1)).sum(axis=1)
     vote = np.full((items, labels), 1 / labels)
     case = Case(f"s{seed}", "crowd", family, 0, judgments, truth)
-    return Sample(case, features, vote, vote, truth, 0.0, 0.0, vote, np.arange(items))
+    return Sample(case, features, vote, vote, truth, 0.0, 0.0, vote, np.arange(items), np.full(items, 3.0))
 
 
 def test_training_recovers_the_coefficients(monkeypatch):
