@@ -27,7 +27,7 @@ from adjudge.inference.fit import AUTO, DEFAULT, fit
 from adjudge.inference.model import MODELS
 from adjudge.kernels.truth import label_counts
 from studies.honesty import THINNED, Case, Sample, Score, mean_scores, score, simulate
-from studies.parallel import parallel_map
+from studies.parallel import Each
 
 VOTE, SMOOTHED, REFERENCE = "vote", "vote + 1", "dawid-skene"
 SAME_AS_VOTE = ("majority", "weighted-vote")  # the sets have no weights
@@ -200,20 +200,21 @@ def _warm_up() -> None:
 
 
 def compare(
-    samples: Sequence[Sample], weights: Mapping[str, Mapping[str, Any]], workers: int, say: Callable[[str], None]
+    samples: Sequence[Sample],
+    weights: Mapping[str, Mapping[str, Any]],
+    say: Callable[[str], None],
+    each_job: Each = map,
 ) -> list[Cell]:
-    """Return the cells of all real cases, by the weights of each family; the largest cases are computed first."""
+    """Return the cells of all real cases, by the weights of each family; ``each_job`` may be parallel."""
     jobs = [
         Job(each.case, each.gold, each.truth, weights[each.case.family])
         for each in samples
         if each.case.kind != "simulated"
     ]
-    jobs.sort(key=lambda job: -len(job.case.judgments))
     cells = []
-    with parallel_map(workers) as each_job:
-        for number, group in enumerate(each_job(compare_case, jobs)):  # type: ignore[arg-type]
-            say(f"methods on {group[0].name}, {group[0].thinned or 'all'} per item ({number + 1} of {len(jobs)})")
-            cells += group
+    for number, group in enumerate(each_job(compare_case, jobs)):
+        say(f"methods on {group[0].name}, {group[0].thinned or 'all'} per item ({number + 1} of {len(jobs)})")
+        cells += group
     return cells
 
 

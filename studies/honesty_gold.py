@@ -23,6 +23,7 @@ from adjudge.inference.fit import fit
 from adjudge.inference.gold_map import Design, MapPrior, fit_candidate, learn_map, observed_cells, people_weights
 from adjudge.kernels.block import Block, take_items
 from studies.honesty import Sample, Score, mean_scores, score, simulate
+from studies.parallel import Each
 
 SIZES = (5, 10, 20, 50, 100, 200)  # gold items
 DRAWS = {5: 6, 10: 6, 20: 5, 50: 4, 100: 3, 200: 3}  # samples of gold
@@ -97,15 +98,23 @@ def gold_priors(sets: Sequence[GoldSet]) -> dict[str, MapPrior]:
     return priors
 
 
-def gold_scores(sets: Sequence[GoldSet], priors: dict[str, MapPrior], say: Callable[[str], None]) -> list[GoldScore]:
-    """Return the scores of every set and number of gold items, families left out."""
+def gold_scores(
+    sets: Sequence[GoldSet], priors: dict[str, MapPrior], say: Callable[[str], None], each_set: Each = map
+) -> list[GoldScore]:
+    """Return the scores of every set and number of gold items, families left out; ``each_set`` may be parallel."""
     scores = []
-    for each in sets:
+    jobs = [(each, priors[each.family]) for each in sets]
+    for each, group in zip(sets, each_set(_scores_of_set, jobs), strict=True):
         say(f"gold items of {each.name}")
-        for size in usable_sizes(each):
-            for draw in range(DRAWS[size]):
-                scores += _scored(each, priors[each.family], size, draw)
+        scores += group
     return scores
+
+
+def _scores_of_set(job: tuple[GoldSet, MapPrior]) -> list[GoldScore]:
+    """Return the scores of a set with its prior."""
+    each, prior = job
+    sizes = [(size, draw) for size in usable_sizes(each) for draw in range(DRAWS[size])]
+    return [result for size, draw in sizes for result in _scored(each, prior, size, draw)]
 
 
 def usable_sizes(each: GoldSet) -> list[int]:

@@ -23,6 +23,7 @@ from adjudge.inference.fit import fit
 from studies.datasets import LABELS
 from studies.honesty import Score, all_labels, family_of, mean_scores, score
 from studies.honesty_compare import learned_without
+from studies.parallel import Each
 
 MIXED = ("alt_cebab_aspects", "alt_framing", "alt_lesion", "pandalm")
 SEEDS = 3
@@ -89,18 +90,25 @@ def answers(panel: MixedPanel, gold: Codes) -> Iterator[tuple[str, int, Floats]]
 
 
 def mixed_scores(
-    folder: Path, weights: Mapping[str, Mapping[str, Any]], say: Callable[[str], None]
+    folder: Path, weights: Mapping[str, Mapping[str, Any]], say: Callable[[str], None], each_panel: Each = map
 ) -> list[MixedScore]:
     """Return the scores of all methods on all panels and draws; ``weights`` are those without each family."""
     scores = []
-    for name in MIXED:
+    jobs = [(folder / name, weights[family_of(name)]) for name in MIXED]
+    for name, group in zip(MIXED, each_panel(_scores_of_panel, jobs), strict=True):
         say(f"people beside the machines of {name}")
-        judgments = read_mixed(folder / name)
-        with learned_without(weights[family_of(name)]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for seed in range(SEEDS):
-                scores += _scores_of_draw(name, judgments, np.random.default_rng(seed))
+        scores += group
     return scores
+
+
+def _scores_of_panel(job: tuple[Path, Mapping[str, Any]]) -> list[MixedScore]:
+    """Return the scores of all methods and draws on the panel in a folder."""
+    folder, weights = job
+    judgments = read_mixed(folder)
+    with learned_without(weights), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        draws = [_scores_of_draw(folder.name, judgments, np.random.default_rng(seed)) for seed in range(SEEDS)]
+    return [each for group in draws for each in group]
 
 
 def _scores_of_draw(name: str, judgments: Judgments, rng: np.random.Generator) -> list[MixedScore]:

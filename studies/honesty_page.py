@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,6 +75,7 @@ from studies.honesty_gold import (
 )
 from studies.honesty_mixed import GOLD, SEEDS, MixedScore, mixed_scores, rows_of_mixed, worse_than_person
 from studies.markdown import table
+from studies.parallel import Each, parallel_map
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "adjudge" / "inference" / "crowds.json"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "measured" / "honesty.md"
@@ -414,14 +416,14 @@ depend on the machine.
 
 
 def trained(
-    samples: Sequence[Sample], say: Callable[[str], None]
+    samples: Sequence[Sample], say: Callable[[str], None], each_set: Each = map
 ) -> tuple[list[Score], dict[str, dict[str, Any]], list[GoldScore], list[FittedScores]]:
     """Return what is learned from samples: scores and weights by family, and the scores with gold."""
     thetas = left_out_weights(samples, say)
     scores = left_out_scores(samples, thetas)
     sets = gold_sets(samples, thetas)
     priors = gold_priors(sets)
-    taught = gold_scores(sets, priors, say)
+    taught = gold_scores(sets, priors, say, each_set)
     weights = weights_by_family(samples, scores, thetas, taught, priors)
     return scores, weights, taught, fitted_scores(sets, priors, say)
 
@@ -430,23 +432,24 @@ def main(arguments: Sequence[str]) -> None:
     """Print the figures, and write weights and page if asked."""
 
     def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(f"{time.perf_counter() - began:.0f} s: {text}", file=sys.stderr, flush=True)
 
-    folder = data_folder()
-    samples = []
-    for case in read_cases(folder, say):
-        say(f"{case.name}{f', {case.thinned} per item' if case.thinned else ''}")
-        samples.append(sample(case))
-    scores, weights, taught, fitted = trained(samples, say)
-    mixed = mixed_scores(folder / "panels", weights, say)
+    began, folder = time.perf_counter(), data_folder()
+    cases = read_cases(folder, say)
+    with parallel_map(os.cpu_count() or 1) as each:
+        say("computing features")
+        samples = list(each(sample, cases))
+        scores, weights, taught, fitted = trained(samples, say, each)
+        cells = compare(samples, weights, say, each)
+        mixed = mixed_scores(folder / "panels", weights, say, each)
     with learned_without(weights["simulated"]):
         exchanged = exchanges()
-    cells = compare(samples, weights, os.cpu_count() or 1, say)
     text = page(Figures(samples, scores, weights, taught, fitted, exchanged, mixed, cells))
     print(text)
     if "--write" in arguments:
         WEIGHTS.write_text(json.dumps(weights["simulated"], indent=1) + "\n", encoding="utf-8")
         PAGE.write_text(text, encoding="utf-8")
+    say("finished")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeAlias
 
-Each: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterator[Any]]
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,16 @@ from studies import honesty, honesty_page
 from studies.honesty import (
     Case,
     Sample,
+    Score,
     family_of,
     left_out_scores,
     left_out_weights,
     margins,
+    mean_scores,
     sample,
     score,
     simulate,
+    size_of,
     thin,
     train,
 )
@@ -32,17 +36,8 @@ def made(seed, theta, family="f", items=400, labels=3):
     chance = honesty.softmax(features @ theta)
     truth = (rng.random((items, 1)) > chance.cumsum(axis=1)).sum(axis=1)
     vote = np.full((items, labels), 1 / labels)
-    return Sample(
-        Case(f"s{seed}", "crowd", family, 0, judgments, truth),
-        features,
-        vote,
-        vote,
-        truth,
-        0.0,
-        0.0,
-        vote,
-        np.arange(items),
-    )
+    case = Case(f"s{seed}", "crowd", family, 0, judgments, truth)
+    return Sample(case, features, vote, vote, truth, 0.0, 0.0, vote, np.arange(items), np.full(items, 3.0))
 
 
 def test_training_recovers_the_coefficients(monkeypatch):
@@ -96,23 +91,42 @@ def test_the_sample_has_one_row_per_gold_item():
     """Items without gold are not learned from."""
     judgments, truth = simulate(np.random.default_rng(2), 50, 12, 7, 3, 0.8)
     rows = sample(Case("x", "crowd", "x", 0, judgments, np.where(np.arange(50) < 20, truth, -1)))
-    assert rows.features.shape == (20, 3, 15)
+    assert rows.features.shape[:2] == (20, 3)
+    assert sorted(rows.gold) == list(range(20))
     assert sorted(rows.truth) == sorted(truth[:20])
 
 
+def test_margins_are_quantiles_of_other_families():
+    """Nine in ten gaps are within the margin, and those of a family that is left out do not count."""
+    gaps, samples, scores = [*np.linspace(-0.09, 0.01, 10), 0.9], [], []
+    for per_item in (1, 2, 3):
+        judgments, _ = simulate(np.random.default_rng(1), 20, 5, per_item, 3, 0.7)
+        for seed, gap in enumerate(gaps):
+            each = made(seed, np.array([1.0]), f"f{seed}", items=20)
+            samples.append(replace(each, case=each.case._replace(judgments=judgments)))
+            scores.append(Score(0.8, 0.5, gap))
+    expected = np.quantile(np.abs(gaps[:-1]), 0.9)
+    assert margins(samples, scores, without="f10") == pytest.approx(dict.fromkeys("123", expected), abs=1e-3)
+    assert margins(samples, scores)["3"] == pytest.approx(np.quantile(np.abs(gaps), 0.9), abs=1e-3)
+    assert {size_of(each.case) for each in samples} == {1, 2, 3}
+
+
+def test_means_of_scores():
+    """Gaps are averaged without their sign."""
+    assert mean_scores([Score(0.5, 1.25, 0.1), Score(1.0, 0.25, -0.3)]) == ".750 / .750 / .200"
+
+
 def test_the_weights_of_the_package_are_those_that_are_learned(shared):
-    """Training again gives the numbers of ``crowds.json``, its margins, and the page of the documentation."""
-    cases = honesty.read_cases(shared("data"), QUIET)
-    samples = [sample(case) for case in cases]
+    """Training again gives the numbers of ``crowds.json``, its margins, and the means on the page."""
+    samples = [sample(case) for case in honesty.read_cases(shared("data"), QUIET) if case.kind != "simulated"]
     thetas = left_out_weights(samples, QUIET)
-    scores, theta = left_out_scores(samples, thetas), thetas["simulated"]
+    scores = left_out_scores(samples, thetas)
     stored = json.loads(honesty_page.WEIGHTS.read_text(encoding="utf-8"))
-    coefficients = theta.reshape(3, 5)
-    np.testing.assert_allclose(coefficients[:, :4], stored["by_crowd"], atol=2e-3)
-    np.testing.assert_allclose(coefficients[:, 4], stored["by_size"], atol=2e-3)
+    coefficients = thetas["simulated"].reshape(len(stored["features"]), -1)
+    np.testing.assert_allclose(coefficients, np.column_stack([stored["by_crowd"], stored["by_size"]]), atol=2e-3)
     assert margins(samples, scores) == pytest.approx(stored["margins"], abs=2e-3)
     printed = honesty_page.PAGE.read_text(encoding="utf-8")
     for row in honesty_page.rows_of_means(samples, scores):
-        (line,) = [line for line in printed.splitlines() if line.startswith(f"| {row[0]} |")]
+        line = next(line for line in printed.splitlines() if line.startswith(f"| {row[0]} | {row[1]} |"))
         numbers = [[float(number) for number in re.findall(r"\d*\.\d+", text)] for text in (line, " ".join(row[2:5]))]
         assert numbers[0] == pytest.approx(numbers[1], abs=2e-3)

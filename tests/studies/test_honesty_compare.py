@@ -36,7 +36,7 @@ def case():
 @pytest.fixture(scope="module")
 def cells(case):
     """Return the cells of all methods on this crowd."""
-    return compare([sample(case)], {"made": learned_weights()}, 1, QUIET)
+    return compare([sample(case)], {"made": learned_weights()}, QUIET)
 
 
 def made(method, name, thinned=0, accuracy=0.8, log_loss=0.5, gap=0.0, seconds=1.0):

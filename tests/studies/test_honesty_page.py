@@ -1,6 +1,7 @@
 """The page of honesty: all sections from small simulated crowds, coverage, and failures in words."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def figures():
         samples = [sample(case) for case in small_cases()]
         scores, weights, taught, fitted = trained(samples, QUIET)
         mixed = [MixedScore(name, 0, "p", Score(0.9 - n / 10, 0.4, 0.0)) for n, name in enumerate(ANSWERS)]
-        cells = compare(samples, weights, 1, QUIET)
+        cells = compare(samples, weights, QUIET)
         exchanged = [Exchange(200, 50, 2, 0.9, 0.8, 0.1)]
         return Figures(samples, scores, weights, taught, fitted, exchanged, mixed, cells)
 
@@ -120,11 +121,14 @@ def test_weights_and_page_are_written_if_asked(figures, monkeypatch, tmp_path, c
     monkeypatch.setattr(honesty_page, "data_folder", lambda: tmp_path)
     monkeypatch.setattr(honesty_page, "read_cases", lambda folder, say: small_cases()[:1])
     monkeypatch.setattr(
-        honesty_page, "trained", lambda samples, say: (figures.scores, figures.weights, figures.taught, figures.fitted)
+        honesty_page,
+        "trained",
+        lambda samples, say, each: (figures.scores, figures.weights, figures.taught, figures.fitted),
     )
-    monkeypatch.setattr(honesty_page, "mixed_scores", lambda folder, weights, say: figures.mixed)
+    monkeypatch.setattr(honesty_page, "mixed_scores", lambda folder, weights, say, each: figures.mixed)
     monkeypatch.setattr(honesty_page, "exchanges", lambda: figures.exchanged)
-    monkeypatch.setattr(honesty_page, "compare", lambda samples, weights, workers, say: figures.cells)
+    monkeypatch.setattr(honesty_page, "compare", lambda samples, weights, say, each: figures.cells)
+    monkeypatch.setattr(honesty_page, "parallel_map", lambda workers: nullcontext(map))
     monkeypatch.setattr(honesty_page, "page", lambda result: f"# {len(result.cells)} cells\n")
     monkeypatch.setattr(honesty_page, "WEIGHTS", tmp_path / "weights.json")
     monkeypatch.setattr(honesty_page, "PAGE", tmp_path / "page.md")
