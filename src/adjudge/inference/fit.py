@@ -42,6 +42,7 @@ def fit(
     inference: str | None = None,
     run: Run | None = None,
     prior: Prior | None = None,
+    difficulty: bool = False,
     calibrate: str | None = None,
     prevalence: str = "global",
     workers: int | None = None,
@@ -76,6 +77,9 @@ def fit(
         How many chains there are and how long they are.
     prior
         The prior of models that have one.
+    difficulty
+        Whether some items are harder than others for all judges; for hybrid-confusion and hierarchical. It is the same
+        as ``Prior(difficulty=True)``.
     calibrate
         Judges do not err independently, as models assume. ``"judgments"`` softens probabilities where errors are
         correlated, ``"gold"`` learns it from known truths, and ``"none"`` keeps the model's own probabilities. For
@@ -101,6 +105,7 @@ def fit(
     """
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
     name, calibrate = default_model(model, calibrate)
+    prior = replace(prior or Prior(), difficulty=True) if difficulty else prior
     options = Options(
         seed, ties, start_name, tolerance, iterations, accelerate, inference, run, prior, calibrate, prevalence
     )

@@ -29,19 +29,21 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.chains import NOWHERE, Draws, Hooks, Run, State, Step, Truths, Watch, sample
-from adjudge.inference.components import most_likely
+from adjudge.inference.components import difficulty_skill, most_likely
 from adjudge.inference.convergence import ENOUGH, Convergence, convergence
 from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, Prior
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.conjugate import Pareto, dirichlet_rows, mirrored_rows, redraw
+from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
+from adjudge.kernels.difficulty import draw_populations, draw_rows, draw_spread, sweep_states
 from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import count, vote_shares
 
 GAIN = 1e-9  # least gain for which truths are renamed
 MOST_BYTES = 4e9  # of all draws
+FIRST_SPREADS = (0.5, 0.1, 1.5)  # of the difficulty of items, at which chains start
 FEW = 10  # fewer judges are hardly a population
 
 Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains start with
@@ -80,6 +82,42 @@ def with_populations(over: Truths, prior: Pareto, counted: Floats | None = None)
             state = mirrored(state, rng)
         tally, state = swept(state, rng, probability)
         return State(*redraw(tally, state.phi, state.kappa, prior, rng), state.truth)
+
+    return step
+
+
+def with_difficulty(
+    over: Truths, rows: Floats | Pareto, topics: Floats | Pareto, counted: Floats | None = None
+) -> Step:
+    """Return a sweep in which the difficulty of items is drawn too (``kernels.difficulty``).
+
+    ``rows`` are the pseudo-counts of judges' rows (K, K) or the prior of the kappa of their populations, and ``topics``
+    those of prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
+    """
+    if not isinstance(over, Sweep):
+        raise UsageError("chains with the difficulty of items need the judgments in memory: fit them without blocks")
+    block, K = over.block, over.labels
+
+    def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
+        spread = draw_spread(block, state.prevalence, state.confusion, float(state.spread[0]), rng)
+        bits = random_bits(new_key(rng), 0, block.topic.size)
+        drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
+        counts = sweep_states(block, state.prevalence, state.confusion, spread, bits, probability, drawn)
+        phi, kappa = state.phi, state.kappa
+        if isinstance(rows, Pareto):
+            judges = draw_populations(counts.label, state.confusion, phi[:K], kappa[:K], spread, rows, rng)
+            confusion, phi, kappa = judges.confusion, np.vstack([judges.phi, phi[K:]]), np.r_[judges.kappa, kappa[K:]]
+        else:
+            confusion = draw_rows(counts.label, rows, state.confusion, spread, rng)
+        truth = counts.truth if counted is None else counts.truth - counted
+        if isinstance(topics, Pareto):
+            population = draw_population(truth, Population(phi[K], float(kappa[K])), topics, rng)
+            phi, kappa = np.vstack([phi[:K], population.phi]), np.r_[kappa[:K], population.kappa]
+            prevalence = dirichlet_rows(population.kappa * population.phi + truth, rng)
+        else:
+            prevalence = dirichlet_rows(topics + truth, rng)
+        bits_kept = pack(drawn, K) if drawn.size else state.truth
+        return State(prevalence, confusion, phi, kappa, bits_kept, np.array([spread]))
 
     return step
 
@@ -130,7 +168,7 @@ class Drawn(NamedTuple):
 
     block: Block
     outcome: EmResult
-    posterior: Floats  # (I, K)
+    posterior: Floats  # (I, K + E) p(truth | labels), and the columns of item effects
     draws: Draws
 
 
@@ -169,6 +207,11 @@ def draw(
     if run.truths:
         nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
+    if prior.difficulty:
+        starts = [
+            start._replace(spread=np.array([spread]))
+            for start, spread in zip(starts, FIRST_SPREADS * run.chains, strict=False)
+        ]
     draws = sample(
         step,
         starts,
@@ -184,7 +227,10 @@ def draw(
     draws, renamed, diagnosis = named(draws, sizes)
     warn(diagnosis, renamed, draws, sizes)
     outcome = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
-    return Drawn(block, outcome, draws.probability.mean(axis=0), draws)
+    posterior = draws.probability.mean(axis=0)
+    if model.items.columns:
+        posterior = np.column_stack([posterior, model.posterior(block, outcome.params)[0][:, block.labels :]])
+    return Drawn(block, outcome, posterior, draws)
 
 
 def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
@@ -202,9 +248,15 @@ def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
     if not draws.kappa.size:
         pseudo = prior.pseudo_counts(sizes.labels)
         unseen = prevalence.mean(axis=0) if len(prevalence) > 1 else np.empty(0)
-        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
-    phi = draws.phi.mean(axis=(0, 1))
-    return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+        params = Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
+    else:
+        phi = draws.phi.mean(axis=(0, 1))
+        params = Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+    if not draws.spread.size:
+        return params
+    spread = float(draws.spread.mean())
+    typical = difficulty_skill(params.population[None], spread)[0]
+    return params._replace(skill=difficulty_skill(confusion, spread), typical=typical)
 
 
 def of_gold(block: Block, topics: int) -> Floats:
@@ -277,7 +329,10 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
             phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
             phi[c][:, -1] = phi[c][:, -1][:, order]
     truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
-    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
+    renamed_draws = draws._replace(
+        prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa, probability=probability, truth=truth
+    )
+    return renamed_draws, renamed
 
 
 def aligned_to(draws: Draws, matrices: Floats) -> Draws:
