@@ -236,10 +236,10 @@ def test_aligning_changes_no_argument():
 
 @SAMPLED
 def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
-    """Forced to begin with labels exchanged, where judges are so good that no chain comes back by itself."""
+    """Forced to go on with labels exchanged, where judges are so good that no chain comes back by itself."""
     from adjudge.inference import gibbs as draw
 
-    default = draw.diffuse
+    default = draw.settle
 
     def exchanged(*given):
         first, *rest = default(*given)
@@ -250,7 +250,7 @@ def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
         mirror = State(first.prevalence[:, ::-1], first.confusion[:, ::-1], phi, first.kappa)
         return [mirror._replace(confusion=np.broadcast_to([[0.02, 0.98], [0.98, 0.02]], first.confusion.shape)), *rest]
 
-    monkeypatch.setattr(draw, "diffuse", exchanged)
+    monkeypatch.setattr(draw, "settle", exchanged)
     table = crowd(400, labels=2)
     prior = Prior(trust=0) if model == "hybrid-confusion" else None
     with pytest.warns(AdjudgeWarning, match="label switching: the truths of chain 1 were renamed"):

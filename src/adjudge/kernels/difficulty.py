@@ -10,12 +10,17 @@ Dirichlet of their own. Given truths and effects, the shares are conjugate. The 
 log-concave density that depends on how often the judge was right and wrong at each point of the grid, and are drawn by
 slice sampling (Neal 2003). Truth and effect of an item are drawn together, because they depend on each other; the
 spread is drawn before, with both integrated out.
+
+The prior of the spread is half-normal, up to 2 (in crowds with gold it is from .35 to 1.7). With a larger spread an
+effect could take the place of the truth: all items would have the same truth, and half of them would be easy.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,29 +29,29 @@ from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.conjugate import Pareto, Table, expand, gamma_draw, rising, tabulate
 from adjudge.kernels.replicate import FLATTER
-from adjudge.kernels.sweep import ULP
+from adjudge.kernels.sweep import NO_DRAWS, ULP, new_key, random_bits
 
 GRID = 8  # points of the effect: with two labels, 16 states of an item are a few vector registers
 STEP = 0.8  # between two of them, before they are scaled to a variance of 1
-SCALE = 1.0  # of the half-normal prior of the spread
-SHORTEST, LONGEST = 0.05, 0.8  # sizes of the steps of the spread
+SCALE, LARGEST = 1.0, 2.0  # of the half-normal prior of the spread, and where it is cut off
+SHORTEST, LONGEST = 1.0, 8.0  # steps of the spread, times the root of the number of items
 FURTHEST = 30.0  # bound of the log odds of being right
 FACTOR = 1e-20  # the smallest probability of a label
-TINY, SHIFT = 1e-100, 1e100  # a product below is multiplied by this
-RENEWED = 8  # judgments between two checks of that
+TINY = 1e-150  # a product of probabilities below this is computed again, divided by its largest entry at every step
+OFTEN = 0.4  # share of sweeps in which the spread is drawn
 WIDE = 3.0  # of a slice's first interval, in standard deviations
 NEWTON = 40  # steps of Newton's method, at most
 REACH, SECTIONS = 0.5, 18  # of the search for the mode of the spread, in an EM step
 MOST = 60  # times an interval is widened or narrowed
-NO_DRAWS, NO_ROOM = np.empty(0, np.int32), np.empty((0, 0))
 
 
 def _grid() -> tuple[Floats, Floats]:
     """Return the points of the effect, of variance 1, and their probabilities."""
-    point = STEP * (np.arange(GRID) - (GRID - 1) / 2)
-    share = np.exp(-np.square(point) / 2)
+    point: Floats = STEP * (np.arange(GRID) - (GRID - 1) / 2)
+    share: Floats = np.exp(-np.square(point) / 2)
     share /= share.sum()
-    return point / math.sqrt(share @ np.square(point)), share
+    point /= math.sqrt(float(share @ np.square(point)))
+    return point, share
 
 
 POINTS, SHARES = _grid()
@@ -72,7 +77,7 @@ def state_rows(confusion: Floats, spread: float) -> Floats:
     """Return p(label | state) (J, K * G, K) from matrices (J, K, K)."""
     J, K, _ = confusion.shape
     rows = np.empty((J * K, K * GRID))
-    _fill_likelihood(np.ascontiguousarray(confusion), spread, stretch(spread), POINTS, rows)
+    fill_likelihood(np.ascontiguousarray(confusion), spread, stretch(spread), POINTS, rows)
     return np.ascontiguousarray(rows.reshape(J, K, K * GRID).transpose(0, 2, 1))
 
 
@@ -93,27 +98,23 @@ def sweep_states(
     probability: Floats,
     drawn: Codes = NO_DRAWS,
 ) -> StateCounts:
-    """Draw truth and effect of every item together, and count them; see ``Sweep`` for the last two arguments."""
+    """Draw truth and effect of every item together, and count them.
+
+    ``chance`` (I) are random bits. If they are not empty, p(truth | rest) is added to ``probability`` (I, K), and the
+    truths are written to ``drawn`` (I).
+    """
     J, K = block.judges, block.labels
-    likelihood, counts, truth = np.empty((J * K, K * GRID)), np.zeros((J * K, K * GRID)), np.zeros(prevalence.shape)
-    _fill_likelihood(confusion, spread, stretch(spread), POINTS, likelihood)
+    likelihood, counts, truth = np.empty((J * K, K * GRID)), np.zeros(J * K * K * GRID), np.zeros(prevalence.shape)
+    fill_likelihood(confusion, spread, stretch(spread), POINTS, likelihood)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
     prior = np.maximum(state_prior(prevalence), TINY)
-    evidence = _sweep(*arrays, prior, likelihood, chance, True, probability, drawn, truth, counts)
+    loop = _sweep_loop(K * GRID)
+    evidence = loop(*arrays, prior, likelihood.reshape(-1), chance, probability, drawn, truth, counts)
     return StateCounts(truth, counts.reshape(J, K, K, GRID), evidence)
 
 
-def state_evidence(block: Block, prevalence: Floats, confusion: Floats, spread: float) -> float:
-    """Return log p(labels, gold) with truths and effects integrated out."""
-    likelihood = np.empty((block.judges * block.labels, block.labels * GRID))
-    _fill_likelihood(confusion, spread, stretch(spread), POINTS, likelihood)
-    arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
-    prior = np.maximum(state_prior(prevalence), TINY)
-    return float(_sweep(*arrays, prior, likelihood, NO_DRAWS, False, NO_ROOM, NO_DRAWS, NO_ROOM, NO_ROOM))
-
-
 @compiled
-def _fill_likelihood(confusion: Floats, spread: float, factor: float, points: Floats, likelihood: Floats) -> None:
+def fill_likelihood(confusion: Floats, spread: float, factor: float, points: Floats, likelihood: Floats) -> None:
     """Fill in p(label | state): a row for each label of each judge (J * K, K * G)."""
     J, K, _ = confusion.shape
     G = points.size
@@ -138,91 +139,124 @@ def _fill_likelihood(confusion: Floats, spread: float, factor: float, points: Fl
                     likelihood[j * K + k, z * G + g] = max(value, FACTOR)
 
 
-@compiled
-def _sweep(
-    start: Codes,
-    cell: Codes,
-    topic: Codes,
-    gold: Codes,
-    weight: Floats,
-    prior: Floats,
-    likelihood: Floats,
-    chance: Codes,
-    draws: bool,
-    probability: Floats,
-    drawn: Codes,
-    truth: Floats,
-    counts: Floats,
-) -> float:
-    """Return the log evidence; if it ``draws``, draw and count as well."""
-    S = prior.shape[1]
-    G = GRID
-    p, evidence, topics = np.empty(S), 0.0, prior.shape[0] > 1
-    for i in range(topic.size):
-        t = topic[i] if topics else 0
-        for s in range(S):
-            p[s] = prior[t, s]
-        if gold[i] >= 0:
+@cache
+def _sweep_loop(S: int) -> Callable[..., Any]:
+    """Return a compiled loop over items with S states, which returns the log evidence."""
+    G, K = GRID, S // GRID
+
+    @compiled
+    def run(start, cell, topic, gold, weight, prior, flat, chance, probability, drawn, truth, counts):  # type: ignore[no-untyped-def]
+        p, of_label, evidence, product, topics = np.empty(S), np.empty(K), 0.0, 1.0, prior.shape[0] > 1
+        for i in range(topic.size):
+            t = topic[i] if topics else 0
+            first, last, total = start[i], start[i + 1], 0.0
             for s in range(S):
-                if s // G != gold[i]:
-                    p[s] = 0.0
-        first, last = start[i], start[i + 1]
-        for n in range(first, last):
-            row = likelihood[cell[n]]
-            if weight.size:
+                p[s] = prior[t, s]
+            if gold[i] >= 0:
                 for s in range(S):
-                    p[s] *= max(row[s] ** weight[n], FACTOR)
-            else:
+                    p[s] = p[s] if s // G == gold[i] else 0.0
+            if not weight.size:
+                for n in range(first + 3, last, 4):  # four at once save loads and stores
+                    a, b, c, d = cell[n - 3] * S, cell[n - 2] * S, cell[n - 1] * S, cell[n] * S
+                    for s in range(S):
+                        p[s] *= flat[a + s] * flat[b + s] * (flat[c + s] * flat[d + s])
+                for n in range(last - (last - first) % 4, last):
+                    a = cell[n] * S
+                    for s in range(S):
+                        p[s] *= flat[a + s]
+                total = _sum_labels(p, of_label)
+            if total < TINY:
                 for s in range(S):
-                    p[s] *= row[s]
-            if (n - first) % RENEWED == RENEWED - 1:
-                evidence -= _renew(p)
-        evidence -= _renew(p)
-        total = 0.0
-        for s in range(S):
-            total += p[s]
-        evidence += math.log(total)
-        if not draws:
-            continue
-        target, below, state = (chance[i] + 0.5) * ULP * total, 0.0, -1
-        for s in range(S):
-            below += p[s]
-            if p[s] > 0 and (state < 0 or target >= below - p[s]):
-                state = s
-        k = state // G
-        truth[t, k] += 1.0
-        if probability.size:
-            share = 1 / total
-            for s in range(S):
-                probability[i, s // G] += p[s] * share
-        if drawn.size:
-            drawn[i] = k
-        for n in range(first, last):
-            counts[cell[n], state] += weight[n] if weight.size else 1.0
-    return evidence
+                    p[s] = prior[t, s] if gold[i] < 0 or s // G == gold[i] else 0.0
+                evidence += _multiply(p, first, last, cell, weight, flat)
+                total = _sum_labels(p, of_label)
+            product *= total
+            if product < TINY:  # a logarithm for several items
+                evidence += math.log(product)
+                product = 1.0
+            target, below, k, g = (chance[i] + 0.5) * ULP * total, 0.0, 0, 0
+            for z in range(K - 1):  # counting, not searching: a branch here would be mispredicted
+                below += of_label[z]
+                k += target >= below
+            for z in range(k):
+                target -= of_label[z]
+            below = 0.0
+            for s in range(k * G, k * G + G - 1):
+                below += p[s]
+                g += target >= below
+            state = k * G + g
+            truth[t, k] += 1.0
+            if probability.size:
+                share = 1 / total
+                for z in range(K):
+                    probability[i, z] += of_label[z] * share
+            if drawn.size:
+                drawn[i] = k
+            for n in range(first, last):
+                counts[cell[n] * S + state] += weight[n] if weight.size else 1.0
+        return evidence + math.log(product)
+
+    return run
 
 
 @compiled
-def _renew(p: Floats) -> float:
-    """Multiply probabilities that are all small, so that none is lost; return the log of the factor."""
-    moved, most = 0.0, 0.0
-    for s in range(p.size):
-        most = max(most, p[s])
-    while 0.0 < most < TINY:
-        for s in range(p.size):
-            p[s] *= SHIFT
-        most *= SHIFT
-        moved += math.log(SHIFT)
+def _sum_labels(p: Floats, of_label: Floats) -> float:
+    """Fill in the sum over the effects of each label, and return the sum of all."""
+    total = 0.0
+    for z in range(of_label.size):
+        s = z * 8  # GRID; sums of pairs need no waiting
+        of_label[z] = ((p[s] + p[s + 1]) + (p[s + 2] + p[s + 3])) + ((p[s + 4] + p[s + 5]) + (p[s + 6] + p[s + 7]))
+        total += of_label[z]
+    return total
+
+
+@compiled
+def _multiply(p: Floats, first: int, last: int, cell: Codes, weight: Floats, flat: Floats) -> float:
+    """Multiply prior probabilities by those of labels, with weights; return the log of what they were divided by."""
+    S, moved = p.size, 0.0
+    for n in range(first, last):
+        most = 0.0
+        for s in range(S):
+            chance = flat[cell[n] * S + s]
+            p[s] *= chance ** weight[n] if weight.size else chance
+            most = max(most, p[s])
+        for s in range(S):
+            p[s] /= most
+        moved += math.log(most)
     return moved
 
 
-def draw_spread(block: Block, prevalence: Floats, confusion: Floats, spread: float, rng: np.random.Generator) -> float:
-    """Return the spread after a Metropolis step with truths and effects integrated out."""
-    size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST)))
-    proposal = abs(spread + size * rng.standard_normal())
-    gain = state_evidence(block, prevalence, confusion, proposal) - proposal**2 / (2 * SCALE**2)
-    gain -= state_evidence(block, prevalence, confusion, spread) - spread**2 / (2 * SCALE**2)
-    return proposal if math.log(max(rng.random(), FACTOR)) < gain else spread
+def draw_spread_and_states(
+    block: Block,
+    prevalence: Floats,
+    confusion: Floats,
+    spread: float,
+    rng: np.random.Generator,
+    probability: Floats,
+    drawn: Codes = NO_DRAWS,
+) -> tuple[float, StateCounts]:
+    """Draw the spread, then truth and effect of every item, and count them; see ``sweep_states``.
+
+    The spread is drawn in every second sweep or so, by a Metropolis step with truths and effects integrated out. The
+    pass over the items that computes its evidence also draws them, so that it costs one more pass.
+    """
+    chance, current = random_bits(new_key(rng), 0, block.topic.size), (block, prevalence, confusion)
+    if rng.random() < OFTEN:
+        size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST))) / math.sqrt(block.topic.size)
+        proposal, limit = abs(spread + size * rng.standard_normal()), -rng.standard_exponential()
+        if proposal > LARGEST:
+            return spread, sweep_states(*current, spread, chance, probability, drawn)
+        room, truths = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
+        moved = sweep_states(*current, proposal, chance, room, truths)
+        before, kept = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
+        counts = sweep_states(*current, spread, chance, before, kept)
+        gain = moved.evidence - counts.evidence - (proposal**2 - spread**2) / (2 * SCALE**2)
+        if limit < gain:
+            spread, counts, before, kept = proposal, moved, room, truths
+        probability += before
+        drawn[:] = kept
+        return spread, counts
+    return spread, sweep_states(*current, spread, chance, probability, drawn)
 
 
 def mode_rows(counts: Floats, pseudo: Floats, start: Floats, spread: float) -> Floats:
@@ -234,7 +268,7 @@ def mode_rows(counts: Floats, pseudo: Floats, start: Floats, spread: float) -> F
 
 def mode_spread(counts: Floats, confusion: Floats, spread: float) -> float:
     """Return the spread near the current one with a larger density given expected counts, by golden section."""
-    low, high = max(0.0, spread - REACH), spread + REACH
+    low, high = max(0.0, spread - REACH), min(LARGEST, spread + REACH)
     best = float(_search_spread(counts, confusion, low, high, POINTS))
     gain = _spread_density(counts, confusion, best, POINTS) - _spread_density(counts, confusion, spread, POINTS)
     return best if gain > 0 else spread
@@ -403,10 +437,10 @@ def _log_density(x: float, a: float, b: float, right: float, total: Floats, fact
     """Return the log density of the log odds of being right."""
     if abs(x) > FURTHEST:
         return -np.inf
-    odds, density = math.exp(factor * x), a * x - (a + b) * math.log1p(math.exp(x)) + factor * x * right
+    odds, density = math.exp(factor * x), a * x - (a + b) * math.log(1 + math.exp(x)) + factor * x * right
     for g in range(shift.size):
         if total[g] > 0:
-            density -= total[g] * math.log1p(odds * shift[g])
+            density -= total[g] * math.log(1 + odds * shift[g])
     return density
 
 
@@ -584,7 +618,7 @@ def _population(
     """Draw phi in place, and return kappa, by slice sampling given the diagonals."""
     K, J = phi.size, odds.size
     right_sum, wrong_sum = _diagonal_sums(odds)
-    table = _wrong_table(wrong, kappa, phi, z)
+    table = _wrong_table(wrong, kappa, phi, z) if K > 2 else tabulate(wrong[:0])
     logit, log_kappa = np.log(np.maximum(phi, 1e-300)), math.log(kappa)
     logit -= logit[K - 1]
     width = max(0.05, 5.0 / math.sqrt(J))
@@ -661,7 +695,7 @@ def _move_together(
     """Shift, then spread, the diagonals together with their population; return kappa."""
     K, J = phi.size, odds.size
     own = phi[z]
-    table = _wrong_table(wrong, kappa, phi, z)
+    table = _wrong_table(wrong, kappa, phi, z) if K > 2 else tabulate(wrong[:0])
     now = _judges_density(odds, right, total, kappa * own, kappa * (1 - own), factor, shift)
     for move in range(2):
         step = math.exp(rng.uniform(math.log(0.01), math.log(0.5))) * rng.standard_normal()
