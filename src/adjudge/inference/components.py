@@ -33,7 +33,7 @@ from adjudge.kernels.difficulty import (
     SCALE,
     SHARES,
     mode_rows,
-    mode_spread,
+    mode_rows_and_spread,
     state_labels,
     state_prior,
     state_rows,
@@ -345,9 +345,11 @@ def difficult_confusion(prior: Prior) -> Confusion:
         before, spread = difficulty_of(start)
         given = tally.label[:, :, None] * SHARES[:, None] if Z == K else tally.label  # the first assignment: no states
         counts = np.ascontiguousarray(given.reshape(J, K, -1, K).transpose(0, 3, 1, 2))  # (J, label, truth, G)
-        spread = mode_spread(counts, before, spread) if Z != K else spread
         pseudo = prior.pseudo_counts(K)
-        rows = mode_rows(counts, pseudo, before, spread)
+        if Z == K:
+            rows = mode_rows(counts, pseudo, before, spread)
+        else:
+            rows, spread = mode_rows_and_spread(counts, pseudo, before, spread)
         typical = pseudo / pseudo.sum(axis=1, keepdims=True)
         return JudgeParams(rows, typical, difficulty_skill(rows, spread), difficulty_skill(typical[None], spread)[0])
 

@@ -41,7 +41,8 @@ TINY = 1e-150  # a product of probabilities below this is computed again, divide
 OFTEN = 0.4  # share of sweeps in which the spread is drawn
 WIDE = 3.0  # of a slice's first interval, in standard deviations
 NEWTON = 40  # steps of Newton's method, at most
-REACH, SECTIONS = 0.5, 18  # of the search for the mode of the spread, in an EM step
+SECTIONS = 40  # of the search for the mode of the spread
+TURNS, SETTLED = 60, 1e-7  # of the search for rows and spread, and the step at which it ends
 MOST = 60  # times an interval is widened or narrowed
 
 
@@ -266,12 +267,19 @@ def mode_rows(counts: Floats, pseudo: Floats, start: Floats, spread: float) -> F
     return confusion
 
 
-def mode_spread(counts: Floats, confusion: Floats, spread: float) -> float:
-    """Return the spread near the current one with a larger density given expected counts, by golden section."""
-    low, high = max(0.0, spread - REACH), min(LARGEST, spread + REACH)
-    best = float(_search_spread(counts, confusion, low, high, POINTS))
-    gain = _spread_density(counts, confusion, best, POINTS) - _spread_density(counts, confusion, spread, POINTS)
-    return best if gain > 0 else spread
+def mode_rows_and_spread(counts: Floats, pseudo: Floats, start: Floats, spread: float) -> tuple[Floats, float]:
+    """Return the matrices and the spread with the largest density given expected counts, one after the other in turns.
+
+    ``start`` and ``spread`` are where the search begins.
+    """
+    rows = start
+    for _ in range(TURNS):
+        rows = mode_rows(counts, pseudo, rows, spread)
+        after = float(_search_spread(counts, rows, 0.0, LARGEST, POINTS))
+        moved, spread = abs(after - spread), after
+        if moved < SETTLED:
+            break
+    return mode_rows(counts, pseudo, rows, spread), spread
 
 
 @compiled
