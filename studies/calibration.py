@@ -241,7 +241,7 @@ def _make_cells(missing: Sequence[Job], all_: int, options: StudyOptions) -> Ite
     """Compute cells in parallel, and report the progress after each."""
     start, done, total = time.monotonic(), 0, sum(job.size for job in missing)
     with parallel_map(options.workers) as each:
-        for n, cell in enumerate(each(make_cell, missing), 1):  # type: ignore[arg-type]
+        for n, cell in enumerate(each(make_cell, missing), 1):
             done += cell.job.size
             left = (time.monotonic() - start) * (total / done - 1)  # proportional to judgments
             options.say(progress(all_ - len(missing) + n, all_, left, cell.job))

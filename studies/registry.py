@@ -47,7 +47,7 @@ def _run_rerank(options: StudyOptions) -> Outcome:
             keep=None if options.keep is None else Path(options.keep) / "cells",
             workers=options.workers,
             say=options.say,
-            each=each,  # type: ignore[arg-type]
+            each=each,
         )
 
 

@@ -192,7 +192,8 @@ if __name__ == "__main__":
     engine = Dask(scheduler) if scheduler else Dask(workers=2)
     told = lambda passes, _: print(passes, flush=True)
     options = Options(tolerance=0.0, iterations=int(iterations), accelerate=False)
-    print(fit_blocks(blocks, "dawid-skene", out=out, engine=engine, options=options, every=0, progress=told).fit.stopped)
+    result = fit_blocks(blocks, "dawid-skene", out=out, engine=engine, options=options, every=0, progress=told)
+    print(result.fit.stopped)
     engine.close()
 """
 

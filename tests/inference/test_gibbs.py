@@ -11,10 +11,22 @@ from scipy.stats import chisquare
 
 import adjudge
 from adjudge.inference.chains import Draws, Run, sample
-from adjudge.inference.gibbs import aligned_to, diffuse, voted_by_chance, with_populations, with_priors
+from adjudge.inference.gibbs import (
+    Sizes,
+    aligned_to,
+    diffuse,
+    modes,
+    settle,
+    voted_by_chance,
+    with_difficulty,
+    with_populations,
+    with_priors,
+)
 from adjudge.kernels.block import Block
 from adjudge.kernels.conjugate import Pareto, Population, log_likelihood
+from adjudge.kernels.difficulty import GRID, LARGEST, SHARES, state_rows
 from adjudge.kernels.sweep import Sweep
+from adjudge.kernels.truth import truth_posterior
 
 ROWS = [("a", "x", 0), ("a", "y", 0), ("b", "x", 1), ("b", "y", 0), ("b", "z", 1), ("c", "x", 1), ("c", "z", 0)]
 
@@ -189,6 +201,62 @@ def test_hierarchical_is_calibrated():
     assert_uniform(np.array(ranks))
 
 
+def with_effects(rng, confusion, prevalence, spread):
+    """Return a crowd as ``simulated`` does, in which items have effects on the grid."""
+    block, rows = simulated(rng, confusion, prevalence), state_rows(confusion, spread).reshape(4, 2, GRID, 2)
+    truth = (rng.random(12) < prevalence[np.arange(12) % 2, 1]).astype(int)
+    effect, item, judge = rng.choice(GRID, 12, p=SHARES), np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
+    label = (rng.random(48) < rows[judge, truth[item], effect[item], 1]).astype(np.uint8)
+    gold = np.where(np.arange(12) < 4, truth, -1).astype(np.int32)
+    return block._replace(cell=(judge * 2 + label).astype(np.uint32), label=label, gold=gold)
+
+
+def drawn_spread(rng):
+    """Return a spread from its prior: half-normal, cut off."""
+    while (spread := abs(rng.standard_normal())) > LARGEST:
+        pass
+    return spread
+
+
+def one_chain_with_effects(step, block, seed):
+    """Return the draws of one chain that began at some spread."""
+    (start,) = diffuse(partial(voted_by_chance, block, topics=2), seed, 1)
+    with ThreadPoolExecutor(1) as pool:
+        return sample(step, [start._replace(spread=np.full(1, 0.7))], 12, Run(1, 150, KEPT, 10), seed, pool)
+
+
+def test_hybrid_with_difficulty_is_calibrated():
+    """The same with items of differing difficulty: their spread, matrices and prevalence rank evenly."""
+    rows, topics, ranks = np.ones((2, 2)) + 3 * np.eye(2), np.ones(2), []
+    for seed in range(REPLICATIONS // 2):
+        rng = np.random.default_rng([3, seed])
+        confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
+        prevalence, spread = rng.dirichlet(topics, 2), drawn_spread(rng)
+        block = with_effects(rng, confusion, prevalence, spread)
+        result = one_chain_with_effects(with_difficulty(Sweep(block), rows, topics), block, seed)
+        true = [confusion[0, 0, 0], confusion[3, 1, 1], prevalence[0, 1], spread]
+        parts = [*(result.confusion[0][:, j, k, k] for j, k in ((0, 0), (3, 1))), result.prevalence[0][:, 0, 1]]
+        ranks.append(rank_of(true, np.column_stack([*parts, result.spread[0][:, 0]])))
+    assert_uniform(np.array(ranks))
+
+
+def test_hierarchical_with_difficulty_is_calibrated():
+    """The same, with phi and kappa of all three populations drawn from their priors first."""
+    ranks, prior = [], Pareto(1.5, 1.0)
+    for seed in range(REPLICATIONS // 2):
+        rng = np.random.default_rng([4, seed])
+        phi, kappa = rng.dirichlet([1, 1], 3), rng.random(3) ** (-1 / 1.5)
+        pseudo = np.maximum(phi * kappa[:, None], 1e-9)
+        confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
+        prevalence, spread = rng.dirichlet(pseudo[2], 2), drawn_spread(rng)
+        block = with_effects(rng, confusion, prevalence, spread)
+        result = one_chain_with_effects(with_difficulty(Sweep(block), prior, prior), block, seed)
+        true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1], spread]
+        parts = [result.phi[0][:, :, 1], result.kappa[0], result.confusion[0][:, 0, 1, 1]]
+        ranks.append(rank_of(true, np.column_stack([*parts, result.prevalence[0][:, 0, 1], result.spread[0][:, 0]])))
+    assert_uniform(np.array(ranks))
+
+
 def test_hybrid_agrees_with_jags(shared):
     """On data of paper 003's size, posterior means of prevalence and of every judge's matrix are those JAGS found."""
     folder = shared("reference/jags_hybrid")
@@ -229,12 +297,77 @@ def test_starts_are_diffuse_and_by_the_vote():
         for field, same in zip(start, again, strict=True):
             np.testing.assert_array_equal(field, same)
     assert len({float(start.kappa[0]) for start in first}) == 3
-    for start in first:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
+    for start in first[::2]:  # of 800 items 200 are voted 0, 200 voted 1, 200 known, and 200 tie
         assert abs(start.prevalence[0, 1] - 500 / 800) < 0.1
         says_one = start.confusion[:, :, 1]  # x: 100 of 500, then 300 of 300; y: none of 300, then 200 of 300
         x, y = (list(table.judges).index(name) for name in "xy")
         assert abs(says_one[x, 1] - 300 / 500) < 0.12
         assert abs(says_one[y, 0] - 0) < 0.12
+
+
+def test_chains_start_apart():
+    """The second chain starts at judges drawn from a population alone, the third at the vote with labels permuted."""
+    crowd = adjudge.simulate("dawid-skene", 1, items=300, judges=10, labels=3, accuracy=0.9)
+    begin = partial(voted_by_chance, crowd.judgments.block())
+    vote, prior, permuted = diffuse(begin, 3, 3, permute=True)
+    assert np.einsum("jkk->jk", vote.confusion).mean() > 0.8
+    assert np.einsum("jkk->jk", permuted.confusion).mean() < 0.2
+    rolled = permuted.confusion[:, np.roll(np.arange(3), -1)]
+    assert np.einsum("jkk->jk", rolled).mean() > 0.7
+    assert np.abs(prior.confusion - vote.confusion).mean() > 0.05
+    named = diffuse(begin, 3, 3)[2]
+    assert np.einsum("jkk->jk", named.confusion).mean() > 0.8
+
+
+def test_settled_chains_have_the_judges_names():
+    """A chain from permuted labels is renamed after its first sweeps; with gold, names stay."""
+    block = adjudge.simulate("dawid-skene", 1, items=300, judges=10, labels=3, accuracy=0.9).judgments.block()
+    begin, run = partial(voted_by_chance, block), Run(3, 100, 10)
+    steps = [with_priors(Sweep(block), np.ones((3, 3)), np.ones(3))] * 3
+    sizes = Sizes(300, 10, 3, 1, np.bincount(block.cell // 3, minlength=10), gold=False)
+    with ThreadPoolExecutor(1) as pool:
+        states = settle(steps, diffuse(begin, 3, 3, permute=True), sizes, run, 0, pool)
+        kept = settle(steps, diffuse(begin, 3, 3, permute=True), sizes._replace(gold=True), run, 0, pool)
+    for state in states:
+        assert np.einsum("jkk->jk", state.confusion).mean() > 0.8
+    assert np.einsum("jkk->jk", kept[2].confusion).mean() < 0.2
+
+
+def two_modes(evidence):
+    """Return a crowd and three chains of draws, of which the last has other truths: by swapped names, or by chance."""
+    crowd = adjudge.simulate("dawid-skene", 2, items=100, judges=6, labels=2, accuracy=0.8)
+    block = crowd.judgments.block()
+    other = crowd.confusion[:, ::-1] if evidence == "same" else np.full_like(crowd.confusion, 0.5)
+    confusion = np.stack([np.tile(matrix, (10, 1, 1, 1)) for matrix in (crowd.confusion, crowd.confusion, other)])
+    truths = truth_posterior(block, np.full((1, 2), 0.5), crowd.confusion)[0]
+    probability = np.stack([truths, truths, 1 - truths])
+    empty = np.empty((3, 10, 0))
+    draws = Draws(np.full((3, 10, 1, 2), 0.5), confusion, empty[..., None], empty, probability, True)
+    return draws, block
+
+
+def test_a_chain_in_a_lesser_mode_is_left_out():
+    """With how many, and by how much its evidence is lower."""
+    draws, block = two_modes("lower")
+    kept, note = modes(draws, block)
+    assert kept.confusion.shape[0] == kept.probability.shape[0] == 2
+    assert note.startswith("1 of 3 chains ended in another mode of the posterior, with a mean log evidence of -")
+    assert note.endswith(", and was left out")
+
+
+def test_modes_of_the_same_evidence_are_kept():
+    """Truths that are merely named otherwise have the same evidence: no chain is wrong, and it is said."""
+    draws, block = two_modes("same")
+    kept, note = modes(draws, block)
+    assert kept is draws
+    assert note.startswith("the posterior has several modes: chains differ by up to ")
+
+
+def test_chains_that_agree_have_one_mode():
+    """Nothing is left out, and nothing is said."""
+    draws, block = two_modes("same")
+    same = Draws(*(field[:2] for field in draws[:5]), True)
+    assert modes(same, block) == (same, "")
 
 
 MATRICES = np.array(

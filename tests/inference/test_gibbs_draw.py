@@ -4,7 +4,8 @@ import os
 import signal
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, permutations
+from dataclasses import replace
+from itertools import count, pairwise, permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from adjudge.inference.convergence import mean_error
 from adjudge.inference.gibbs import MOST_BYTES, aligned
 from adjudge.inference.options import Options
 from adjudge.inference.params import Prior
+from adjudge.kernels.replicate import replicate_with_truth
 
 SAMPLED = pytest.mark.parametrize("model", ["hybrid-confusion", "hierarchical"])
 SHORT = Run(3, 20, 30)
@@ -236,10 +238,10 @@ def test_aligning_changes_no_argument():
 
 @SAMPLED
 def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
-    """Forced to begin with labels exchanged, where judges are so good that no chain comes back by itself."""
+    """Forced to go on with labels exchanged, where judges are so good that no chain comes back by itself."""
     from adjudge.inference import gibbs as draw
 
-    default = draw.diffuse
+    default = draw.settle
 
     def exchanged(*given):
         first, *rest = default(*given)
@@ -250,7 +252,7 @@ def test_a_switched_chain_is_renamed_with_a_warning(model, monkeypatch):
         mirror = State(first.prevalence[:, ::-1], first.confusion[:, ::-1], phi, first.kappa)
         return [mirror._replace(confusion=np.broadcast_to([[0.02, 0.98], [0.98, 0.02]], first.confusion.shape)), *rest]
 
-    monkeypatch.setattr(draw, "diffuse", exchanged)
+    monkeypatch.setattr(draw, "settle", exchanged)
     table = crowd(400, labels=2)
     prior = Prior(trust=0) if model == "hybrid-confusion" else None
     with pytest.warns(AdjudgeWarning, match="label switching: the truths of chain 1 were renamed"):
@@ -571,3 +573,58 @@ def test_an_error_of_progress_ends_the_fit_at_once(monkeypatch):
     with pytest.raises(ValueError, match="broken"):
         adjudge.fit(crowd(300), "hierarchical", run=Run(3, 5, 5_000), workers=3, progress=progress)
     assert max(map(len, chains[0])) < 1_000, "they ran on"
+
+
+# --- difficulty of items
+
+
+def uneven(seed=0):
+    """Return judgments of items that differ in difficulty, and their truths."""
+    rng = np.random.default_rng(seed)
+    design = adjudge.simulate("dawid-skene", seed, items=150, judges=12, labels=2, per_item=8, accuracy=0.8)
+    drawn = replicate_with_truth(design.judgments.block(), design.prevalence, design.confusion, rng, 1.2)
+    return replace(design.judgments, label=drawn.block.label.astype(design.judgments.label.dtype)), drawn.truth
+
+
+@SAMPLED
+def test_difficulty_is_an_option_of_sampled_models(model, tmp_path):
+    """The same as a field of the prior; a saved fit keeps it, and predicts with it."""
+    judgments, truth = uneven()
+    plain, hard, again = (
+        fitted(judgments, model, run=Run(2, 200, 200), quiet=".*", **options)
+        for options in ({}, {"difficulty": True}, {"prior": Prior(difficulty=True)})
+    )
+    np.testing.assert_array_equal(hard.posterior, again.posterior)
+    assert hard.draws.spread.shape == (2, 200, 1)
+    assert 0.4 < hard.draws.spread.mean() < 2
+    assert not plain.draws.spread.size
+    losses = [-np.log(fit.posterior[np.arange(truth.size), truth] + 1e-12).mean() for fit in (plain, hard)]
+    assert losses[1] < losses[0]
+    adjudge.save(hard, tmp_path / "fit")
+    loaded = adjudge.load(tmp_path / "fit")
+    np.testing.assert_array_equal(loaded.draws.spread, hard.draws.spread)
+    assert "difficulty" in loaded.labels.columns
+    assert "spread of difficulty" in loaded.diagnostics["parameter"].to_list()
+    predicted = adjudge.predict(loaded, judgments)
+    assert np.abs(predicted.posterior - hard.posterior).mean() < 0.05
+
+
+def test_difficulty_by_em_never_lowers_the_evidence():
+    """The mode of hybrid-confusion with difficulty, without acceleration; hard items are those with split votes."""
+    judgments, _ = uneven(1)
+    fit = adjudge.fit(judgments, "hybrid-confusion", inference="map", difficulty=True, accelerate=False)
+    assert (np.diff(fit.evidence) > -1e-6).all()
+    assert fit.params.skill[0, -1] > 0.3
+    share = np.array([judgments.label[a:b].mean() for a, b in pairwise(judgments.start)])
+    split = np.abs(share - 0.5)
+    assert np.corrcoef(fit.labels["difficulty"].to_numpy(), split)[0, 1] < -0.5
+
+
+def test_other_models_have_no_difficulty():
+    """The message names those that have it."""
+    message = (
+        "model 'dawid-skene' has no option for the difficulty of items; the models that have it are "
+        "'hybrid-confusion', 'hierarchical'"
+    )
+    with pytest.raises(UsageError, match=message):
+        adjudge.fit(crowd(), "dawid-skene", difficulty=True)

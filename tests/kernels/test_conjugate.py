@@ -162,4 +162,4 @@ def test_the_series_of_large_counts_is_exact_near_and_left_far(kappa):
     for times in (0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2.0, 30.0):
         for k, (a, n) in enumerate(parts):
             exact = (gammaln(times * a + n) - gammaln(times * a)).sum()
-            assert conjugate._rising(times * a, k, table) == pytest.approx(exact, rel=1e-12)
+            assert conjugate.rising(times * a, k, table) == pytest.approx(exact, rel=1e-12)

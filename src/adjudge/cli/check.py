@@ -47,6 +47,10 @@ def check(
     screen.print(table(title, COLUMNS, worst))
     screen.print(f"\n{result.convergence}\n")
     screen.print(f"Crowd: {result.crowd.sentence}\n")
+    screen.print(
+        table("Checks of the crowd (failed: p below .05)", result.crowd.table.columns, result.crowd.table.rows())
+    )
+    screen.print()
     names = [name.replace("_", " ") for name in result.table.columns]
     screen.print(table("Items left out", names, result.table.rows()))
     if result.loo.note:

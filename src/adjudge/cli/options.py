@@ -246,6 +246,13 @@ class PriorOptions:
     least_kappa: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="hierarchical: lower bound of the prior on kappa [0.1].")
     ] = None
+    difficulty: Annotated[
+        bool,
+        typer.Option(
+            "--difficulty",
+            help="hybrid-confusion and hierarchical: some items are harder than others for all judges.",
+        ),
+    ] = False
     gold_informs: Annotated[
         bool,
         typer.Option(
@@ -263,6 +270,8 @@ class PriorOptions:
         chosen: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         if self.prior_rows is not None:
             chosen["rows"] = read_rows(self.prior_rows)
+        if self.difficulty:
+            chosen["difficulty"] = True
         if not self.gold_informs:
             chosen["gold_informs"] = False
         return Prior(**chosen) if chosen else None

@@ -2,8 +2,10 @@
 
 Judges who work independently agree because they see the same truth. The test of ``diagnostics.pair_test`` asks for each
 pair how much agreement is left over, with the labels of both left out of the consensus they are compared with. The
-p-values hold under the model. If the model is only nearly right (if some items are hard for everybody, say), all pairs
-agree a little too much, so a pair must stand out from the other pairs (``metrics.significance``).
+p-values hold under a model in which some items are harder than others for all judges: how much they differ is learned
+by a short run of Gibbs sampling that starts at the fit, or taken from a fit that has learned it. If that model is only
+nearly right, all pairs agree a little too much, so a pair must stand out from the other pairs
+(``metrics.significance``).
 
 Pairs are flagged by the rule of Benjamini and Hochberg. Tests of pairs that share a judge are not independent, but they
 are positively dependent, which the rule allows; in simulated crowds the share of false discoveries stays below its
@@ -21,21 +23,25 @@ import numpy as np
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.diagnostics.leave_out import leave_out
+from adjudge.diagnostics.evidence import difficulty_draws, gather_evidence
+from adjudge.diagnostics.leave_out import LeaveOut, item_logs, leave_out
 from adjudge.diagnostics.pair_test import Meetings, PairTest, find_meetings, pair_tests
 from adjudge.diagnostics.times import Times, usable_times
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.inference.chains import Run
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fitted
+from adjudge.kernels.difficulty import state_labels, state_prior, state_rows
 from adjudge.metrics.significance import CONTROLS, check_rate, empirical_null, q_values
 
 if TYPE_CHECKING:
-    from adjudge.data.judgments import Names
+    from adjudge.data.judgments import Judgments, Names
 
 
 FEWEST_SHARED = 8  # shared items below which a pair is not tested
 COPYING = 0.7  # share of copied labels against which the test is most powerful
 LEVEL = 0.05  # expected share of false discoveries
+RUN = Run(chains=2, warmup=100, draws=100)  # from which the difficulty of items is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +153,7 @@ def collusion(
     fit, judgments = read_fitted(fit, judgments)
     times, left = usable_times(judgments, order), leave_out(fit, judgments)
     pairs = find_meetings(left.block, least)
-    test = pair_tests(left.block, left.logs, pairs, left.prior, COPYING)
+    test = _test_pairs(fit, judgments, left, pairs)
     p, centre, spread = empirical_null(test.p)
     rate = q_values(p, control)
     rank = np.lexsort((-test.copied, p))
@@ -168,6 +174,21 @@ def collusion(
         level,
         judgments.kind,
     )
+
+
+def _test_pairs(fit: Fit, judgments: Judgments, left: LeaveOut, pairs: Meetings) -> PairTest:
+    """Return the test of each pair, under the difficulty of items that these judgments show.
+
+    The matrices are those of the fit: with difficulty, two judges who always agree can pass for judges who are always
+    right, on items that are hard for all others.
+    """
+    draws = fit.draws
+    if draws is None or not draws.spread.size:
+        draws = difficulty_draws(gather_evidence(fit, judgments)[1], RUN)
+    spread, K = float(draws.spread.mean()), left.block.labels
+    rows = state_rows(left.confusion, spread)
+    logs = item_logs(left.block, state_prior(left.prevalence), rows, state_labels(K))
+    return pair_tests(left.block, logs, pairs, left.prior, COPYING, spread)
 
 
 def _same_order(pairs: Meetings, times: Times) -> Floats:

@@ -1,9 +1,11 @@
 """The judgments of a fit beside its posterior, and draws of the judges' confusion matrices: the input of the cards.
 
 A sampled fit has draws of the matrices. For any other fit they are drawn here, by a short run of Gibbs sampling that
-starts at the fit: truths given matrices, then matrices given truths, every row from Dirichlet(1/K + counts), a prior
-worth one judgment (Perks 1947; with two labels it is Jeffreys' prior). Drawing matrices given the posterior of the fit
-alone would give intervals that are far too narrow, because the labels of a judge had a part in that posterior.
+starts at the fit. Its model has judges from a population, whose accuracy is learned, and items of differing
+difficulty (``inference.gibbs.with_difficulty``). Drawing matrices given the posterior of the fit alone would give
+intervals that are far too narrow, because the labels of a judge had a part in that posterior. Without difficulty they
+are too narrow as well: if some items mislead most judges, the majority is taken for the truth, and the more judges an
+item has, the surer is the error (``studies/benchmarks/difficulty.py``).
 """
 
 from __future__ import annotations
@@ -21,15 +23,18 @@ from adjudge.diagnostics.leave_out import item_logs, posterior_without_judge
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibration import unmixed
 from adjudge.inference.chains import Draws, Run, State, sample
+from adjudge.inference.components import FIRST_SPREAD
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.gibbs import aligned_to, with_priors
+from adjudge.inference.gibbs import aligned_to, with_difficulty, with_priors
 from adjudge.inference.result import ADVERSARIAL, INTERVAL, Fit, judged
 from adjudge.inference.save import read_fitted
 from adjudge.kernels.block import Block
+from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count
 
 CHAINS, WARMUP = 2, 200  # of a run from a fit that has no draws
+FIRST_KAPPA = 5.0  # concentration of the population of judges, where the run starts
 MOST_DRAWS, FEWEST_DRAWS = 500, 100  # of each chain
 STORED_CELLS = 1 << 24  # cells of matrices that a chain may store
 CELLS_AT_ONCE = 1 << 22  # cells of drawn matrices that are in memory at a time
@@ -138,14 +143,28 @@ def confusion_draws(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
     """Return draws of the judges' matrices: those of the fit or, if it has none, of a short run that starts there."""
     if fit.draws is not None:
         return fit.draws
-    K = evidence.block.labels
     number = max(FEWEST_DRAWS, min(MOST_DRAWS, STORED_CELLS // max(evidence.matrix.size, 1)))
-    start = State(evidence.prior, evidence.matrix, np.empty((0, K)), np.empty(0))
-    step = with_priors(Sweep(evidence.block), np.full((K, K), 1 / K), np.full(K, 1 / K))
-    with ThreadPoolExecutor(CHAINS) as pool:
-        run = Run(CHAINS, WARMUP, number)
-        draws = sample(step, [start] * CHAINS, evidence.block.topic.size, run, seed, pool)
+    draws = difficulty_draws(evidence, Run(CHAINS, WARMUP, number), seed)
     return aligned_to(draws, evidence.matrix)  # the probabilities of truths are not used
+
+
+def difficulty_draws(evidence: Evidence, run: Run, seed: int = 0) -> Draws:
+    """Return draws of a run that starts at a fit, with items of differing difficulty and a population of judges."""
+    over, K = Sweep(evidence.block), evidence.block.labels
+    even, spread = np.full(K, 1 / K), np.array([FIRST_SPREAD])
+    if K == 1:
+        start, step = (
+            State(evidence.prior, evidence.matrix, np.empty((0, 1)), np.empty(0)),
+            with_priors(over, even, even),
+        )
+    else:
+        population = typical_confusion(evidence), np.full(K, FIRST_KAPPA)
+        start, step = (
+            State(evidence.prior, evidence.matrix, *population, spread=spread),
+            with_difficulty(over, Pareto(), even),
+        )
+    with ThreadPoolExecutor(run.chains) as pool:
+        return sample(step, [start] * run.chains, evidence.block.topic.size, run, seed, pool)
 
 
 class OtherJudges(NamedTuple):

@@ -31,18 +31,24 @@ SHRINKAGE = 2.0  # judgments of an average judge that are added to each row of a
 
 
 class ItemLogs(NamedTuple):
-    """The parts of log p(truth, labels) that are needed to leave a judge out."""
+    """The parts of log p(state, labels) that are needed to leave a judge out; a state is a truth, or finer."""
 
-    item: Floats  # (I, K) log p(truth, labels) of each item
-    judge: Floats  # (N, K) the part of the judge of each judgment: all labels that they gave the item
+    item: Floats  # (I, S) log p(state, labels) of each item
+    judge: Floats  # (N, S) the part of the judge of each judgment: all labels that they gave the item
 
 
-def item_logs(block: Block, prevalence: Floats, confusion: Floats) -> ItemLogs:
-    """Return the logs of items and of each judge's part in them, from prevalence (T, K) and matrices (J, K, K)."""
-    item, judge = np.empty((block.topic.size, block.labels)), np.empty((block.label.size, block.labels))
+def item_logs(block: Block, prevalence: Floats, confusion: Floats, side: Codes | None = None) -> ItemLogs:
+    """Return the logs of items and of each judge's part in them, from prevalence (T, S) and matrices (J, S, K).
+
+    ``side`` (S) is the label of every state, if states are finer than truths.
+    """
+    S = prevalence.shape[1]
+    item, judge = np.empty((block.topic.size, S)), np.empty((block.label.size, S))
     log_prior = np.log(np.maximum(prevalence, FLOOR))
-    log_chance = np.log(np.maximum(confusion, FLOOR)).transpose(0, 2, 1).reshape(-1, block.labels)  # (J * K, K)
-    _add_logs(block.start, block.cell, block.topic, block.gold, block.weight, log_prior, log_chance, item, judge)
+    log_chance = np.log(np.maximum(confusion, FLOOR)).transpose(0, 2, 1).reshape(-1, S)  # (J * K, S)
+    truth = np.arange(S) if side is None else side
+    arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
+    _add_logs(*arrays, block.labels, truth, log_prior, log_chance, item, judge)
     return ItemLogs(item, judge)
 
 
@@ -66,6 +72,7 @@ class LeaveOut(NamedTuple):
     judge: Codes  # (N)
     confusion: Floats  # (J, K, K) the matrices of the fit, shrunk a little towards that of an average judge
     prior: Floats  # (J, K, K) the counts that were added for that
+    prevalence: Floats  # (T, K)
     logs: ItemLogs
 
     @property
@@ -98,7 +105,7 @@ def leave_out(fit: Fit, judgments: Judgments, judged: Floats | None = None) -> L
     confusion = (weight * fit.params.confusion + prior) / (weight + SHRINKAGE)
     judge = (block.cell // block.labels).astype(np.int64)
     each = np.broadcast_to(prior, confusion.shape).copy()
-    return LeaveOut(block, judge, confusion, each, item_logs(block, prevalence, confusion))
+    return LeaveOut(block, judge, confusion, each, prevalence, item_logs(block, prevalence, confusion))
 
 
 class Correctness(NamedTuple):
@@ -141,26 +148,28 @@ def _add_logs(
     topic: Codes,
     gold: Codes,
     weight: Floats,
+    K: int,
+    side: Codes,
     log_prior: Floats,
     log_chance: Floats,
     item: Floats,
     judge: Floats,
 ) -> None:
     """Fill in the logs of items and of judges' parts in them; a judge may have labelled an item several times."""
-    K = item.shape[1]
-    part = np.zeros((log_chance.shape[0] // K, K))  # (J, K) of each judge in the current item
+    S = item.shape[1]
+    part = np.zeros((log_chance.shape[0] // K, S))  # (J, S) of each judge in the current item
     for i in range(topic.size):
         t = topic[i] if log_prior.shape[0] > 1 else 0
-        for k in range(K):
-            item[i, k] = log_prior[t, k] + (IMPOSSIBLE if gold[i] >= 0 and gold[i] != k else 0.0)
+        for s in range(S):
+            item[i, s] = log_prior[t, s] + (IMPOSSIBLE if gold[i] >= 0 and gold[i] != side[s] else 0.0)
         for n in range(start[i], start[i + 1]):
             times = weight[n] if weight.size else 1.0
-            for k in range(K):
-                item[i, k] += times * log_chance[cell[n], k]
-                part[cell[n] // K, k] += times * log_chance[cell[n], k]
+            for s in range(S):
+                item[i, s] += times * log_chance[cell[n], s]
+                part[cell[n] // K, s] += times * log_chance[cell[n], s]
         for n in range(start[i], start[i + 1]):
-            for k in range(K):
-                judge[n, k] = part[cell[n] // K, k]
+            for s in range(S):
+                judge[n, s] = part[cell[n] // K, s]
         for n in range(start[i], start[i + 1]):
-            for k in range(K):
-                part[cell[n] // K, k] = 0.0
+            for s in range(S):
+                part[cell[n] // K, s] = 0.0

@@ -14,6 +14,9 @@ Barndorff-Nielsen's form). If all steps are equal the sum lies on a lattice, and
 point reached: u = t sqrt(K'') becomes (1 - exp(-t h)) / h sqrt(K''), h the step (Daniels 1987). If the steps differ a
 little, the correction is multiplied by the absolute value of the characteristic function at 2 pi / h.
 
+If items differ in difficulty, independent judges err on the same items. So z is a state: a truth and an effect of the
+item (``kernels.difficulty``), whose spread is given. The other judges of the item say how hard it is, too.
+
 Copying distorts the consensus, so the labels of both judges are left out of q, and the matrix of each is counted again
 with the labels of the other left out of the truths of the items they share.
 """
@@ -29,6 +32,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.diagnostics.leave_out import ItemLogs
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
+from adjudge.kernels.difficulty import POINTS, fill_likelihood, stretch
 from adjudge.kernels.probability import normalise
 
 STEPS = 60  # of Newton's method
@@ -77,14 +81,21 @@ def find_meetings(block: Block, least: int = 1) -> Meetings:
     return Meetings(one_judge, other_judge, np.r_[0, size.cumsum()], rows[order, 1], rows[order, 2], rows[order, 3])
 
 
-def pair_tests(block: Block, logs: ItemLogs, pairs: Meetings, prior: Floats, copying: float) -> PairTest:
-    """Return the test of each pair; ``prior`` (J, K, K) is added to the counts of each judge."""
+def pair_tests(
+    block: Block, logs: ItemLogs, pairs: Meetings, prior: Floats, copying: float, spread: float = 0.0
+) -> PairTest:
+    """Return the test of each pair; ``prior`` (J, K, K) is added to the counts of each judge.
+
+    ``logs`` are those of states if they are finer than truths, with a ``spread`` of the difficulty of items.
+    """
     K, widest = block.labels, int(np.diff(pairs.start).max(initial=0))
+    points = POINTS if logs.item.shape[1] > K else np.zeros(1)
     counts = prior.copy()
     _add_counts(block.start, block.cell, logs.item, counts)
     room = np.empty((widest, K + 1)), np.empty((widest, K + 1)), np.empty((widest, K))
     out = np.zeros((len(PairTest._fields), pairs.first.size))
-    _test(*pairs, block.label, logs.item, logs.judge, counts, copying, *room, out)
+    effect = (spread, stretch(spread), points)
+    _test(*pairs, block.label, logs.item, logs.judge, counts, copying, *effect, *room, out)
     return PairTest(*out)
 
 
@@ -125,16 +136,17 @@ def _repeats(cell: Codes, K: int, first: int, n: int) -> bool:
 @compiled
 def _add_counts(start: Codes, cell: Codes, item_log: Floats, counts: Floats) -> None:
     """Add every judgment to its judge's counts (J, K, K), weighted by the posterior of the truth."""
-    K = item_log.shape[1]
-    q = np.empty(K)
+    S, K = item_log.shape[1], counts.shape[1]
+    G = S // K
+    q = np.empty(S)
     for i in range(start.size - 1):
-        for k in range(K):
-            q[k] = item_log[i, k]
+        for s in range(S):
+            q[s] = item_log[i, s]
         normalise(q)
         for n in range(start[i], start[i + 1]):
             j, label = cell[n] // K, cell[n] % K
-            for k in range(K):
-                counts[j, k, label] += q[k]
+            for s in range(S):
+                counts[j, s // G, label] += q[s]
 
 
 @compiled
@@ -150,14 +162,20 @@ def _test(
     judge_log: Floats,
     counts: Floats,
     copying: float,
+    spread: float,
+    factor: float,
+    points: Floats,
     chance: Floats,
     value: Floats,
     ratio: Floats,
     out: Floats,
 ) -> None:
     """Fill in the test of each pair; the rows of ``out`` are the fields of ``PairTest``."""
-    K = item_log.shape[1]
-    matrix_a, matrix_b, q, posterior = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K)
+    S, K = item_log.shape[1], counts.shape[1]
+    matrices, q, posterior = np.empty((2, K, K)), np.empty(S), np.empty(S)
+    matrix_a, matrix_b = matrices[0], matrices[1]
+    likelihood_of = np.empty((2 * K, S))  # of each label of the two judges, given each state
+    rows_a, rows_b = np.empty((S, K)), np.empty((S, K))
     for p in range(first.size):
         matrix_a[:] = counts[first[p]]
         matrix_b[:] = counts[second[p]]
@@ -169,14 +187,19 @@ def _test(
             _recount(matrix_b, label[m], posterior, item_log[i], judge_log[n], q)
         _normalise_rows(matrix_a)
         _normalise_rows(matrix_b)
+        if S > K:
+            fill_likelihood(matrices, spread, factor, points, likelihood_of)
+            rows_a[:], rows_b[:] = likelihood_of[:K].T, likelihood_of[K:].T
+        else:
+            rows_a[:], rows_b[:] = matrix_a, matrix_b
         size, likelihood = start[p + 1] - start[p], 1.0
         for v in range(start[p], start[p + 1]):
             n, m, i, r = left[v], right[v], item[v], v - start[p]
-            for k in range(K):
-                q[k] = item_log[i, k] - judge_log[n, k] - judge_log[m, k]
+            for s in range(S):
+                q[s] = item_log[i, s] - judge_log[n, s] - judge_log[m, s]
             normalise(q)
             agreed = label[n] if label[n] == label[m] else -1
-            cell = _compare(q, matrix_a, matrix_b, agreed, copying, chance[r], value[r], ratio[r], out[:, p])
+            cell = _compare(q, rows_a, rows_b, agreed, copying, chance[r], value[r], ratio[r], out[:, p])
             likelihood *= chance[r, cell]
         result = _tail(chance, value, size, out[4, p])
         out[5, p], out[6, p] = result[1], result[2]
@@ -187,11 +210,12 @@ def _test(
 @compiled
 def _recount(counts: Floats, label: int, posterior: Floats, item_log: Floats, other_log: Floats, q: Floats) -> None:
     """Count a judgment again, with the labels of the other judge of the pair left out of the truth; q is room."""
-    for k in range(q.size):
-        q[k] = item_log[k] - other_log[k]
+    G = q.size // counts.shape[0]
+    for s in range(q.size):
+        q[s] = item_log[s] - other_log[s]
     normalise(q)
-    for k in range(q.size):
-        counts[k, label] += q[k] - posterior[k]
+    for s in range(q.size):
+        counts[s // G, label] += q[s] - posterior[s]
 
 
 @compiled
@@ -218,11 +242,14 @@ def _compare(
 
     ``agreed`` is the label that both gave, -1 if they disagree.
     """
-    K, apart = q.size, 1.0
+    S, K, apart = q.size, matrix_a.shape[1], 1.0
+    G = S // K
     for k in range(K):  # if both give k, they are right with chance right_both / both
-        both, either, right_both = 0.0, 0.0, q[k] * matrix_a[k, k] * matrix_b[k, k]
-        for z in range(K):
-            both += q[z] * matrix_a[z, k] * matrix_b[z, k]
+        both, either, right_both = 0.0, 0.0, 0.0
+        for z in range(S):
+            chance_both = q[z] * matrix_a[z, k] * matrix_b[z, k]
+            both += chance_both
+            right_both += chance_both if z // G == k else 0.0
             either += q[z] * (matrix_a[z, k] + matrix_b[z, k]) / 2
         ratio[k] = either / both if both > 0 else 1.0
         chance[k] = both

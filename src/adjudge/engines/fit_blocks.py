@@ -50,7 +50,7 @@ from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
 from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
 from adjudge.inference.fit import DEFAULT
-from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, warn
+from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, settle, warn
 from adjudge.inference.infer import initial_params, run_em
 from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
@@ -312,7 +312,7 @@ def _sample(task: _Task) -> Outcome:
     sizes = Sizes(blocks.items, len(blocks.judges), K, topics, blocks.judged, blocks.gold is not None)
     refuse_run(sizes, run)
     sweeps = _block_sweeps(task, topics, run.chains)
-    draws = _draw(task, sweeps, run, prior)
+    draws = _draw(task, sweeps, sizes, run, prior)
     order = np.tile(np.arange(float(K)), (draws.probability.shape[0], 1, 1))
     draws, renamed, diagnosis = named(draws._replace(probability=order), sizes)
     warn(diagnosis, renamed, draws, sizes)
@@ -333,7 +333,7 @@ def _block_sweeps(task: _Task, topics: int, chains: int) -> list[BlockSweep]:
     return [BlockSweep(task.blocks, task.engine, topics, folder, chain) for chain in range(chains)]
 
 
-def _draw(task: _Task, sweeps: list[BlockSweep], run: Run, prior: Prior) -> Draws:
+def _draw(task: _Task, sweeps: list[BlockSweep], sizes: Sizes, run: Run, prior: Prior) -> Draws:
     """Return the draws of chains over blocks, one chain at a time."""
     model, blocks, engine, K = task.model, task.blocks, task.engine, len(task.blocks.scale)
     sampler, topics, seed = _require_sampler(model), sweeps[0].topics, task.spec.options.seed
@@ -341,13 +341,15 @@ def _draw(task: _Task, sweeps: list[BlockSweep], run: Run, prior: Prior) -> Draw
     if not prior.gold_informs:
         counted = engine.map_sum(blocks, partial(count_gold, topics), None).truth
     vote = partial(engine.map_sum, blocks, partial(vote_truths, topics))
-    starts = diffuse(vote, seed, run.chains, prior.least)
+    starts = diffuse(vote, seed, run.chains, prior.least, permute=blocks.gold is None)
     if not model.prevalence.hierarchical:
         starts = [start._replace(phi=np.empty((0, K)), kappa=np.empty(0)) for start in starts]
     watch = None if task.progress is None else Watch(run.chains, task.progress)
     hooks = Hooks(watch, keeper=_ChainKeeper(task.checkpoint, sweeps))
     steps = [sampler(sweep, counted) for sweep in sweeps]
     with ThreadPoolExecutor(1) as pool:  # one chain at a time, since it keeps all workers of the engine busy
+        if any(task.checkpoint.load(chain) is None for chain in range(run.chains)):  # others begin where they were
+            starts = settle(steps, starts, sizes, run, seed, pool)
         return sample(steps, starts, 1, run, seed, pool, hooks)  # one item asks for p(truth | rest)
 
 

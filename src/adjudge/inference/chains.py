@@ -34,6 +34,7 @@ class State(NamedTuple):
     phi: Floats  # (P, K) means of the populations of rows, one per truth, and of topics; P = 0 if fixed
     kappa: Floats  # (P) concentrations of these populations
     truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, if they are kept
+    spread: Floats = np.empty(0)  # (1) standard deviation of the difficulty of items, if it is learned
 
 
 # A step adds p(truth | rest) to its last argument, unless that is empty.
@@ -91,6 +92,7 @@ class Draws(NamedTuple):
     complete: bool  # whether no chain was interrupted
     sweeps: int = 0  # of all chains, including those that were not kept
     truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.sweep.pack``
+    spread: Floats = np.empty((0, 0, 0))  # (C, D, 1) of the difficulty of items, if it was learned
 
 
 class Truths(Protocol):
@@ -212,10 +214,10 @@ def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupte
         raise KeyboardInterrupt
     *states, summed = room if len(started) == len(chains) else _rows_of(room, started)
     least = min(chain.kept for chain in started)
-    prevalence, confusion, phi, kappa, truth = (array[:, :least] for array in states)
+    prevalence, confusion, phi, kappa, truth, spread = (array[:, :least] for array in states)
     probability = summed / np.array([chain.swept for chain in started])[:, None, None]
     swept = sum(chain.sweep for chain in chains)
-    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth)
+    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth, spread)
 
 
 def _rows_of(room: Sequence[NDArray[Any]], chains: Sequence[_Chain]) -> list[NDArray[Any]]:

@@ -27,9 +27,21 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.scale import Scale
 from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior, Prior
 from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.difficulty import (
+    GRID,
+    POINTS,
+    SCALE,
+    SHARES,
+    mode_rows,
+    mode_rows_and_spread,
+    state_labels,
+    state_prior,
+    state_rows,
+)
 from adjudge.kernels.probability import normalise_matrices, normalise_rows
-from adjudge.kernels.truth import FLOOR, count, shares_between, vote_shares
+from adjudge.kernels.truth import FLOOR, count, fix_gold, shares_between, vote_shares
 
+FIRST_SPREAD = 0.5  # of the difficulty of items, before it is learned
 TIED = 1e-9  # probabilities that differ by less than this are tied
 
 
@@ -288,6 +300,78 @@ class ItemEffects:
 
 
 NO_EFFECTS = ItemEffects()
+
+
+# Difficulty: items that are harder than others for all judges (``kernels.difficulty``). The skill of a judge is the
+# logs of their matrix, and the spread of the effect, which is the same for all judges.
+
+
+def difficulty_skill(confusion: Floats, spread: float) -> Floats:
+    """Return matrices (J, K, K) and the spread as skills (J, K * K + 1)."""
+    logs = np.log(np.maximum(confusion, FLOOR)).reshape(confusion.shape[0], -1)
+    return np.column_stack([logs, np.full(len(logs), spread)])
+
+
+def difficulty_of(params: Params) -> tuple[Floats, float]:
+    """Return the matrices (J, K, K) and the spread that skills stand for; without skills, a start."""
+    J, K, _ = params.confusion.shape
+    if not params.skill.size:
+        return np.ascontiguousarray(params.confusion), FIRST_SPREAD
+    logs = params.skill[:, :-1].reshape(J, K, K)
+    rows = np.exp(logs - logs.max(axis=2, keepdims=True))
+    return rows / rows.sum(axis=2, keepdims=True), abs(float(params.skill[:, -1].mean()))
+
+
+def difficulty_rows(params: Params) -> Floats:
+    """Return p(label | state) of every judge (J, K * G, K)."""
+    return state_rows(*difficulty_of(params))
+
+
+def difficult_prevalence(base: Prevalence) -> Prevalence:
+    """Return a prevalence of labels whose states are counted."""
+
+    def rows(truth: Floats, start: Floats) -> Floats:
+        return base.rows(truth.reshape(*start.shape, -1).sum(axis=2), start)
+
+    return replace(base, rows=rows)
+
+
+def difficult_confusion(prior: Prior) -> Confusion:
+    """Return matrices with a Dirichlet prior, by its mode, on items whose difficulty differs by a learned spread."""
+    plain = dirichlet_confusion(prior)
+
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
+        J, Z, K = tally.label.shape
+        before, spread = difficulty_of(start)
+        given = tally.label[:, :, None] * SHARES[:, None] if Z == K else tally.label  # the first assignment: no states
+        counts = np.ascontiguousarray(given.reshape(J, K, -1, K).transpose(0, 3, 1, 2))  # (J, label, truth, G)
+        pseudo = prior.pseudo_counts(K)
+        if Z == K:
+            rows = mode_rows(counts, pseudo, before, spread)
+        else:
+            rows, spread = mode_rows_and_spread(counts, pseudo, before, spread)
+        typical = pseudo / pseudo.sum(axis=1, keepdims=True)
+        return JudgeParams(rows, typical, difficulty_skill(rows, spread), difficulty_skill(typical[None], spread)[0])
+
+    def log_prior(params: Params) -> float:
+        confusion, spread = difficulty_of(params)
+        return plain.log_prior(params._replace(confusion=confusion)) - (spread / SCALE) ** 2 / 2
+
+    return Confusion(estimate, difficulty_rows, log_prior, confusion_columns)
+
+
+def labels_and_difficulty(posterior: Floats, block: Block) -> Floats:
+    """Return p(label | judgments), and how hard an item is expected to be, in standard deviations (I, K + 1)."""
+    joint = posterior.reshape(-1, block.labels, GRID)
+    return np.column_stack([fix_gold(joint.sum(axis=2), block.gold), -joint.sum(axis=1) @ POINTS])
+
+
+def _state_prior(params: Params) -> Floats:
+    """Return p(state) (T, K * G) of params."""
+    return state_prior(params.prevalence)
+
+
+DIFFICULTY = ItemEffects(("difficulty",), state_labels, prior=_state_prior, summary=labels_and_difficulty)
 
 
 # Labels: which scales a model takes.

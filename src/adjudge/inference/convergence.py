@@ -73,17 +73,19 @@ class Convergence(NamedTuple):
     r_hat: float
     fewest: str  # the parameter with the fewest effective draws
     ess: float
+    close: float = CLOSE  # largest good R-hat
+    enough: int = ENOUGH  # smallest good effective sample size
 
     @property
     def good(self) -> bool:
         """Whether means and intervals can be trusted."""
-        return not (self.r_hat > CLOSE or self.ess < ENOUGH)
+        return not (self.r_hat > self.close or self.ess < self.enough)
 
     @property
     def words(self) -> str:
         """Whether chains agree, in words."""
         measures = f"R-hat of {self.worst} at most {self.r_hat:.3f}, bulk ESS of {self.fewest} at least {self.ess:,.0f}"
-        return measures if self.good else f"{UNCONVERGED}: {measures}; {CLOSE} and {ENOUGH} are good"
+        return measures if self.good else f"{UNCONVERGED}: {measures}; {self.close} and {self.enough} are good"
 
 
 def convergence(draws: Mapping[str, Floats]) -> Convergence:

@@ -30,7 +30,8 @@ def to_arviz(fit: Fit) -> Any:
     Returns
     -------
     DataTree
-        The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa.
+        The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa; with
+        difficulty, the spread of the difficulty of items.
     """
     try:
         from arviz_base import from_dict
@@ -45,6 +46,8 @@ def to_arviz(fit: Fit) -> Any:
         variables |= {"phi": draws.phi, "kappa": draws.kappa}
         dims |= {"phi": ["population", "label"], "kappa": ["population"]}
         coords["population"] = [*labels, "topics"]
+    if draws.spread.size:
+        variables["spread"] = draws.spread[:, :, 0]
     if draws.truth.size:
         variables["truths"] = unpack(draws.truth, len(fit.items)).astype(np.int16)
         dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()

@@ -42,6 +42,7 @@ def fit(
     inference: str | None = None,
     run: Run | None = None,
     prior: Prior | None = None,
+    difficulty: bool = False,
     calibrate: str | None = None,
     prevalence: str = "global",
     workers: int | None = None,
@@ -78,6 +79,9 @@ def fit(
         How many chains there are and how long they are.
     prior
         The prior of models that have one.
+    difficulty
+        Whether some items are harder than others for all judges; for hybrid-confusion and hierarchical. It is the same
+        as ``Prior(difficulty=True)``.
     calibrate
         Judges do not err independently, as models assume. Model ``"consensus"`` is calibrated by weights that were
         learned on other crowds (``"crowds"``) and, from five gold items on, by what these teach (``"gold"``). A model
@@ -104,6 +108,7 @@ def fit(
     judgments = read(judgments, judges=judges) if judges is not None else judgments
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
     name = model or DEFAULT
+    prior = replace(prior or Prior(), difficulty=True) if difficulty else prior
     options = Options(
         seed, ties, start_name, tolerance, iterations, accelerate, inference, run, prior, calibrate, prevalence
     )

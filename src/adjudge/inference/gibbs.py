@@ -9,9 +9,13 @@ gets a chain on. It costs a sweep, and is worth more in effective draws (``studi
 
 ``draw`` is the fit of such a model: chains run, their truths are aligned, and the draws are summarised.
 
-Label switching: the likelihood of a confusion model is the same when truths are renamed. Priors and a start at the vote
-nearly always keep the names; if a chain has switched nevertheless, its truths are renamed such that judges are right
-most often (the assignment problem, on the average matrix of all judges).
+Chains start apart (``diffuse``): at the vote, at judges and topics drawn without regard to the judgments, and at the
+vote with the labels permuted. If they then disagree, the posterior has several modes, and one chain alone would not
+have shown it. Chains whose evidence is clearly lower than that of the best are left out, and this is said (``modes``).
+
+Label switching: the likelihood of a confusion model is the same when truths are renamed. After some sweeps, and again
+after the last, the truths of a chain are renamed such that judges are right most often (the assignment problem, on the
+average matrix of all judges), unless gold keeps the names.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,19 +33,37 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.chains import NOWHERE, Draws, Hooks, Run, State, Step, Truths, Watch, sample
-from adjudge.inference.components import most_likely
-from adjudge.inference.convergence import ENOUGH, Convergence, convergence
+from adjudge.inference.components import difficulty_skill, most_likely
+from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_hat
 from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, Prior
 from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.conjugate import Pareto, dirichlet_rows, mirrored_rows, redraw
+from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
+from adjudge.kernels.difficulty import (
+    draw_populations,
+    draw_rows,
+    draw_spread_and_states,
+    state_labels,
+    state_prior,
+    state_rows,
+)
 from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
-from adjudge.kernels.truth import count, vote_shares
+from adjudge.kernels.truth import FLOOR, count, truth_posterior, vote_shares
 
 GAIN = 1e-9  # least gain for which truths are renamed
 MOST_BYTES = 4e9  # of all draws
+FIRST_SPREADS = (0.5, 0.1, 1.5)  # of the difficulty of items, at which chains start
+SETTLING = 100  # sweeps before truths are named, at most
+CLOSE_DETAIL, ENOUGH_DETAIL = 1.05, 100  # good R-hat and effective sample size of matrices and items
+DETAILS = 50  # judges, and items, by which convergence is judged
+CERTAIN = 0.99  # probability of a truth from which an item is no longer looked at
+APART = 0.05  # mean difference of probabilities of truths from which chains are in different modes
+SEPARATE = 2.0  # R-hat of truths from which two chains do not meet
+PER_CHAIN = ("prevalence", "confusion", "probability")
+LOWER = 3.0  # log evidence by which a mode is lower, at least
+LOOKS = 20  # draws of a chain by which its evidence is judged
 FEW = 10  # fewer judges are hardly a population
 
 Begin: TypeAlias = Callable[[Key], Tally]  # the tally of the truths that chains start with
@@ -84,6 +106,41 @@ def with_populations(over: Truths, prior: Pareto, counted: Floats | None = None)
     return step
 
 
+def with_difficulty(
+    over: Truths, rows: Floats | Pareto, topics: Floats | Pareto, counted: Floats | None = None
+) -> Step:
+    """Return a sweep in which the difficulty of items is drawn too (``kernels.difficulty``).
+
+    ``rows`` are the pseudo-counts of judges' rows (K, K) or the prior of the kappa of their populations, and ``topics``
+    those of prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
+    """
+    if not isinstance(over, Sweep):
+        raise UsageError("chains with the difficulty of items need the judgments in memory: fit them without blocks")
+    block, K = over.block, over.labels
+
+    def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
+        drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
+        current = (state.prevalence, state.confusion, float(state.spread[0]))
+        spread, counts = draw_spread_and_states(block, *current, rng, probability, drawn)
+        phi, kappa = state.phi, state.kappa
+        if isinstance(rows, Pareto):
+            judges = draw_populations(counts.label, state.confusion, phi[:K], kappa[:K], spread, rows, rng)
+            confusion, phi, kappa = judges.confusion, np.vstack([judges.phi, phi[K:]]), np.r_[judges.kappa, kappa[K:]]
+        else:
+            confusion = draw_rows(counts.label, rows, state.confusion, spread, rng)
+        truth = counts.truth if counted is None else counts.truth - counted
+        if isinstance(topics, Pareto):
+            population = draw_population(truth, Population(phi[K], float(kappa[K])), topics, rng)
+            phi, kappa = np.vstack([phi[:K], population.phi]), np.r_[kappa[:K], population.kappa]
+            prevalence = dirichlet_rows(population.kappa * population.phi + truth, rng)
+        else:
+            prevalence = dirichlet_rows(topics + truth, rng)
+        bits_kept = pack(drawn, K) if drawn.size else state.truth
+        return State(prevalence, confusion, phi, kappa, bits_kept, np.array([spread]))
+
+    return step
+
+
 def _swept(over: Truths, state: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
     """Return the tally of drawn truths, and the state, with these truths if they are kept."""
     drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
@@ -99,23 +156,61 @@ def voted_by_chance(block: Block, key: Key, first: int = 0, topics: int = 1) -> 
     return count(block, np.eye(block.labels)[truth], topics)
 
 
-def diffuse(begin: Begin, seed: int, chains: int, least: float = 0.0) -> Sequence[State]:
-    """Return starts that are far apart: truths by the vote, ties at random, and very different populations.
+def diffuse(begin: Begin, seed: int, chains: int, least: float = 0.0, permute: bool = False) -> Sequence[State]:
+    """Return starts that are far apart: at different truths, with very different populations.
 
-    ``begin`` gives the tally of such truths by a key (``voted_by_chance``). The average judge is anywhere between
-    chance and certainty. Prevalence and confusion are drawn given all this. No kappa is below the ``least`` of its
-    prior.
+    ``begin`` gives the tally of truths by the vote, ties at random, by a key (``voted_by_chance``). The first chain
+    starts there, the second at judges and topics drawn from their populations alone, the third at the vote with the
+    labels permuted (unless ``permute`` is False), and so on. The average judge is anywhere between chance and
+    certainty. Prevalence and confusion are drawn given all this. No kappa is below the ``least`` of its prior.
     """
     starts = []
-    for child in np.random.SeedSequence(seed, spawn_key=(1,)).spawn(chains):
+    for c, child in enumerate(np.random.SeedSequence(seed, spawn_key=(1,)).spawn(chains)):
         rng = np.random.default_rng(child)
         tally = begin(new_key(rng))
         K = tally.truth.shape[1]
         right = rng.uniform(1 / K, 1, (K, 1)) if K > 1 else np.ones((1, 1))
         rows = np.where(np.eye(K, dtype=bool), right, (1 - right) / max(1, K - 1))
         phi, kappa = np.vstack([rows, rng.dirichlet(np.ones(K))]), least + rng.uniform(2, 20, K + 1)
+        if c % 3 == 1:
+            tally = Tally(np.zeros_like(tally.truth), np.zeros_like(tally.label), 0.0)
+        elif c % 3 == 2 and permute:
+            order = np.roll(np.arange(K), 1 + c // 3)
+            tally = Tally(tally.truth[:, order], tally.label[:, order], 0.0)
         starts.append(_rows_given(tally, phi, kappa, rng))
     return starts
+
+
+def settle(
+    steps: Sequence[Step], starts: Sequence[State], sizes: Sizes, run: Run, seed: int, pool: Executor
+) -> list[State]:
+    """Return the states of chains after their first sweeps, with truths named as judges name them.
+
+    Gold keeps the names of truths, so that nothing is renamed if there is some.
+    """
+    sweeps = min(SETTLING, run.warmup // 10)
+    streams = [
+        np.random.default_rng(child) for child in np.random.SeedSequence(seed, spawn_key=(2,)).spawn(len(starts))
+    ]
+
+    def go(step: Step, state: State, rng: np.random.Generator) -> State:
+        for _ in range(sweeps):
+            state = step(state, rng, NOWHERE)
+        order = _names(np.einsum("j,jkl->kl", sizes.judged, state.confusion))
+        return state if sizes.gold else _renamed(state, order)
+
+    return list(pool.map(go, steps, starts, streams))
+
+
+def _renamed(state: State, order: Codes) -> State:
+    """Return a state with its truths in another order."""
+    K, phi, kappa = order.size, state.phi, state.kappa
+    if kappa.size:  # a population for each truth, then that of topics
+        every = np.r_[order, K]
+        phi, kappa = phi[every], kappa[every]
+        phi = np.vstack([phi[:K], phi[K:, order]])
+    prevalence, confusion = state.prevalence[:, order], np.ascontiguousarray(state.confusion[:, order])
+    return state._replace(prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa)
 
 
 def _rows_given(tally: Tally, phi: Floats, kappa: Floats, rng: np.random.Generator) -> State:
@@ -130,7 +225,7 @@ class Drawn(NamedTuple):
 
     block: Block
     outcome: EmResult
-    posterior: Floats  # (I, K)
+    posterior: Floats  # (I, K + E) p(truth | labels), and the columns of item effects
     draws: Draws
 
 
@@ -163,12 +258,17 @@ def draw(
         raise UsageError(f"model '{model.name}' is not sampled")
     counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
     step = model.sampler(Sweep(block), counted)
-    starts = diffuse(partial(voted_by_chance, block, topics=topics), options.seed, run.chains, prior.least)
+    vote = partial(voted_by_chance, block, topics=topics)
+    starts = diffuse(vote, options.seed, run.chains, prior.least, permute=not sizes.gold)
     if not model.prevalence.hierarchical:
         starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
     if run.truths:
         nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
+    if prior.difficulty:
+        spreads = FIRST_SPREADS * run.chains
+        starts = [start._replace(spread=np.array([spreads[c]])) for c, start in enumerate(starts)]
+    starts = settle([step] * run.chains, starts, sizes, run, options.seed, pool)
     draws = sample(
         step,
         starts,
@@ -178,22 +278,122 @@ def draw(
         pool,
         Hooks(
             None if progress is None else Watch(run.chains, progress),
-            lambda draws: named(draws, sizes)[2].good,
+            lambda draws: named(draws, sizes, block)[2].good,
         ),
     )
-    draws, renamed, diagnosis = named(draws, sizes)
-    warn(diagnosis, renamed, draws, sizes)
+    draws, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
+    draws, note = modes(draws, block)
+    diagnosis = named(draws, sizes, block)[2]
+    warn(diagnosis, renamed, draws, sizes, note)
     outcome = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
-    return Drawn(block, outcome, draws.probability.mean(axis=0), draws)
+    posterior = draws.probability.mean(axis=0)
+    if model.items.columns:
+        posterior = np.column_stack([posterior, model.posterior(block, outcome.params)[0][:, block.labels :]])
+    return Drawn(block, outcome, posterior, draws)
 
 
-def named(draws: Draws, sizes: Sizes) -> tuple[Draws, list[int], Convergence]:
+def named(draws: Draws, sizes: Sizes, block: Block | None = None) -> tuple[Draws, list[int], Convergence]:
     """Return aligned draws, the chains whose truths had to be renamed, and the convergence of all.
 
-    Gold keeps the names of truths, so that nothing is renamed if there is some.
+    Gold keeps the names of truths, so that nothing is renamed if there is some. Convergence is judged by the
+    populations or the prevalence and, less strictly, by judges' matrices and, given a ``block``, by items.
     """
     called, renamed = (draws, []) if sizes.gold else aligned(draws, sizes.judged)
-    return called, renamed, convergence(_watched(called))
+    diagnosis = convergence(_watched(called))
+    if diagnosis.good:
+        detail = convergence(_details(called, sizes.judged, block))._replace(close=CLOSE_DETAIL, enough=ENOUGH_DETAIL)
+        diagnosis = diagnosis if detail.good else detail
+    return called, renamed, diagnosis
+
+
+def _details(draws: Draws, judged: Codes, block: Block | None) -> dict[str, Floats]:
+    """Return the draws of what users look at: how often judges are right, the truth of items, and difficulty."""
+    K = draws.confusion.shape[3]
+    busiest = np.argsort(-judged, kind="stable")[:DETAILS]
+    cells = {"confusion": np.einsum("cdjkk->cdjk", draws.confusion[:, :, busiest])} if K > 1 else {}
+    cells["prevalence"] = draws.prevalence[:, :, 0]
+    if draws.spread.size:
+        cells["spread"] = draws.spread
+    open_items = [] if block is None else _open_items(draws, block)
+    if block is not None and open_items:
+        cells["items"] = np.stack([_truth_draws(draws, block, i) for i in open_items], axis=2)
+    return cells
+
+
+def _open_items(draws: Draws, block: Block) -> list[int]:
+    """Return items whose truth is neither known nor certain, spread evenly over all of them."""
+    most = draws.probability.mean(axis=0).max(axis=1)
+    candidates = np.flatnonzero((block.gold < 0) & (most < CERTAIN) & (np.diff(block.start) > 0))
+    chosen = np.unique(np.linspace(0, candidates.size - 1, min(DETAILS, candidates.size)).astype(int))
+    return [int(i) for i in candidates[chosen]]
+
+
+def _truth_draws(draws: Draws, block: Block, item: int) -> Floats:
+    """Return the logs of p(first truth, labels) to p(last but one, labels) of an item (C, D, K - 1), less the last."""
+    topic = block.topic[item] if draws.prevalence.shape[2] > 1 else 0
+    logs = np.log(np.maximum(draws.prevalence[:, :, topic], FLOOR))
+    for n in range(block.start[item], block.start[item + 1]):
+        chance = draws.confusion[:, :, block.cell[n] // block.labels, :, block.label[n]]
+        logs = logs + np.log(np.maximum(chance, FLOOR)) * (block.weight[n] if block.weight.size else 1.0)
+    relative: Floats = logs[..., :-1] - logs[..., -1:]
+    return relative
+
+
+def modes(draws: Draws, block: Block) -> tuple[Draws, str]:
+    """Return the draws without chains in a mode of clearly lower evidence, and a note if chains disagree.
+
+    Chains are in different modes if their probabilities of truths differ on average by more than ``APART``, and far
+    more than within each chain, so that longer chains would not agree either.
+    """
+    chains = draws.probability.shape[0]
+    if chains < 2 or not draws.complete:
+        return draws, ""
+    logs = np.array([_evidence_of(draws, block, c) for c in range(chains)])  # (C, draws)
+    mean, spread = logs.mean(axis=1), logs.std(axis=1)
+    best = int(mean.argmax())
+    distance = np.abs(draws.probability - draws.probability[best]).sum(axis=2).mean(axis=1) / 2
+    other = [c for c in range(chains) if distance[c] > APART and _separate(draws, block, best, c)]
+    lower = [c for c in other if mean[best] - mean[c] > max(LOWER, 2 * (spread[c] + spread[best]))]
+    if lower:
+        kept = [c for c in range(chains) if c not in lower]
+        were = "was" if len(lower) == 1 else "were"
+        note = (
+            f"{len(lower)} of {chains} chains ended in another mode of the posterior, with a mean log evidence of "
+            f"{mean[lower].max():,.1f} instead of {mean[best]:,.1f}, and {were} left out"
+        )
+        arrays: dict[str, Any] = {
+            name: field[kept] for name, field in draws._asdict().items() if isinstance(field, np.ndarray) and field.size
+        }
+        return draws._replace(**arrays), note
+    if other:
+        note = (
+            f"the posterior has several modes: chains differ by up to {distance.max():.0%} in the probabilities of "
+            "truths, with about the same evidence; all are kept, and probabilities are averages over them"
+        )
+        return draws, note
+    return draws, ""
+
+
+def _separate(draws: Draws, block: Block, first: int, second: int) -> bool:
+    """Whether two chains are apart in the truths of most items that are not certain in both."""
+    both = draws._replace(**{name: getattr(draws, name)[[first, second]] for name in PER_CHAIN})
+    items = _open_items(both, block)
+    if not items:
+        return False
+    return bool(np.nanmedian(r_hat(np.stack([_truth_draws(both, block, i) for i in items], axis=2))) > SEPARATE)
+
+
+def _evidence_of(draws: Draws, block: Block, chain: int) -> list[float]:
+    """Return the log evidence of some draws of a chain."""
+    D = draws.prevalence.shape[1]
+    logs = []
+    for d in np.unique(np.linspace(0, D - 1, LOOKS).astype(int)):
+        prevalence, confusion, side = draws.prevalence[chain, d], draws.confusion[chain, d], None
+        if draws.spread.size:
+            spread, side = float(draws.spread[chain, d, 0]), state_labels(block.labels)
+            prevalence, confusion = state_prior(prevalence), state_rows(confusion, spread)
+        logs.append(truth_posterior(block, prevalence, confusion, side)[1])
+    return logs
 
 
 def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
@@ -202,9 +402,15 @@ def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
     if not draws.kappa.size:
         pseudo = prior.pseudo_counts(sizes.labels)
         unseen = prevalence.mean(axis=0) if len(prevalence) > 1 else np.empty(0)
-        return Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
-    phi = draws.phi.mean(axis=(0, 1))
-    return Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+        params = Params(prevalence, confusion, pseudo / pseudo.sum(axis=1, keepdims=True), unseen=unseen)
+    else:
+        phi = draws.phi.mean(axis=(0, 1))
+        params = Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
+    if not draws.spread.size:
+        return params
+    spread = float(draws.spread.mean())
+    typical = difficulty_skill(params.population[None], spread)[0]
+    return params._replace(skill=difficulty_skill(confusion, spread), typical=typical)
 
 
 def of_gold(block: Block, topics: int) -> Floats:
@@ -245,8 +451,10 @@ def ended(draws: Draws, diagnosis: Convergence) -> str:
     return diagnosis.words if not diagnosis.good else f"drew {C} x {D:,}, {diagnosis.words}"
 
 
-def warn(diagnosis: Convergence, renamed: list[int], draws: Draws, sizes: Sizes) -> None:
-    """Warn of what is wrong with the draws, and say what to do."""
+def warn(diagnosis: Convergence, renamed: list[int], draws: Draws, sizes: Sizes, note: str = "") -> None:
+    """Warn of what is wrong with the draws, and say what to do; ``note`` is that of ``modes``."""
+    if note:
+        warnings.warn(note, AdjudgeWarning, 4)
     if renamed:
         chains = ", ".join(str(c + 1) for c in renamed)
         warnings.warn(
@@ -277,7 +485,10 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
             phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
             phi[c][:, -1] = phi[c][:, -1][:, order]
     truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
-    return Draws(prevalence, confusion, phi, kappa, probability, draws.complete, draws.sweeps, truth), renamed
+    renamed_draws = draws._replace(
+        prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa, probability=probability, truth=truth
+    )
+    return renamed_draws, renamed
 
 
 def aligned_to(draws: Draws, matrices: Floats) -> Draws:

@@ -222,6 +222,11 @@ def model_named(name: str) -> Model:
 def configure(model: Model, options: Options) -> Model:
     """Return the model with the prior and the prevalence of the options; refuse options that it does not have."""
     _refuse_inference(model, options)
+    if options.prior is not None and options.prior.difficulty and model.with_prior is None:
+        raise UsageError(
+            f"model '{model.name}' has no option for the difficulty of items; the models that have it are "
+            f"{_able(lambda other: other.with_prior)}"
+        )
     if options.prior is not None and model.with_prior is None:
         raise UsageError(
             f"model '{model.name}' has no prior; the models that have one are {_able(lambda other: other.with_prior)}"

@@ -24,7 +24,8 @@ class Prior:
     label k steps from the truth has 1 + trust * d**k instead: near errors are more likely. ``rows`` gives all
     pseudo-counts, a row a truth. Truths are Dirichlet(``prevalence``). Of the hierarchical model, kappa is
     Pareto(``shape``, ``least``). ``gold_informs`` says whether gold items count for how common truths are: no, where
-    they were not drawn at random.
+    they were not drawn at random. With ``difficulty``, some items are harder than others for all judges, and how much
+    they differ is learned (``kernels.difficulty``).
     """
 
     trust: float = TRUST
@@ -34,6 +35,7 @@ class Prior:
     shape: float = 1.5
     least: float = 0.1
     gold_informs: bool = True
+    difficulty: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.trust < math.inf:

@@ -145,6 +145,7 @@ def everything(
 ) -> dict[str, list[object]]:
     """Return columns about all that was drawn: populations, prevalence in topics, and judges' matrices."""
     parts = [populations(draws, labels)] if draws.kappa.size else []
+    parts += [_columns([("spread of difficulty", draws.spread[:, :, 0])])] if draws.spread.size else []
     parts += [_columns(list(named)) for named in (_prevalence(draws, labels, topics), _cells(draws, labels, judges))]
     return {name: [value for part in parts for value in part[name]] for name in ("parameter", *MEASURES)}
 

@@ -70,8 +70,8 @@ def log_likelihood(counts: Floats, current: Population) -> float:
     """Return the log likelihood of the counts of rows (R, K), the rows integrated out."""
     table, K = expand(tabulate(counts), math.log(current.kappa), np.log(current.phi)), current.phi.size
     return float(
-        sum(_rising(current.kappa * phi, k, table) for k, phi in enumerate(current.phi))
-        - _rising(current.kappa, K, table)
+        sum(rising(current.kappa * phi, k, table) for k, phi in enumerate(current.phi))
+        - rising(current.kappa, K, table)
     )
 
 
@@ -216,7 +216,7 @@ def _log_density(
         log_kappa = value
         if log_kappa < math.log(least):
             return -np.inf
-        density = -shape * log_kappa - _rising(math.exp(log_kappa), K, table)
+        density = -shape * log_kappa - rising(math.exp(log_kappa), K, table)
     else:  # what depends on kappa alone stays the same
         logit[which] = value
         density = 0.0
@@ -225,13 +225,13 @@ def _log_density(
     log_total = math.log(total)
     for k in range(K):
         log_phi = logit[k] - log_total
-        density += log_phi + _rising(math.exp(log_kappa + log_phi), k, table)
+        density += log_phi + rising(math.exp(log_kappa + log_phi), k, table)
     logit[which] = current
     return density
 
 
 @compiled
-def _rising(a: float, k: int, table: Table) -> float:
+def rising(a: float, k: int, table: Table) -> float:
     """Return sum_r log G(a + n_r) - log G(a) of tabulated counts."""
     above, large, number, series = table
     total = 0.0
@@ -310,7 +310,7 @@ def fill_rows(prior: Floats, counts: Floats, rng: np.random.Generator, rows: Flo
         for g in range(rows.shape[1]):
             total = 0.0
             for k in range(rows.shape[2]):
-                rows[r, g, k] = _gamma(prior[g, k] + counts[r, g, k], rng)
+                rows[r, g, k] = gamma_draw(prior[g, k] + counts[r, g, k], rng)
                 total += rows[r, g, k]
             if total > 0:
                 for k in range(rows.shape[2]):
@@ -337,7 +337,7 @@ def _as_gammas(pseudo: Floats, rows: Floats, rng: np.random.Generator, gamma: Fl
         total = 0.0
         for k in range(K):
             total += pseudo[r, k]
-        total = _gamma(total, rng)
+        total = gamma_draw(total, rng)
         for k in range(K):
             gamma[r, k] = total * rows[r, k]
             cube[r, k] = gamma[r, k] / (max(pseudo[r, k], LEAST) - 1 / 3)
@@ -352,7 +352,7 @@ def _mirror(pseudo: Floats, v: Floats, rng: np.random.Generator, gamma: Floats) 
         for k in range(K):
             a, w = pseudo[r, k], 2 - v[r, k]
             if a < LEAST:
-                gamma[r, k] = _gamma(a, rng)
+                gamma[r, k] = gamma_draw(a, rng)
             elif _accepts(a - 1 / 3, v[r, k], rng):
                 gamma[r, k] = (a - 1 / 3) * w * w * w
             total += gamma[r, k]
@@ -376,7 +376,7 @@ def _accepts(d: float, v: float, rng: np.random.Generator) -> bool:
 
 
 @compiled
-def _gamma(a: float, rng: np.random.Generator) -> float:
+def gamma_draw(a: float, rng: np.random.Generator) -> float:
     """Return a draw from Gamma(a) (Marsaglia and Tsang 2000); below 1, from Gamma(a + 1) times U^(1 / a)."""
     d = (a if a >= 1 else a + 1) - 1 / 3
     c = 1 / math.sqrt(9 * d)

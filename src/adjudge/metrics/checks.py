@@ -6,9 +6,10 @@ model is right, the observed crowd is one more such crowd. The statistics are ea
 agree with each other, and on how many items all of them agree: if some items are hard for everybody, or judges copy,
 judges agree more often than independent judges do.
 
-The posterior was fitted to the crowd, so it replicates it too well: under the right model a p-value below .05 is rarer
-than one in twenty, and a failed check is a real failure. A passed check may still be wrong: with three or four judges
-per item, two truths can be fitted to almost any share of agreeing pairs.
+The posterior was fitted to the crowd, so it replicates it too well: under the right model a p-value below .05 is much
+rarer than one in twenty. So p-values are not corrected for the number of checks, and a failed check is a real failure.
+A passed check may still be wrong: with three or four judges per item, two truths can be fitted to almost any share of
+agreeing pairs.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from adjudge.inference.fitted import as_fitted, gold_informed, refuse_other_gold
 from adjudge.inference.result import Fit, draws_of
 from adjudge.inference.save import read_fit, read_fitted
 from adjudge.kernels.block import Block
-from adjudge.kernels.replicate import Counts, count_agreement, replicate
+from adjudge.kernels.replicate import Counts, count_agreement, replicate_with_truth
 from adjudge.metrics.predictive import Difference, Loo, Waic, difference, loo, waic
 
 REPLICATIONS = 200
-SURE = 0.05  # p below which the model fails, for all four checks together
+SURE = 0.05  # p below which a check fails
 CHECKS = 4
-FEWEST = int(CHECKS / SURE)  # with fewer replications no p-value could be small enough
+FEWEST = 80  # replications, so that a p-value below .05 rests on more than one or two of them
 
 
 class Statistic(NamedTuple):
@@ -57,20 +58,37 @@ class PredictiveCheck(NamedTuple):
     replications: int
 
     @property
+    def checks(self) -> dict[str, tuple[float, str]]:
+        """The p-value of each check by name, and what its failure would mean."""
+        return {
+            "agreement of pairs": (float(self.overall.p), _phrase("pairs of judges agree", self.overall)),
+            "unanimous items": (float(self.unanimous.p), _phrase("judges are unanimous", self.unanimous)),
+            "agreement of single judges": (
+                self.agreements,
+                "some judges agree with the others less or more than they should",
+            ),
+            "labels of single judges": (
+                self.rates,
+                "some judges give some labels less or more often than they should",
+            ),
+        }
+
+    @property
     def explained(self) -> bool:
-        """Whether no check failed, with Bonferroni's correction."""
+        """Whether no check failed."""
         return not self.failed
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The failed checks, in words."""
-        checks = {
-            _phrase("pairs of judges agree", self.overall): float(self.overall.p),
-            _phrase("judges are unanimous", self.unanimous): float(self.unanimous.p),
-            "some judges agree with the others less or more than they should": self.agreements,
-            "some judges give some labels less or more often than they should": self.rates,
-        }
-        return tuple(phrase for phrase, p in checks.items() if p * CHECKS < SURE)
+        """The failed checks, in words, each with its p-value."""
+        return tuple(f"{phrase} (p = {p:.3f})" for p, phrase in self.checks.values() if p < SURE)
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per check: its p-value, and whether it failed."""
+        names, values = list(self.checks), [p for p, _ in self.checks.values()]
+        result = ["cannot be made" if np.isnan(p) else "failed" if p < SURE else "passed" for p in values]
+        return frame({"check": names, "p": values, "result": result})
 
     @property
     def sentence(self) -> str:
@@ -79,11 +97,15 @@ class PredictiveCheck(NamedTuple):
             return "The model cannot be checked: no item has two judges."
         if self.explained:
             observed, expected = float(self.overall.observed), float(self.overall.replicated)
+            least = min(p for p, _ in self.checks.values() if not np.isnan(p))
             return (
-                f"The model explains the crowd in all checks: {observed:.1%} of pairs of judgments agree, "
-                f"and {expected:.1%} in crowds drawn from the model."
+                f"The model explains the crowd in all {CHECKS} checks (the smallest p is {least:.3f}): {observed:.1%} "
+                f"of pairs of judgments agree, and {expected:.1%} in crowds drawn from the model."
             )
-        return f"The model does not explain the crowd: {'; '.join(self.failed)}."
+        return (
+            f"The model fails {len(self.failed)} of {CHECKS} checks, so it does not explain the crowd: "
+            f"{'; '.join(self.failed)}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +194,14 @@ def predictive_check(draws: Draws, block: Block, *, replications: int = REPLICAT
     """Compare judgments with replications, from draws that are spread evenly over all chains."""
     prevalence, confusion = (field.reshape(-1, *field.shape[2:]) for field in (draws.prevalence, draws.confusion))
     if replications < FEWEST:
-        raise UsageError(f"replications {replications} is too few: with fewer than {FEWEST} no check can fail")
+        raise UsageError(f"replications {replications} is too few: give at least {FEWEST}")
     rng = np.random.default_rng(seed)
     used = np.linspace(0, prevalence.shape[0] - 1, replications).round().astype(int)
     crowds = [count_agreement(block)]
-    crowds += [count_agreement(replicate(block, prevalence[s], confusion[s], rng)) for s in used]
+    spread = draws.spread.reshape(-1) if draws.spread.size else np.zeros(len(prevalence))
+    for s in used:
+        drawn = replicate_with_truth(block, prevalence[s], confusion[s], rng, float(spread[s]))
+        crowds.append(count_agreement(drawn.block))
     return _compare(crowds)
 
 

@@ -22,6 +22,7 @@ from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
+from adjudge.kernels.difficulty import GRID, state_labels, state_prior, state_rows
 from adjudge.kernels.probability import log_sum, log_sums
 from adjudge.kernels.truth import FLOOR
 from adjudge.kernels.truth import SMALL as TRUTH_SMALL
@@ -259,20 +260,29 @@ def _swap(value: Floats, index: Codes, first: int, second: int) -> None:
 
 
 def log_likelihoods(
-    block: Block, prevalence: Floats, confusion: Floats, first: int, last: int, *, gold_informs: bool = True
+    block: Block,
+    prevalence: Floats,
+    confusion: Floats,
+    first: int,
+    last: int,
+    *,
+    gold_informs: bool = True,
+    side: Codes | None = None,
 ) -> Floats:
     """Return log p(labels | draw) of items first to last (last - first, S), for draws (S, T, K) and (S, J, K, K).
 
     The truth z is summed out: log sum_z prevalence[s, topic, z] prod_n confusion[s, judge[n], z, y[n]]. For an item
     with gold k it is log p(labels, z = k), or log p(labels | z = k) if gold does not inform prevalence. As in
     ``kernels.truth`` an item is a product of probabilities unless that is too small or judgments have weights; then it
-    is a sum of logs.
+    is a sum of logs. ``side`` (Z) is the label of every state z, if states are finer than labels.
     """
     S, _, Z, K = confusion.shape
     logs = np.empty((last - first, S))
     row = (block.cell.astype(np.int64) - block.label) * Z + block.label  # (N) index of p(y[n] | first truth) in a draw
     flat = np.ascontiguousarray(confusion).reshape(S, -1)
-    _fill(first, block.start, row, block.topic, block.gold, block.weight, prevalence, flat, K, gold_informs, logs)
+    label_of = np.arange(Z, dtype=np.int32) if side is None else side
+    arrays = (block.start, row, block.topic, block.gold, block.weight)
+    _fill(first, *arrays, prevalence, flat, K, gold_informs, label_of, logs)
     return logs
 
 
@@ -288,6 +298,7 @@ def _fill(
     flat: Floats,
     K: int,
     gold_informs: bool,
+    side: Codes,
     logs: Floats,
 ) -> None:
     """Fill in the logs of items from ``begin`` on, for a few draws at a time."""
@@ -299,10 +310,14 @@ def _fill(
             first, last, truth = start[begin + i], start[begin + i + 1], gold[begin + i]
             t = topic[begin + i] if topics else 0
             for s in range(low, min(low + DRAWS_AT_ONCE, S)):
-                total = 0.0
+                total, of_gold = 0.0, 1.0
+                if truth >= 0 and not gold_informs:
+                    of_gold = 0.0
+                    for z in range(Z):
+                        of_gold += max(prevalence[s, t, z], FLOOR) if truth == side[z] else 0.0
                 for z in range(Z):
-                    if truth < 0 or truth == z:
-                        prior_of[z] = 1.0 if truth == z and not gold_informs else max(prevalence[s, t, z], FLOOR)
+                    if truth < 0 or truth == side[z]:
+                        prior_of[z] = max(prevalence[s, t, z], FLOOR) / of_gold
                         if not weight.size:
                             total += _product(prior_of[z], first, last, row, flat[s], z * K)
                     else:
@@ -345,8 +360,25 @@ def _runs(draws: Draws, block: Block, gold_informs: bool) -> Iterator[tuple[slic
     items, at_once = block.topic.size, max(1, LOGS_AT_ONCE // prevalence.shape[0])
     for first in range(0, items, at_once):
         last = min(first + at_once, items)
-        logs = log_likelihoods(block, prevalence, confusion, first, last, gold_informs=gold_informs)
+        if draws.spread.size:
+            logs = _with_difficulty(draws, block, first, last, gold_informs)
+        else:
+            logs = log_likelihoods(block, prevalence, confusion, first, last, gold_informs=gold_informs)
         yield slice(first, last), logs
+
+
+def _with_difficulty(draws: Draws, block: Block, first: int, last: int, gold_informs: bool) -> Floats:
+    """Return the log-likelihoods of items first to last with their difficulty summed out, for some draws at a time."""
+    prevalence, confusion = (field.reshape(-1, *field.shape[2:]) for field in (draws.prevalence, draws.confusion))
+    spread, side = draws.spread.reshape(-1), state_labels(block.labels)
+    step = max(1, LOGS_AT_ONCE // (confusion[0].size * GRID))
+    parts = []
+    for begin in range(0, spread.size, step):
+        some = slice(begin, begin + step)
+        rows = np.stack([state_rows(*each) for each in zip(confusion[some], spread[some].tolist(), strict=True)])
+        prior = state_prior(prevalence[some])
+        parts.append(log_likelihoods(block, prior, rows, first, last, gold_informs=gold_informs, side=side))
+    return np.concatenate(parts, axis=1)
 
 
 def _sum_items(item: Floats) -> tuple[float, float]:

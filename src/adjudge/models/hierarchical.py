@@ -14,10 +14,12 @@ a topic that the fit does not have is the mean of its population.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adjudge.arrays import Floats
 from adjudge.inference.chains import Step, Truths
-from adjudge.inference.components import POPULATION
-from adjudge.inference.gibbs import with_populations
+from adjudge.inference.components import DIFFICULTY, NO_EFFECTS, OWN, POPULATION, difficulty_rows
+from adjudge.inference.gibbs import with_difficulty, with_populations
 from adjudge.inference.model import Model
 from adjudge.inference.params import Prior
 from adjudge.kernels.conjugate import Pareto
@@ -25,17 +27,22 @@ from adjudge.kernels.conjugate import Pareto
 
 def hierarchical(prior: Prior) -> Model:
     """Return the model under a prior of kappa."""
-    prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs"))
+    prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs", "difficulty"))
 
     def sampler(over: Truths, counted: Floats) -> Step:
-        return with_populations(over, Pareto(prior.shape, prior.least), counted)
+        kappa = Pareto(prior.shape, prior.least)
+        return (
+            with_difficulty(over, kappa, kappa, counted) if prior.difficulty else with_populations(over, kappa, counted)
+        )
 
     return Model(
         "hierarchical",
         "judges are a population whose accuracy is learned, and so are topics; by sampling",
         "Carpenter 2011",
         prevalence=POPULATION,
+        confusion=replace(OWN, rows=difficulty_rows) if prior.difficulty else OWN,
         assignment=None,
+        items=DIFFICULTY if prior.difficulty else NO_EFFECTS,
         sampler=sampler,
         with_prior=hierarchical,
     )

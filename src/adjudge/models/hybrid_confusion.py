@@ -15,27 +15,38 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.inference.chains import Step, Truths
-from adjudge.inference.components import SOFT, dirichlet_confusion, dirichlet_prevalence
-from adjudge.inference.gibbs import with_priors
+from adjudge.inference.components import (
+    DIFFICULTY,
+    NO_EFFECTS,
+    SOFT,
+    difficult_confusion,
+    difficult_prevalence,
+    dirichlet_confusion,
+    dirichlet_prevalence,
+)
+from adjudge.inference.gibbs import with_difficulty, with_priors
 from adjudge.inference.model import Model
 from adjudge.inference.params import Prior
 
 
 def hybrid_confusion(prior: Prior) -> Model:
     """Return the model under a prior."""
-    prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs"))
+    prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs", "difficulty"))
+
+    prevalence = dirichlet_prevalence(prior.prevalence)
 
     def sampler(over: Truths, counted: Floats) -> Step:
-        alpha = np.full(over.labels, prior.prevalence)
-        return with_priors(over, prior.pseudo_counts(over.labels), alpha - counted)
+        rows, alpha = prior.pseudo_counts(over.labels), np.full(over.labels, prior.prevalence)
+        return (with_difficulty if prior.difficulty else with_priors)(over, rows, alpha - counted)
 
     return Model(
         "hybrid-confusion",
         "each judge has a confusion matrix of their own, with a prior that they are good",
         "Liu & Wang 2012, algorithm 1",
-        prevalence=dirichlet_prevalence(prior.prevalence),
-        confusion=dirichlet_confusion(prior),
+        prevalence=difficult_prevalence(prevalence) if prior.difficulty else prevalence,
+        confusion=(difficult_confusion if prior.difficulty else dirichlet_confusion)(prior),
         assignment=SOFT,
+        items=DIFFICULTY if prior.difficulty else NO_EFFECTS,
         sampler=sampler,
         with_prior=hybrid_confusion,
         auto_rank=100,
