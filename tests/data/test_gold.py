@@ -247,3 +247,19 @@ def test_grades_that_are_no_labels() -> None:
     assert refusal(pl.DataFrame({"item": ["a"], "grade": [2]})) == (
         f"table, row 0: label '2' is not one of 'no', 'yes'{ADVICE}"
     )
+
+
+def test_empty_cells_of_a_column_called_gold_are_unknown(tmp_path: Path) -> None:
+    """A table that an expert has not completed is gold as far as it goes; in a column of another name it is an error."""
+    path = tmp_path / "ask.csv"
+    path.write_text("item,gold\na,yes\nb,\nc,no\n")
+    assert read_gold(path, JUDGMENTS)[1].tolist() == [1, -1, 0]
+    path.write_text("item,label\na,yes\nb,\n")
+    assert "is empty" in refusal(path)
+
+
+def test_gold_that_is_not_for_calibration_is_set_aside() -> None:
+    """The column calibrate says so; without a refusal nothing is set aside."""
+    gold = table(("a", "yes"), ("c", "no")).with_columns(calibrate=pl.Series(["True", "no"]))
+    assert read_gold(gold, JUDGMENTS)[0].aside.tolist() == [False, False, True]
+    assert read_gold(gold.with_columns(calibrate=pl.lit(True)), JUDGMENTS)[0].aside is None

@@ -13,6 +13,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.show import NotebookView
@@ -106,7 +107,7 @@ def ask(fit: Fit | str | PathLike[str], items: int = 20, *, how: str | None = No
         "label": [fit.scale.labels[k] for k in fit.label[index].tolist()],
         "probability": fit.posterior[index, fit.label[index]],
         "calibrate": [chosen_how == HOW[0]] * number,
-        "gold": [""] * number,
+        "gold": pl.Series("gold", [None] * number, dtype=pl.String),
     }
     return Questions(columns, chosen_how, known, fit.kind)
 
