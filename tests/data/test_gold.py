@@ -250,7 +250,7 @@ def test_grades_that_are_no_labels() -> None:
 
 
 def test_empty_cells_of_a_column_called_gold_are_unknown(tmp_path: Path) -> None:
-    """A table that an expert has not completed is gold as far as it goes; in a column of another name it is an error."""
+    """A table that is not yet complete is gold as far as it goes; in a column of another name this is an error."""
     path = tmp_path / "ask.csv"
     path.write_text("item,gold\na,yes\nb,\nc,no\n")
     assert read_gold(path, JUDGMENTS)[1].tolist() == [1, -1, 0]

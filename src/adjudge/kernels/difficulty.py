@@ -48,7 +48,7 @@ MOST = 60  # times an interval is widened or narrowed
 
 def _grid() -> tuple[Floats, Floats]:
     """Return the points of the effect, of variance 1, and their probabilities."""
-    point: Floats = STEP * (np.arange(GRID) - (GRID - 1) / 2)
+    point = STEP * (np.arange(GRID, dtype=float) - (GRID - 1) / 2)
     density = np.exp(-(point**2) / 2)
     share: Floats = density / density.sum()
     point /= math.sqrt(float(share @ np.square(point)))
