@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -361,15 +362,15 @@ def test_a_fit_keeps_the_table_of_judges(run, labels, tmp_path, blocks):
 
 def test_how_certain_labels_are_is_said(run):
     """The default says which share is right and what gold is worth; a named model, when it is not to be believed."""
-    run("simulate", "dawid-skene", *"--size items=200 --size judges=20 --size labels=2 --size per_item=5".split())
+    run("simulate", "dawid-skene", "--size=items=200", "--size=judges=20", "--size=labels=2", "--size=per_item=5")
     default = run("fit", "crowd/labels.csv", "--rows", "1").err
     assert "of the labels are expected to be right (" in default
     assert "gold items would put about " in default
     with_gold = run("fit", "crowd/labels.csv", "--gold", "crowd/gold.csv", "--rows", "1").err
     assert "adjudge: probabilities were learned from " in with_gold
     assert "do not believe" not in default + with_gold
-    sparse = [f"i{n},j{n % 40},{(n * 7 + j) % 2}" for n in range(80) for j in range(2)]
-    rows = [f"{row.split(',')[0]},j{n % 50},{row.split(',')[2]}" for n, row in enumerate(sparse)]
-    Path("noise.csv").write_text("item,judge,label\n" + "\n".join(rows) + "\n")
+    rng = np.random.default_rng(0)  # judges who answer at random, which Dawid-Skene takes for skill
+    rows = [f"i{n},j{j},{rng.integers(2)}" for n in range(60) for j in rng.choice(30, 3, replace=False)]
+    Path("noise.csv").write_text("\n".join(["item,judge,label", *rows, ""]))
     named = run("fit", "noise.csv", "--model", "dawid-skene", "--rows", "1").err
     assert named.startswith("adjudge: do not believe these probabilities: dawid-skene claims that ")
