@@ -40,7 +40,7 @@ def test_a_fit_without_draws_is_refused(run, sampled):
     answer = run("check", "climbed", sampled)
     assert answer.code == 2
     assert answer.err == (
-        "adjudge: this fit of 'dawid-skene' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled\n"
+        "adjudge: this fit of 'consensus' has no draws: fit 'hierarchical' or 'hybrid-confusion', which are sampled\n"
     )
 
 

@@ -3,7 +3,9 @@
 import io
 import json
 import sys
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -53,7 +55,8 @@ def test_people_see_tables(run, labels):
     answer = run("fit", "labels.csv", "--rows", "2")
     assert "Consensus (2 of 12 items)" in answer.out
     assert "Judges, best first (3)" in answer.out
-    assert "dawid-skene: 12 items, 3 judges, converged after" in answer.out
+    assert "consensus: 12 items, 3 judges, went 2 rounds after" in answer.out
+    assert "of the labels are expected to be right (" in answer.err
     assert [path.name for path in labels.parent.iterdir()] == ["labels.csv"]
 
 
@@ -132,7 +135,7 @@ def test_a_fit_that_hits_the_cap_says_so(run, labels, tmp_path):
         "--size",
         "gold=5",
     )
-    answer = run("fit", "crowd/labels.csv", "--iterations", "2")
+    answer = run("fit", "crowd/labels.csv", "--model", "dawid-skene", "--iterations", "2")
     assert answer.code == 0
     assert "adjudge: warning: the fit has not converged: stopped at the cap of 2 passes\n" in answer.err
 
@@ -146,7 +149,7 @@ def test_an_interrupt_writes_what_was_found(run, labels, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(FitProgress, "__call__", interrupted)
-    answer = run("fit", "labels.csv", "--out", "fit")
+    answer = run("fit", "labels.csv", "--model", "dawid-skene", "--out", "fit")
     assert answer.code == 130
     assert adjudge.load(tmp_path / "fit").stopped == "interrupted"
 
@@ -176,7 +179,8 @@ def test_columns_and_scale_can_be_named(run, tmp_path):
 
 def test_threads_and_plain_em_are_options(run, labels):
     """They change how, not what."""
-    plain = run("fit", "labels.csv", "--no-accelerate", "--threads", "2", "--start", "accurate", "--format", "csv").out
+    options = ("--model", "dawid-skene", "--no-accelerate", "--threads", "2", "--start", "accurate")
+    plain = run("fit", "labels.csv", *options, "--format", "csv").out
     assert plain.splitlines()[1].startswith("d0,no,")
 
 
@@ -241,15 +245,17 @@ def test_calls_that_cannot_be_meant(run, labels, arguments, message):
     assert (answer.code, answer.err) == (2, message)
 
 
-def test_an_interrupt_before_anything_is_found_is_said(run, labels, monkeypatch):
-    """While models are tried there is nothing to keep: one line, and the exit code of an interrupt."""
+def test_an_interrupt_of_the_comparison_leaves_the_consensus(run, labels, monkeypatch):
+    """While models are tried there is the consensus already: it is printed, with the exit code of an interrupt."""
 
     def interrupted(*args, **named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("adjudge.inference.select.held_out", interrupted)
     answer = run("fit", str(labels), "--model", "auto")
-    assert (answer.code, answer.out, answer.err) == (130, "", "adjudge: interrupted\n")
+    assert answer.code == 130
+    assert "consensus: 12 items, 3 judges, interrupted" in answer.out
+    assert "auto: the comparison of models was interrupted, so that it is the consensus alone" in answer.out
 
 
 def test_blocks_give_the_labels_of_memory(run, labels, tmp_path):
@@ -263,7 +269,7 @@ def test_blocks_give_the_labels_of_memory(run, labels, tmp_path):
     assert "36 judgments of 12 items in 1 block" in answer.err
     assert "probabilities are not calibrated: calibration needs the judgments in memory" in answer.err
     written = pl.read_parquet(tmp_path / "fit" / "labels" / "*.parquet").sort("item")
-    memory = adjudge.fit(labels, calibrate="none").labels.sort("item")
+    memory = adjudge.fit(labels, "dawid-skene").labels.sort("item")
     assert written["label"].equals(memory["label"])
     assert (written["probability"] - memory["probability"]).abs().max() < 1e-9
     assert pl.read_csv(tmp_path / "fit" / "judges.csv").height == 3
@@ -352,3 +358,19 @@ def test_a_fit_keeps_the_table_of_judges(run, labels, tmp_path, blocks):
     answer = run("update", "fit", "new.csv", "--judges", "more.csv", "--online", "--out", "both")
     assert answer.code == 0, answer.err
     assert adjudge.load(tmp_path / "both").panel.kind[-1] == "expert"
+
+
+def test_how_certain_labels_are_is_said(run):
+    """The default says which share is right and what gold is worth; a named model, when it is not to be believed."""
+    run("simulate", "dawid-skene", "--size=items=200", "--size=judges=20", "--size=labels=2", "--size=per_item=5")
+    default = run("fit", "crowd/labels.csv", "--rows", "1").err
+    assert "of the labels are expected to be right (" in default
+    assert "gold items would put about " in default
+    with_gold = run("fit", "crowd/labels.csv", "--gold", "crowd/gold.csv", "--rows", "1").err
+    assert "adjudge: probabilities were learned from " in with_gold
+    assert "do not believe" not in default + with_gold
+    rng = np.random.default_rng(0)  # judges who answer at random, which Dawid-Skene takes for skill
+    rows = [f"i{n},j{j},{rng.integers(2)}" for n in range(60) for j in rng.choice(30, 3, replace=False)]
+    Path("noise.csv").write_text("\n".join(["item,judge,label", *rows, ""]))
+    named = run("fit", "noise.csv", "--model", "dawid-skene", "--rows", "1").err
+    assert named.startswith("adjudge: do not believe these probabilities: dawid-skene claims that ")

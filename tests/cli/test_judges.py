@@ -51,7 +51,7 @@ def test_items_are_shown_when_asked_for(run, fitted):
 
 def test_of_many_judges_the_first_and_last_are_shown(run, labels):
     """As many as rows say."""
-    run("fit", str(labels), "--out", "fit")
+    run("fit", str(labels), "--model", "dawid-skene", "--out", "fit")
     answer = run("judges", "fit", "--rows", "1", "--sort", "judge")
     assert "Judges by judge: the first and last 1 of 3" in answer.out
     assert [line[:3] for line in answer.out.splitlines()[2:5]] == ["x  ", "...", "z  "]

@@ -9,6 +9,10 @@ def test_new_judgments_are_judged_with_the_old_fit(run, labels, tmp_path):
     assert answer.code == 0
     assert [line.split(",")[:2] for line in answer.out.splitlines()[1:]] == [["n1", "yes"], ["n2", "no"]]
     assert (tmp_path / "new" / "labels.csv").exists()
+    claimed = sum(float(line.split(",")[2]) for line in answer.out.splitlines()[1:]) / 2
+    assert f"adjudge: {claimed:.0%} of the labels are expected to be right (" in answer.err
+    run("fit", "labels.csv", "--model", "dawid-skene", "--out", "named")
+    assert run("predict", "named", "new.csv").err == ""
 
 
 def test_a_label_the_fit_never_met_is_refused(run, labels, tmp_path):

@@ -1,5 +1,7 @@
 """``adjudge score``."""
 
+import adjudge
+
 
 def test_a_fit_is_scored(run, labels, tmp_path):
     """A saved fit against a table of truths."""
@@ -12,6 +14,23 @@ def test_a_fit_is_scored(run, labels, tmp_path):
     assert "Items by truth (rows) and answer (columns)" in answer.out
     assert "0.750" in answer.out
     assert "log loss" in answer.out.replace("_", " ")
+
+
+def test_truths_that_contradict_a_claim_are_said(run, labels, tmp_path):
+    """The judges agree, and the truths are the opposite; a fit that claims nothing, and truths it used, are not."""
+    wrong = "item,label\n" + "".join(f"d{n},{'no' if n % 2 else 'yes'}\n" for n in range(12))
+    (tmp_path / "gold.csv").write_text(wrong)
+    run("fit", "labels.csv", "--out", "fit")
+    low, high = adjudge.load("fit").calibration.interval
+    claimed = f"{low:.0%} to {high:.0%}"
+    warning = f"Warning: 0% of the 12 labels with a known truth are right, outside the claimed {claimed}."
+    assert warning in run("score", "fit", "gold.csv").out.splitlines()
+    right = wrong.replace("yes", "?").replace("no", "yes").replace("?", "no")
+    (tmp_path / "right.csv").write_text(right)
+    run("fit", "labels.csv", "--model", "majority", "--out", "vote")
+    run("fit", "labels.csv", "--gold", "gold.csv", "--out", "told")
+    for fit, truth in (("fit", "right.csv"), ("vote", "gold.csv"), ("told", "gold.csv")):
+        assert "Warning" not in run("score", fit, truth).out
 
 
 def test_a_plain_table_is_scored(run, tmp_path):

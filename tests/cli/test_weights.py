@@ -126,5 +126,5 @@ def test_what_does_not_fit_is_refused(run, table, arguments, message):
 def test_a_fit_that_has_not_converged_is_said(run, table):
     """The weights are there, and a word beside."""
     run("simulate", "liu-wang", "--size", "items=60")
-    run("fit", "crowd/labels.csv", "--out", "fit", "--iterations", "2")
+    run("fit", "crowd/labels.csv", "--model", "dawid-skene", "--out", "fit", "--iterations", "2")
     assert "the fit in fit has not converged" in run("weights", "--fit", "fit", "--format", "csv").err

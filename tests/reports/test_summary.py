@@ -29,7 +29,7 @@ def case_with(spoil, gold=None):
 def test_what_there_is_is_counted():
     """Judgments, items, judges and labels; how sure the answers are; the vote."""
     case, _ = case_with(pl.col("label"))
-    first, sure, vote, agree = opening(case)
+    first, sure, vote, agree = opening(case)[:4]
     assert first == "2,100 judgments of 300 items by 7 judges; labels '0', '1'."
     assert "have a probability of at least 95%" in sure
     assert vote.startswith("The consensus differs from the vote on ")

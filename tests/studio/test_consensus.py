@@ -101,6 +101,18 @@ def test_probabilities_are_hedged_where_judges_err_together():
     assert votes.summary["calibration"] == ""
 
 
+def test_the_consensus_of_the_studio_states_its_share():
+    """The model consensus calibrates itself, by crowds or by gold, and the desk reads the share with its interval."""
+    for gold, by in (((), "crowds"), (tuple(range(1, 21)), "gold")):
+        rows, truth = crowd(gold=gold)
+        result = consensus(rows, "consensus")
+        calibration = result.fit.calibration
+        low, high = calibration.interval
+        assert (result.summary["model"], calibration.by) == ("consensus", by)
+        assert f"are expected to be right ({low:.0%} to {high:.0%}" in result.summary["calibration"]
+        assert ((result.belief[1:] > 0.5) == truth[1:]).mean() > 0.85
+
+
 def test_items_that_nobody_judged_are_as_likely_as_others():
     """And number 0, which no item has, is even."""
     rows, _ = crowd()

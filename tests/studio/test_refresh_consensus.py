@@ -188,7 +188,8 @@ def test_quick_cards_are_drawn_every_time(folder, monkeypatch):
 
 
 def test_a_second_run_goes_on_from_the_first(folder):
-    """With the fit that was saved; one that cannot be read is no trouble."""
+    """With the fit that was saved, if the model can; one that cannot be read is no trouble."""
+    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="one-coin"))))
     refresh(folder)
     add(folder, [(2, 7, 1), (3, 7, 1)], first=181)
     assert refresh(folder)["warm"]
@@ -220,8 +221,8 @@ def test_a_campaign_without_database_is_refused(folder):
 def test_the_settings_choose_the_model(folder):
     """Another model is another consensus, though no judgment is new."""
     refresh(folder)
-    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="one-coin"))))
-    assert refresh(folder)["model"] == "one-coin"
+    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="dawid-skene"))))
+    assert refresh(folder)["model"] == "dawid-skene"
 
 
 def test_it_runs_as_a_process_of_its_own(folder):

@@ -104,9 +104,9 @@ class Calibration:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="consensus: crowds (weights that were learned on other crowds; the default), or gold (learn from gold "
-            "items; the default with 5 or more). Other models: none (the default), gold, or judgments (soften "
-            "probabilities where errors are correlated).",
+            help="All models: gold (learn from 5 or more gold items), judgments (soften probabilities where errors are "
+            "correlated), or none. consensus: also crowds (weights that were learned on other crowds). The default of "
+            "consensus is gold if there is enough of it, else crowds; that of other models is none.",
         ),
     ] = None
 

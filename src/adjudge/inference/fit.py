@@ -177,7 +177,8 @@ def fit_auto(
         chosen = Options(options.seed, options.ties, inference=model_named(choice.model).inferences[-1])
         other = infer(model_named(choice.model), judgments, None, chosen, workers=workers, progress=progress)
     except KeyboardInterrupt:
-        return replace(base, reason="the comparison of models was interrupted, so that it is the consensus alone")
+        reason = "the comparison of models was interrupted, so that it is the consensus alone"
+        return replace(base, reason=reason, stopped="interrupted")
     return with_share(base, judgments, other, choice, reference)
 
 

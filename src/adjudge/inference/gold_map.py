@@ -27,6 +27,8 @@ OFFSET_SPREAD = 0.7
 JUDGE_SPREADS = {"none": 0.0, "weight": 2.0, "labels": 1.4}  # standard deviations of v and U
 REACHED = 0.5  # judgments of gold items per judge from which judges have a part of their own
 MOST = 2_000  # gold items on which the candidates are compared
+DAMPED = 0.5  # of differences of held-out losses, which are partly chance
+DOUBTED = 1.0  # standard errors that are taken off what judges' own parts gain
 CLIP = 1e-3  # smallest probability in a log loss
 PERSON, EXPERT, PERSON_FEW = 1.75, 3.0, 3.0  # weight of a person and of an expert; of a person beside few machines
 PERSON_SPREAD = 1.0
@@ -127,21 +129,26 @@ def learn_map(
         people = np.array([1.0, 0.0, *prior.mean[2:]])
         candidates["base"] = MapWeights(people, np.zeros(block.labels), np.zeros((cell.size, block.labels)))
         held_out["base"] = candidates["base"].logs(compared)
-    shares = _shares({name: float(_losses(logs, compared.truth).sum()) for name, logs in held_out.items()})
+    shares = _shares({name: _losses(logs, compared.truth) for name, logs in held_out.items()})
     pooled = _pooled([candidates[name] for name in shares], [*shares.values()])
     loss = _losses(np.sum([share * held_out[name] for name, share in shares.items()], axis=0), compared.truth)
     error = float(loss.std(ddof=1) / np.sqrt(loss.size)) if loss.size > 1 else 0.0
     return Learned(_as_map(pooled, cell, block, tier), float(loss.mean()), error, shares)
 
 
-def _shares(losses: dict[str, float]) -> dict[str, float]:
-    """Return the shares of candidates, in proportion to exp(-loss).
+def _shares(losses: dict[str, Floats]) -> dict[str, float]:
+    """Return the shares of candidates, in proportion to exp(-loss / 2), from their losses on held-out items (G).
 
-    Before gold is looked at, the base as it is is as likely as all maps together.
+    A map with a part for judges counts as worse by the standard error of its difference to the map without. Before gold
+    is looked at, the base as it is is as likely as all maps together.
     """
-    best, maps = min(losses.values()), max(len(losses) - 1, 1)
-    odds = {name: float(np.exp(best - loss)) * (maps if name == "base" else 1) for name, loss in losses.items()}
-    return {name: each / sum(odds.values()) for name, each in odds.items()}
+    plain, root = losses["none"], np.sqrt(losses["none"].size)
+    doubt = {name: DOUBTED * float((loss - plain).std() * root) for name, loss in losses.items() if name != "base"}
+    totals = {name: float(loss.sum()) + doubt.get(name, 0.0) for name, loss in losses.items()}
+    best, maps = min(totals.values()), max(len(totals) - 1, 1)
+    odds = {name: float(np.exp(DAMPED * (best - total))) for name, total in totals.items()}
+    odds["base"] = maps * odds["base"] if "base" in odds else 0.0
+    return {name: odds[name] / sum(odds.values()) for name in losses}
 
 
 def _pooled(candidates: list[MapWeights], shares: list[float]) -> MapWeights:
