@@ -48,7 +48,7 @@ MOST = 60  # times an interval is widened or narrowed
 
 def _grid() -> tuple[Floats, Floats]:
     """Return the points of the effect, of variance 1, and their probabilities."""
-    point: Floats = STEP * (np.arange(GRID) - (GRID - 1) / 2)
+    point: Floats = STEP * (np.arange(GRID, dtype=np.float64) - (GRID - 1) / 2)
     share: Floats = np.exp(-np.square(point) / 2)
     share /= share.sum()
     point /= math.sqrt(float(share @ np.square(point)))
