@@ -61,6 +61,7 @@ studies: .venv/.tools ## run the experiments of the papers, and write docs/expla
 	$(BIN)/python -m studies.benchmarks.rerank
 
 honesty: .venv/.tools ## learn the weights of the consensus from the shared sets, and write docs/explanation/measured/honesty.md
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt cleanlab
 	$(BIN)/python -m studies.honesty_page --write
 
 clean: ## remove the environment, the site and the files of the demo

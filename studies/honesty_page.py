@@ -274,12 +274,11 @@ def not_run() -> str:
     peers = ", ".join(f"{name} {most:,}" for name, most in CROWD_KIT.items())
     version, cleanlab = installed("crowd-kit"), installed("cleanlab")
     text = (
-        f"cleanlab {cleanlab} is not a dependency of the development environment: it was installed by hand for this "
-        "page. It gets the smoothed votes in place of a classifier, and gives the probability of its consensus label "
-        f"only, so that the other labels share the rest equally. It is limited to {CLEANLAB_MOST:,} judgments."
+        f"cleanlab {cleanlab} gets the smoothed votes in place of a classifier. It gives the probability of its "
+        "consensus label only, so that the other labels share the rest equally. It is limited to "
+        f"{CLEANLAB_MOST:,} judgments."
         if cleanlab
-        else "cleanlab is missing here, because it is not a dependency of the development environment: install it with "
-        "`.venv/bin/pip install cleanlab`, and run `make honesty` again."
+        else "cleanlab is not installed, and missing here: `make honesty` installs it."
     )
     return f"""- Models that can only be sampled by Markov chains are left out: {sampled}.
 - Slow methods are limited to cases with at most so many judgments: {slow}; of crowd-kit {version}: {peers}.

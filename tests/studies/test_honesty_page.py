@@ -109,11 +109,11 @@ def test_left_out_weights_differ_from_those_of_all_sets(figures):
 
 
 def test_missing_cleanlab_is_told(monkeypatch):
-    """The page says how to install cleanlab if it is missing, and which version was used if not."""
+    """The page says that cleanlab is missing, or which version was used."""
     monkeypatch.setattr(honesty_page, "installed", lambda name: "")
-    assert "cleanlab is missing here" in honesty_page.not_run()
+    assert "cleanlab is not installed, and missing here" in honesty_page.not_run()
     monkeypatch.setattr(honesty_page, "installed", lambda name: "2.9.0")
-    assert "cleanlab 2.9.0 is not a dependency" in honesty_page.not_run()
+    assert "cleanlab 2.9.0 gets the smoothed votes" in honesty_page.not_run()
 
 
 def test_weights_and_page_are_written_if_asked(figures, monkeypatch, tmp_path, capsys):
