@@ -28,7 +28,9 @@ from adjudge.diagnostics.leave_out import item_logs, softmax
 from adjudge.diagnostics.times import DAY, NO_TIMES, Times, judgment_times
 from adjudge.errors import UsageError
 from adjudge.inference.calibration import mixed
+from adjudge.inference.people import weighed_block
 from adjudge.inference.result import INTERVAL, Fit
+from adjudge.kernels.block import Block
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -100,10 +102,23 @@ def posterior_without_gold(fit: Fit, evidence: Evidence) -> Floats:
     if not has_gold.any():
         return p
     bare = block._replace(gold=np.full_like(block.gold, -1))
+    if fit.calibration is not None and fit.definition.by_kind:
+        bare = as_weighed(fit, bare)
+        without = mixed(fit.calibration, fit.definition.posterior(bare, fit.params)[0], bare)
+        return np.where(has_gold[:, None], without, p)
     without = softmax(item_logs(bare, evidence.prior, evidence.matrix).item)
     if fit.calibration is not None:
         without = mixed(fit.calibration, without, bare)
     return np.where(has_gold[:, None], without, p)
+
+
+def as_weighed(fit: Fit, block: Block) -> Block:
+    """Return the judgments of a consensus as they counted in its fit, by the kind and the family of their judges."""
+    learned = None if fit.calibration is None else fit.calibration.gold_map
+    if fit.panel is None:
+        return block
+    all_fitted = np.zeros(len(fit.judge_names), np.int64)
+    return weighed_block(block, fit.panel, all_fitted if learned is None or not learned.tier.size else learned.tier)
 
 
 def _sentence(chance: float, right: float, judgments: int, items: int, gold_used: bool) -> str:
