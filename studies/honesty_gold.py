@@ -197,15 +197,21 @@ class FittedScores(NamedTuple):
 
 
 def fitted_scores(
-    sets: Sequence[GoldSet], priors: dict[str, MapPrior], say: Callable[[str], None]
+    sets: Sequence[GoldSet], priors: dict[str, MapPrior], say: Callable[[str], None], each_set: Each = map
 ) -> list[FittedScores]:
     """Return the scores of the vote, the consensus and Dawid-Skene with gold, on sets with few judgments."""
     result = []
-    for each in sets:
-        if len(each.judgments) <= MOST_FITTED:
-            say(f"Dawid-Skene with gold on {each.name}")
-            result += [_fitted(each, priors[each.family], size) for size in usable_sizes(each)]
+    jobs = [(each, priors[each.family]) for each in sets if len(each.judgments) <= MOST_FITTED]
+    for (each, _), group in zip(jobs, each_set(_fitted_to_set, jobs), strict=True):
+        say(f"Dawid-Skene with gold on {each.name}")
+        result += group
     return result
+
+
+def _fitted_to_set(job: tuple[GoldSet, MapPrior]) -> list[FittedScores]:
+    """Return the scores of all methods on a set, with its prior."""
+    each, prior = job
+    return [_fitted(each, prior, size) for size in usable_sizes(each)]
 
 
 def _fitted(each: GoldSet, prior: MapPrior, size: int) -> FittedScores:

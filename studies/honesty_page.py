@@ -285,7 +285,8 @@ def not_run() -> str:
 - A number such as "(9 of 16)" in a table tells how many sets a mean is over. Models for two labels have fewer sets
   too. The last column compares on the same cases. Labels are read without an order, so that models for
   ordered labels are left out.
-- Other aggregators of crowd-kit give no probabilities, or fail with current versions of their dependencies.
+- Other aggregators of crowd-kit give no probabilities, fail with current versions of their dependencies, or (MACE)
+  have a known error (`tests/peers/test_comparators.py`).
 - {text}"""
 
 
@@ -424,7 +425,7 @@ def trained(
     priors = gold_priors(sets)
     taught = gold_scores(sets, priors, say, each_set)
     weights = weights_by_family(samples, scores, thetas, taught, priors)
-    return scores, weights, taught, fitted_scores(sets, priors, say)
+    return scores, weights, taught, fitted_scores(sets, priors, say, each_set)
 
 
 def main(arguments: Sequence[str]) -> None:
