@@ -24,12 +24,14 @@ from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
 from adjudge.inference.calibrate import crowd_evidence
 from adjudge.inference.calibration import (
+    SIZE_CLASSES,
     crowd_contexts,
     crowd_features,
     evidence_rule,
     lean_to_vote,
     log_size,
     mix_vote,
+    size_class,
     smoothed_votes,
 )
 from adjudge.inference.infer import infer
@@ -44,6 +46,7 @@ FAMILIES = {"nyt": "nyt", "rte": "snow", "temp": "snow", "wsd": "snow", "tc_": "
 THINNED = (5, 3, 2, 1)  # judgments per item
 TRAINED, SCORED = 400, 600  # gold items of a set that are used
 RIDGE = 0.005
+FEWEST_GAPS = 5  # cases of a kind and class that are needed for a quantile
 CLIP = 1e-3  # smallest probability in a log loss
 
 
@@ -263,21 +266,23 @@ def left_out_scores(samples: Sequence[Sample], thetas: dict[str, Floats]) -> lis
 
 
 def margins(samples: Sequence[Sample], scores: Sequence[Score], without: str = "") -> dict[str, float]:
-    """Return the 90 % quantile of |claimed - right| by judgments per item (1, 2, 3 or more), on real sets.
+    """Return the 90 % quantile of |claimed - right| by the class of judgments per item, on real sets.
 
-    Those of the family ``without`` are left out.
+    It is that of crowds or of panels, whichever is larger: nobody knows which of them a user's judges resemble. Sets of
+    the family ``without`` are left out.
     """
-    result = {}
-    for size in (1, 2, 3):
-        gaps = [
-            abs(one.gap)
-            for each, one in zip(samples, scores, strict=True)
-            if each.case.kind != "simulated" and each.case.family != without and size_of(each.case) == size
-        ]
-        result[str(size)] = round(float(np.quantile(gaps, 0.9)), 3)
-    return result
+    gaps: dict[tuple[int, str], list[float]] = {}
+    for each, one in zip(samples, scores, strict=True):
+        if each.case.kind != "simulated" and each.case.family != without:
+            gaps.setdefault((size_of(each.case), each.case.kind), []).append(abs(one.gap))
+    widths = {group: float(np.quantile(values, 0.9)) for group, values in gaps.items() if len(values) >= FEWEST_GAPS}
+    overall = float(np.quantile([gap for values in gaps.values() for gap in values], 0.9))
+    return {
+        str(size): round(max((width for (of, _), width in widths.items() if of == size), default=overall), 3)
+        for size in SIZE_CLASSES
+    }
 
 
 def size_of(case: Case) -> int:
-    """Return the judgments per item of a case: 1, 2, or 3 and more."""
-    return int(np.clip(round(len(case.judgments) / len(case.judgments.items)), 1, 3))
+    """Return the class of judgments per item of a case."""
+    return size_class(len(case.judgments) / len(case.judgments.items))

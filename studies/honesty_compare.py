@@ -31,10 +31,11 @@ from studies.parallel import Each
 
 VOTE, SMOOTHED, REFERENCE = "vote", "vote + 1", "dawid-skene"
 SAME_AS_VOTE = ("majority", "weighted-vote")  # the sets have no weights
-SLOW = {"minimax-entropy": 5_000, "gaussian": 5_000, "gaussian-biased": 5_000}  # judgments of the largest case
-AUTO_MOST = 1_500  # ``auto`` fits a dozen models five times each
-CROWD_KIT = {"DawidSkene": 2_000, "OneCoinDawidSkene": 2_000, "GLAD": 500}
-CLEANLAB_MOST = 5_000
+SLOW = {"minimax-entropy": 20_000, "gaussian": 10_000, "gaussian-biased": 10_000}  # judgments of the largest case
+AUTO_MOST = 20_000  # ``auto`` fits a dozen models five times each
+CROWD_KIT = {"DawidSkene": 20_000, "OneCoinDawidSkene": 20_000, "GLAD": 1_000}
+CLEANLAB_MOST = 20_000
+COMPARED = 5  # sets that are needed to call a method better than the consensus
 WORSE, LOWER = 0.05, 0.01  # log loss above, and accuracy below, that of the vote which count as a failure
 SIZES = (0, *THINNED)  # judgments per item, 0 for all
 
@@ -284,7 +285,10 @@ def cost_sets(cells: Sequence[Cell]) -> list[str]:
 
 
 def better_methods(cells: Sequence[Cell], kind: str) -> list[str]:
-    """Return in words which methods have a lower log loss or a higher accuracy than the consensus in the mean."""
+    """Return in words which methods have a clearly lower log loss or higher accuracy than the consensus in the mean.
+
+    A mean over fewer than ``COMPARED`` sets, or a difference below twice its standard error, is not named.
+    """
     groups = by_method(cell for cell in cells if cell.kind == kind)
     texts = []
     for name, group in groups.items():
@@ -292,10 +296,14 @@ def better_methods(cells: Sequence[Cell], kind: str) -> list[str]:
             same = pairs([cell for cell in group if cell.thinned == thinned], groups[DEFAULT])
             if name == DEFAULT or not same:
                 continue
-            loss = np.mean([own.log_loss - other.log_loss for _, own, other in same])
-            accuracy = np.mean([own.accuracy - other.accuracy for _, own, other in same])
-            parts = [f"log loss {loss:+.3f}"] if loss < -0.0005 else []
-            parts += [f"accuracy {accuracy:+.3f}"] if accuracy > 0.0005 else []
+            if len(same) < COMPARED:
+                continue
+            differences = np.array(
+                [(own.log_loss - other.log_loss, own.accuracy - other.accuracy) for _, own, other in same]
+            )
+            (loss, accuracy), errors = differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(len(same))
+            parts = [f"log loss {loss:+.3f}"] if loss < -2 * errors[0] else []
+            parts += [f"accuracy {accuracy:+.3f}"] if accuracy > 2 * errors[1] else []
             if parts:
                 size = f"{thinned} per item" if thinned else "all judgments"
                 texts.append(f"{name} with {size} ({', '.join(parts)} on {len(same)} sets)")

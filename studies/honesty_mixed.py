@@ -135,7 +135,10 @@ def rows_of_mixed(scores: Sequence[MixedScore]) -> Iterator[list[str]]:
 
 
 def worse_than_person(scores: Sequence[MixedScore], answer: str = "people beside machines: consensus") -> list[str]:
-    """Return the panels on which people beside machines are less often right than one person or the machines alone."""
+    """Return the panels on which people beside machines are less often right than one person or the machines alone.
+
+    Those whose log loss is above that of the machines alone are named too.
+    """
     found = []
     for name in dict.fromkeys(each.name for each in scores):
         accuracy = {
@@ -147,4 +150,12 @@ def worse_than_person(scores: Sequence[MixedScore], answer: str = "people beside
         best = max(list(accuracy)[1:], key=accuracy.__getitem__)
         if accuracy[answer] < accuracy[best]:
             found.append(f"on `{name}` ({accuracy[answer]:.3f}, {best} {accuracy[best]:.3f})")
+        loss = {
+            method: np.mean(
+                [each.score.log_loss for each in scores if (each.method, each.gold, each.name) == (method, 0, name)]
+            )
+            for method in (answer, "machines: consensus")
+        }
+        if loss[answer] > loss["machines: consensus"]:
+            found.append(f"on `{name}` (log loss {loss[answer]:.3f}, machines {loss['machines: consensus']:.3f})")
     return found

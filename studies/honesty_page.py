@@ -77,6 +77,7 @@ from studies.honesty_mixed import GOLD, SEEDS, MixedScore, mixed_scores, rows_of
 from studies.markdown import table
 from studies.parallel import Each, parallel_map
 
+LEAST_COVERED = 85  # percent of cases, below which an interval of 90 % is named as a failure
 WEIGHTS = Path(__file__).parents[1] / "src" / "adjudge" / "inference" / "crowds.json"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "measured" / "honesty.md"
 KINDS = ("crowd", "panel")
@@ -229,8 +230,13 @@ def failures(figures: Figures) -> list[str]:
         f"and accuracy is below it on {len(lower)}{_listed(lower)}",
         *(_thinned_failures(real, thinned) for thinned in sorted({each.case.thinned for each, _ in real} - {0})),
         "Without gold, agreement on the truth cannot be distinguished from shared errors. The interval of the share of "
-        f"right labels is wide for this reason: +-{margin['3']:.0%} with three judgments per item or more, "
-        f"+-{margin['2']:.0%} with two and +-{margin['1']:.0%} with one",
+        "right labels is wide for this reason: "
+        + ", ".join(f"+-{width:.0%} from {size} per item on" for size, width in margin.items()),
+        *(
+            f"On {row[0]}, the interval of the expected share held the true one in {row[3]} of {row[2]} cases only"
+            for row in rows_of_coverage(figures)
+            if int(row[3].removesuffix("%")) < LEAST_COVERED
+        ),
     ]
     for kind in KINDS:
         better = better_methods(figures.cells, kind)
@@ -245,7 +251,7 @@ def failures(figures: Figures) -> list[str]:
             )
     short = worse_than_person(figures.mixed)
     if short:
-        texts.append("People beside machines are less often right than one of the two alone " + "; ".join(short))
+        texts.append("People beside machines are worse than one of the two alone " + "; ".join(short))
     return texts
 
 

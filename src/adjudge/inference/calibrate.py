@@ -157,6 +157,8 @@ def crowd_evidence(fit: Fit, judgments: Judgments, gold: Codes | None = None) ->
     if correlation.clear:
         return CrowdEvidence(fit, correlation, 0.0)
     weighed = replace(judgments, weight=bare.weight if bare.weight.size else None)
+    if weighed.weight is not None:  # people beside machines are no more judgments of an item
+        weighed = weighed.take(np.flatnonzero(weighed.weight > 0))
     independent = independence(weighed, gold, options.seed)
     if independent <= POSSIBLE:
         return CrowdEvidence(fit, correlation, independent)

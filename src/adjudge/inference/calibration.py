@@ -48,6 +48,7 @@ NOTED = 0.005  # weight of the vote that is worth mentioning
 CAP, LOWEST_CAP, HIGHEST_CAP = 0.8, 6.0, 25.0  # bound of the evidence: this over the correlation, within limits
 VOTE_SHARE, STRONG = 0.15, 0.2  # share of the vote, from this correlation on
 PREVALENCE_FLOOR = 1e-3
+SIZE_CLASSES = (1, 2, 3, 5, 10)  # judgments per item
 LEAN = 0.1  # a label without most of n votes must be n to this power times as likely as the best that has
 BY_CHANCE = 0.05  # probability of truths at an end of the interval, from which they may contradict it by chance
 
@@ -409,7 +410,7 @@ def by_crowds(
     counted = block.cell[block.weight > 0] if block.weight.size else block.cell
     per_item = float(judgments[judged].mean())
     per_judge = per_judge or judgments.sum() / np.unique(counted // block.labels).size
-    kappa, size = (None, 1) if correlation.unanimous else (correlation.kappa, int(np.clip(round(per_item), 1, 3)))
+    kappa, size = (None, 1) if correlation.unanimous else (correlation.kappa, size_class(per_item))
     by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(kappa, per_judge, prevalence)  # (3)
     calibration = Calibration(
         "crowds",
@@ -424,6 +425,15 @@ def by_crowds(
     )
     probability = mixed(calibration, posterior, block)
     return replace(calibration, expected=expected_share(probability, block.start, block.gold))
+
+
+def size_class(per_item: float) -> int:
+    """Return the class of judgments per item by which the half-width of the interval was learned.
+
+    >>> [size_class(per_item) for per_item in (1.2, 2, 4, 7, 50)]
+    [1, 2, 3, 5, 10]
+    """
+    return max((size for size in SIZE_CLASSES if per_item >= 0.85 * size), default=SIZE_CLASSES[0])
 
 
 def expected_share(probability: Floats, start: Codes, gold: Codes | None = None) -> float:
