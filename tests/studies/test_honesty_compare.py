@@ -122,9 +122,16 @@ def test_tables():
     assert by_method["dawid-skene"][-1] == "-0.300"
     worst = {row[0]: row for row in rows_of_worst(cells)}
     assert worst["consensus"] == ["consensus", "2", "1", "0", "`b` 0.400 (+0.200)", "`b` -0.300"]
-    assert better_methods(cells, "crowd") == [
-        "dawid-skene with all judgments (log loss -0.300, accuracy +0.100 on 1 sets)"
-    ]
+    assert better_methods(cells, "crowd") == []  # one set does not show it
+
+
+def test_methods_that_are_clearly_better_are_named():
+    """A difference is clear if it is more than twice its standard error, over five sets or more."""
+    cells = []
+    for n, loss in enumerate((0.5, 0.6, 0.7, 0.4, 0.5)):
+        cells += [made("vote", f"s{n}"), made("consensus", f"s{n}", log_loss=loss, accuracy=0.8)]
+        cells += [made("dawid-skene", f"s{n}", log_loss=loss - 0.1 - n / 100, accuracy=0.8 + (n % 2) / 10)]
+    assert better_methods(cells, "crowd") == ["dawid-skene with all judgments (log loss -0.120 on 5 sets)"]
 
 
 def test_costs_are_relative_to_dawid_skene():

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
+from adjudge.inference.calibration import SIZE_CLASSES
 from studies import honesty_compare, honesty_gold, honesty_page
 from studies.honesty import Case, Score, sample, simulate, thin
 from studies.honesty_compare import Method, compare, vote_shares
@@ -77,7 +78,7 @@ def test_coverage_counts_gaps_within_the_margins_of_other_families(figures):
     for margin, expected in ((1.0, "100%"), (-1.0, "0%")):
         learned = {
             family: {
-                "margins": dict.fromkeys("123", margin),
+                "margins": dict.fromkeys(map(str, SIZE_CLASSES), margin),
                 "gold": {"margins": dict.fromkeys(map(str, (5, 10, 20)), margin)},
             }
             for family in figures.weights
