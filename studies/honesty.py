@@ -275,12 +275,17 @@ def margins(samples: Sequence[Sample], scores: Sequence[Score], without: str = "
     for each, one in zip(samples, scores, strict=True):
         if each.case.kind != "simulated" and each.case.family != without:
             gaps.setdefault((size_of(each.case), each.case.kind), []).append(abs(one.gap))
-    widths = {group: float(np.quantile(values, 0.9)) for group, values in gaps.items() if len(values) >= FEWEST_GAPS}
-    overall = float(np.quantile([gap for values in gaps.values() for gap in values], 0.9))
+    widths = {group: next_quantile(values) for group, values in gaps.items() if len(values) >= FEWEST_GAPS}
+    overall = next_quantile([gap for values in gaps.values() for gap in values])
     return {
         str(size): round(max((width for (of, _), width in widths.items() if of == size), default=overall), 3)
         for size in SIZE_CLASSES
     }
+
+
+def next_quantile(values: Sequence[float]) -> float:
+    """Return the value below which a further one lies with a probability of 90 %: the largest of fewer than ten."""
+    return float(np.quantile(values, min(1.0, 0.9 * (1 + 1 / len(values))), method="higher"))
 
 
 def size_of(case: Case) -> int:
