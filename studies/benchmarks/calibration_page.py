@@ -41,9 +41,9 @@ are clearly correlated, the vote shares get up to half of the remaining weight, 
 get half if the correlation cannot be estimated, because hardly any item has two judges or because judges have too few
 judgments. The method prefers too much doubt to too little.
 
-This calibration is the default for `auto`, if no model is named, and for the consensus of the studio. A model that is
-named gives the probabilities of its paper. With gold (`--calibrate gold`), the logarithms of posterior and vote
-shares are combined with weights that maximise the likelihood of the gold labels.
+This calibration is for models that are named; they give the probabilities of their papers without it. The default
+model, `consensus`, has a calibration of its own ([honest probabilities](honesty.md)). With gold (`--calibrate gold`),
+the logarithms of posterior and vote shares are combined with weights that maximise the likelihood of the gold labels.
 
 ## What is measured
 All sets of the shared data with labels and gold; every model, by its mode if it has one (`hierarchical`, which is

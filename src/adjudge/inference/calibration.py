@@ -137,6 +137,8 @@ class Calibration:
     @property
     def words(self) -> str:
         """What was done, in words."""
+        if self.by in ("crowds", "gold") and not self.changes:
+            return "there is nothing to calibrate: all labels are the same, or there are no judgments"
         if self.by == "crowds":
             return f"{self._worth}; {self.claim}"
         if self.by == "gold":
