@@ -252,6 +252,9 @@ def test_an_interrupt_of_the_comparison_leaves_the_consensus(run, labels, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr("adjudge.inference.select.held_out", interrupted)
+    head, *rows = labels.read_text().splitlines()
+    turned = [row.replace(",yes,", ",no,") if n % 7 == 3 else row for n, row in enumerate(rows)]  # not unanimous
+    labels.write_text("\n".join([head, *turned]) + "\n")
     answer = run("fit", str(labels), "--model", "auto")
     assert answer.code == 130
     assert "consensus: 12 items, 3 judges, interrupted" in answer.out
@@ -263,11 +266,11 @@ def test_blocks_give_the_labels_of_memory(run, labels, tmp_path):
     text = labels.read_text().splitlines()
     (tmp_path / "a.csv").write_text("\n".join(text[:20]) + "\n")
     (tmp_path / "b.csv").write_text("\n".join([text[0], *text[20:]]) + "\n")
-    answer = run("fit", "a.csv", "b.csv", "--blocks", "blocks", "--out", "fit")
+    answer = run("fit", "a.csv", "b.csv", "--blocks", "blocks", "--model", "dawid-skene", "--out", "fit")
     assert answer.code == 0
     assert "wrote labels/, judges.csv and the fit to fit" in answer.out
     assert "36 judgments of 12 items in 1 block" in answer.err
-    assert "probabilities are not calibrated: calibration needs the judgments in memory" in answer.err
+    assert "probabilities are the model's own, which are over-confident: leave out --model" in answer.err
     written = pl.read_parquet(tmp_path / "fit" / "labels" / "*.parquet").sort("item")
     memory = adjudge.fit(labels, "dawid-skene").labels.sort("item")
     assert written["label"].equals(memory["label"])
@@ -276,6 +279,17 @@ def test_blocks_give_the_labels_of_memory(run, labels, tmp_path):
     stamp = (tmp_path / "blocks" / "manifest.json").stat().st_mtime_ns
     assert run("fit", "a.csv", "b.csv", "--blocks", "blocks", "--model", "majority", "--out", "vote").code == 0
     assert (tmp_path / "blocks" / "manifest.json").stat().st_mtime_ns == stamp
+
+
+def test_blocks_have_a_calibrated_consensus(run, labels, tmp_path):
+    """It is the default, makes a claim, and has the probabilities of memory if no test of independence was passed."""
+    answer = run("fit", "labels.csv", "--blocks", "blocks", "--out", "fit")
+    assert "of the labels are expected to be right" in answer.err
+    written = pl.read_parquet(tmp_path / "fit" / "labels" / "*.parquet").sort("item")
+    memory = adjudge.fit(labels)
+    assert memory.calibration.independent == 0
+    assert (written["probability"] - memory.labels.sort("item")["probability"]).abs().max() < 1e-9
+    assert adjudge.load(tmp_path / "fit").calibration == memory.calibration
 
 
 def test_a_fit_of_blocks_judges_new_items(run, labels, tmp_path):
@@ -310,7 +324,7 @@ def test_a_fit_of_blocks_judges_new_items(run, labels, tmp_path):
         (("labels.csv", "--blocks", "b", "--out", "f", "--memory", "much"), "memory 'much' is not a size"),
         (
             ("labels.csv", "--blocks", "b", "--out", "f", "--calibrate", "judgments"),
-            "calibration needs all judgments in memory",
+            "calibration by judgments needs all judgments in memory",
         ),
         (("nothing.csv", "--blocks", "b", "--out", "f"), "nothing.csv: there is no such file"),
         (

@@ -28,7 +28,7 @@ def test_judges_and_confusions_are_shown(run, fitted):
     lines = [line for line in answer.out.splitlines() if line.startswith("j")]
     assert [line.split()[0] for line in lines] == ["judge", "j1", "j2", "j3"]
     assert lines[0].split()[:6] == ["judge", "judgments", "right", "informedness", "bits", "P(chance)"]
-    assert "Right on about four in five items" in lines[1]
+    assert "Reliable." in lines[1]
     assert "Confusions, of 1" in answer.out
     assert "'C' called 'B' costs " in answer.out
     assert "Such items: 'i" in answer.out

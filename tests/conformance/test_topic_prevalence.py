@@ -178,7 +178,7 @@ def test_blocks_on_disk_give_the_answer_of_memory(model, tmp_path):
     table.write_csv(tmp_path / "crowd.csv")
     blocks = make_blocks(Table([tmp_path / "crowd.csv"], {}), tmp_path / "blocks", block=100)
     inference = "map" if MODELS[model].sampler is not None else None
-    options = Options(prevalence="topic", inference=inference, tolerance=1e-12)
+    options = Options(prevalence="topic", inference=inference, tolerance=1e-12, calibrate="none")
     disk = fit_blocks(blocks, model, out=tmp_path / "out", options=options)
     memory = fitted(tmp_path / "crowd.csv", model, prevalence="topic", tolerance=1e-12, calibrate="none")
     rows = dict(zip(disk.labels.collect()["item"], disk.labels.collect()["p_1"], strict=True))

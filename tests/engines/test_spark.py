@@ -302,7 +302,7 @@ def test_a_folder_of_parquet_files_gives_the_answer_of_memory(engine, tmp_path):
         table[n::3].write_parquet(tmp_path / "lake" / f"{n}.parquet")
     named = {"item": "the `doc`", "judge": "who.was", "label": "said"}
     fitted = spark.fit(
-        tmp_path / "lake", out=tmp_path / "out", session=engine.session, block=500, iterations=5, **named
+        tmp_path / "lake", "dawid-skene", out=tmp_path / "out", session=engine.session, block=500, iterations=5, **named
     )
     _held(fitted, adjudge.fit(adjudge.read(table, **named), "dawid-skene", iterations=5))
     assert dict(fitted.labels.dtypes)["item"] == "bigint"

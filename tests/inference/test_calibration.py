@@ -21,6 +21,7 @@ from adjudge.inference.calibration import (
     evidence_rule,
     expected_share,
     gold_margin,
+    lean_to_vote,
     learned_weights,
     mapped,
     mixed,
@@ -67,7 +68,7 @@ def test_the_formula_item_by_item(judgments):
 def test_correlated_errors_bound_the_evidence():
     """Little correlation gives a wide bound and little of the vote, strong correlation the narrowest and most."""
     little, strong = evidence_rule(0.02), evidence_rule(0.5)
-    assert (little.cap, strong.cap) == (25.0, 4.0)
+    assert (little.cap, strong.cap) == (25.0, 6.0)
     assert (little.vote, strong.vote) == (pytest.approx(0.015), 0.15)
 
 
@@ -145,9 +146,9 @@ def test_more_gold_narrows_the_interval():
 def test_the_expected_share_leaves_gold_out(judgments):
     """Items with gold are certain, and say nothing about the others; if all have gold, all count."""
     probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [1.0, 0.0, 0.0]])
-    assert expected_share(probability, judgments) == pytest.approx(2.5 / 3)
-    assert expected_share(probability, judgments, np.array([-1, -1, 0])) == pytest.approx(0.75)
-    assert expected_share(probability, judgments, np.array([0, 2, 0])) == pytest.approx(2.5 / 3)
+    assert expected_share(probability, judgments.start) == pytest.approx(2.5 / 3)
+    assert expected_share(probability, judgments.start, np.array([-1, -1, 0])) == pytest.approx(0.75)
+    assert expected_share(probability, judgments.start, np.array([0, 2, 0])) == pytest.approx(2.5 / 3)
 
 
 def test_the_map_adds_what_it_says(judgments):
@@ -210,3 +211,33 @@ def test_truths_contradict_a_claim_beyond_chance_only():
     assert tail > 0.05  # 30 of 40 may be chance, 29 may not
     assert calibration.contradicted(30, 40) == ""
     assert calibration.contradicted(29, 40) != ""
+
+
+def test_one_label_leaves_nothing_to_calibrate():
+    """It is certain, and no share is claimed."""
+    fit = adjudge.fit(pl.DataFrame({"item": [1, 2], "judge": [1, 1], "label": ["yes", "yes"]}))
+    assert (fit.posterior == 1).all()
+    assert fit.calibration.words == (
+        "there is nothing to calibrate: all labels are the same, or there are no judgments"
+    )
+
+
+def test_a_unanimous_crowd_counts_as_one_judge():
+    """Five judges who always agree claim no more than one would, and are not called independent."""
+    item = np.repeat(np.arange(60), 5)
+    rows = {"item": item, "judge": np.tile(np.arange(5), 60), "label": item % 2}
+    many = adjudge.fit(pl.DataFrame(rows)).calibration
+    assert many.one_voice
+    assert many.independent == 0
+    assert many.expected < 0.8
+    assert many.words.startswith("judges hardly ever disagree, which does not show whether they are right")
+
+
+def test_a_label_without_most_votes_must_be_clearly_more_likely():
+    """The likeliest of the labels with most votes counts n ** .1 times; where it leads already, nothing changes."""
+    vote = np.array([[0.2, 0.5, 0.3], [0.2, 0.5, 0.3]])
+    probability = np.array([[0.2, 0.35, 0.45], [0.1, 0.6, 0.3]])
+    leaning = lean_to_vote(probability, vote, np.array([20.0, 20.0]))
+    raised = np.array([0.2, 0.35 * 20**0.1, 0.45])
+    np.testing.assert_allclose(leaning[0], raised / raised.sum())
+    np.testing.assert_allclose(leaning[1], probability[1])

@@ -418,7 +418,7 @@ def judges(
     >>> crowd
     Judges(5 judges, 315 judgments; median Youden's J 0.64)
     >>> crowd.cards[0].sentence
-    'Reliable so far (135 judgments).'
+    'Right on about four in five items; no single confusion stands out.'
 
     """
     record, table = read_fitted(fit, judgments)

@@ -137,7 +137,7 @@ class Calibration:
     @property
     def words(self) -> str:
         """What was done, in words."""
-        if self.by in ("crowds", "gold") and not self.changes:
+        if self.by in ("crowds", "gold") and not (self.changes or self.expected):
             return "there is nothing to calibrate: all labels are the same, or there are no judgments"
         if self.by == "crowds":
             return f"{self._worth}; {self.claim}"

@@ -127,6 +127,7 @@ EFFECTS = (0.35, 0.6, 1.0, 1.7)  # effects of items as strong as in real crowds 
 FEW_REPLICATES = 6
 EFFECT_SPREAD = 0.3  # relative standard deviation of the z score of such a crowd
 Z_SPREAD = 1.2  # standard deviation of z under independence: the spread is that of a few draws
+FEWEST_ITEMS = 30  # judged items that are needed to see whether errors are independent
 LEAST_PER_ITEM = 5  # judgments per item that are needed to see correlated errors
 STRONGEST, HALVINGS = 4.0, 6  # range of the bisection, and its steps: to a sixteenth
 
@@ -173,7 +174,9 @@ def independence(judgments: Judgments, gold: Codes | None = None, seed: int = 0)
     and with effects of items as strong as in real crowds. The result is the posterior probability of no effect,
     rescaled so that the prior probability is 0: a crowd that is too small to show a difference gets 0.
     """
-    if len(judgments) < LEAST_PER_ITEM * np.count_nonzero(np.diff(judgments.start)):
+    items = np.count_nonzero(np.diff(judgments.start))
+    size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
+    if items < FEWEST_ITEMS or size < LEAST_PER_ITEM * items:
         return 0.0
     params, side = yardstick(judgments, gold), np.arange(len(judgments.scale))
     block, rng = _some(judgments, gold, SAMPLED, seed), np.random.default_rng(seed)

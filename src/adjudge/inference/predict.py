@@ -77,7 +77,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     result = with_calibration(result, calibration, block)
     if not calibration.margin:
         return result
-    return replace(result, calibration=replace(calibration, expected=expected_share(result.posterior, judgments)))
+    return replace(result, calibration=replace(calibration, expected=expected_share(result.posterior, judgments.start)))
 
 
 def _weights(calibration: Calibration | None, judgments: Judgments) -> Floats:

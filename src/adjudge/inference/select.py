@@ -205,10 +205,10 @@ def why_no_comparison(base: Fit, judgments: Judgments) -> str:
         return "gold teaches more than held-out judgments can"
     if per_item < LEAST_PER_ITEM:
         return f"models cannot be compared with {per_item:.1f} judgments per item: {LEAST_PER_ITEM:.0f} are needed"
-    if base.calibration is not None and base.calibration.one_voice:
-        return "models cannot be compared, because judges hardly ever disagree"
     if base.calibration is not None and base.calibration.gold_map is not None:
         return "judges are of several kinds, which other models do not know"
+    if base.calibration is not None and base.calibration.one_voice:
+        return "models cannot be compared, because judges hardly ever disagree"
     return ""
 
 
