@@ -4,7 +4,7 @@ A model assumes that judges err independently, given the truth, and takes its es
 over-confident.
 
 Model ``consensus`` is calibrated by weights that were learned on other crowds ("crowds", ``calibration``). Five gold
-items or more teach a ``GoldMap`` besides ("gold", ``gold_map``). The consensus is fitted without gold then, so that it
+items or more also teach a ``GoldMap`` ("gold", ``gold_map``). The consensus is fitted without gold then, so that it
 is honest about the gold items. If gold contradicts it, EM is started a second time from gold: the start that predicts
 held-out gold better is kept, so that exchanged labels are found.
 
