@@ -112,9 +112,9 @@ def test_a_model_that_is_better_has_a_share():
     assert share > 0.05
     np.testing.assert_allclose(fit.posterior, (1 - share) * base.posterior + share * other.posterior)
     assert fit.reason == (
-        f"the held-out log-likelihood of the best simple model, '{choice.model}', is {score.mean:.4f} per judgment "
-        f"over 5 folds, and that of the consensus {reference.mean:.4f}; the two agree on {1 - apart:.0%} of the "
-        f"labels, and each probability is {1 - share:.0%} consensus, {share:.0%} '{choice.model}'"
+        f"each probability is {1 - share:.0%} consensus and {share:.0%} '{choice.model}', which predicts further "
+        f"judgments better (held-out log-likelihood per judgment {score.mean:.4f}, consensus {reference.mean:.4f}, "
+        f"5 folds) and agrees with the consensus on {1 - apart:.0%} of the labels"
     )
     assert fit.calibration.expected == pytest.approx(fit.posterior.max(axis=1).mean())
 
@@ -140,7 +140,7 @@ def test_the_share_falls_as_labels_differ(different, share):
     base, judgments, other = fits_apart(different)
     fit = with_share(base, judgments, other, *scored(better=3))
     np.testing.assert_allclose(fit.posterior, (1 - share) * base.posterior + share * other.posterior)
-    assert f"{1 - share:.0%} consensus, {share:.0%} 'glad'" in fit.reason
+    assert f"{1 - share:.0%} consensus and {share:.0%} 'glad'" in fit.reason
 
 
 def test_a_model_that_contradicts_the_consensus_has_no_share():
@@ -159,7 +159,10 @@ def test_a_model_that_is_not_better_has_no_share():
     base, judgments, other = fits_apart(10)
     fit = with_share(base, judgments, other, *scored(better=0.9))
     assert (fit.posterior == base.posterior).all()
-    assert fit.reason.endswith("that of the consensus -0.5090: not worse by more than a standard error")
+    assert fit.reason.startswith(
+        "it is the consensus alone: 'glad' is not better by more than a standard error (held-out"
+    )
+    assert "consensus -0.5090" in fit.reason
 
 
 def test_where_models_are_not_compared_it_is_the_consensus_alone():

@@ -101,8 +101,7 @@ def default_calibration(model: Model, calibrate: str | None, judgments: Judgment
 def doubt(fit: Fit, judgments: Judgments) -> str:
     """Return why the probabilities of a named model are not to be believed, empty if nothing speaks against them.
 
-    The share of labels that the model claims to be right is compared with the share that the consensus expects. On the
-    sets of ``make honesty``, a model that claims five points more is over-confident in 96 of 100 cases.
+    They are not, if the model claims that more labels are right than the consensus expects, by more than five points.
     """
     if fit.calibration is not None or fit.definition.by_kind or len(fit.scale) < 2 or not len(judgments):
         return ""

@@ -218,10 +218,13 @@ def with_share(base: Fit, judgments: Judgments, other: Fit, choice: Choice, refe
     ``reference`` is the held-out log-likelihood of the consensus.
     """
     score = choice.scores[choice.model]
-    name, text = quote(choice.model), f"{score.mean:.4f} per judgment over {choice.folds} folds"
-    gain = f"the held-out log-likelihood of the best simple model, {name}, is {text}, and that of the consensus"
+    name = quote(choice.model)
+    figures = (
+        f"held-out log-likelihood per judgment {score.mean:.4f}, consensus {reference.mean:.4f}, {choice.folds} folds"
+    )
     if score.mean - reference.mean <= score.error:
-        return replace(base, reason=f"{gain} {reference.mean:.4f}: not worse by more than a standard error")
+        reason = f"it is the consensus alone: {name} is not better by more than a standard error ({figures})"
+        return replace(base, reason=reason)
     apart = float(
         (base.posterior.argmax(axis=1) != other.posterior.argmax(axis=1))[np.diff(judgments.start) > 0].mean()
     )
@@ -241,8 +244,8 @@ def with_share(base: Fit, judgments: Judgments, other: Fit, choice: Choice, refe
         posterior=frozen(posterior),
         label=frozen(settled(posterior, base.items, options_of(base.options))),
         calibration=calibration,
-        reason=f"{gain} {reference.mean:.4f}; the two agree on {1 - apart:.0%} of the labels, and each probability is "
-        f"{1 - share:.0%} consensus, {share:.0%} {name}",
+        reason=f"each probability is {1 - share:.0%} consensus and {share:.0%} {name}, which predicts further "
+        f"judgments better ({figures}) and agrees with the consensus on {1 - apart:.0%} of the labels",
     )
 
 
