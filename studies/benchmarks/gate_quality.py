@@ -211,6 +211,16 @@ def label_quality(table: pl.DataFrame, truth: pl.DataFrame, gold: pl.DataFrame |
     return vote["accuracy"], consensus["accuracy"], consensus["log_loss"]
 
 
+def verdict(rows: Sequence[Sequence[str]]) -> str:
+    """Return how all gates compare with more judgments per document and no gate, from the rows of the table."""
+    gated, more = next(row for row in rows if row[0] == "all"), rows[-1]
+    return (
+        f"With all gates the consensus is right on {gated[3]} of the documents for {gated[5]} units of work, of which "
+        f"{gated[6]} are paid; without gates and with {more[1]} judgments per document on {more[3]} for {more[5]}, all "
+        "paid."
+    )
+
+
 def simulated(crowd: str) -> Claim:
     """Measure the gates, one by one and together, on campaigns of one kind of crowd."""
     campaigns = [(setup, PER_ITEM) for setup in setups()] + [(next(setups()), more) for more in MORE]
@@ -226,7 +236,8 @@ def simulated(crowd: str) -> Claim:
         f"Simulated judges: {crowd}",
         f"{shares}. {SIZE.topics * SIZE.documents:,} documents; means over {len(SEEDS)} campaigns, with standard "
         "errors. The cost is the number of documents that judges worked on, gold and qualification included, per "
-        'document of the campaign; "paid" is that of accepted assignments only.',
+        'document of the campaign; "paid" is that of accepted assignments only. '
+        f"{verdict(rows)}",
         ["gates", "judgments per document", *LABEL_QUALITY, "cost", "paid", "judges"],
         rows,
     )
