@@ -3,7 +3,8 @@
 Simulated judges of several kinds work through whole campaigns by the studio's own commands. A judge leaves after
 one to six assignments, and the next one comes, until every document has the wanted number of judgments. Judges know
 the true grades and err according to their kind (`studio/demo.py`); a patient spammer tosses coins and waits long enough
-for the time gate. The last table uses the real qualification test of `possent`.
+for the time gate. Errors of two judges are independent here, which favours more judgments over gates. The last table
+uses the real qualification test of `possent`.
 """
 
 from __future__ import annotations
