@@ -41,6 +41,7 @@ class Size(NamedTuple):
     gold: int = 300  # sets
     words: int = 100  # per document
     set_size: int = 5
+    graded: int = 5  # documents of a qualification set that have gold
 
 
 def write_campaign(folder: Path, size: Size, settings: Mapping[str, Mapping[str, Any]] = SETTINGS) -> None:
@@ -76,7 +77,8 @@ def write_campaign(folder: Path, size: Size, settings: Mapping[str, Mapping[str,
                 for d, grade in enumerate(patterns[s % len(patterns)]):
                     pair = (f"t{s % size.topics}", f"{use}{s}d{d}")
                     document(pair[1], grade)
-                    tables["gold"].writerow((*pair, grade, "It is generated so."))
+                    if use == "gold" or d < size.graded:
+                        tables["gold"].writerow((*pair, grade, "It is generated so."))
                     tables["sets"].writerow((f"{use}{s}", use, *pair))
 
 

@@ -161,13 +161,13 @@ def test_interrupted_while_it_starts(tmp_path):
     program = """
 import signal
 from adjudge.studio import demo
-join, joined = demo._add_judge, []
+join, joined = demo.add_judge, []
 def interrupted(*given):
     joined.append(given)
     if len(joined) == 3:
         signal.raise_signal(signal.SIGINT)
     return join(*given)
-demo._add_judge = interrupted
+demo.add_judge = interrupted
 from adjudge.cli import main
 main(["serve", "--demo", "--port", "0"])
 """

@@ -176,20 +176,20 @@ def simulate_demo(folder: str | os.PathLike[str], seed: int = 0) -> int:
     now = [end - 86_400 * DAYS]
     store = open_store(campaign, clock=lambda: now[0])
     try:
-        judges = {_add_judge(store, judge.name): judge for judge in demo_judges(rng)}
+        judges = {add_judge(store, judge.name): judge for judge in demo_judges(rng)}
         target = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
         at_work = list(judges)
         while at_work and store.ledger.items.judged.sum() < target:
             now[0] = min(now[0] + PAUSE * rng.random(), max(now[0], end - 3_600))
             person = at_work.pop(0)
-            if _work_assignment(store, person, judges[person], truth, rng, now):
+            if work_assignment(store, person, judges[person], truth, rng, now):
                 at_work.append(person)
         return int(store.ledger.items.judged.sum())
     finally:
         store.close()
 
 
-def _add_judge(store: Store, name: str) -> int:
+def add_judge(store: Store, name: str) -> int:
     """Add a judge, and return their number."""
 
     def add(ledger: Ledger, now: float) -> Change:
@@ -200,7 +200,7 @@ def _add_judge(store: Store, name: str) -> int:
     return number
 
 
-def _work_assignment(
+def work_assignment(
     store: Store,
     person: int,
     judge: SimulatedJudge,
@@ -208,7 +208,7 @@ def _work_assignment(
     rng: np.random.Generator,
     now: list[float],
 ) -> bool:
-    """Let a judge work through one assignment; return whether there was one."""
+    """Let a judge work through one assignment, while the clock ``now[0]`` goes on; return whether there was one."""
     try:
         store.do(lambda ledger, at: take_assignment(ledger, at, person, rng))
     except Refused:
