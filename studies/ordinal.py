@@ -134,9 +134,7 @@ class Ordinal:
 def ordinal(options: StudyOptions) -> Ordinal:
     """Run the comparison on sets and, unless sets are named, the curves and the types of task. Ctrl-C keeps a part."""
     folder, study = data_folder(options.data), STUDIES["ordinal"]
-    comparison = run(
-        study, folder, options.sets, seed=options.seed, draws=options.draws, progress=options.say
-    )
+    comparison = run(study, folder, options.sets, seed=options.seed, draws=options.draws, progress=options.say)
     if options.sets is not None or comparison.interrupted:
         return Ordinal(comparison)
     runs = options._replace(runs=options.runs or RUNS)
@@ -151,7 +149,9 @@ def ordinal(options: StudyOptions) -> Ordinal:
 
 def _judgment_stops(folder: Path) -> Sequence[Stop]:
     """Return the points of the curves by the number of judgments."""
-    crowds = {name: merged(set_of(folder, name), STEPS) if name == EMOTION else set_of(folder, name) for name in PER_ITEM}
+    crowds = {
+        name: merged(set_of(folder, name), STEPS) if name == EMOTION else set_of(folder, name) for name in PER_ITEM
+    }
     return [Stop(name, R, partial(by_judgments, crowds[name], R)) for name, sizes in PER_ITEM.items() for R in sizes]
 
 
@@ -169,7 +169,9 @@ def set_of(folder: Path, name: str) -> Crowd:
     labels, gold = (str(folder / name / file) for file in (LABELS, GOLD))
     judgments = read(labels, ordinal=True)
     scale = [float(label) for label in judgments.scale.values]
-    wide = read(labels, labels=[f"{value:g}" for value in sorted({*scale, *map(float, range(-100, 101))})], ordinal=True)
+    wide = read(
+        labels, labels=[f"{value:g}" for value in sorted({*scale, *map(float, range(-100, 101))})], ordinal=True
+    )
     truth = truths(gold, wide)[: len(wide.items)]
     item = np.flatnonzero(truth >= 0)
     return Crowd(name, wide, truth[item], item)

@@ -107,7 +107,9 @@ Ordinal: TypeAlias = Annotated[
 Values: TypeAlias = Annotated[
     str | None,
     input_option(
-        "--values", "A=0,B=1", "The value of every label: labels are ordered by it, and expected values are on its scale."
+        "--values",
+        "A=0,B=1",
+        "The value of every label: labels are ordered by it, and expected values are on its scale.",
     ),
 ]
 Repeats: TypeAlias = Annotated[

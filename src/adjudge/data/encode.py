@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -16,7 +16,7 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual
 from adjudge.data.judgments import Judgments, Origin, from_codes
 from adjudge.data.panel import panel_columns
-from adjudge.data.scale import Labels, Scale, Values, given_scale, number_of, scale_of
+from adjudge.data.scale import Label, Labels, Scale, Values, given_scale, number_of, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.kernels.coding import Hashes, code

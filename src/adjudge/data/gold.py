@@ -239,7 +239,7 @@ def warn_of_grades(source: Source, column: str, answers: pl.Series) -> None:
 
 
 def _grades(source: Source, column: str) -> pl.Series | None:
-    """Return the grades of qrels, or of a column called grade, if they are 0, 1 and 2 with at least one 2; else None."""
+    """Return the grades of qrels or of a column called grade; None unless they are 0, 1 and 2, with at least one 2."""
     if column.strip().lower() != GRADE and source.format != QRELS:
         return None
     numbers = _text_column(source, column).cast(pl.Float64, strict=False)

@@ -102,9 +102,7 @@ def default_values(labels: Sequence[Label]) -> tuple[float, ...]:
     return tuple(numbers) if len(numbers) == len(labels) else tuple(map(float, range(len(labels))))
 
 
-def given_scale(
-    labels: Labels | None, ordinal: bool, like: Label, values: Values | None = None
-) -> Scale:
+def given_scale(labels: Labels | None, ordinal: bool, like: Label, values: Values | None = None) -> Scale:
     """Return the scale that a user gives, in the type of the labels of the table.
 
     ``labels`` may be a scale already, such as that of a fit. ``like`` is one of the labels of the table: if their type
@@ -129,9 +127,7 @@ def given_scale(
         return Scale(names, ordered, worth)
 
 
-def _with_values(
-    labels: Sequence[Label] | None, values: Values
-) -> tuple[Sequence[Label], tuple[float, ...]]:
+def _with_values(labels: Sequence[Label] | None, values: Values) -> tuple[Sequence[Label], tuple[float, ...]]:
     """Return labels in the order of their values, and the values; refuse values that do not fit the labels."""
     if not isinstance(values, Mapping) or not values:
         raise UsageError(f"values {values!r} is not a mapping from every label to its value")

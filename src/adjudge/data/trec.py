@@ -111,9 +111,7 @@ def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
     return field_lines(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
 
 
-def task2_run_text(
-    items: Names, topics: Names, label: Floats, score: Floats | None = None, digits: int = 6
-) -> str:
+def task2_run_text(items: Names, topics: Names, label: Floats, score: Floats | None = None, digits: int = 6) -> str:
     """Return a task 2 run: ranks of items in their topic by score (I), and their class labels from 0 to 1 (I).
 
     The score is by default the label; ties keep their order. Labels have decimal digits, so that the file cannot be

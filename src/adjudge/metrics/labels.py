@@ -366,7 +366,7 @@ def _expected(answers: Answers, given: bool) -> Floats | None:
 
 
 def rank_items(answers: Answers, index: Codes, positive: int | None, level: float = LEVEL) -> Ranked | None:
-    """Return what ranks the scored items, those at ``index``, in their topics; None without topics or anything to rank by."""
+    """Return what ranks the items at ``index`` in their topics; None without topics, or without anything to rank by."""
     if answers.topic is None or answers.topics is None:
         return None
     if answers.rank is not None:
@@ -476,7 +476,9 @@ def ranking_rows(scored: Scored) -> list[Row]:
     note = f"mean over {value.shape[1]:,} topics; only items with gold are ranked, as in trec_eval -J"
     if barren:
         note += f"; {barren:,} topics without a relevant one count as 0"
-    mean_ap, gain = (Row(measure.name.lower(), float(of.mean()), note) for measure, of in zip(RANKING, value, strict=True))
+    mean_ap, gain = (
+        Row(measure.name.lower(), float(of.mean()), note) for measure, of in zip(RANKING, value, strict=True)
+    )
     if k is None and min(scored.scale.values) >= level:
         empty = f"every label is worth {level:g} or more, so that everything is relevant: give --level"
         mean_ap = _row(mean_ap.measure, None, empty)
