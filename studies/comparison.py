@@ -279,8 +279,8 @@ def _in_topics(crowd: Crowd, label: Codes, posterior: Floats, positive: int | No
     table = crowd.judgments
     if table.topics is None or table.topic is None:
         return None
-    places = {"topics": table.topics, "topic": table.topic[crowd.item]}
-    answers = Answers(table.items.gather(crowd.item), table.scale, label, posterior, **places)
+    topic, items = table.topic[crowd.item], table.items.gather(crowd.item)
+    answers = Answers(items, table.scale, label, posterior, topics=table.topics, topic=topic)
     return rank_items(answers, np.arange(crowd.item.size), positive)
 
 

@@ -210,8 +210,8 @@ def on_simulation(K: int, seed: int) -> dict[str, dict[str, float]]:
 def taken(judgments: Judgments, rows: Codes) -> Judgments:
     """Return the judgments of these rows, with all items."""
     item = judgments.item()[rows].astype(np.int32)
-    names = {"items": judgments.items, "judges": judgments.judges, "scale": judgments.scale}
-    return from_codes(item, judgments.judge[rows], judgments.label[rows], **names)
+    names = {"items": judgments.items, "judges": judgments.judges}
+    return from_codes(item, judgments.judge[rows], judgments.label[rows], scale=judgments.scale, **names)
 
 
 def score_methods(judgments: Judgments, item: Codes, truth: Codes, seed: int) -> dict[str, dict[str, float]]:

@@ -232,7 +232,7 @@ def _busy(study: Relevance) -> Reproduction:
         "the number of labels of a worker and their quality are negatively correlated",
         verdict((correlation or 0) < 0),
         f"rank correlation of the number of judgments and sensitivity + specificity - 1: {correlation or 0:+.3f} over "
-        f"all {fit_.judged.size:,} judges",
+        f"all {fit_.judged.size:,} judges (posterior means, which for judges with few labels are near the average)",
         OWN_DATA,
     )
 

@@ -64,8 +64,7 @@ def _verdict(scored: Mapping[str, Mapping[str, float | None]]) -> str:
         f"**On the track's own data the two printed models {verb} the vote**: `{PRINTED[0]}` has an accuracy of "
         f"{first['accuracy']:.3f} and `{PRINTED[1]}` of {second['accuracy']:.3f}, `{VOTE}` of {vote['accuracy']:.3f}. "
         f"Their specificities are {first['specificity']:.3f} and {second['specificity']:.3f}, that of the vote is "
-        f"{vote['specificity']:.3f}: both models learn whom to trust from agreement alone, and the busiest judges of "
-        "this crowd call everything relevant and agree with each other."
+        f"{vote['specificity']:.3f}: both call nearly every pair relevant."
     ]
     above = [name for name, row in scored.items() if (row["accuracy"] or 0) >= TASK_2[TEAM][0] / 100]
     lines.append(
@@ -249,8 +248,8 @@ def _tables(comparison: Comparison) -> list[Reproduction]:
             "sections 3 and 4",
             "the algorithms are effective",
             "no" if len(behind) == len(PRINTED) else "in shape",
-            f"both printed models lose to the vote on the track's data, and {', '.join(behind) or 'neither'} "
-            "differs significantly from the best method",
+            f"both printed models lose to the vote on the track's data; significantly worse than the best method: "
+            f"{', '.join(behind) or 'none'}",
             OTHER_LABELS,
         ),
         Reproduction(

@@ -234,8 +234,8 @@ def author_run(crowd: Crowd, path: Path) -> Scored | None:
         return None
     relevance, rank = (reference.column(name).cast(float).to_numpy()[row] for name in ("unsup_p", "unsup_rank"))
     label, posterior = (relevance > 0.5).astype(np.int64), np.column_stack([1 - relevance, relevance])
-    where = {"topics": table.topics, "topic": table.topic[crowd.item], "rank": rank}
-    answers = Answers(table.items.gather(crowd.item), table.scale, label, posterior, **where)
+    topic, items = table.topic[crowd.item], table.items.gather(crowd.item)
+    answers = Answers(items, table.scale, label, posterior, topics=table.topics, topic=topic, rank=rank)
     ranked = rank_items(answers, np.arange(crowd.item.size), positive=1)
     return Scored(crowd.truth, label, posterior, table.scale, 1, BOUND, 0, ranked=ranked)
 

@@ -116,7 +116,7 @@ def given_scale(labels: Labels | None, ordinal: bool, like: Label, values: Value
     if isinstance(labels, str):
         raise UsageError(f"labels {labels!r} is one text: give a list of labels")
     if isinstance(labels, Scale):
-        labels, ordinal, values = labels.labels, labels.ordinal, values or labels.given_values
+        ordinal, values, labels = labels.ordinal, values or labels.given_values, labels.labels
     if values is not None:
         labels, numbers = _with_values(labels, values)
     names = Scale(tuple(labels or ())).names

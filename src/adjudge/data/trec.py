@@ -114,13 +114,16 @@ def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
 def task2_run_text(items: Names, topics: Names, label: Floats, score: Floats | None = None, digits: int = 6) -> str:
     """Return a task 2 run: ranks of items in their topic by score (I), and their class labels from 0 to 1 (I).
 
-    The score is by default the label; ties keep their order. Labels have decimal digits, so that the file cannot be
-    taken for qrels.
+    The score is by default the label. Scores are compared as 32-bit floats, and equal ones are ordered by the name of
+    the document, last first, as trec_eval orders a run. Labels have decimal digits, so that the file cannot be taken
+    for qrels.
     """
-    table = pl.DataFrame({"topic": topics, "score": label if score is None else score})
-    rank = table.select(pl.col("score").rank("ordinal", descending=True).over("topic")).to_series()
-    rows = zip(topics, items, rank, label.tolist(), strict=True)
-    return field_lines(" ", ((topic, document_of(item, topic), r, f"{p:.{digits}f}") for topic, item, r, p in rows))
+    documents = [document_of(item, topic) for topic, item in zip(topics, items, strict=True)]
+    table = pl.DataFrame({"topic": topics, "document": documents, "score": label if score is None else score})
+    table = table.with_row_index().sort(pl.col("score").cast(pl.Float32), "document", descending=True)
+    rank = table.with_columns(rank=pl.int_range(1, pl.len() + 1).over("topic")).sort("index")["rank"]
+    rows = zip(topics, documents, rank, label.tolist(), strict=True)
+    return field_lines(" ", ((topic, document, r, f"{p:.{digits}f}") for topic, document, r, p in rows))
 
 
 def task2_text(judgments: Judgments, gold: Codes | None = None) -> str:

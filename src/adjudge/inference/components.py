@@ -419,7 +419,7 @@ def peaks(posterior: Floats) -> Flags:
     Such a label has a probability of at least PEAK, and some label between the two has less than half of that.
     """
     rows, mode = np.arange(posterior.shape[0]), posterior.argmax(axis=1)
-    peak = np.eye(posterior.shape[1], dtype=bool)[mode]
+    peak: Flags = np.eye(posterior.shape[1], dtype=bool)[mode]
     for step in (1, -1):
         valley, k = np.full(rows.size, np.inf), mode + step  # the least probability on the way, none for a neighbour
         while ((k >= 0) & (k < posterior.shape[1])).any():

@@ -156,12 +156,12 @@ def _item_columns(fit: Fit) -> dict[str, Any]:
 
 def _description(fit: Fit) -> dict[str, Any]:
     """Return everything about a fit that is not an array."""
-    per_topic = fit.options.get("prevalence", "global") != "global"
+    per_topic, valued = fit.options.get("prevalence", "global") != "global", fit.scale.given_values is not None
     return {
         "format": FORMAT if per_topic else FORMAT - 1,  # so that earlier versions read what they can
         "model": fit.model,
         "options": {name: value for name, value in fit.options.items() if per_topic or name != "prevalence"},
-        "scale": asdict(fit.scale),
+        "scale": {name: value for name, value in asdict(fit.scale).items() if name != "values" or valued},
         "topics": None if fit.topics is None else fit.topics.to_list(),
         "evidence": fit.evidence,
         "passes": fit.passes,

@@ -436,7 +436,7 @@ def rank_correlation(first: Floats, second: Floats) -> float | None:
     ranks = [_mean_ranks(values) for values in (first, second)]
     if any(np.ptp(rank) == 0 for rank in ranks if rank.size) or first.size < 2:
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _mean_ranks(values: Floats) -> Floats:

@@ -199,8 +199,8 @@ def _from_fit(fit: Any, source: Source, labels: Coded) -> Answers:
             message = f"label {quote(value)} is not on the scale of the fit: {quoted(fit.scale.names)}"
             raise source.wrong(message, int(position))
     gold = getattr(fit, "gold", None)
-    places = {"topics": fit.topics, "topic": fit.topic}
-    return Answers(fit.items, fit.scale, fit.label, fit.posterior, gold, fit.kind, fit.calibration, **places)
+    answers = Answers(fit.items, fit.scale, fit.label, fit.posterior, gold, fit.kind, fit.calibration)
+    return answers._replace(topics=fit.topics, topic=fit.topic)
 
 
 def _answer_roles(table: Source, named: Mapping[str, str | None]) -> dict[str, str]:
