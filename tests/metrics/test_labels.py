@@ -648,6 +648,8 @@ def test_expected_values_beside_labels() -> None:
     in_order = scores(table, TRUTH, labels=["bad", "fair", "good"], ordinal=True)
     assert in_order.values["expected_mae"] == pytest.approx((0.5 + 0.5 + 1 + 0) / 4)
     assert scores(table, TRUTH, values=VALUES).values["expected_mae"] == pytest.approx(0.75)
+    smaller = {"bad": 0, "fair": 0.25, "good": 0.5}  # the column is beyond these, and not used
+    assert scores(table, TRUTH, values=smaller).values["expected_mae"] == pytest.approx((1 / 16 + 0 + 1 / 4 + 1 / 8) / 4)
     plain = pl.DataFrame({"item": ["a", "b"], "label": [0, 1], "expected": [0.25, 1.0]})
     assert scores(plain, {"a": 0, "b": 1}).values["expected_mae"] == pytest.approx(0.125)
 
@@ -672,8 +674,8 @@ def test_expected_values_on_another_scale_are_refused() -> None:
     with pytest.raises(UsageError) as error:
         scores(table, {"a": "bad", "b": "good"}, labels=["bad", "good"], ordinal=True)
     assert str(error.value) == (
-        "the expected value 3 of item 'b' is not between 0 and 1, the values of the labels: give the values of all "
-        "labels with --values"
+        "the expected value 3 of item 'b' is not between 0 and 1, the values of the labels: name all labels with "
+        "--labels, or give their values with --values"
     )
     assert scores(table, {"a": "bad", "b": "good"}, values={"bad": 0, "good": 3}).values["expected_mae"] == 0
 

@@ -96,7 +96,7 @@ def put_on_scale(
     numbers = answers.expected is not None and all(number_of(label) is not None for label in answers.scale.labels)
     matched = _rescaled(matched, labels, ordinal or answers.unlabelled or numbers, values)
     answers = matched.answers
-    if answers.expected is not None and answers.scale.ordinal:
+    if answers.expected is not None and answers.scale.ordinal and (values is None or answers.probability is None):
         _refuse_outside(answers, answers.expected)
     if answers.expected is None or not answers.unlabelled:
         return matched
@@ -111,12 +111,13 @@ def nearest_label(point: Floats, scale: Scale) -> Codes:
 
 def _refuse_outside(answers: Answers, expected: Floats) -> None:
     """Refuse an expected value that is beyond the values of all labels: it is on another scale."""
-    low, high = answers.scale.values[0], answers.scale.values[-1]
+    low, high = min(answers.scale.values), max(answers.scale.values)
     outside = np.flatnonzero((expected < low - TOLERANCE) | (expected > high + TOLERANCE))
     if outside.size:
         n = int(outside[0])
         message = f"the expected value {expected[n]:g} of item {quote(answers.items[n])} is not between {low:g} and "
-        raise UsageError(f"{message}{high:g}, the values of the labels: give the values of all labels with --values")
+        advice = "name all labels with --labels, or give their values with --values"
+        raise UsageError(f"{message}{high:g}, the values of the labels: {advice}")
 
 
 def _rescaled(matched: Matched, labels: Sequence[Label] | None, ordinal: bool, values: Values | None) -> Matched:
@@ -225,7 +226,7 @@ def _from_table(table: Source, named: Mapping[str, str | None], source: Source, 
         probable, parts = ["0", "1"], _relevance(table)
     else:
         probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
-        parts = [_column(table, PREFIX + name) for name in probable]
+        parts = [_numbers(table, PREFIX + name, share=True) for name in probable]
     answered = Scale(tuple(probable)) if probable else scale_codes(table, label, None, ordinal=False)[0]
     _refuse_improbable(table, label, answered)
     unanswered = [value for value, k in zip(truths, answered.places(truths), strict=True) if k is None]
@@ -253,19 +254,6 @@ def _other_columns(table: Source, roles: Mapping[str, str]) -> dict[str, Any]:
     if table.format == TASK2_RUN:
         more["rank"] = _numbers(table, "rank")
     return more
-
-
-def _numbers(table: Source, name: str) -> Floats:
-    """Return a column of finite numbers (I)."""
-    column = table.column(name)
-    plain = column.str.strip_chars() if column.dtype == pl.String else column
-    values: Floats = plain.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        n = int(wrong[0])
-        problem = "is empty" if column[n] is None else f"{quote(column[n])} is not a number"
-        raise table.wrong(f"{name} {problem}", n)
-    return values
 
 
 def _refuse_second_answers(table: Source, item: Coded) -> None:
@@ -299,15 +287,16 @@ def _probability(table: Source, probable: Sequence[str], columns: Sequence[Float
     return probability
 
 
-def _column(table: Source, name: str) -> Floats:
-    """Return one column of probabilities (I)."""
+def _numbers(table: Source, name: str, share: bool = False) -> Floats:
+    """Return a column of finite numbers (I), or of shares: numbers from 0 to 1."""
     column = table.column(name)
     plain = column.str.strip_chars() if column.dtype == pl.String else column
     values: Floats = plain.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    usable = (values >= 0) & (values <= 1) if share else np.isfinite(values)
+    wrong = np.flatnonzero(~usable)
     if wrong.size:
-        n = int(wrong[0])
-        problem = "is empty" if column[n] is None else f"{quote(column[n])} is not a number from 0 to 1"
+        n, kind = int(wrong[0]), "a number from 0 to 1" if share else "a number"
+        problem = "is empty" if column[n] is None else f"{quote(column[n])} is not {kind}"
         raise table.wrong(f"{name} {problem}", n)
     return values
 
