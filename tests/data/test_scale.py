@@ -1,5 +1,7 @@
 """Scales: their order, their names, and where a label stands."""
 
+from typing import Any
+
 import pytest
 
 from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
@@ -117,6 +119,7 @@ def test_values_order_the_labels() -> None:
     [
         (None, {}, "values {} is not a mapping from every label to its value"),
         (None, {"a": 0, "b": "x"}, "the value 'x' of label 'b' is not a number"),
+        (None, {"a": 0, "b": None}, "the value 'None' of label 'b' is not a number"),
         (None, {"a": 0, "b": float("inf")}, "the value 'inf' of label 'b' is not a number"),
         (["a", "b", "c"], {"a": 0, "b": 1}, "values are given to 'a', 'b', but the labels are 'a', 'b', 'c'"),
         (["a"], {"a": 0, "b": 1}, "values are given to 'a', 'b', but the labels are 'a'"),
@@ -124,6 +127,6 @@ def test_values_order_the_labels() -> None:
         (None, {"a": 1, "b": 1}, "values must rise from each label to the next, but 'a' has 1 and 'b' has 1"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(labels: list[str] | None, values: dict[str, float], message: str) -> None:
+def test_values_that_do_not_fit_are_refused(labels: list[str] | None, values: dict[str, Any], message: str) -> None:
     """With what is wrong about them."""
     assert refusal(given_scale, labels, False, "a", values) == message

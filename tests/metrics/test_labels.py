@@ -649,7 +649,9 @@ def test_expected_values_beside_labels() -> None:
     assert in_order.values["expected_mae"] == pytest.approx((0.5 + 0.5 + 1 + 0) / 4)
     assert scores(table, TRUTH, values=VALUES).values["expected_mae"] == pytest.approx(0.75)
     smaller = {"bad": 0, "fair": 0.25, "good": 0.5}  # the column is beyond these, and not used
-    assert scores(table, TRUTH, values=smaller).values["expected_mae"] == pytest.approx((1 / 16 + 0 + 1 / 4 + 1 / 8) / 4)
+    assert scores(table, TRUTH, values=smaller).values["expected_mae"] == pytest.approx(
+        (1 / 16 + 0 + 1 / 4 + 1 / 8) / 4
+    )
     plain = pl.DataFrame({"item": ["a", "b"], "label": [0, 1], "expected": [0.25, 1.0]})
     assert scores(plain, {"a": 0, "b": 1}).values["expected_mae"] == pytest.approx(0.125)
 

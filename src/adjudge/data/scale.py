@@ -131,8 +131,7 @@ def _with_values(labels: Sequence[Label] | None, values: Values) -> tuple[Sequen
     """Return labels in the order of their values, and the values; refuse values that do not fit the labels."""
     if not isinstance(values, Mapping) or not values:
         raise UsageError(f"values {values!r} is not a mapping from every label to its value")
-    wrong = [(label, value) for label, value in values.items() if (number_of(value) is None)]
-    wrong += [(label, value) for label, value in values.items() if not wrong and not isfinite(float(value))]
+    wrong = [(label, value) for label, value in values.items() if not _is_finite(value)]
     if wrong:
         raise UsageError(f"the value {quote(wrong[0][1])} of label {quote(wrong[0][0])} is not a number")
     in_order = sorted(values, key=lambda label: float(values[label]))
@@ -146,6 +145,14 @@ def _with_values(labels: Sequence[Label] | None, values: Values) -> tuple[Sequen
             pair = f"{quote(scale.names[k - 1])} has {numbers[k - 1]:g} and {quote(scale.names[k])} has {numbers[k]:g}"
             raise UsageError(f"values must rise from each label to the next, but {pair}")
     return scale.labels, numbers
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    try:
+        return isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
 
 
 def number_of(label: Label) -> float | None:
