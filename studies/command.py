@@ -46,9 +46,9 @@ def study(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="Write study_NAME.csv and the figure study_NAME.svg to this folder. trec2011 also writes its four "
-            "figures and the run files of task 2. calibration and rerank store finished parts in cells/ and continue "
-            "from there.",
+            help="Write study_NAME.csv and the figure study_NAME.svg to this folder. ordinal also writes its curves, "
+            "trec2011 its four figures and run files. calibration and rerank store finished parts in cells/ and "
+            "continue from there.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002
@@ -63,7 +63,8 @@ def study(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Simulated crowds of spectrum, splits of memory (default 100), or runs of rerank (default 10).",
+            help="Simulated crowds of spectrum, splits of memory (default 100), draws of the curves of ordinal, or "
+            "runs of rerank (default 10).",
         ),
     ] = None,
     sizes: Annotated[
@@ -78,6 +79,9 @@ def study(
     writes. trec2011 compares uses of gold, in five folds. No method knows the truth of an item that it is scored
     on. Intervals are 95 % bootstrap intervals over items; p compares a method with the best of its set (exact
     McNemar test for accuracy, sign flips for losses, with Holm's correction).
+
+    Without --sets, ordinal also draws curves by the number of judgments and by the number of labels, and compares types
+    of task.
 
     spectrum simulates crowds of three judges in each run, and shows how many items a model needs. memory splits
     the items of a set at random in each run, and shows whether it helps to remember judges. Their intervals are

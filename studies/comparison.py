@@ -24,7 +24,8 @@ from adjudge.inference.fit import fit
 from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.params import Prior
 from adjudge.inference.result import UNSETTLED, Fit
-from adjudge.metrics.labels import Scored
+from adjudge.metrics.labels import Ranked, Scored, rank_items
+from adjudge.metrics.match_gold import Answers
 from adjudge.metrics.probabilities import BOUND
 from adjudge.metrics.significance import DRAWS, Interval, Values, holm, item_losses, mcnemar, sign_flips
 from adjudge.reports.drawing import COLOURS, SHAPES, load_altair, render_svg
@@ -269,7 +270,18 @@ def _answers(job: _Job, crowd: Crowd, method: Method) -> tuple[Scored, str]:
         stopped = stopped if stopped.startswith(UNSETTLED) else result.stopped
         label[index], posterior[index] = result.label[crowd.item[index]], result.posterior[crowd.item[index]]
     positive = len(scale) - 1 if len(scale) <= 2 else None
-    return Scored(crowd.truth, label, posterior, scale, positive, BOUND, 0), stopped
+    scored = Scored(crowd.truth, label, posterior, scale, positive, BOUND, 0)
+    return scored._replace(ranked=_in_topics(crowd, label, posterior, positive)), stopped
+
+
+def _in_topics(crowd: Crowd, label: Codes, posterior: Floats, positive: int | None) -> Ranked | None:
+    """Return what ranks the items with gold in their topics, None if the set has no topics."""
+    table = crowd.judgments
+    if table.topics is None or table.topic is None:
+        return None
+    topic, items = table.topic[crowd.item], table.items.gather(crowd.item)
+    answers = Answers(items, table.scale, label, posterior, topics=table.topics, topic=topic)
+    return rank_items(answers, np.arange(crowd.item.size), positive)
 
 
 def _fitted(job: _Job, crowd: Crowd, method: Method, gold: Codes | None) -> Fit:

@@ -21,6 +21,16 @@ class PaperClaim(NamedTuple):
     holds: str
 
 
+class Reproduction(NamedTuple):
+    """A claim, a table or a figure of a paper, whether we reproduce it, our result, and the design behind it."""
+
+    place: str  # in the paper
+    says: str
+    reproduced: str  # yes, in shape, no, or not tested
+    ours: str  # the result, or the reason
+    design: str  # the data and how they are used
+
+
 class Difference(NamedTuple):
     """The mean of differences between two methods in the same runs, with its interval of 95 %."""
 
@@ -58,6 +68,15 @@ def section(title: str, *parts: str) -> str:
 def against_the_paper(rows: Sequence[PaperClaim]) -> str:
     """Return a table of the claims of a paper, with our results."""
     return table(("the paper", "our result", "confirmed"), rows)
+
+
+def reproductions(rows: Sequence[Reproduction]) -> str:
+    """Return a section with a row for every claim, table and figure of a paper."""
+    text = """Every claim, table and figure of the paper has a row. *Reproduced* is *yes*, *in shape* (the direction or
+the order holds, the numbers differ), *no*, or *not tested*, with the reason. The last column says which data are used:
+where they are not those of the paper, the row is about these data and not about the paper's."""
+    head = ("where", "the paper", "reproduced", "our result, or the reason", "design")
+    return section("Claims, tables and figures", " ".join(text.split()), table(head, rows))
 
 
 def implementation_section(rows: Sequence[tuple[str, str, str]]) -> str:

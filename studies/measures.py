@@ -16,6 +16,7 @@ from adjudge.metrics import labels as matrix
 from adjudge.metrics.labels import Scored
 from adjudge.metrics.significance import LEVEL, Interval, Values, item_losses, resamples
 
+TRACK = ("accuracy", "recall", "precision", "specificity", "map", "ndcg", "log_loss", "rmse")
 Measured: TypeAlias = Callable[[Floats], Values]
 
 
@@ -63,8 +64,15 @@ def log_odds(probability: Floats, k: int) -> Floats:
 
 
 def binary_measures(answers: Sequence[Scored]) -> list[Measured]:
-    """Return accuracy, F1 of the positive label, log loss and the area under the ROC curve, for each method."""
+    """Return the measures of two labels for each method; precision, recall, specificity and F1 are of the second."""
     return [_binary(scored) for scored in answers]
+
+
+def track_scores(scored: Scored) -> dict[str, float | None]:
+    """Return the scores of the TREC 2011 track for one method on two labels, and the losses of paper 000, section 9."""
+    values = _binary(scored)(np.ones(scored.truth.size))
+    ranked = {row.measure: row.value for row in matrix.ranking_rows(scored)}
+    return {measure: {**values, **ranked}.get(measure) for measure in TRACK}
 
 
 def ordinal_measures(answers: Sequence[Scored]) -> list[Measured]:
@@ -128,13 +136,18 @@ def _binary(scored: Scored) -> Measured:
     K, k = len(scored.scale), len(scored.scale) - 1
     cell, loss = scored.truth.astype(np.intp) * K + scored.answer, item_losses(scored)["log_loss"]
     ranking = area(log_odds(_probability(scored), k), scored.truth == k)
+    square = ((scored.truth == k) - _probability(scored)[:, k]) ** 2
 
     def measured(weight: Floats) -> Values:
         confusion = np.bincount(cell, weight, K * K).reshape(K, K)
         return {
             "accuracy": matrix.accuracy(confusion),
+            "recall": matrix.recall(confusion, k),
+            "precision": matrix.precision(confusion, k),
+            "specificity": matrix.specificity(confusion, k),
             "f1": matrix.f1(confusion, k),
             "log_loss": matrix.ratio(float(weight @ loss), weight.sum()),
+            "rmse": float(weight @ square / weight.sum()) ** 0.5,
             "auc": ranking(weight),
         }
 

@@ -11,6 +11,7 @@ from adjudge.errors import UsageError, quoted
 from studies import calibration, memory, spectrum
 from studies.comparison import STUDIES, Comparison, Study, run
 from studies.datasets import data_folder
+from studies.ordinal import ordinal
 from studies.outcome import Outcome, StudyOptions
 from studies.parallel import parallel_map
 from studies.trec2011 import TREC2011, trec2011
@@ -57,6 +58,14 @@ ALL: Mapping[str, StudyEntry] = {
         name: StudyEntry(study.title, study.paper, f"sets: {', '.join(study.sets)}", partial(_run_comparison, study))
         for name, study in STUDIES.items()
     },
+    "ordinal": StudyEntry(
+        STUDIES["ordinal"].title,
+        STUDIES["ordinal"].paper,
+        f"sets: {', '.join(STUDIES['ordinal'].sets)}; without --sets also curves by the number of judgments and of "
+        "labels, and types of task",
+        ordinal,
+        ("data", "sets", "runs"),
+    ),
     "spectrum": StudyEntry(
         spectrum.AXES.title,
         f"{LIU_WANG}, section 3",

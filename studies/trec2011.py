@@ -19,10 +19,14 @@ from adjudge.data.formats import open_source
 from adjudge.data.judgments import places
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
-from adjudge.inference.export import task2_run
+from adjudge.inference.export import run as trec_run
+from adjudge.inference.export import task2_run, task2_run_quantised
 from adjudge.inference.fit import fit
 from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
+from adjudge.metrics.labels import Scored, rank_items
+from adjudge.metrics.match_gold import Answers
+from adjudge.metrics.probabilities import BOUND
 from studies.comparison import Comparison, Method, Panel, Study, log_losses, run
 from studies.datasets import Crowd, data_folder, read_crowd
 from studies.measures import binary_measures
@@ -31,6 +35,11 @@ from studies.outcome import StudyOptions, Table
 FOLDS = 5
 REFERENCE = "reference_lingpipe.csv"  # the author's posterior means, if a set has them
 REFERENCE_DRAWS = 3_000
+RUN_FILES: Mapping[str, Callable[[Fit], str]] = {  # by the end of their names
+    "_fractional.txt": task2_run,
+    "_quantised.txt": task2_run_quantised,
+    ".run": trec_run,
+}
 COLUMNS = {"unsupervised": "unsup_p", "gold apart": "semisup_p"}
 
 
@@ -73,6 +82,7 @@ class Relevance:
     fits: Mapping[str, Fit]  # by reading
     nearness: tuple[Nearness, ...] = ()
     stopped_early: bool = False
+    author: Scored | None = None  # the author's run without gold, on the items that have gold
 
     @property
     def interrupted(self) -> bool:
@@ -109,8 +119,12 @@ class Relevance:
         return [*self.comparison.warnings(), *cut]
 
     def files(self) -> Mapping[str, Callable[[], bytes]]:
-        """Return the run file of every variant, the figures of the paper, and the figure of scores."""
-        runs = {f"_{name.replace(' ', '_')}.run": _as_run(result) for name, result in self.fits.items()}
+        """Return the runs of every variant, as the paper's entries and as a TREC run, and all figures."""
+        runs = {
+            f"_{name.replace(' ', '_')}{end}": _as_text(make, result)
+            for name, result in self.fits.items()
+            for end, make in RUN_FILES.items()
+        }
         drawn = paper_figures(self) if set(self.fits) == set(READINGS) else {}
         return {**runs, **self.comparison.files(), **{f"_figure{n}.svg": _bytes(make) for n, make in drawn.items()}}
 
@@ -176,8 +190,9 @@ def trec2011(options: StudyOptions, chains: Run | None = None) -> Relevance:
         TREC2011, folder, names, seed=options.seed, draws=options.draws, progress=options.say, chains=chains
     )
     fits, early = _with_all_gold(crowd, options, chains)
-    near = tuple(nearness(crowd, fits, folder / names[0] / REFERENCE))
-    return Relevance(comparison, crowd, fits, near, early)
+    path = folder / names[0] / REFERENCE
+    near = tuple(nearness(crowd, fits, path))
+    return Relevance(comparison, crowd, fits, near, early, author_run(crowd, path))
 
 
 def all_gold(crowd: Crowd) -> Codes:
@@ -208,6 +223,23 @@ def nearness(crowd: Crowd, fits: Mapping[str, Fit], path: Path) -> list[Nearness
     return rows
 
 
+def author_run(crowd: Crowd, path: Path) -> Scored | None:
+    """Return the author's run without gold on the items with gold, ranked by the author's ranks; None without it."""
+    table = crowd.judgments
+    if not path.is_file() or table.topics is None or table.topic is None:
+        return None
+    reference = open_source(str(path))
+    row = places(table.items.gather(crowd.item), reference.column("item"))
+    if (row < 0).any():
+        return None
+    relevance, rank = (reference.column(name).cast(float).to_numpy()[row] for name in ("unsup_p", "unsup_rank"))
+    label, posterior = (relevance > 0.5).astype(np.int64), np.column_stack([1 - relevance, relevance])
+    topic, items = table.topic[crowd.item], table.items.gather(crowd.item)
+    answers = Answers(items, table.scale, label, posterior, topics=table.topics, topic=topic, rank=rank)
+    ranked = rank_items(answers, np.arange(crowd.item.size), positive=1)
+    return Scored(crowd.truth, label, posterior, table.scale, 1, BOUND, 0, ranked=ranked)
+
+
 def _with_all_gold(crowd: Crowd, options: StudyOptions, chains: Run | None) -> tuple[dict[str, Fit], bool]:
     """Return the fits of all variants, and whether Ctrl-C left some out."""
     fits = dict[str, Fit]()
@@ -224,9 +256,9 @@ def _with_all_gold(crowd: Crowd, options: StudyOptions, chains: Run | None) -> t
     return fits, False
 
 
-def _as_run(result: Fit) -> Callable[[], bytes]:
-    """Return a function that makes the run file of a fit."""
-    return lambda: task2_run(result).encode()
+def _as_text(make: Callable[[Fit], str], result: Fit) -> Callable[[], bytes]:
+    """Return a function that makes a run file of a fit."""
+    return lambda: make(result).encode()
 
 
 def _bytes(make: Callable[[], str]) -> Callable[[], bytes]:

@@ -1,10 +1,11 @@
 """Run the studies of papers 001 and 002 on the shared data, and write their pages in docs/explanation/papers/.
 
-Every number of these pages comes from here. The argument is the folder of the sets; it is optional.
+Every number of these pages comes from here. Arguments are the names of studies, ordinal or vote; by default both run.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,16 +13,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-import numpy as np
-
+from adjudge.data.write import write_whole
+from studies import paper_001, paper_002
 from studies.benchmarks.claim import Claim
 from studies.comparison import MEAN, STUDIES, SURE, Comparison, Result, run, svg, with_interval
+from studies.curves import svg as curves_svg
 from studies.datasets import data_folder
-from studies.markdown import implementation_section
-from studies.measures import closest, distances, duel
+from studies.markdown import implementation_section, reproductions
+from studies.ordinal import Ordinal, ordinal
+from studies.outcome import StudyOptions
+from studies.paper_001 import ORDINAL, duels
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "papers"
-ORDINAL, LEAST = "ordinal mean", ("mae", "log_loss", "rmse")  # measures of which less is better
+LEAST = ("mae", "log_loss", "rmse")  # measures of which less is better
 PAIRS = (("vote-weight", "vote-weight-biased"), ("gaussian", "gaussian-biased"), ("vote-weight", "gaussian"))
 
 
@@ -83,7 +87,7 @@ judges, and both steps are repeated until no label changes. The result is an exp
             ("mean, median, trimmed mean", "models/average.py", "tests/models/test_average.py"),
             ("GLAD", "models/glad.py", "tests/models/test_glad.py"),
             ("errors of values, closest method", "studies/measures.py", "tests/studies/test_measures.py"),
-            ("the study", "studies/comparison.py", "tests/studies/test_comparison.py"),
+            ("the study", "studies/ordinal.py", "tests/studies/test_ordinal.py"),
         ),
     ),
     Page(
@@ -112,6 +116,7 @@ own variance and says "relevant" if the observation is above one half; EM estima
         (
             ("vote weights", "models/vote_weight.py", "tests/papers/test_002_vote_weight.py"),
             ("the Gaussian model", "models/gaussian.py", "tests/models/test_gaussian.py"),
+            ("MAP and nDCG of a consensus", "metrics/labels.py", "tests/metrics/test_labels.py"),
             ("F1, log loss, area under the ROC curve", "studies/measures.py", "tests/studies/test_measures.py"),
             ("the study", "studies/comparison.py", "tests/studies/test_comparison.py"),
         ),
@@ -146,8 +151,9 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
-def ordinal_parts(comparison: Comparison) -> list[str]:
+def ordinal_parts(outcome: Ordinal, folder: Path) -> list[str]:
     """Return the sections of the study of paper 001."""
+    comparison = outcome.comparison
     measures = ("accuracy", "rounded_accuracy", "mae", "rounded_mae", "rmse", "closest")
     head = ("set", "method", *measures, "accuracy, compared with the best", "mae, compared with the best")
     rows = [
@@ -165,7 +171,10 @@ and `rounded_` from the rounded expected value. `closest` is the share of items 
 gold, with ties shared. Intervals are 95 % bootstrap intervals over items. p-values are of the exact McNemar test
 (accuracy) and of a sign-flip test (errors) compared with the best method of the set, with Holm's correction."""
     table = Claim("All results", " ".join(how.split()), head, rows).markdown()
-    return [_ordinal_sets(comparison), _ordinal_results(comparison), _as_the_paper(comparison), table]
+    reached = paper_001.reaches(folder, list(comparison.by_set()))
+    claims = reproductions(paper_001.rows(outcome, reached))
+    parts = [_ordinal_sets(comparison), claims, _ordinal_results(comparison), _as_the_paper(comparison)]
+    return [*parts, *paper_001.curve_sections(outcome), table]
 
 
 def _ordinal_sets(comparison: Comparison) -> str:
@@ -228,13 +237,7 @@ def _rounding(comparison: Comparison) -> str:
 def _as_the_paper(comparison: Comparison) -> str:
     """Return the two experiments of the paper on our sets."""
     rows = [("the paper, 30 and 18 items", "18 : 12", "67 %", "55 %", "38 %")]
-    for name, results in comparison.by_set().items():
-        by = named(results)
-        scored = [by[method].scored for method in (ORDINAL, "median", "glad")]
-        far = distances([answers for answers in scored if answers is not None])
-        distance = [far["rounded"][0], far["rounded"][1], far["label"][2]]
-        shares = closest(np.column_stack(distance), shared=False).mean(axis=0)
-        won, lost = duel(distance[0], distance[2])
+    for name, (won, lost, shares) in duels(comparison).items():
         rows.append((f"`{name}`", f"{won} : {lost}", *(f"{100 * share:.0f} %" for share in shares)))
     how = f"""First, the items for which `{ORDINAL}` (rounded) and GLAD (its label) are not equally close to gold,
 counted by which of the two is closer. Then the share of items for which `{ORDINAL}`, the median (both rounded) and
@@ -257,7 +260,9 @@ def vote_parts(comparison: Comparison) -> list[str]:
         [(r.method, *(with_interval(r, measure) for measure in measures)) for r in means],
     )
     tables = [_pivot(comparison, order, measure) for measure in measures]
-    return [_vote_sets(comparison), _vote_results(comparison), over.markdown(), *tables]
+    claims = reproductions(paper_002.rows(comparison))
+    track = paper_002.track_section(by_set[paper_002.TREC])
+    return [_vote_sets(comparison), claims, _vote_results(comparison), track, over.markdown(), *tables]
 
 
 def _pivot(comparison: Comparison, order: Sequence[str], measure: str) -> str:
@@ -287,8 +292,7 @@ def _vote_sets(comparison: Comparison) -> str:
         "`trec2011_task2`. The area under the ROC curve is the probability that an item with the last label is ranked "
         "above one without it, by its log-odds (those of the degree for the Gaussian model), so that probabilities "
         "which are both 1 to sixteen digits can be distinguished, as in a run file. Log loss uses the degree as a "
-        "probability. The result of the paper's team in the track (94.1 % accuracy in task 2) cannot be compared: the "
-        "labels that the track used for its evaluation are not published.\n"
+        "probability.\n"
     )
 
 
@@ -324,19 +328,35 @@ def _pair(first: str, second: str, means: dict[str, Result], sets: dict[str, dic
     )
 
 
-PARTS = {"ordinal": ordinal_parts, "vote": vote_parts}
+def ordinal_page(page: Page, options: StudyOptions) -> dict[str, str]:
+    """Return the page of paper 001 and its figures."""
+    outcome = ordinal(options)
+    parts = ordinal_parts(outcome, data_folder(options.data))
+    figures = {f"{page.file}-{name}.svg": curves_svg(curves) for name, curves in outcome.curves.items()}
+    text = page.text(outcome.comparison, parts)
+    return {f"{page.file}.svg": svg(outcome.comparison), **figures, f"{page.file}.md": text}
+
+
+def vote_page(page: Page, options: StudyOptions) -> dict[str, str]:
+    """Return the page of paper 002 and its figure."""
+    comparison = run(STUDIES[page.study], data_folder(options.data))
+    return {f"{page.file}.svg": svg(comparison), f"{page.file}.md": page.text(comparison, vote_parts(comparison))}
+
+
+MAKERS = {"ordinal": ordinal_page, "vote": vote_page}
 
 
 def main() -> None:
-    """Run the studies, and write the pages and figures."""
-    folder = data_folder(sys.argv[1] if len(sys.argv) > 1 else None)
+    """Run the studies, and write the pages and figures; arguments are the names of studies, by default both."""
+    options = StudyOptions(workers=os.cpu_count() or 1)
     for page in PAGES:
+        if sys.argv[1:] and page.study not in sys.argv[1:]:
+            continue
         began = time.perf_counter()
-        comparison = run(STUDIES[page.study], folder)
-        print(f"study {page.study}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        (DOCS / f"{page.file}.svg").write_text(svg(comparison), encoding="utf8")
-        (DOCS / f"{page.file}.md").write_text(page.text(comparison, PARTS[page.study](comparison)), encoding="utf8")
-        print(f"wrote docs/explanation/papers/{page.file}.md and .svg")
+        files = MAKERS[page.study](page, options)
+        write_whole({name: text.encode() for name, text in files.items()}, str(DOCS))
+        took = time.perf_counter() - began
+        print(f"wrote {', '.join(files)} to docs/explanation/papers ({took:.0f} s)", flush=True)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,8 @@ def test_an_unknown_format_writes_nothing(run, labels, tmp_path):
     answer = run("fit", "labels.csv", "--format", "xml", "--out", "fit")
     assert (answer.code, answer.err) == (
         2,
-        "adjudge: format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'qrels', 'trec-task2-run'\n",
+        "adjudge: format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'qrels', 'run', 'trec-task2-run', "
+        "'trec-task2-run-quantised'\n",
     )
     assert not (tmp_path / "fit").exists()
 

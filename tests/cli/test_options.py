@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from adjudge.cli.options import READING, Reading, label_list, reads_judgments, sizes
+from adjudge.cli.options import READING, Reading, label_list, label_values, reads_judgments, sizes
 
 
 def test_labels_are_split_at_commas():
@@ -30,7 +30,7 @@ def test_reading_takes_the_place_of_one_parameter():
     """The options stand where ``reading`` did, without those left out, and come back as one record."""
     got = []
 
-    @reads_judgments("time", "labels", "ordinal", "repeats")
+    @reads_judgments("time", "labels", "ordinal", "values", "repeats")
     def command(table: Annotated[str, typer.Argument()], reading: Reading = READING, rows: int = 3) -> None:
         """Do it."""
         got.append((table, reading, rows))
@@ -53,3 +53,24 @@ def test_reading_reads_as_it_says(tmp_path):
     assert (len(table), table.scale.names, table.scale.ordinal) == (1, ("2", "1"), False)
     with pytest.warns(UserWarning, match="left out"):
         assert reading.read(str(path), labels=(1, 2, 3), ordinal=True).scale.names == ("1", "2", "3")
+
+
+def test_values_are_labels_and_numbers():
+    """A label may contain blanks and the sign =."""
+    assert label_values("very bad=0, good = 2.5,a=b=-1") == {"very bad": 0.0, "good": 2.5, "a=b": -1.0}
+    assert label_values(None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bad=0,good", "'good' is not of the form label=number, such as good=3"),
+        ("bad=0,=3", "'=3' is not of the form label=number, such as good=3"),
+        ("bad=0,bad=1", "label 'bad' has two values"),
+    ],
+)
+def test_values_that_cannot_be_read_are_refused(text, message):
+    """With an example."""
+    with pytest.raises(typer.BadParameter) as error:
+        label_values(text)
+    assert error.value.message == message

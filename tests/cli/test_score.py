@@ -1,5 +1,7 @@
 """``adjudge score``."""
 
+import pytest
+
 import adjudge
 
 
@@ -136,3 +138,35 @@ def test_a_broken_run_is_told_as_a_run(run, tmp_path):
         answer = run("score", "bad.run", "truth.qrels")
         assert answer.code == 1
         assert answer.err.startswith(f"adjudge: bad.run, row 1: {result}")
+
+
+def test_one_step_from_a_consensus_to_the_scores_of_trec(run, tmp_path):
+    """A run and a task 2 run of the same fit have the same MAP, beside the measures of labels and probabilities."""
+    run("evaluate", "--example", "search")
+    for form, name in (("run", "x.run"), ("trec-task2-run", "x.txt"), ("trec-task2-run-quantised", "q.txt")):
+        (tmp_path / name).write_text(run("fit", "search/labels.csv", "-m", "dawid-skene", "--format", form).out)
+    by_run = run("score", "x.run", "search/truth.qrels", "--measures", "MAP", "--format", "csv", "--judged").out
+    table = run("score", "x.txt", "search/truth.qrels", "--format", "csv").out
+    values = dict(line.split(",")[:2] for line in table.splitlines()[1:])
+    assert {"precision", "recall", "specificity", "map", "ndcg", "log_loss", "rmse"} < set(values)
+    assert float(values["map"]) == pytest.approx(float(by_run.splitlines()[1].split(",")[2]))
+    quantised = run("score", "q.txt", "search/truth.qrels", "--format", "csv").out.splitlines()
+    assert f"map,{values['map']}" in [",".join(line.split(",")[:2]) for line in quantised]
+
+
+def test_values_of_labels(run, tmp_path):
+    """One option for fit and score; the fit keeps them."""
+    rows = "a,x,bad\na,y,good\nb,x,good\nb,y,good\nc,x,bad\nc,y,bad\n"
+    (tmp_path / "t.csv").write_text(f"item,judge,label\n{rows}")
+    (tmp_path / "gold.csv").write_text("item,label\na,bad\nb,good\nc,bad\n")
+    assert run("fit", "t.csv", "-m", "ordinal", "--values", "good=3,bad=0", "--out", "fit").code == 0
+    for answers, options in (("fit", ()), ("fit/labels.csv", ("--values", "bad=0,good=3"))):
+        table = run("score", answers, "gold.csv", *options, "--format", "csv").out
+        values = dict(line.split(",")[:2] for line in table.splitlines()[1:])
+        assert float(values["label_rmse"]) in (0.0, pytest.approx(3**0.5))
+        assert 0 < float(values["expected_mae"]) < 1.5
+    answer = run("score", "fit", "gold.csv", "--values", "good")
+    assert (answer.code, answer.err.splitlines()[-1]) == (
+        2,
+        "Error: Invalid value for --values: 'good' is not of the form label=number, such as good=3",
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.data.columns import NEEDED, USUAL, find_columns, is_usual
+from adjudge.data.columns import NEEDED, USUAL, find_columns, has_column, is_usual
 from adjudge.errors import AdjudgeWarning, InputError
 
 PLAIN = ("item", "judge", "label")
@@ -110,3 +110,9 @@ def test_only_needed_roles_are_looked_for() -> None:
     assert find(names, needed=("item", "label")) == {"item": "item", "label": "label"}
     assert refusal(("item", "topic"), needed=("item", "label")).startswith("labels.csv: no column for the label")
     assert NEEDED == PLAIN
+
+
+def test_a_role_has_a_column_or_none():
+    """By its usual names."""
+    assert has_column("label", ["item", "Rating"])
+    assert not has_column("label", ["item", "expected"])

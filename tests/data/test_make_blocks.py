@@ -12,6 +12,7 @@ import adjudge
 from adjudge.data import make_blocks as room
 from adjudge.data.blocks import MANIFEST
 from adjudge.data.make_blocks import Table, batches, make_blocks, sizes
+from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
 
 ROWS = [f"d{n},w{n % 3},{n % 2}" for n in range(25)]
@@ -362,3 +363,13 @@ def test_blocks_read_in_another_format_are_others(tmp_path):
     make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "b")
     with pytest.raises(InputError, match="read in another way"):
         make_blocks(Table([tmp_path / "t.csv"], {}, format="csv"), tmp_path / "b")
+
+
+def test_values_of_labels_are_kept(tmp_path):
+    """Blocks have the scale of the judgments in memory; other values make other blocks."""
+    path = tmp_path / "t.csv"
+    path.write_text("item,judge,label\na,x,good\nb,x,bad\n")
+    values = {"good": 3, "bad": 0}
+    blocks = make_blocks(Table([path], {}, values=values), tmp_path / "blocks")
+    assert blocks.scale == adjudge.read(path, values=values).scale == Scale(("bad", "good"), True, (0.0, 3.0))
+    assert make_blocks(Table([path], {}), tmp_path / "plain").scale == Scale(("bad", "good"))

@@ -23,8 +23,9 @@ from adjudge.data import files
 from adjudge.data.formats import READERS, open_source
 from adjudge.data.judgments import Judgments, judgment_table
 from adjudge.data.read import read
+from adjudge.data.scale import Scale
 from adjudge.data.write import table_text
-from adjudge.errors import AdjudgeError, AdjudgeWarning
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError
 
 CSV = "item,judge,label\na,x,no\nb,y,yes\n"
 ROWS = [("a", "x", "no"), ("b", "y", "yes")]
@@ -513,3 +514,15 @@ def test_quotation_marks_in_a_header(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text('"my ""item""",judge,label\na,x,1\n')
     assert len(read(path, item='my "item"')) == 1
+
+
+def test_values_give_labels_an_order():
+    """The value of every label, in the place of --labels and --ordinal; a label without a value is refused."""
+    table = {"item": ["a", "b"], "judge": ["x", "x"], "label": ["good", "bad"]}
+    judgments = read(pl.DataFrame(table), values={"good": 3, "bad": 0})
+    assert judgments.scale == Scale(("bad", "good"), ordinal=True, values=(0.0, 3.0))
+    assert read(pl.DataFrame(table), labels=judgments.scale).scale == judgments.scale
+    with pytest.raises(InputError, match="label 'good' is not one of 'bad', 'fair'"):
+        read(pl.DataFrame(table), values={"bad": 0, "fair": 1})
+    with pytest.raises(UsageError, match="these judgments are read already"):
+        read(judgments, values={"good": 3, "bad": 0})

@@ -170,3 +170,9 @@ def test_the_example_is_what_it_says(tmp_path):
         (tmp_path / name).write_text(text)
     assert [is_run(tmp_path / name) for name in files] == [False, True, True, False]
     assert len(read_grades(tmp_path / "truth.qrels")) == len(read_run(tmp_path / "bm25.run").ranked) == 10
+
+
+def test_a_name_with_a_blank_is_not_written():
+    """It would be two fields."""
+    with pytest.raises(InputError, match=r"^'d 1' is empty or contains a blank, which a TREC file cannot hold$"):
+        run_text(read_run({"q1": {"d 1": 0.25}}, "bm25"))

@@ -1,5 +1,7 @@
 """Scales: their order, their names, and where a label stands."""
 
+from typing import Any
+
 import pytest
 
 from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
@@ -100,3 +102,31 @@ def test_one_text_is_no_list() -> None:
 def test_number_of(label: Label, number: float | None) -> None:
     """A label's number is its value; text has none, and neither has nan."""
     assert number_of(label) == number
+
+
+def test_values_order_the_labels() -> None:
+    """The scale is ordinal, in the type of the table, and remembers what was given."""
+    scale = given_scale(None, ordinal=False, like="good", values={"good": 3, "bad": 0, "fair": 1})
+    assert scale == Scale(("bad", "fair", "good"), ordinal=True, values=(0.0, 1.0, 3.0))
+    assert scale.given_values == {"bad": 0.0, "fair": 1.0, "good": 3.0}
+    assert Scale(("bad", "good")).given_values is None
+    assert given_scale(["1", "2"], ordinal=False, like=1, values={"1": -1, "2": 7}).values == (-1.0, 7.0)
+    assert given_scale(scale, ordinal=False, like="bad") == scale
+
+
+@pytest.mark.parametrize(
+    ("labels", "values", "message"),
+    [
+        (None, {}, "values {} is not a mapping from every label to its value"),
+        (None, {"a": 0, "b": "x"}, "the value 'x' of label 'b' is not a number"),
+        (None, {"a": 0, "b": None}, "the value 'None' of label 'b' is not a number"),
+        (None, {"a": 0, "b": float("inf")}, "the value 'inf' of label 'b' is not a number"),
+        (["a", "b", "c"], {"a": 0, "b": 1}, "values are given to 'a', 'b', but the labels are 'a', 'b', 'c'"),
+        (["a"], {"a": 0, "b": 1}, "values are given to 'a', 'b', but the labels are 'a'"),
+        (["b", "a"], {"a": 0, "b": 1}, "values must rise from each label to the next, but 'b' has 1 and 'a' has 0"),
+        (None, {"a": 1, "b": 1}, "values must rise from each label to the next, but 'a' has 1 and 'b' has 1"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(labels: list[str] | None, values: dict[str, Any], message: str) -> None:
+    """With what is wrong about them."""
+    assert refusal(given_scale, labels, False, "a", values) == message

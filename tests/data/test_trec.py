@@ -18,6 +18,7 @@ from adjudge.data.trec import (
     document_of,
     qrels_source,
     qrels_text,
+    sniff_format,
     task1_run_lines,
     task1_run_text,
     task1_source,
@@ -117,11 +118,12 @@ def test_task2_run_is_written_and_read(tmp_path: Path) -> None:
 
 
 def test_ranks_of_equal_documents_differ() -> None:
-    """Documents that are equally relevant are ranked as they come, each with a rank of its own."""
-    ranks = [
-        line.split()[2] for line in task2_run_text(ITEMS[[0, 1]], TOPICS[[0, 1]], np.array([0.5, 0.5])).splitlines()
-    ]
-    assert ranks == ["1", "2"]
+    """Documents that are equally relevant are ranked by name, last first, as trec_eval would rank them."""
+    for order in ([0, 1], [1, 0]):
+        lines = task2_run_text(ITEMS[order], TOPICS[order], np.array([0.5, 0.5])).splitlines()
+        assert {line.split()[1]: line.split()[2] for line in lines} == {"b": "1", "a": "2"}
+    near = task2_run_text(ITEMS[[0, 1]], TOPICS[[0, 1]], np.array([1.0, 1.0]), np.array([1 - 1e-9, 1.0]))
+    assert near == "20 b 1 1.000000\n20 a 2 1.000000\n"
 
 
 def test_task1_run_is_written_and_read(tmp_path: Path) -> None:
@@ -238,3 +240,26 @@ def test_the_tracks_own_data(shared: Any) -> None:
     assert source.column("item").to_list() == judgments.items.gather(judgments.item()).to_list()
     assert source.column("judge").to_list() == judgments.judges.gather(judgments.judge).to_list()
     assert source.column("label").to_list() == [judgments.scale.labels[k] for k in judgments.label]
+
+
+@pytest.mark.parametrize(
+    ("line", "form"),
+    [
+        ("20 doc 3 1", "trec-task2-run"),
+        ("20 doc 3 0", "trec-task2-run"),
+        ("20 doc 3 1.0", "trec-task2-run"),
+        ("20 17 3 0.5", "trec-task2-run"),
+        ("20 0 doc 1", "qrels"),
+        ("20 17 3 1", "qrels"),
+        ("20 doc 3 2", None),
+    ],
+)
+def test_certain_class_labels_are_recognised(line: str, form: str | None) -> None:
+    """A task 2 run has a rank third, qrels have a number second; with both, whole numbers are those of qrels."""
+    assert sniff_format(line) == form
+
+
+def test_ranks_may_follow_another_score() -> None:
+    """Certain labels are ranked by what they come from."""
+    text = task2_run_text(ITEMS, TOPICS, np.array([1.0, 1.0, 0.0]), np.array([3.0, 5.0, -1.0]), digits=1)
+    assert text == "20 b 2 1.0\n20 a 1 1.0\n7 a 1 0.0\n"

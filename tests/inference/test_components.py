@@ -17,8 +17,10 @@ from adjudge.inference.components import (
     confusion_columns,
     dirichlet_confusion,
     dirichlet_prevalence,
+    is_divided,
     majority_vote,
     own_matrix,
+    peaks,
     shared_matrix,
     smoothed_coin,
     smoothed_coins,
@@ -197,10 +199,31 @@ def test_expected_values_stand_between_two_labels():
     posterior = np.array([[0.0, 0.7, 0.3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.5]])
     words = ORDERED.columns(posterior, adjudge.Scale(("bad", "good", "very good"), ordinal=True))
     np.testing.assert_allclose(words["expected"], [1.3, 0, 1])
-    assert words["between"] == ["0.7 good + 0.3 very good", "bad", "good"]
+    assert words["between"] == ["0.7 good + 0.3 very good", "bad", "divided: 0.5 bad, 0.5 very good"]
     numbers = ORDERED.columns(posterior, adjudge.Scale((0, 10, 100), ordinal=True))
     np.testing.assert_allclose(numbers["expected"], [37, 0, 50])
-    assert numbers["between"][2] == "0.6 10 + 0.4 100"
+    assert numbers["between"] == ["0.7 of 10 + 0.3 of 100", "0", "divided: 0.5 of 0, 0.5 of 100"]
+
+
+@pytest.mark.parametrize(
+    ("posterior", "labels"),
+    [
+        ([0.5, 0.0, 0.0, 0.0, 0.5], [0, 4]),
+        ([0.8, 0.0, 0.0, 0.0, 0.2], [0, 4]),
+        ([0.81, 0.0, 0.0, 0.0, 0.19], [0]),
+        ([0.1, 0.2, 0.4, 0.2, 0.1], [2]),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], [0]),
+        ([0.0, 0.5, 0.5, 0.0, 0.0], [1]),
+        ([0.4, 0.2, 0.4, 0.0, 0.0], [0]),
+        ([0.4, 0.1, 0.4, 0.1, 0.0], [0, 2]),
+        ([0.3, 0.0, 0.4, 0.0, 0.3], [0, 2, 4]),
+        ([0.0, 0.0, 0.4, 0.3, 0.3], [2]),
+    ],
+)
+def test_a_posterior_is_divided_by_unlikely_labels(posterior, labels):
+    """A second peak has a fifth of the probability, and twice that of some label on the way to the first."""
+    assert np.flatnonzero(peaks(np.array([posterior]))[0]).tolist() == labels
+    assert is_divided(np.array([posterior, posterior[::-1]])).tolist() == [len(labels) > 1] * 2
 
 
 def test_one_label_is_its_own_value():

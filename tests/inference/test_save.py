@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import adjudge
@@ -210,3 +211,15 @@ def test_the_panel_survives(tmp_path):
     assert again.panel == again.judgments.panel == fit.panel
     adjudge.save(adjudge.fit(judgments, "majority"), tmp_path / "fit")
     assert adjudge.load(tmp_path / "fit").panel is None
+
+
+def test_values_of_labels_are_saved(tmp_path):
+    """Expected values of the loaded fit are those of the saved one; default values are not written."""
+    table = pl.DataFrame({"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": ["bad", "good", "good"]})
+    fit = adjudge.fit(adjudge.read(table, values={"bad": 0, "good": 4}), "ordinal")
+    adjudge.save(fit, tmp_path / "fit", table)
+    loaded = adjudge.load(tmp_path / "fit")
+    assert loaded.scale == fit.scale
+    assert loaded.labels["expected"].to_list() == fit.labels["expected"].to_list()
+    assert json.loads((tmp_path / "fit" / "fit.json").read_text())["scale"]["values"] == [0.0, 4.0]
+    assert adjudge.predict(loaded, table).scale == fit.scale

@@ -19,6 +19,7 @@ from adjudge.kernels.truth import (
     quantile,
     shares_between,
     truth_posterior,
+    value_log_odds,
     vote_shares,
 )
 
@@ -242,3 +243,18 @@ def test_counts_know_weights_and_forget_gold():
     table = {"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": [0, 2, 1], "weight": [2.0, 1.0, 0.5]}
     block = adjudge.read(pl.DataFrame(table)).block(np.array([1, -1], np.int32))
     assert label_counts(block).tolist() == [[2, 0, 1], [0, 0.5, 0]]
+
+
+def test_log_odds_of_expected_values():
+    """Those of the second of two labels, and in the order of expected values otherwise, also near the ends."""
+    two = np.array([[0.25, 0.75], [1e-20, 1.0], [1.0, 0.0]])
+    odds = value_log_odds(two, np.arange(2.0))
+    assert odds[:2].tolist() == pytest.approx([np.log(3), np.log(1e20)])
+    assert odds[2] < -700
+    assert np.isfinite(odds).all()
+    rng, value = np.random.default_rng(0), np.array([-1.0, 0.5, 4.0])
+    posterior = rng.dirichlet(np.ones(3), 50)
+    expected = posterior @ value
+    assert value_log_odds(posterior, value) == pytest.approx(np.log((expected + 1) / (4 - expected)))
+    near = np.array([[0.0, 1e-18, 1.0], [0.0, 1e-19, 1.0]])
+    assert np.diff(value_log_odds(near, value))[0] == pytest.approx(np.log(10))

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy import stats
 from sklearn import metrics
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.read import read
-from adjudge.errors import UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference.fit import fit
 from adjudge.metrics.labels import (
     Scores,
@@ -33,6 +34,7 @@ from adjudge.metrics.labels import (
     occurring,
     precision,
     quadratic_kappa,
+    rank_correlation,
     ratio,
     recall,
     root_mean_squared_error,
@@ -601,3 +603,149 @@ def test_no_items_have_no_measure() -> None:
     nothing = np.zeros((4, 4), int)
     for measure in (mean_absolute_error, root_mean_squared_error, quadratic_kappa):
         assert measure(nothing, PLACES) is None
+
+
+ORDERED = {
+    "item": ["a", "b", "c", "d"],
+    "label": ["bad", "good", "fair", "good"],
+    "p_bad": [0.75, 0.0, 0.25, 0.0],
+    "p_fair": [0.25, 0.0, 0.5, 0.5],
+    "p_good": [0.0, 1.0, 0.25, 0.5],
+}
+TRUTH = {"a": "bad", "b": "good", "c": "good", "d": "fair"}
+VALUES = {"bad": 0, "fair": 1, "good": 3}
+
+
+def test_expected_values_are_scored() -> None:
+    """Those of the probabilities, on the values of the labels: .25, 3, 1.25 and 2 for 0, 3, 3 and 1."""
+    result = scores(pl.DataFrame(ORDERED), TRUTH, values=VALUES)
+    off = np.array([0.25, 0.0, -1.75, 1.0])
+    assert result.values["expected_mae"] == pytest.approx(np.abs(off).mean())
+    assert result.values["expected_rmse"] == pytest.approx(np.sqrt((off**2).mean()))
+    truth, expected = [0.0, 3.0, 3.0, 1.0], [0.25, 3.0, 1.25, 2.0]
+    assert result.values["rank_correlation"] == pytest.approx(stats.spearmanr(truth, expected).statistic)
+    assert result.values["mae"] == pytest.approx((0 + 0 + 2 + 2) / 4)
+    assert result.notes["rank_correlation"] == "Spearman's, of the expected values"
+
+
+def test_a_table_of_expected_values_needs_no_labels() -> None:
+    """The nearest labels are scored, halves rounded up; numbers are ordered, text needs values or an order."""
+    table = pl.DataFrame({"item": ["a", "b", "c"], "expected": [0.5, 1.25, 2.0]})
+    result = scores(table, {"a": 0, "b": 1, "c": 2})
+    assert result.confusion.tolist() == [[0, 1, 0], [0, 1, 0], [0, 0, 1]]
+    assert result.values["expected_mae"] == pytest.approx(0.25)
+    words = scores(table, {"a": "bad", "b": "fair", "c": "good"}, values={"bad": 0, "fair": 1, "good": 2})
+    assert words.confusion.tolist() == result.confusion.tolist()
+    with pytest.raises(UsageError, match=r"^the order of the labels 'bad', 'fair' is not known: give it, lowest first"):
+        scores(table, {"a": "bad", "b": "fair"})
+
+
+def test_expected_values_beside_labels() -> None:
+    """The column is used as it is, unless the user gives other values and there are probabilities."""
+    table = pl.DataFrame({**ORDERED, "expected": [0.5, 1.5, 1.0, 1.0]})
+    reason = "not defined because the labels have no order: give it with --labels and --ordinal, or --values"
+    assert scores(table, TRUTH).reasons["expected_mae"] == reason
+    in_order = scores(table, TRUTH, labels=["bad", "fair", "good"], ordinal=True)
+    assert in_order.values["expected_mae"] == pytest.approx((0.5 + 0.5 + 1 + 0) / 4)
+    assert scores(table, TRUTH, values=VALUES).values["expected_mae"] == pytest.approx(0.75)
+    smaller = {"bad": 0, "fair": 0.25, "good": 0.5}  # the column is beyond these, and not used
+    assert scores(table, TRUTH, values=smaller).values["expected_mae"] == pytest.approx(
+        (1 / 16 + 0 + 1 / 4 + 1 / 8) / 4
+    )
+    plain = pl.DataFrame({"item": ["a", "b"], "label": [0, 1], "expected": [0.25, 1.0]})
+    assert scores(plain, {"a": 0, "b": 1}).values["expected_mae"] == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        (["1", "x"], "answers, row 1: expected 'x' is not a number"),
+        (["1", None], "answers, row 1: expected is empty"),
+    ],
+)
+def test_expected_values_must_be_numbers(expected: list[str | None], message: str) -> None:
+    """With the row of the one that is not."""
+    with pytest.raises(InputError) as error:
+        scores(pl.DataFrame({"item": ["a", "b"], "expected": expected}), {"a": 0, "b": 1})
+    assert str(error.value) == message
+
+
+def test_expected_values_on_another_scale_are_refused() -> None:
+    """3 is none of 0 to 2."""
+    table = pl.DataFrame({"item": ["a", "b"], "label": ["bad", "good"], "expected": [0.0, 3.0]})
+    with pytest.raises(UsageError) as error:
+        scores(table, {"a": "bad", "b": "good"}, labels=["bad", "good"], ordinal=True)
+    assert str(error.value) == (
+        "the expected value 3 of item 'b' is not between 0 and 1, the values of the labels: name all labels with "
+        "--labels, or give their values with --values"
+    )
+    assert scores(table, {"a": "bad", "b": "good"}, values={"bad": 0, "good": 3}).values["expected_mae"] == 0
+
+
+def test_a_fit_is_scored_on_the_values_of_its_labels() -> None:
+    """Or on others that are given."""
+    table = pl.DataFrame({"item": ["a", "a", "b"], "judge": ["x", "y", "x"], "label": ["bad", "good", "good"]})
+    consensus = fit(read(table, values={"bad": 0, "good": 4}), "majority")
+    gold = {"a": "bad", "b": "good"}
+    assert scores(consensus, gold).values["expected_mae"] == pytest.approx(1)
+    assert scores(consensus, gold, values={"bad": 0, "good": 1}).values["expected_mae"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rank_correlation_is_spearmans(seed: int) -> None:
+    """With ties on both sides; one value for all items has none."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, 4, (2, 20)).astype(float)
+    assert rank_correlation(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+    assert rank_correlation(first, np.ones(20)) is None
+    assert rank_correlation(first[:1], second[:1]) is None
+
+
+def test_items_are_ranked_in_their_topics() -> None:
+    """By the odds of the positive label; a topic without a relevant item counts as 0."""
+    table = pl.DataFrame(
+        {
+            "item": ["d1", "d2", "d3", "d4"],
+            "topic": ["s", "s", "s", "t"],
+            "label": ["yes", "no", "yes", "no"],
+            "p_no": [0.1, 0.6, 0.2, 0.9],
+            "p_yes": [0.9, 0.4, 0.8, 0.1],
+        }
+    )
+    gold = {"d1": "no", "d2": "yes", "d3": "yes", "d4": "no"}
+    result = scores(table, gold)
+    assert result.values["map"] == pytest.approx((1 / 2 + 2 / 3) / 2 / 2)
+    note = (
+        "mean over 2 topics; only items with gold are ranked, as in trec_eval -J; 1 topics without a relevant one count"
+    )
+    assert result.notes["ndcg"] == f"{note} as 0"
+    other = scores(table, gold, positive="no").values
+    assert other["map"] == pytest.approx((1 / 3 + 1) / 2)
+    assert "map" not in scores(table.drop("p_no", "p_yes"), gold).values
+    assert "map" not in scores(table.drop("topic"), gold).values
+
+
+def test_grades_are_ranked_by_expected_value() -> None:
+    """A label is relevant from --level on, and its value is its gain; MAP needs a label that is not relevant."""
+    table = pl.DataFrame({"item": ["a", "b", "c"], "topic": ["t"] * 3, "expected": [1.5, 2.0, 1.0]})
+    gold = {"a": 3, "b": 1, "c": 2}
+    best = 3 + 2 / np.log2(3) + 1 / 2
+    result = scores(table, gold, level=2)
+    assert result.values["ndcg"] == pytest.approx((1 + 3 / np.log2(3) + 2 / 2) / best)
+    assert result.values["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    whole = scores(table, gold)
+    assert whole.values["map"] is None
+    assert whole.reasons["map"] == (
+        "not defined because every label is worth 1 or more, so that everything is relevant: give --level"
+    )
+
+
+def test_a_task2_run_has_labels_probabilities_and_ranks(tmp_path: Path) -> None:
+    """All are scored, the ranks as they are written; grades 1 and 2 of qrels are relevant."""
+    (tmp_path / "run.txt").write_text("t a 2 0.750000\nt b 1 0.500000\nt c 3 0.250000\n")
+    (tmp_path / "x.qrels").write_text("t 0 a 2\nt 0 b 0\nt 0 c 1\n")
+    with pytest.warns(AdjudgeWarning, match="grades 1 and 2 are read as label '1', grade 0 as '0'"):
+        result = scores(tmp_path / "run.txt", tmp_path / "x.qrels")
+    assert result.values["recall"] == 0.5
+    assert result.values["rmse"] == pytest.approx(np.sqrt((0.25**2 + 0.5**2 + 0.75**2) / 3))
+    assert result.values["map"] == pytest.approx((1 / 2 + 2 / 3) / 2)

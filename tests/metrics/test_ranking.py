@@ -14,6 +14,7 @@ from adjudge.metrics.ranking import (
     parse_measure,
     parse_measures,
     pool_documents,
+    topic_values,
     values,
     without_relevant,
 )
@@ -198,3 +199,27 @@ def test_nothing_ranked_is_zero_of_ties(name):
     assert getattr(ranking, f"expected_{name}")(
         code, nothing, nothing, WORTH, ranking.label_counts(code, 3), 1.0, 5
     ).tolist() == [0, 0]
+
+
+def test_topics_are_ranked_by_score_and_then_by_name():
+    """The oracle of the specification, beside a topic without a relevant document, in any order of the rows."""
+    rng = np.random.default_rng(0)
+    score = np.array([1, 1, 1, 0.5, 0.5, 3.0, 2.0])
+    grade = np.array([0, 1, 0, 1, 2, 0, 0.0])
+    topic, names = np.array([4, 4, 4, 4, 4, 7, 7]), ["d1", "d2", "d3", "d4", "d5", "d1", "d2"]
+    for _ in range(5):
+        row = rng.permutation(7)
+        documents = [names[n] for n in row]
+        value, barren = topic_values(
+            score[row], grade[row], topic[row], documents, parse_measures("MAP,MRR,nDCG,nDCG@3")
+        )
+        assert value[:, 0] == pytest.approx([8 / 15, 0.5, 0.6001845537, 0.2015151419])
+        assert value[:, 1].tolist() == [0, 0, 0, 0]
+        assert barren == 1
+
+
+def test_scores_that_tie_as_single_floats_are_tied():
+    """1 - 1e-9 and 1 are one score, so that the name decides."""
+    measures = parse_measures("MRR")
+    value, _ = topic_values(np.array([1.0, 1 - 1e-9]), np.array([1.0, 0.0]), np.zeros(2, int), ["a", "b"], measures)
+    assert value.tolist() == [[0.5]]

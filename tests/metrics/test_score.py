@@ -205,13 +205,14 @@ def test_mappings_are_told_from_their_shape():
         (
             TOPIC_RUN,
             {"positive": "yes"},
-            "positive is not an option for runs: their options are 'level', 'complete', 'ties', 'draws', 'seed'",
+            "positive is not an option for runs: their options are 'level', 'complete', 'judged', 'ties', "
+            "'draws', 'seed'",
         ),
         (
             GOLD,
-            {"level": 2},
-            "level is not an option for labels: their options are 'positive', 'bound', 'item', 'label', 'labels', "
-            "'ordinal'",
+            {"complete": True},
+            "complete is not an option for labels: their options are 'positive', 'bound', 'item', 'label', 'labels', "
+            "'ordinal', 'values', 'level'",
         ),
         ([GOLD, GOLD], {}, "score takes one set of labels or several runs, but got 2 sets of labels"),
     ],
@@ -230,3 +231,17 @@ def test_tables_are_of_the_kind_that_came_in():
     assert isinstance(result.table, pd.DataFrame)
     assert list(result.table.columns) == ["measure", "value", "note"]
     assert "accuracy" in result._repr_html_()
+
+
+def test_documents_without_a_grade_can_be_left_out():
+    """The order of the others, and the ends of their ties, stay; a topic of which nothing remains counts as 0."""
+    grades = {"1": {"a": 1, "b": 0, "c": 1}, "2": {"z": 1}}
+    run = {"1": {"x": 9.0, "a": 5.0, "y": 5.0, "b": 5.0, "c": 1.0}, "2": {"x": 1.0}}
+    alone = {"1": {"a": 5.0, "b": 5.0, "c": 1.0}}
+    for ties in ("name", "expected"):
+        kept = score_runs([run], grades, "MAP,nDCG,MRR", judged=True, ties=ties)
+        bare = score_runs([alone], grades, "MAP,nDCG,MRR", ties=ties)
+        assert kept.value[0, :, 0] == pytest.approx(bare.value[0, :, 0])
+        assert kept.value[0, :, 1].tolist() == [0, 0, 0]
+        assert kept.counts.all()
+        assert kept.unjudged.tolist() == [0]

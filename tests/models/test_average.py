@@ -19,7 +19,7 @@ def test_mean_is_told_between_two_labels():
     fit = adjudge.fit(judged([0, 0, 4], [1, 2, 3]), "mean")
     assert fit.labels["expected"].to_list() == pytest.approx([4 / 3, 2])
     assert fit.labels["label"].to_list() == [1, 2]
-    assert fit.labels["between"].to_list() == ["0.7 1 + 0.3 2", "2"]
+    assert fit.labels["between"].to_list() == ["0.7 of 1 + 0.3 of 2", "2"]
 
 
 def test_median_and_trimmed_mean():

@@ -1,9 +1,12 @@
 """Ranking measures against trec_eval itself, through pytrec_eval."""
 
 import numpy as np
+import polars as pl
 import pytest
 import pytrec_eval
 
+import adjudge
+from adjudge.inference.export import run as run_file
 from adjudge.metrics.score import score_runs
 
 THEIRS = {
@@ -56,3 +59,33 @@ def test_another_level_of_relevance():
         theirs = pytrec_eval.RelevanceEvaluator(grades, ASKED, relevance_level=2).evaluate(run)
         for row in score_runs({"a": run}, grades, list(THEIRS), level=2, draws=1).by_topic():
             assert row.value == pytest.approx(theirs[row.topic][THEIRS[row.measure]], abs=1e-9), row
+
+
+def test_only_judged_documents():
+    """As with its option -J, with ties and with topics of which no returned document was judged."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        grades, run = judged_and_run(rng)
+        theirs = pytrec_eval.RelevanceEvaluator(grades, ASKED, judged_docs_only_flag=True).evaluate(run)
+        for row in score_runs({"a": run}, grades, list(THEIRS), judged=True, draws=1).by_topic():
+            assert row.value == pytest.approx(theirs[row.topic][THEIRS[row.measure]], abs=1e-9), (row, grades, run)
+
+
+@pytest.mark.parametrize("model", ["majority", "dawid-skene", "gaussian"])
+def test_a_consensus_has_the_scores_of_its_run(shared, tmp_path, model):
+    """MAP and nDCG of a fit, and of the run and qrels that are written from it and its gold, ties included."""
+    folder = shared("data/trec2011_task2_mini/labels.csv").parent
+    fit = adjudge.fit(str(folder / "labels.csv"), model)
+    values = adjudge.score(fit, str(folder / "gold.csv"), label="label").values
+    (tmp_path / "x.run").write_text(run_file(fit))
+    gold = pl.read_csv(folder / "gold.csv", schema_overrides={"item": str})
+    parts = [(*item.split("_", 1), grade) for item, grade in gold.select("item", "label").iter_rows()]
+    (tmp_path / "x.qrels").write_text("".join(f"{topic} 0 {document} {grade}\n" for topic, document, grade in parts))
+    with (tmp_path / "x.run").open() as lines, (tmp_path / "x.qrels").open() as grades:
+        run, qrels = pytrec_eval.parse_run(lines), pytrec_eval.parse_qrel(grades)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}, judged_docs_only_flag=True).evaluate(run)
+    for measure in ("map", "ndcg"):
+        mean = np.mean([row[measure] for row in theirs.values()])
+        assert values[measure] == pytest.approx(mean, abs=1e-12)
+    ours = score_runs([str(tmp_path / "x.run")], str(tmp_path / "x.qrels"), "MAP,nDCG", judged=True)
+    assert [row.value for row in ours.scores] == pytest.approx([values["map"], values["ndcg"]], abs=1e-12)

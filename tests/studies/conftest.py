@@ -60,6 +60,7 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pl.DataFrame({"item": list(drawn.gold), "label": list(drawn.gold.values())}).write_csv(folder / "t" / "gold.csv")
     p = pl.Series([0.25] * 60 + [0.75] * 60)
     reference = pl.DataFrame({"item": drawn.judgments.items.reverse(), "semisup_p": p, "unsup_p": p})
+    reference = reference.with_columns(unsup_rank=pl.int_range(120, 0, -1))
     reference.write_csv(folder / "t" / "reference_lingpipe.csv")
     return folder
 

@@ -198,8 +198,9 @@ def test_trec2011_writes_runs_and_figures(run, short, tmp_path):
     written = {path.name for path in (tmp_path / "results").iterdir()}
     assert {f"study_trec2011_{name}.run" for name in ("unsupervised", "gold_informs", "gold_apart")} < written
     assert {f"study_trec2011_figure{n}.svg" for n in (1, 2, 3, 4)} < written
-    first = (tmp_path / "results" / "study_trec2011_gold_apart.run").read_text().splitlines()[0].split()
-    assert len(first) == 4
+    for name, fields in {"gold_apart.run": 6, "gold_apart_quantised.txt": 4, "gold_apart_fractional.txt": 4}.items():
+        first = (tmp_path / "results" / f"study_trec2011_{name}").read_text().splitlines()[0].split()
+        assert len(first) == fields
 
 
 def test_an_interrupt_shows_the_sizes_that_are_finished(run, short, monkeypatch):
@@ -224,7 +225,7 @@ def test_an_interrupt_shows_the_sizes_that_are_finished(run, short, monkeypatch)
     ("options", "message"),
     [
         (("spectrum", "--data", "crowds"), "study 'spectrum' has no --data; studies with this option are 'ordinal'"),
-        (("vote", "--runs", "3"), "study 'vote' has no --runs; studies with this option are 'spectrum', 'memory'"),
+        (("vote", "--runs", "3"), "study 'vote' has no --runs; studies with this option are 'ordinal', 'spectrum'"),
         (("spectrum", "--sizes", "5,x"), "'5,x' is not of the form 5,50,500"),
         (("spectrum", "--sizes", "0"), "adjudge: there is no crowd of 0 items"),
     ],

@@ -5,7 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, log_loss, roc_auc_score
+from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_score, recall_score, roc_auc_score
 
 from adjudge.data.scale import Scale
 from adjudge.metrics.labels import Scored
@@ -135,7 +135,7 @@ def test_log_odds_tell_apart_what_floats_cannot():
 
 
 def test_binary_measures_are_those_of_scikit_learn():
-    """Accuracy, F1, log loss within its bound, and the area."""
+    """Measures of labels, log loss within its bound, RMSE and the area."""
     rng = np.random.default_rng(1)
     p, truth = rng.uniform(0.01, 0.99, 60), rng.integers(2, size=60)
     answers = scored(truth, (p > 0.5).astype(int), np.column_stack([1 - p, p]), YES_NO)
@@ -143,8 +143,12 @@ def test_binary_measures_are_those_of_scikit_learn():
     assert of(np.ones(60)) == pytest.approx(
         {
             "accuracy": np.mean((p > 0.5) == truth),
+            "recall": recall_score(truth, p > 0.5),
+            "precision": precision_score(truth, p > 0.5),
+            "specificity": recall_score(truth, p > 0.5, pos_label=0),
             "f1": f1_score(truth, p > 0.5),
             "log_loss": log_loss(truth, p),
+            "rmse": np.sqrt(brier_score_loss(truth, p)),
             "auc": roc_auc_score(truth, p),
         }
     )

@@ -22,7 +22,11 @@ def test_studies_are_known_by_name():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("vote", StudyOptions(runs=3), "study 'vote' has no --runs; studies with this option are 'spectrum', 'memory'"),
+        (
+            "vote",
+            StudyOptions(runs=3),
+            "study 'vote' has no --runs; studies with this option are 'ordinal', 'spectrum', 'memory'",
+        ),
         (
             "ordinal",
             StudyOptions(sizes=[3]),

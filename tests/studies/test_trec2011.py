@@ -5,14 +5,15 @@ import pytest
 
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
-from adjudge.inference.export import task2_run
+from adjudge.inference.export import run as trec_run
+from adjudge.inference.export import task2_run, task2_run_quantised
 from adjudge.inference.fit import fit
 from adjudge.inference.params import Prior
 from studies import comparison
 from studies import trec2011 as room
 from studies.datasets import gold_folds
 from studies.outcome import StudyOptions
-from studies.trec2011 import READINGS, TREC2011, all_gold, trec2011
+from studies.trec2011 import READINGS, RUN_FILES, TREC2011, all_gold, author_run, trec2011
 
 SHORT = Run(chains=2, warmup=20, draws=20)  # as the fixtures have it
 
@@ -60,13 +61,24 @@ def test_files_are_runs_and_figures(relevance):
     """A run for each reading, the figure of scores and the paper's four."""
     files = relevance.files()
     assert list(files) == [
-        "_unsupervised.run",
-        "_gold_informs.run",
-        "_gold_apart.run",
+        *(f"_{name}{end}" for name in ("unsupervised", "gold_informs", "gold_apart") for end in RUN_FILES),
         ".svg",
         *(f"_figure{n}.svg" for n in (1, 2, 3, 4)),
     ]
-    assert files["_gold_apart.run"]() == task2_run(relevance.fits["gold apart"]).encode()
+    reading = relevance.fits["gold apart"]
+    assert files["_gold_apart_fractional.txt"]() == task2_run(reading).encode()
+    assert files["_gold_apart_quantised.txt"]() == task2_run_quantised(reading).encode()
+    assert files["_gold_apart.run"]() == trec_run(reading).encode()
+
+
+def test_the_authors_run_is_scored(relevance, tmp_path):
+    """By the submitted means and ranks, on the items with gold; without a file there is none."""
+    author = relevance.author
+    first_half = relevance.crowd.item < 60
+    assert author.answer.tolist() == first_half.astype(int).tolist()
+    assert author.probability[:, 1].tolist() == np.where(first_half, 0.75, 0.25).tolist()
+    assert (-author.ranked.score).tolist() == (relevance.crowd.item + 1).tolist()
+    assert author_run(relevance.crowd, tmp_path / "none.csv") is None
 
 
 def test_tables_say_how_chains_ended(relevance):
@@ -94,7 +106,7 @@ def test_ctrl_c_keeps_the_scores(topics, monkeypatch):
     assert result.interrupted
     assert list(result.fits) == ["unsupervised"]
     assert result.warnings()[-1] == "interrupted; not fitted with all gold: gold informs, gold apart"
-    assert list(result.files()) == ["_unsupervised.run", ".svg"]
+    assert list(result.files()) == [*(f"_unsupervised{end}" for end in RUN_FILES), ".svg"]
     monkeypatch.setattr(comparison, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trec2011(StudyOptions(str(topics), ["t"], draws=2), SHORT)

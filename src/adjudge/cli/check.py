@@ -11,7 +11,7 @@ from adjudge.cli import options as o
 COLUMNS = ("parameter", "mean", "low", "high", "r_hat", "bulk_ess", "tail_ess")
 
 
-@o.reads_judgments("time", "labels", "ordinal", "repeats")
+@o.reads_judgments("time", "labels", "ordinal", "values", "repeats")
 def check(
     fit: o.FitFolder,
     judgments: o.Table,

@@ -346,7 +346,8 @@ def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory
         raise UsageError("--blocks does not store times: leave out --time")
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
     labels = o.label_list(reading.labels)
-    table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format)
+    values = o.label_values(reading.values)
+    table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format, values)
     with StepProgress() as progress_line:
         blocks = make_blocks(table, folder, memory=memory, say=progress_line)
     number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"

@@ -29,7 +29,7 @@ SORTS: Mapping[str, Callable[[Card], Any]] = {  # the first is the default; unde
 }
 
 
-@o.reads_judgments("judge", "labels", "ordinal", "repeats")
+@o.reads_judgments("judge", "labels", "ordinal", "values", "repeats")
 def judges(
     fit: o.FitFolder,
     judgments: o.KeptTable = None,

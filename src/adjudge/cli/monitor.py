@@ -46,7 +46,7 @@ SECTIONS: Mapping[str, Section] = {
 }
 
 
-@o.reads_judgments("labels", "ordinal", "repeats")
+@o.reads_judgments("labels", "ordinal", "values", "repeats")
 def monitor(
     fit: o.FitFolder,
     judgments: o.KeptTable = None,

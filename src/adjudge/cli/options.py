@@ -104,6 +104,14 @@ Labels: TypeAlias = Annotated[
 Ordinal: TypeAlias = Annotated[
     bool, typer.Option("--ordinal", rich_help_panel=INPUT, help="The labels are ordered, lowest first.")
 ]
+Values: TypeAlias = Annotated[
+    str | None,
+    input_option(
+        "--values",
+        "A=0,B=1",
+        "The value of every label: labels are ordered by it, and expected values are on its scale.",
+    ),
+]
 Repeats: TypeAlias = Annotated[
     str,
     input_option(
@@ -133,7 +141,12 @@ Out: TypeAlias = Annotated[
 ]
 Format: TypeAlias = Annotated[
     str | None,
-    output_option("--format", "FORMAT", "Print only the labels, as csv, jsonl, parquet, qrels or trec-task2-run."),
+    output_option(
+        "--format",
+        "FORMAT",
+        "Print only the labels, as csv, jsonl or parquet; or a TREC file: qrels, run (items ranked in their topics), "
+        "trec-task2-run (ranks and probabilities) or trec-task2-run-quantised (ranks and labels 0 or 1).",
+    ),
 ]
 TableFormat: TypeAlias = Annotated[
     str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl or parquet.")
@@ -169,6 +182,7 @@ class Reading:
     input_format: InputFormat = None
     labels: Labels = None
     ordinal: Ordinal = False
+    values: Values = None
     repeats: Repeats = "keep"
 
     def read(self, path: str, **instead: Any) -> Judgments:
@@ -179,11 +193,11 @@ class Reading:
 
     def read_like(self, fit: Fit, path: str, **instead: Any) -> Judgments:
         """Read the table on the scale of a fit; ``instead`` replaces options."""
-        return self.read(path, labels=fit.scale.labels, ordinal=fit.scale.ordinal, **instead)
+        return self.read(path, labels=fit.scale, **instead)
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as the arguments of ``adjudge.read``."""
-        arguments = {**vars(self), "labels": label_list(self.labels)}
+        arguments = {**vars(self), "labels": label_list(self.labels), "values": label_values(self.values)}
         return {"format": arguments.pop("input_format"), **arguments}
 
     def changed(self) -> list[str]:
@@ -323,6 +337,21 @@ def reads_judgments(*without: str) -> Decorator:
 def label_list(text: str | None) -> list[str] | None:
     """Return a list of names that are separated by commas."""
     return None if text is None else [name for name in (part.strip() for part in text.split(",")) if name]
+
+
+def label_values(text: str | None) -> dict[str, float] | None:
+    """Return the values of labels that are written as ``bad=0,good=3``, by label."""
+    if text is None:
+        return None
+    values = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(.*\S)\s*=\s*([-+]?\d*\.?\d+)\s*", part)
+        if match is None:
+            raise typer.BadParameter(f"{part!r} is not of the form label=number, such as good=3", param_hint="--values")
+        if match[1] in values:
+            raise typer.BadParameter(f"label {match[1]!r} has two values", param_hint="--values")
+        values[match[1]] = float(match[2])
+    return values
 
 
 def sizes(settings: list[str]) -> dict[str, float]:

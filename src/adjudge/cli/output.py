@@ -287,19 +287,18 @@ def kept_judgments(folder: str, fit: Fit, table: str | None, reading: Reading) -
     from adjudge.data.read import read
     from adjudge.inference.fitted import as_fitted
 
-    labels, ordinal = fit.scale.labels, fit.scale.ordinal
     path = Path(folder) / JUDGMENTS
     if table is not None:
         judgments = reading.read_like(fit, table)
         as_fitted(fit, judgments)  # raises an error if there are items or judges that the fit does not know
-        if path.is_file() and not _same_judgments(judgments, read(str(path), labels=labels, ordinal=ordinal)):
+        if path.is_file() and not _same_judgments(judgments, read(str(path), labels=fit.scale)):
             raise UsageError(f"{table} is not the table that {folder} was fitted to; that table is in the folder")
         return judgments
     if not path.is_file():
         raise UsageError(f"{folder} holds no {JUDGMENTS}: name the table it was fitted to (--judgments labels.csv)")
     for option in reading.changed():
         raise UsageError(f"{option} applies to a table: --judgments labels.csv {option} ...")
-    return read(str(path), labels=labels, ordinal=ordinal)
+    return read(str(path), labels=fit.scale)
 
 
 def _same_judgments(first: Judgments, second: Judgments) -> bool:

@@ -8,7 +8,7 @@ import sys
 from adjudge.cli import options as o
 
 
-@o.reads_judgments("time", "labels", "ordinal", "repeats")
+@o.reads_judgments("time", "labels", "ordinal", "values", "repeats")
 def predict(
     fit: o.FitFolder,
     judgments: o.Table,

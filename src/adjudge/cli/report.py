@@ -10,7 +10,7 @@ from adjudge.cli import options as o
 FILE = "report.html"
 
 
-@o.reads_judgments("labels", "ordinal", "repeats")
+@o.reads_judgments("labels", "ordinal", "values", "repeats")
 def report(
     fit: o.FitFolder,
     judgments: o.KeptTable = None,

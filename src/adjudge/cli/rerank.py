@@ -194,7 +194,7 @@ def apply(
     print(f"wrote {run.table.height:,} documents of {len(run.ranked):,} topics to {out}")
 
 
-@o.reads_judgments("labels", "ordinal", "repeats")
+@o.reads_judgments("labels", "ordinal", "values", "repeats")
 def again(
     features: FeatureTable,
     fit: Annotated[str, o.input_option("--fit", "FOLDER", "Saved fit that the ranker learns from.")],

@@ -45,7 +45,9 @@ class RunOptions:
     complete: Annotated[
         bool, typer.Option("--complete", help="Topics that are not in a run count as 0 (trec_eval -c).")
     ] = False
-    level: Annotated[float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document.")] = 1.0
+    judged: Annotated[
+        bool, typer.Option("--judged", help="Documents without a grade are left out of the runs (trec_eval -J).")
+    ] = False
     ties: Annotated[
         str,
         typer.Option(
@@ -56,22 +58,31 @@ class RunOptions:
         int, typer.Option(min=20, metavar="NUMBER", help="Number of bootstrap samples for intervals and tests.")
     ] = 1_000
     seed: o.Seed = 0
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Print only the table, as csv, jsonl or parquet.")
-    ] = None
 
 
-LABELS, RUNS = LabelOptions(), RunOptions()
+@dataclass(frozen=True)
+class BothOptions:
+    """Options for labels and for runs."""
+
+    level: Annotated[
+        float, typer.Option(metavar="GRADE", help="Lowest grade of a relevant document, or value of such a label.")
+    ] = 1.0
+    format: o.TableFormat = None
+
+
+LABELS, RUNS, BOTH = LabelOptions(), RunOptions(), BothOptions()
 
 
 @o.takes("options", LabelOptions, section="Labels")
 @o.takes("run_options", RunOptions, section="Runs")
+@o.takes("both", BothOptions)
 def score(
     answers: Annotated[
         list[str],
         typer.Argument(
             metavar="ANSWERS",
-            help="A saved fit, or a table of item, label and optionally p_<label>; or runs of search systems.",
+            help="A saved fit, a table of item, label and optionally p_<label>, expected and topic, or a task 2 run of "
+            "TREC; or runs of search systems.",
         ),
     ],
     gold: Annotated[
@@ -81,13 +92,19 @@ def score(
     label: o.LabelColumn = None,
     labels: o.Labels = None,
     ordinal: o.Ordinal = False,
+    values: o.Values = None,
     options: LabelOptions = LABELS,
     run_options: RunOptions = RUNS,
+    both: BothOptions = BOTH,
 ) -> None:
-    """Score labels and probabilities against the truth, or runs of search systems against grades.
+    """Score labels, probabilities, expected values and ranks against the truth, or runs against grades.
 
-    Ordered labels are also scored by their distance from the truth: a fit knows whether its labels are ordered, for a
-    table --ordinal says so.
+    Ordered labels are also scored by their distance from the truth, and expected values by theirs and by their rank
+    correlation with it: a fit knows whether its labels are ordered and what they are worth, for a table --ordinal or
+    --values says so. A table with expected values needs no labels: the nearest ones are scored.
+
+    If the answers have topics and something to rank by (probabilities, expected values, or the ranks of a task 2 run),
+    MAP and nDCG of the items with a truth are those of trec_eval -J.
 
     A file with lines "topic Q0 document rank score tag" is a run. Its scores are those of trec_eval, with 90 %
     bootstrap intervals over topics; for several runs, p of every difference is given (randomisation test with Holm's
@@ -98,45 +115,58 @@ def score(
     $ adjudge fit crowd/labels.csv --out fit/
     $ adjudge score fit/ crowd/gold.csv
     $ adjudge evaluate --example search/
+    $ adjudge fit search/labels.csv --format run > search/crowd.run
+    $ adjudge score search/crowd.run search/truth.qrels
+    $ adjudge fit search/labels.csv --format trec-task2-run > search/task2.txt
+    $ adjudge score search/task2.txt search/truth.qrels
     $ adjudge score search/bm25.run search/dense.run search/truth.qrels
     """
-    from adjudge.cli.output import show_scores
+    from adjudge.cli.output import check_output, print_table, show_scores, warn
     from adjudge.data.runs import is_run
     from adjudge.errors import UsageError
     from adjudge.metrics.labels import scores
 
     if run_options.measures is not None or any(is_run(path) for path in answers):
-        _score_runs(answers, gold, run_options)
+        _score_runs(answers, gold, run_options, both)
         return
     if run_options != RUNS:
         raise UsageError(f"{answers[0]} is not a run, but an option for runs is given (--measures makes it a run)")
     if len(answers) > 1:
         raise UsageError(f"score takes one set of labels or several runs, but got {len(answers)} sets of labels")
+    check_output(both.format, (*answers, gold))
     columns: dict[str, Any] = {"item": item, "label": label, "labels": o.label_list(labels), "ordinal": ordinal}
-    show_scores(scores(answers[0], gold, **vars(options), **columns))
+    columns |= {"values": o.label_values(values), "level": both.level}
+    result = scores(answers[0], gold, **vars(options), **columns)
+    if both.format is None:
+        show_scores(result)
+        return
+    print_table({name: [getattr(row, name) for row in result.rows] for name in result.rows[0]._fields}, both.format)
+    if result.warning:
+        warn(result.warning)
 
 
-def _score_runs(runs: list[str], grades: str, options: RunOptions) -> None:
+def _score_runs(runs: list[str], grades: str, options: RunOptions, both: BothOptions) -> None:
     """Score runs, and print the scores for people or for programs."""
     from adjudge.cli.output import check_output, print_table, warn
     from adjudge.metrics.score import score_runs
 
-    check_output(options.format, (*runs, grades))
+    check_output(both.format, (*runs, grades))
     result = score_runs(
         runs,
         grades,
         options.measures or MEASURES,
-        level=options.level,
+        level=both.level,
         complete=options.complete,
+        judged=options.judged,
         ties=options.ties,
         draws=options.draws,
         seed=options.seed,
     )
-    if options.format is None:
+    if both.format is None:
         _show(result, options.per_topic)
         return
     rows = result.by_topic() if options.per_topic else result.scores
-    print_table({name: [getattr(row, name) for row in rows] for name in rows[0]._fields}, options.format)
+    print_table({name: [getattr(row, name) for row in rows] for name in rows[0]._fields}, both.format)
     for note in result.notes:
         warn(note)
 

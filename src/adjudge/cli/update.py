@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adjudge.inference.result import Fit
 
 
-@o.reads_judgments("labels", "ordinal")
+@o.reads_judgments("labels", "ordinal", "values")
 def update(
     fit: o.FitFolder,
     judgments: Annotated[

@@ -222,7 +222,7 @@ def open_blocks(folder: str | Path, gold: str | Path | None = None) -> Blocks:
             parts += [Part(more, 0)] if more else []
         return Blocks(
             root,
-            Scale(tuple(about["labels"]), about["ordinal"]),
+            Scale(tuple(about["labels"]), about["ordinal"], tuple(about.get("values", ()))),
             judges.get_column("judge"),
             frozen(judges.get_column("judgments").to_numpy()),
             _read_table(root, TOPICS, sums).get_column("topic") if TOPICS in sums else None,
@@ -292,6 +292,7 @@ def write_manifest(folder: Path, summary: BlockSummary, checksums: Mapping[str, 
         "format": FORMAT,
         "labels": list(summary.scale.labels),
         "ordinal": summary.scale.ordinal,
+        **({} if summary.scale.given_values is None else {"values": list(summary.scale.values)}),
         "parts": list(summary.parts),
         "weight": summary.weight,
         "apart": summary.apart,

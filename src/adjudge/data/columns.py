@@ -75,6 +75,11 @@ def is_usual(column: str, role: str) -> bool:
     return _plain(column) in USUAL[role]
 
 
+def has_column(role: str, names: Sequence[str]) -> bool:
+    """Whether some column has a name that is known for a role."""
+    return bool(_candidates(role, names))
+
+
 def topic_column(names: Sequence[str]) -> str | None:
     """Return the column of topics, None if there is none or if several columns could be it."""
     candidates = _candidates("topic", names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -16,7 +16,7 @@ from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual
 from adjudge.data.judgments import Judgments, Origin, from_codes
 from adjudge.data.panel import panel_columns
-from adjudge.data.scale import Label, Scale, given_scale, number_of, scale_of
+from adjudge.data.scale import Label, Labels, Scale, Values, given_scale, number_of, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.kernels.coding import Hashes, code
@@ -38,7 +38,11 @@ class Coded(NamedTuple):
 
 
 def encode(
-    source: Source, named: Mapping[str, str | None], labels: Sequence[Label] | None = None, ordinal: bool = False
+    source: Source,
+    named: Mapping[str, str | None],
+    labels: Labels | None = None,
+    ordinal: bool = False,
+    values: Values | None = None,
 ) -> Judgments:
     """Encode a table of judgments; what cannot be right is refused with its file and row.
 
@@ -52,6 +56,8 @@ def encode(
         All labels of the scale, in order. By default those that occur, or the categories of an ordered column.
     ordinal
         Whether the order of the labels has a meaning.
+    values
+        The value of every label, which gives them an order.
 
     Returns
     -------
@@ -65,8 +71,8 @@ def encode(
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not {"item", "judge"} <= {role for role, column in named.items() if column}:
         _refuse_swapped_values(source, item, judge)
-    order = source.order(roles["label"]) if labels is None else None
-    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None)
+    order = source.order(roles["label"]) if labels is None and values is None else None
+    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None, values=values)
     optional = _optional_columns(source, roles)
     if "topic" in columns:
         topic = columns["topic"]
@@ -139,7 +145,12 @@ def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
 
 
 def scale_codes(
-    source: Source, label: Coded, labels: Sequence[Label] | None, ordinal: bool, advice: str = EXTEND
+    source: Source,
+    label: Coded,
+    labels: Labels | None,
+    ordinal: bool,
+    advice: str = EXTEND,
+    values: Values | None = None,
 ) -> tuple[Scale, Codes]:
     """Return the scale of labels, and the position on it of each label that occurs.
 
@@ -155,13 +166,16 @@ def scale_codes(
         Whether the order has a meaning.
     advice
         The end of the message about a label that is not on the scale.
+    values
+        The value of every label, which gives them an order.
     """
-    values = label.names.to_list()
-    if labels is None:
+    names = label.names.to_list()
+    given = labels is not None or values is not None
+    if not given:
         _refuse_twins(source, label)
-    scale = scale_of(values, ordinal) if labels is None else given_scale(labels, ordinal, values[0])
-    positions = scale.places(values)
-    for value, row, position in zip(values, label.first, positions, strict=True):
+    scale = given_scale(labels, ordinal, names[0], values) if given else scale_of(names, ordinal)
+    positions = scale.places(names)
+    for value, row, position in zip(names, label.first, positions, strict=True):
         if position is None:
             raise source.wrong(f"label {quote(value)} is not one of {quoted(scale.names)}{advice}", int(row))
     return scale, np.array(positions, np.uint8 if len(scale) <= 256 else np.int32)

@@ -30,7 +30,7 @@ UNKNOWN = "-1"  # how the task 2 files of TREC write, in their column of gold, t
 GOLD = "gold"
 CALIBRATE = "calibrate"  # a column that says whether a gold item may calibrate probabilities
 NO = ("false", "no", "0", "f", "n")
-GRADE = "grade"
+GRADE, QRELS = "grade", "qrels"  # the column, and the format of files, that hold grades
 GRADES = (0.0, 1.0, 2.0)  # irrelevant, relevant, highly relevant
 ADVICE = ": write gold with the labels of the judgments, or extend the scale with --labels (labels=... in Python)"
 
@@ -215,7 +215,7 @@ def split_topics(source: Source, item: str) -> tuple[Source, tuple[Names, Codes 
 def as_labels(source: Source, column: str, scale: Scale) -> Source:
     """Return gold whose grades 0, 1 and 2 are read as the labels 0 and 1 of the judgments, with a warning.
 
-    Only a column called grade has grades. The studio counts a document as relevant from grade 1 on.
+    Only qrels and a column called grade have grades. The studio counts a document as relevant from grade 1 on.
     """
     binary = scale.places([0, 1])
     numbers = _grades(source, column) if len(scale) == 2 and None not in binary else None
@@ -239,8 +239,8 @@ def warn_of_grades(source: Source, column: str, answers: pl.Series) -> None:
 
 
 def _grades(source: Source, column: str) -> pl.Series | None:
-    """Return the grades of a column called grade that has the grades 0, 1 and 2, with at least one 2; else None."""
-    if column.strip().lower() != GRADE:
+    """Return the grades of qrels or of a column called grade; None unless they are 0, 1 and 2, with at least one 2."""
+    if column.strip().lower() != GRADE and source.format != QRELS:
         return None
     numbers = _text_column(source, column).cast(pl.Float64, strict=False)
     return numbers if numbers.is_in(GRADES).fill_null(False).all() and (numbers == 2).any() else None

@@ -53,7 +53,7 @@ from adjudge.data.encode import (
 from adjudge.data.files import FALLBACK, MARKS, PARQUET, FilePath, compression_of, display_name, read_bytes
 from adjudge.data.formats import SUFFIXES, intact_parquet, open_source, separator_of
 from adjudge.data.judgments import Judgments, from_codes
-from adjudge.data.scale import Label, Scale
+from adjudge.data.scale import Label, Scale, Values
 from adjudge.data.source import Source, from_lines
 from adjudge.data.trec import sniff_format
 from adjudge.data.write import write_file
@@ -221,6 +221,7 @@ class Table(NamedTuple):
     ordinal: bool = False
     repeats: str = "keep"
     format: str | None = None
+    values: Values | None = None
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what is stored with blocks to recognise the same table."""
@@ -232,6 +233,7 @@ class Table(NamedTuple):
             "ordinal": self.ordinal,
             "repeats": self.repeats,
             **({} if self.format is None else {"format": self.format}),
+            **({} if self.values is None else {"values": {str(name): value for name, value in self.values.items()}}),
         }
 
 
@@ -443,7 +445,7 @@ def _scale(table: Table, names: _TableNames) -> tuple[Scale, Codes]:
     labels = names.labels.names()
     code = np.arange(len(labels))
     source = _LabelRows("labels", (), lambda _: labels, places=names.first)
-    return scale_codes(source, Coded(code, labels, code), table.labels, table.ordinal)
+    return scale_codes(source, Coded(code, labels, code), table.labels, table.ordinal, values=table.values)
 
 
 def pile_judgments(

@@ -8,7 +8,7 @@ columns already.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from adjudge.data.encode import encode
 from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments
 from adjudge.data.panel import judge_table, match_panel
-from adjudge.data.scale import Label
+from adjudge.data.scale import Labels, Values
 from adjudge.errors import AdjudgeWarning, UsageError
 
 AnyJudgments = TypeVar("AnyJudgments", Judgments, Blocks)
@@ -33,8 +33,9 @@ def read(
     weight: str | None = None,
     time: str | None = None,
     judges: Any = None,
-    labels: Sequence[Label] | None = None,
+    labels: Labels | None = None,
     ordinal: bool = False,
+    values: Values | None = None,
     repeats: str = "keep",
     format: str | None = None,  # noqa: A002
 ) -> Judgments:
@@ -58,9 +59,12 @@ def read(
         the judgments that say it are recognised too: ``judge_kind``, ``judge_family``, ``judge_model``,
         ``judge_prompt``.
     labels
-        All labels of the scale, in order. By default the scale has the labels that occur.
+        All labels of the scale, in order, or a ``Scale``. By default the scale has the labels that occur.
     ordinal
         Whether the order of the labels has a meaning.
+    values
+        The value of every label, such as ``{"bad": 0, "good": 3}``: labels are ordered by their values, and expected
+        values are on this scale. By default the value of a label is its number, or its position, 0 to K - 1.
     repeats
         What to do if a judge judged an item again: ``"keep"`` all judgments, ``"merge"`` those with the same label,
         or ``"drop"`` all but the first.
@@ -83,10 +87,10 @@ def read(
     """
     named = {"item": item, "judge": judge, "label": label, "topic": topic, "weight": weight, "time": time}
     if isinstance(data, Judgments):
-        _refuse_options(ordinal, labels, format, *named.values())
+        _refuse_options(ordinal, labels, values, format, *named.values())
         judgments = data
     else:
-        judgments = encode(open_source(data, format), named, labels, ordinal)
+        judgments = encode(open_source(data, format), named, labels, ordinal, values)
     if judges is not None:
         judgments = with_panel(judgments, judges, judge)
     judgments, dropped = judgments.without_repeats(repeats)

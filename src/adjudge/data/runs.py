@@ -27,7 +27,7 @@ from adjudge.data.columns import find_columns
 from adjudge.data.files import PARQUET, FilePath, read_bytes, read_content
 from adjudge.data.formats import named_format, open_source
 from adjudge.data.source import Source, from_frame
-from adjudge.data.trec import QRELS, document_of, read_fields
+from adjudge.data.trec import QRELS, document_of, field_lines, read_fields
 from adjudge.errors import UsageError, quote
 
 RUN = ("topic", "Q0", "document", "rank", "score", "tag")
@@ -54,7 +54,7 @@ class System:
         groups = self.table.group_by("topic", maintain_order=True).agg("score")
         ends = {}
         for topic, scores in zip(groups["topic"].to_list(), groups["score"].to_list(), strict=True):
-            single = _single(np.array(scores))
+            single = as_single(np.array(scores))
             ends[topic] = np.r_[np.flatnonzero(single[1:] != single[:-1]) + 1, single.size]
         return ends
 
@@ -156,11 +156,11 @@ def run_text(system: System) -> str:
     'q1 Q0 d1 1 0.25 bm25\n'
     """
     rows = [
-        f"{topic} Q0 {document} {rank} {score!r} {system.name}\n"
+        (topic, "Q0", document, rank, repr(score), system.name)
         for (topic,), part in system.table.group_by("topic", maintain_order=True)
         for rank, (document, score) in enumerate(part.select("document", "score").iter_rows(), 1)
     ]
-    return "".join(rows)
+    return field_lines(" ", rows)
 
 
 def example(seed: int = 0) -> dict[str, str]:
@@ -225,14 +225,14 @@ def _ranked(source: Source) -> pl.DataFrame:
         raise source.wrong(f"there is no column {quote(missing[0])}: a run has topic, document and score")
     table = _table(source, COLUMNS, "score")
     _refuse_twice(source, table)
-    order = table.with_columns(single=_single(table["score"].to_numpy())).sort(
+    order = table.with_columns(single=as_single(table["score"].to_numpy())).sort(
         "single", "document", descending=True, maintain_order=True
     )
     return order.sort("topic", maintain_order=True).drop("single")
 
 
-def _single(score: Floats) -> NDArray[np.float32]:
-    """Return scores as 32-bit floats, for comparison."""
+def as_single(score: Floats) -> NDArray[np.float32]:
+    """Return scores as 32-bit floats, as which trec_eval compares them."""
     with np.errstate(over="ignore"):  # values above the largest 32-bit float become infinite
         return score.astype(np.float32) + np.float32(0)  # -0 is 0
 

@@ -35,7 +35,7 @@ TASK2 = ("topic", "hit", "judge", "document", "gold", "label")
 TASK2_HEADER = ("topicID", "hitID", "workerID", "docID", "gold", "label")
 TASK2_RUN = ("topic", "document", "rank", "label")
 TASK1 = ("team", "judge", "field3", "topic", "document", "rank", "label", "field8", "field9", "field10", "type")
-TASK2_RUN_LINE = re.compile(r"\S+ \S+ \d+ (na|\d*\.\d+)")
+TASK2_RUN_LINE = re.compile(r"\S+ \S+ \d+ (na|\d*\.\d+|[01])")
 QRELS_LINE = re.compile(r"\S+ (\d+|[qQ]0) \S+ -?\d+")
 USABLE = "0"
 TYPES = ("0", "1", "2", "3")  # of labels in a task 1 run
@@ -53,9 +53,9 @@ def sniff_format(line: str) -> str | None:
         return "trec-task1"
     if len(fields) != 4 or {",", ";"} & {*line}:
         return None
-    if TASK2_RUN_LINE.fullmatch(" ".join(fields)):
-        return "trec-task2-run"
-    return "qrels" if QRELS_LINE.fullmatch(" ".join(fields)) else None
+    if QRELS_LINE.fullmatch(" ".join(fields)):  # first: with a document called 0, the other pattern fits as well
+        return "qrels"
+    return "trec-task2-run" if TASK2_RUN_LINE.fullmatch(" ".join(fields)) else None
 
 
 def qrels_source(content: Content) -> Source:
@@ -108,15 +108,22 @@ def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
     'q1 0 d1 1\nq1 0 d2 0\n'
     """
     rows = zip(topics, items, grades, strict=True)
-    return _text(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
+    return field_lines(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
 
 
-def task2_run_text(items: Names, topics: Names, relevance: Floats) -> str:
-    """Return a task 2 run: the rank of items in their topic by probability of relevance (I); ties keep their order."""
-    table = pl.DataFrame({"topic": topics, "relevance": relevance})
-    rank = table.select(pl.col("relevance").rank("ordinal", descending=True).over("topic")).to_series()
-    rows = zip(topics, items, rank, relevance.tolist(), strict=True)
-    return _text(" ", ((topic, document_of(item, topic), r, f"{p:.6f}") for topic, item, r, p in rows))
+def task2_run_text(items: Names, topics: Names, label: Floats, score: Floats | None = None, digits: int = 6) -> str:
+    """Return a task 2 run: ranks of items in their topic by score (I), and their class labels from 0 to 1 (I).
+
+    The score is by default the label. Scores are compared as 32-bit floats, and equal ones are ordered by the name of
+    the document, last first, as trec_eval orders a run. Labels have decimal digits, so that the file cannot be taken
+    for qrels.
+    """
+    documents = [document_of(item, topic) for topic, item in zip(topics, items, strict=True)]
+    table = pl.DataFrame({"topic": topics, "document": documents, "score": label if score is None else score})
+    table = table.with_row_index().sort(pl.col("score").cast(pl.Float32), "document", descending=True)
+    rank = table.with_columns(rank=pl.int_range(1, pl.len() + 1).over("topic")).sort("index")["rank"]
+    rows = zip(topics, documents, rank, label.tolist(), strict=True)
+    return field_lines(" ", ((topic, document, r, f"{p:.{digits}f}") for topic, document, r, p in rows))
 
 
 def task2_text(judgments: Judgments, gold: Codes | None = None) -> str:
@@ -126,7 +133,7 @@ def task2_text(judgments: Judgments, gold: Codes | None = None) -> str:
     truths = [names[k + 1] for k in (gold[judgments.item()].tolist() if gold is not None else [-1] * len(judgments))]
     rows = zip(table["topic"], table["judge"], table["item"], truths, table["label"], strict=True)
     lines = ((topic, "0", judge, document_of(item, topic), truth, label) for topic, judge, item, truth, label in rows)
-    return _text("\t", (TASK2_HEADER, *lines))
+    return field_lines("\t", (TASK2_HEADER, *lines))
 
 
 def task1_run_text(judgments: Judgments, team: str) -> str:
@@ -149,7 +156,7 @@ def task1_run_lines(rows: Sequence[Sequence[object]]) -> str:
     for number, row in enumerate(rows, 1):
         if len(row) != len(TASK1):
             raise InputError(f"{len(row)} fields where a task 1 run has {len(TASK1)}", "task 1 run", number)
-    return _text("\t", rows)
+    return field_lines("\t", rows)
 
 
 def document_of(item: object, topic: object) -> str:
@@ -168,7 +175,7 @@ def _with_topics(judgments: Judgments) -> pl.DataFrame:
     return judgment_table(judgments)
 
 
-def _text(separator: str, rows: Iterable[Sequence[object]]) -> str:
+def field_lines(separator: str, rows: Iterable[Sequence[object]]) -> str:
     """Return rows as lines of text; a name that is not a single field is refused."""
     return "".join(separator.join(map(_field, row)) + "\n" for row in rows)
 

@@ -132,7 +132,7 @@ def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = L
     earlier = read_fit(fit)
     scale = earlier.scale
     if not isinstance(judgments, Judgments):
-        judgments = read(judgments, labels=scale.labels, ordinal=scale.ordinal)
+        judgments = read(judgments, labels=scale)
     index, J = places(judgments.judges, earlier.judge_names), len(judgments.judges)
     met, number = index >= 0, np.where(index >= 0, earlier.judged[index], 0).astype(float)
     left = leave_out(predict(earlier, judgments), judgments, number)

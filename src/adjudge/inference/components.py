@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.scale import Scale
+from adjudge.data.scale import Scale, number_of
 from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior, Prior
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.difficulty import (
@@ -42,6 +42,7 @@ from adjudge.kernels.probability import normalise_matrices, normalise_rows
 from adjudge.kernels.truth import FLOOR, count, fix_gold, shares_between, vote_shares
 
 FIRST_SPREAD = 0.5  # of the difficulty of items, before it is learned
+PEAK = 0.2  # the least probability of a second peak of a posterior on an ordered scale
 TIED = 1e-9  # probabilities that differ by less than this are tied
 
 
@@ -391,12 +392,19 @@ class Labels:
         return not (self.ordered and not scale.ordinal) and not (self.binary and len(scale) > 2)
 
     def columns(self, posterior: Floats, scale: Scale) -> dict[str, Any]:
-        """Return the expected value on an ordered scale, and the two labels around it: 0.7 good + 0.3 very good."""
+        """Return the expected value on an ordered scale, and the two labels around it: 0.7 good + 0.3 very good.
+
+        The text of an item whose posterior has two peaks that are apart names these instead: the truth is one of the
+        two rather than what lies between them.
+        """
         if not (self.ordered or (self.expected and scale.ordinal and len(scale) > 1)):
             return {}
         value = np.array(scale.values)
         expected = posterior @ value
-        return {"expected": expected, "between": [_mixture(scale, row) for row in shares_between(expected, value)]}
+        texts = [_mixture(scale, row) for row in shares_between(expected, value)]
+        for i in np.flatnonzero(is_divided(posterior)).tolist():
+            texts[i] = _division(scale, posterior[i])
+        return {"expected": expected, "between": texts}
 
 
 ANY = Labels("any")
@@ -405,10 +413,48 @@ ORDERED = Labels("in an order", ordered=True)
 TWO = Labels("two", binary=True)
 
 
+def peaks(posterior: Floats) -> Flags:
+    """Return the most likely label of each item, and the likely labels that unlikely ones part from it (I, K).
+
+    Such a label has a probability of at least PEAK, and some label between the two has less than half of that.
+    """
+    rows, mode = np.arange(posterior.shape[0]), posterior.argmax(axis=1)
+    peak: Flags = np.eye(posterior.shape[1], dtype=bool)[mode]
+    for step in (1, -1):
+        valley, k = np.full(rows.size, np.inf), mode + step  # the least probability on the way, none for a neighbour
+        while ((k >= 0) & (k < posterior.shape[1])).any():
+            inside = (k >= 0) & (k < posterior.shape[1])
+            chance = np.where(inside, posterior[rows, np.where(inside, k, 0)], 0.0)
+            peak[rows[inside], k[inside]] |= ((chance >= PEAK) & (valley < chance / 2))[inside]
+            valley, k = np.minimum(valley, chance), k + step
+    return peak
+
+
+def is_divided(posterior: Floats) -> Flags:
+    """Return which items have a posterior (I, K) of two or more peaks: their expected value lies where no truth is.
+
+    >>> is_divided(np.array([[0.5, 0.0, 0.5], [0.3, 0.4, 0.3], [0.9, 0.0, 0.1]])).tolist()
+    [True, False, False]
+    """
+    divided: Flags = peaks(posterior).sum(axis=1) > 1
+    return divided
+
+
 def _mixture(scale: Scale, share: Floats) -> str:
     """Return the labels with a share of at least .05, to one digit, or the one that has all of it."""
     parts = [(round(float(share[k]), 1), scale.names[k]) for k in np.flatnonzero(share)]
     if max(parts)[0] == 1.0:
         return max(parts)[1]
     (low, below), (_, above) = parts
-    return f"{low:.1f} {below} + {1 - low:.1f} {above}"
+    return f"{_part(low, below)} + {_part(1 - low, above)}"
+
+
+def _division(scale: Scale, posterior: Floats) -> str:
+    """Return the peaks of a divided posterior (K) with their probabilities."""
+    parts = [_part(float(posterior[k]), scale.names[k]) for k in np.flatnonzero(peaks(posterior[None])[0])]
+    return f"divided: {', '.join(parts)}"
+
+
+def _part(share: float, name: str) -> str:
+    """Return a share of a label: 0.7 good, or 0.7 of 3, since 0.7 3 would read as two numbers."""
+    return f"{share:.1f} {name}" if number_of(name) is None else f"{share:.1f} of {name}"

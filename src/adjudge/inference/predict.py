@@ -51,7 +51,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     fit = read_fit(fit)
     scale = fit.scale
     if not isinstance(judgments, Judgments):
-        judgments = read(judgments, labels=scale.labels, ordinal=scale.ordinal)
+        judgments = read(judgments, labels=scale)
     if judgments.scale.names != scale.names:
         labels = quoted(judgments.scale.names)
         raise UsageError(f"the judgments' labels {labels} are not the fit's {quoted(scale.names)}")

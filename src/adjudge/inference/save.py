@@ -120,7 +120,7 @@ def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
     Fit(majority: 45 items, 5 judges; counted once)
     """
     if judgments is not None and not isinstance(judgments, Judgments):
-        judgments = read(judgments, labels=fit.scale.labels, ordinal=fit.scale.ordinal)
+        judgments = read(judgments, labels=fit.scale)
     write_whole(saved_files(fit, judgments), folder)
 
 
@@ -156,12 +156,12 @@ def _item_columns(fit: Fit) -> dict[str, Any]:
 
 def _description(fit: Fit) -> dict[str, Any]:
     """Return everything about a fit that is not an array."""
-    per_topic = fit.options.get("prevalence", "global") != "global"
+    per_topic, valued = fit.options.get("prevalence", "global") != "global", fit.scale.given_values is not None
     return {
         "format": FORMAT if per_topic else FORMAT - 1,  # so that earlier versions read what they can
         "model": fit.model,
         "options": {name: value for name, value in fit.options.items() if per_topic or name != "prevalence"},
-        "scale": asdict(fit.scale),
+        "scale": {name: value for name, value in asdict(fit.scale).items() if name != "values" or valued},
         "topics": None if fit.topics is None else fit.topics.to_list(),
         "evidence": fit.evidence,
         "passes": fit.passes,
@@ -226,14 +226,14 @@ def _refuse_files(about: dict[str, Any], files: dict[str, bytes], folder: str) -
 
 def _fit(about: dict[str, Any], items: dict[str, Any], judges: dict[str, Any], params: Params) -> Fit:
     """Return the record that the files describe."""
-    labels = tuple(about["scale"]["labels"])
+    scale = about["scale"]
     topics = frame({"topic": about["topics"]})["topic"] if about["topics"] is not None else None
     return Fit(
         definition=_definition(about["model"], about["options"]),
         options=MappingProxyType({**about["options"], "prevalence": about["options"].get("prevalence", "global")}),
         items=items["item"],
         judge_names=judges["judge"],
-        scale=Scale(labels, about["scale"]["ordinal"]),
+        scale=Scale(tuple(scale["labels"]), scale["ordinal"], tuple(scale.get("values", ()))),
         posterior=_stacked(items, "p"),
         label=frozen(items["label"].to_numpy()),
         params=params,
@@ -343,7 +343,7 @@ def read_fitted(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[
     if judgments is None and not isinstance(fit, Fit) and (Path(fit) / JUDGMENTS).is_file():
         judgments = str(Path(fit) / JUDGMENTS)
     if judgments is not None:
-        return record, read(judgments, labels=record.scale.labels, ordinal=record.scale.ordinal)
+        return record, read(judgments, labels=record.scale)
     if record.judgments is None:
         raise UsageError("the fit does not hold the judgments that it was made from: pass them as judgments")
     return record, record.judgments

@@ -487,7 +487,7 @@ def _read(fit: Fit, new: Any) -> Judgments:
         judgments = new
     else:
         try:
-            judgments = read(new, labels=scale.labels, ordinal=scale.ordinal)
+            judgments = read(new, labels=scale)
         except InputError as error:
             raise other_advice(error) from error
     if judgments.scale.names != scale.names:

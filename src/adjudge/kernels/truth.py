@@ -32,6 +32,7 @@ AHEAD = 32  # judgments between prefetching the row of a judge and using it
 REGISTERS = 8  # truths that fit into the registers of a processor
 FAR = 1 << 21  # bytes of judge rows beyond which prefetching pays
 FAR_OUT = 1.5  # interquartile ranges outside the quartiles, beyond which a label is an outlier
+TINY = np.finfo(float).tiny  # replaces zero in a logarithm
 ROUNDING = 1e-9  # difference of counts that is no difference
 
 
@@ -300,6 +301,17 @@ def median(counts: Floats, value: Floats) -> Floats:
     """Return the middle value of each item's labels (I); an item without labels is at the middle of the scale."""
     middle: Floats = np.where(counts.sum(axis=1) > 0, quantile(counts, 0.5, value), value.mean())
     return middle
+
+
+def value_log_odds(posterior: Floats, value: Floats) -> Floats:
+    """Return log (E - lowest) / (highest - E) of the expected value E of each posterior (I, K), with values (K).
+
+    It orders items as E does, and with two labels it is the log odds of the higher one. Expected values that are both
+    2 to sixteen digits still differ here, because the distances to the two ends are summed, not subtracted.
+    """
+    above, below = posterior @ (value - value.min()), posterior @ (value.max() - value)
+    odds: Floats = np.log(np.maximum(above, TINY)) - np.log(np.maximum(below, TINY))
+    return odds
 
 
 def shares_between(point: Floats, value: Floats) -> Floats:

@@ -14,13 +14,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
-from adjudge.data.scale import Label, Scale
+from adjudge.data.scale import Label, Scale, Values
 from adjudge.data.show import NotebookView
+from adjudge.data.trec import document_of
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.kernels.truth import value_log_odds
 from adjudge.metrics import probabilities
 from adjudge.metrics.match_gold import PREFIX, Answers, match_gold, put_on_scale
 from adjudge.metrics.probabilities import BOUND
+from adjudge.metrics.ranking import LEVEL, check_level, parse_measures, topic_values
 
 Matrix: TypeAlias = Codes | Floats
 LabelMeasure: TypeAlias = Callable[[Matrix, int], float | None]
@@ -159,6 +162,8 @@ ORDERED: Mapping[str, Callable[[Matrix, Floats], float | None]] = {  # for order
     "label_rmse": root_mean_squared_error,
     "quadratic_kappa": quadratic_kappa,
 }
+EXPECTED_VALUES = ("expected_mae", "expected_rmse", "rank_correlation")  # measures of expected values
+RANKING = parse_measures("MAP,nDCG")  # of items in their topics
 PROBABILITY = ("log_loss", "brier", "ece")  # measures of probabilities; with more than two labels, also:
 MULTICLASS = ("rmse",)
 BINARY = (*SQUARED, *(f"fractional_{measure.name}" for measure in FRACTIONAL))
@@ -208,6 +213,16 @@ class Scores(NotebookView):
         return frame({name: [getattr(row, name) for row in rows] for name in Row._fields}, self.kind)
 
 
+class Ranked(NamedTuple):
+    """The scored items that have a topic, and what ranks them in it."""
+
+    score: Floats  # (D)
+    topic: Codes  # (D)
+    documents: Sequence[str]  # (D)
+    item: Codes  # (D) index among the scored items
+    level: float  # the value from which a label is relevant
+
+
 class Scored(NamedTuple):
     """Truths and answers of the scored items."""
 
@@ -218,6 +233,8 @@ class Scored(NamedTuple):
     positive: int | None  # the index of the positive label on the scale
     bound: float
     used: int  # truths that the fit used
+    expected: Floats | None = None  # (I) expected values
+    ranked: Ranked | None = None
 
     @property
     def confusion(self) -> Codes:
@@ -249,14 +266,19 @@ def scores(
     label: str | None = None,
     labels: Sequence[Label] | None = None,
     ordinal: bool = False,
+    values: Values | None = None,
+    level: float = LEVEL,
 ) -> Scores:
     """Score answers against gold.
+
+    Labels are always scored, probabilities, expected values and ranks in topics if the answers have them.
 
     Parameters
     ----------
     answers : Fit, path, frame or mapping
-        A fit, the folder of a saved one, or a table with the columns item and label and, for measures of
-        probabilities, ``p_<label>``.
+        A fit, the folder of a saved one, or a table with the columns item and label and, for more measures,
+        ``p_<label>`` (probabilities), ``expected`` (expected values on an ordered scale) and topic. A task 2 run of
+        TREC has all of this. A table with expected values needs no labels: the nearest ones are scored.
     gold : path, frame or mapping
         A table with the columns item and label.
     positive : label, optional
@@ -269,6 +291,11 @@ def scores(
         All labels, in order.
     ordinal : bool
         Whether the labels are ordered; a fit knows this.
+    values : mapping, optional
+        The value of every label, such as ``{"bad": 0, "good": 3}``: labels are ordered by their values. A fit knows
+        its own.
+    level : float
+        The value from which a label of more than two is relevant, for the ranking of items in topics.
 
     Returns
     -------
@@ -281,9 +308,15 @@ def scores(
     """
     if not 0 < bound < 0.5:
         raise UsageError(f"bound {bound} is not a number above 0 and below 0.5")
-    matched = put_on_scale(match_gold(answers, gold, {"item": item, "label": label}), labels, ordinal)
+    columns = {"item": item, "label": label}
+    matched = put_on_scale(match_gold(answers, gold, columns), labels, ordinal, values)
     scale = matched.answers.scale
     scored = _scored(matched.answers, matched.truth, matched.row, _positive(scale, positive), bound)
+    expected = _expected(matched.answers, given=values is not None)
+    scored = scored._replace(
+        expected=None if expected is None else expected[matched.row],
+        ranked=rank_items(matched.answers, matched.row, scored.positive, check_level(level)),
+    )
     warning = _contradiction(matched.answers, matched.truth, matched.row)
     return replace(_scores(scored, matched.missing, matched.answers.kind), warning=warning)
 
@@ -319,10 +352,43 @@ def _scored(answers: Answers, truth: Codes, index: Codes, positive: int | None, 
     return Scored(truth, answers.label[index], probability, answers.scale, positive, bound, used)
 
 
+def _expected(answers: Answers, given: bool) -> Floats | None:
+    """Return the expected values of answers on an ordered scale (I); None if they have none.
+
+    Those of a table are used, unless the values of its labels are ``given`` and follow from its probabilities.
+    """
+    if answers.expected is not None and (answers.probability is None or not given):
+        return answers.expected
+    if answers.probability is None or not answers.scale.ordinal:
+        return None
+    expected: Floats = answers.probability @ np.array(answers.scale.values)
+    return expected
+
+
+def rank_items(answers: Answers, index: Codes, positive: int | None, level: float = LEVEL) -> Ranked | None:
+    """Return what ranks the items at ``index`` in their topics; None without topics, or without anything to rank by."""
+    if answers.topic is None or answers.topics is None:
+        return None
+    if answers.rank is not None:
+        score = -answers.rank[index]
+    elif answers.probability is not None and (positive is not None or answers.scale.ordinal):
+        value = np.array(answers.scale.values if positive is None else np.arange(len(answers.scale)) == positive)
+        score = value_log_odds(answers.probability[index], value.astype(float))
+    elif answers.expected is not None and answers.scale.ordinal:
+        score = answers.expected[index]
+    else:
+        return None
+    item = np.flatnonzero(answers.topic[index] >= 0)
+    topic = answers.topic[index][item]
+    names = zip(answers.items.gather(index[item]).to_list(), answers.topics.gather(topic).to_list(), strict=True)
+    return Ranked(score[item], topic, [document_of(*name) for name in names], item, level)
+
+
 def _scores(scored: Scored, missing: int, kind: str) -> Scores:
     """Return the scores as the public record."""
     confusion, fractional, labels = scored.confusion, scored.fractional, scored.scale.labels
-    rows = [*_label_rows(scored, confusion), *_ordered_rows(scored, confusion)]
+    rows = [*_label_rows(scored, confusion), *_ordered_rows(scored, confusion), *_expected_rows(scored)]
+    rows += ranking_rows(scored)
     rows += [*_probability_rows(scored, fractional), *_each_label(scored, confusion)]
     return Scores(
         items=int(scored.truth.size),
@@ -363,6 +429,60 @@ def _ordered_rows(scored: Scored, confusion: Codes) -> list[Row]:
         _row(measure, of(confusion, value), f"{same} and was answered so", notes.get(measure, "of the labels' values"))
         for measure, of in ORDERED.items()
     ]
+
+
+def rank_correlation(first: Floats, second: Floats) -> float | None:
+    """Return Spearman's rank correlation of two values of each item (I); equal values share their mean rank."""
+    ranks = [_mean_ranks(values) for values in (first, second)]
+    if any(np.ptp(rank) == 0 for rank in ranks if rank.size) or first.size < 2:
+        return None
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    """Return the rank of each value (I), and the mean rank of equal ones."""
+    _, code, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(count) - (count - 1) / 2)[code]
+    return ranks
+
+
+def _expected_rows(scored: Scored) -> list[Row]:
+    """Return the measures of expected values; none without them."""
+    if scored.expected is None:
+        return []
+    if not scored.scale.ordinal:
+        empty = "the labels have no order: give it with --labels and --ordinal, or --values"
+        return [_row(name, None, empty) for name in EXPECTED_VALUES]
+    value = np.array(scored.scale.values)[scored.truth]  # (I)
+    off = scored.expected - value
+    same = "all expected values, or all truths, are the same"
+    note = "of the expected values"
+    return [
+        Row("expected_mae", float(np.abs(off).mean()), note),
+        Row("expected_rmse", float(np.sqrt((off**2).mean())), note),
+        _row("rank_correlation", rank_correlation(scored.expected, value), same, f"Spearman's, {note}"),
+    ]
+
+
+def ranking_rows(scored: Scored) -> list[Row]:
+    """Return MAP and nDCG of the scored items in their topics, as trec_eval -J; none if nothing ranks them."""
+    ranked = scored.ranked
+    if ranked is None or not ranked.item.size:
+        return []
+    k, truth = scored.positive, scored.truth[ranked.item]
+    grade = np.array(scored.scale.values)[truth] if k is None else (truth == k).astype(float)
+    level = ranked.level if k is None else 1.0
+    value, barren = topic_values(ranked.score, grade, ranked.topic, ranked.documents, RANKING, level)
+    note = f"mean over {value.shape[1]:,} topics; only items with gold are ranked, as in trec_eval -J"
+    if barren:
+        note += f"; {barren:,} topics without a relevant one count as 0"
+    mean_ap, gain = (
+        Row(measure.name.lower(), float(of.mean()), note) for measure, of in zip(RANKING, value, strict=True)
+    )
+    if k is None and min(scored.scale.values) >= level:
+        empty = f"every label is worth {level:g} or more, so that everything is relevant: give --level"
+        mean_ap = _row(mean_ap.measure, None, empty)
+    return [mean_ap, gain]
 
 
 def _each_label(scored: Scored, confusion: Codes) -> list[Row]:

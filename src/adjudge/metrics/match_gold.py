@@ -12,14 +12,15 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats
-from adjudge.data.columns import EXPORTED_LABELS, find_columns
+from adjudge.data.columns import EXPORTED_LABELS, find_columns, has_column, topic_column
 from adjudge.data.encode import Coded, code_columns, scale_codes
 from adjudge.data.gold import GOLD, UNKNOWN, as_judged, as_labels, gold_source, gold_table, split_topics, warn_of_grades
 from adjudge.data.judgments import places
-from adjudge.data.scale import Label, Scale, given_scale, scale_of
+from adjudge.data.scale import Label, Scale, Values, given_scale, number_of, scale_of
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import load
+from adjudge.kernels.truth import ROUNDING
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROLES = ("item", "label")
 PREFIX = "p_"  # of the columns that hold probabilities
+EXPECTED = "expected"  # the column that holds expected values
+TASK2_RUN = "trec-task2-run"  # the format with a probability of label 1, and a rank
 TOLERANCE = 1e-3 + 1e-9  # of the sum of an item's probabilities; .5 and .499 pass
 
 
@@ -42,6 +45,11 @@ class Answers(NamedTuple):
     gold: Codes | None = None  # (I) the gold that a fit used, -1 if none
     kind: str = "polars"  # of the frames to give back
     calibration: Calibration | None = None  # of a fit
+    expected: Floats | None = None  # (I) expected values, if a table has them
+    unlabelled: bool = False  # whether a table has expected values and no labels
+    topics: Names | None = None  # (T)
+    topic: Codes | None = None  # (I), -1 if an item has none
+    rank: Floats | None = None  # (I) the rank of each item in its topic, if a table has it
 
 
 class Matched(NamedTuple):
@@ -76,13 +84,49 @@ def match_gold(answers: Any, gold: Any, named: Mapping[str, str | None]) -> Matc
     return Matched(rows, truth[index >= 0], index[index >= 0], int((index < 0).sum()))
 
 
-def put_on_scale(matched: Matched, labels: Sequence[Label] | None, ordinal: bool) -> Matched:
-    """Return the same on a scale with these labels, in order, or on an ordinal scale of the same labels."""
-    answers, old = matched.answers, matched.answers.scale
-    if labels is None and (old.ordinal or not ordinal):
+def put_on_scale(
+    matched: Matched, labels: Sequence[Label] | None, ordinal: bool, values: Values | None = None
+) -> Matched:
+    """Return the same on a scale with these labels, in order, or with these values, or on an ordinal scale.
+
+    Labels of a table with expected values are ordered if they are numbers. A table that has no labels gets those that
+    are nearest to its expected values.
+    """
+    answers = matched.answers
+    numbers = answers.expected is not None and all(number_of(label) is not None for label in answers.scale.labels)
+    matched = _rescaled(matched, labels, ordinal or answers.unlabelled or numbers, values)
+    answers = matched.answers
+    if answers.expected is not None and answers.scale.ordinal and (values is None or answers.probability is None):
+        _refuse_outside(answers, answers.expected)
+    if answers.expected is None or not answers.unlabelled:
         return matched
-    order = scale_of(old.labels, ordinal).labels if labels is None else labels
-    new = given_scale(order, ordinal or old.ordinal, old.labels[0])
+    return matched._replace(answers=answers._replace(label=nearest_label(answers.expected, answers.scale)))
+
+
+def nearest_label(point: Floats, scale: Scale) -> Codes:
+    """Return the code of the label whose value is nearest to each point (I); halves are rounded up."""
+    value = np.array(scale.values)
+    return np.searchsorted((value[1:] + value[:-1]) / 2, point + ROUNDING, side="right")
+
+
+def _refuse_outside(answers: Answers, expected: Floats) -> None:
+    """Refuse an expected value that is beyond the values of all labels: it is on another scale."""
+    low, high = min(answers.scale.values), max(answers.scale.values)
+    outside = np.flatnonzero((expected < low - TOLERANCE) | (expected > high + TOLERANCE))
+    if outside.size:
+        n = int(outside[0])
+        message = f"the expected value {expected[n]:g} of item {quote(answers.items[n])} is not between {low:g} and "
+        advice = "name all labels with --labels, or give their values with --values"
+        raise UsageError(f"{message}{high:g}, the values of the labels: {advice}")
+
+
+def _rescaled(matched: Matched, labels: Sequence[Label] | None, ordinal: bool, values: Values | None) -> Matched:
+    """Return the same on a scale with these labels or values, or on an ordinal scale of the same labels."""
+    answers, old = matched.answers, matched.answers.scale
+    if labels is None and values is None and (old.ordinal or not ordinal):
+        return matched
+    order = scale_of(old.labels, ordinal).labels if labels is None and values is None else labels
+    new = given_scale(order, ordinal or old.ordinal, old.labels[0], old.given_values if values is None else values)
     codes = new.places(old.labels)
     unknown = [label for label, k in zip(old.labels, codes, strict=True) if k is None]
     if unknown:
@@ -117,14 +161,14 @@ def _matched_tables(
     table: Source, source: Source, roles: Mapping[str, str], named: Mapping[str, str | None]
 ) -> tuple[Source, Source]:
     """Return answers and gold with the same names for items of topics, and gold grades as the labels of the answers."""
-    columns = find_columns(table.columns, _own_columns(table, named, source), table.name, needed=ROLES)
+    columns = _answer_roles(table, _own_columns(table, named, source))
     table, answered, topics = split_topics(table, columns["item"])
     source, _ = as_judged(source, roles["item"], [answered], topics)
     probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
-    if {*EXPORTED_LABELS} <= {*table.columns} or table.format == "trec-task2-run":  # binary by definition
+    if {*EXPORTED_LABELS} <= {*table.columns} or table.format == TASK2_RUN:  # binary by definition
         probable = ["0", "1"]
-    if probable:
-        return table, as_labels(source, roles["label"], Scale(tuple(probable)))
+    if probable or "label" not in columns:
+        return table, as_labels(source, roles["label"], Scale(tuple(probable))) if probable else source
     warn_of_grades(source, roles["label"], table.column(columns["label"]))
     return table, source
 
@@ -156,22 +200,60 @@ def _from_fit(fit: Any, source: Source, labels: Coded) -> Answers:
             message = f"label {quote(value)} is not on the scale of the fit: {quoted(fit.scale.names)}"
             raise source.wrong(message, int(position))
     gold = getattr(fit, "gold", None)
-    return Answers(fit.items, fit.scale, fit.label, fit.posterior, gold, fit.kind, fit.calibration)
+    answers = Answers(fit.items, fit.scale, fit.label, fit.posterior, gold, fit.kind, fit.calibration)
+    return answers._replace(topics=fit.topics, topic=fit.topic)
+
+
+def _answer_roles(table: Source, named: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of items and labels; a table with expected values needs no labels."""
+    unlabelled = EXPECTED in table.columns and named["label"] is None and not has_column("label", table.columns)
+    return find_columns(table.columns, named, table.name, needed=ROLES[:1] if unlabelled else ROLES)
 
 
 def _from_table(table: Source, named: Mapping[str, str | None], source: Source, labels: Coded) -> Answers:
     """Return the answers of a table, on a scale of its labels and those of gold."""
-    columns = code_columns(table, find_columns(table.columns, named, table.name, needed=ROLES))
-    item, label = columns["item"], columns["label"]
+    roles = _answer_roles(table, named)
+    columns = code_columns(table, roles)
+    item = columns["item"]
     _refuse_second_answers(table, item)
-    probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
+    more = _other_columns(table, roles)
+    truths = scale_codes(source, labels, None, ordinal=False)[0].labels
+    if "label" not in columns:
+        code = np.zeros(len(item.names), np.int64)
+        return Answers(item.names, scale_of(truths), code, kind=table.kind, unlabelled=True, **more)
+    label = columns["label"]
+    if table.format == TASK2_RUN:
+        probable, parts = ["0", "1"], _relevance(table)
+    else:
+        probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
+        parts = [_numbers(table, PREFIX + name, share=True) for name in probable]
     answered = Scale(tuple(probable)) if probable else scale_codes(table, label, None, ordinal=False)[0]
     _refuse_improbable(table, label, answered)
-    truths = scale_codes(source, labels, None, ordinal=False)[0].labels
-    more = [value for value, k in zip(truths, answered.places(truths), strict=True) if k is None]
-    scale, to_scale = scale_codes(table, label, scale_of([*answered.labels, *more]).labels, ordinal=False)
-    probability = _probability(table, probable, scale) if probable else None
-    return Answers(item.names, scale, to_scale[label.code], probability, kind=table.kind)
+    unanswered = [value for value, k in zip(truths, answered.places(truths), strict=True) if k is None]
+    scale, to_scale = scale_codes(table, label, scale_of([*answered.labels, *unanswered]).labels, ordinal=False)
+    probability = _probability(table, probable, parts, scale) if probable else None
+    return Answers(item.names, scale, to_scale[label.code], probability, kind=table.kind, **more)
+
+
+def _relevance(table: Source) -> list[Floats]:
+    """Return the probabilities of 0 and of 1 in a task 2 run, (I) each."""
+    relevance = table.column("probability").cast(pl.Float64).to_numpy()
+    return [1 - relevance, relevance]
+
+
+def _other_columns(table: Source, roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return expected values, topics and ranks of a table of answers, if it has them."""
+    more: dict[str, Any] = {}
+    if EXPECTED in table.columns and EXPECTED not in roles.values():
+        more["expected"] = _numbers(table, EXPECTED)
+    topic = topic_column([name for name in table.columns if name not in roles.values()])
+    if topic is not None:
+        names = table.column(topic).cast(pl.String)
+        more["topics"] = names.drop_nulls().unique(maintain_order=True)
+        more["topic"] = places(names, more["topics"])
+    if table.format == TASK2_RUN:
+        more["rank"] = _numbers(table, "rank")
+    return more
 
 
 def _refuse_second_answers(table: Source, item: Coded) -> None:
@@ -193,9 +275,8 @@ def _refuse_improbable(table: Source, label: Coded, probable: Scale) -> None:
             raise table.wrong(message, int(position))
 
 
-def _probability(table: Source, probable: Sequence[str], scale: Scale) -> Floats:
+def _probability(table: Source, probable: Sequence[str], columns: Sequence[Floats], scale: Scale) -> Floats:
     """Return the columns of probabilities (I, K); labels without a column have 0."""
-    columns = [_column(table, PREFIX + name) for name in probable]
     probability = np.zeros((columns[0].size, len(scale)))
     probability[:, np.array(scale.places(probable), np.intp)] = np.column_stack(columns)
     total = probability.sum(axis=1)  # (I)
@@ -206,15 +287,16 @@ def _probability(table: Source, probable: Sequence[str], scale: Scale) -> Floats
     return probability
 
 
-def _column(table: Source, name: str) -> Floats:
-    """Return one column of probabilities (I)."""
+def _numbers(table: Source, name: str, share: bool = False) -> Floats:
+    """Return a column of finite numbers (I), or of shares: numbers from 0 to 1."""
     column = table.column(name)
     plain = column.str.strip_chars() if column.dtype == pl.String else column
     values: Floats = plain.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    usable = (values >= 0) & (values <= 1) if share else np.isfinite(values)
+    wrong = np.flatnonzero(~usable)
     if wrong.size:
-        n = int(wrong[0])
-        problem = "is empty" if column[n] is None else f"{quote(column[n])} is not a number from 0 to 1"
+        n, kind = int(wrong[0]), "a number from 0 to 1" if share else "a number"
+        problem = "is empty" if column[n] is None else f"{quote(column[n])} is not {kind}"
         raise table.wrong(f"{name} {problem}", n)
     return values
 

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
+from adjudge.data.runs import as_single
 from adjudge.errors import UsageError, quote
 from adjudge.kernels.compiled import compiled
 
@@ -368,6 +370,32 @@ def values(
             else:
                 value[r, m] = each.kind.expected(code, order, ends[r], worth, count, level, each.cut)
     return value
+
+
+def topic_values(
+    score: Floats,
+    grade: Floats,
+    topic: Codes,
+    documents: Sequence[str],
+    measures: Sequence[Measure],
+    level: float = LEVEL,
+) -> tuple[Floats, int]:
+    """Return every measure in every topic (M, T) that has documents, and how many topics have no relevant one.
+
+    Documents have a score, a grade and the code of a topic (D). Those of a topic are ranked as in trec_eval: scores are
+    compared as 32-bit floats, and equal ones are ordered by the name of the document, last first.
+    """
+    worth, code = np.unique(grade, return_inverse=True)
+    by_name = np.empty(score.size, np.int64)
+    by_name[sorted(range(score.size), key=documents.__getitem__)] = np.arange(score.size)
+    order = np.lexsort((-by_name, -as_single(score), topic))
+    bounds = np.flatnonzero(np.diff(topic[order], prepend=-1, append=-1))  # (T + 1)
+    parts, barren = [], 0
+    for begin, end in pairwise(bounds.tolist()):
+        labels = code[order[begin:end], None].astype(np.uint16)
+        parts.append(values([np.arange(end - begin)], labels, worth, measures, level)[0])  # (M, 1)
+        barren += int(without_relevant(labels, worth, level)[0])
+    return np.concatenate(parts, axis=1), barren
 
 
 def without_relevant(code: Codes, worth: Floats, level: float = LEVEL) -> Flags:

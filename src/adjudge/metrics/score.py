@@ -156,6 +156,7 @@ def score_runs(
     *,
     level: float = LEVEL,
     complete: bool = False,
+    judged: bool = False,
     ties: str = "name",
     draws: int = DRAWS,
     seed: int = 0,
@@ -174,6 +175,8 @@ def score_runs(
         The grade from which a document is relevant.
     complete : bool
         Whether topics that a run leaves out count as 0.
+    judged : bool
+        Whether documents without a grade are left out of the runs before they are scored.
     ties : str
         Tied documents are ordered by ``"name"``, as in trec_eval, or values are ``"expected"`` over all their orders.
     draws : int
@@ -198,7 +201,7 @@ def score_runs(
     systems, graded = read_runs(runs), read_grades(grades)
     _refuse_strangers(systems, graded)
     topics, counts = _counted_topics(systems, graded, complete)
-    value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties)
+    value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties, judged)
     return RunScores(
         tuple(system.name for system in systems),
         tuple(each.name for each in named),
@@ -227,6 +230,7 @@ def _topic_values(
     measures: Sequence[Measure],
     level: float,
     ties: str,
+    judged: bool,
 ) -> tuple[Floats, list[str], list[Pool]]:
     """Return the values of runs by measure and topic (R, M, T), topics without a relevant document, and all pools."""
     worth, parts, barren, pools = _grades(graded), [], [], []
@@ -234,6 +238,8 @@ def _topic_values(
         pool = _pool(topic, graded, systems)
         code = _codes(pool, graded[topic], worth)
         ends = _tie_ends(pool, systems) if ties == "expected" else None
+        if judged:
+            pool, ends = _only_judged(pool, ends)
         parts.append(values(pool.orders, code, worth, measures, level, ends))
         pools.append(pool)
         if without_relevant(code, worth, level)[0]:
@@ -250,6 +256,14 @@ def _pool(topic: str, graded: Mapping[str, Mapping[str, float]], systems: Sequen
 def _tie_ends(pool: Pool, systems: Sequence[System]) -> list[Codes]:
     """Return the ends of the ties of every run in a topic."""
     return [system.ties.get(pool.topic, np.empty(0, np.int64)) for system in systems]
+
+
+def _only_judged(pool: Pool, ends: list[Codes] | None) -> tuple[Pool, list[Codes] | None]:
+    """Return the same without ranked documents that have no grade, as trec_eval -J."""
+    if ends is not None:
+        kept = [np.r_[0, np.cumsum(order < pool.judged)] for order in pool.orders]  # documents that remain, by rank
+        ends = [np.setdiff1d(remain[end], 0) for remain, end in zip(kept, ends, strict=True)]
+    return pool._replace(orders=[order[order < pool.judged] for order in pool.orders]), ends
 
 
 def _grades(graded: Mapping[str, Mapping[str, float]]) -> Floats:
@@ -334,27 +348,27 @@ def _notes(
     return notes
 
 
-LABEL_OPTIONS = ("positive", "bound", "item", "label", "labels", "ordinal")
-RUN_OPTIONS = ("level", "complete", "ties", "draws", "seed")
+LABEL_OPTIONS = ("positive", "bound", "item", "label", "labels", "ordinal", "values", "level")
+RUN_OPTIONS = ("level", "complete", "judged", "ties", "draws", "seed")
 
 
 def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None, **options: Any) -> Scores | RunScores:
-    """Score labels and probabilities against the truth, or runs of search systems against grades.
+    """Score labels, probabilities, expected values and ranks against the truth, or runs against grades.
 
     Parameters
     ----------
     answers : Fit, path, frame, mapping or sequence
         What is scored. Labels are a fit, the folder of a saved fit, a table with the columns item, label and
-        optionally ``p_<label>``, or ``{item: label}``. Runs are files with lines "topic Q0 document rank score tag",
-        frames with the columns topic, document and score, or ``{topic: {document: score}}``: one of these, a sequence
-        of them, or a mapping from their names.
+        optionally ``p_<label>``, expected and topic, a task 2 run of TREC, or ``{item: label}``. Runs are files with
+        lines "topic Q0 document rank score tag", frames with the columns topic, document and score, or
+        ``{topic: {document: score}}``: one of these, a sequence of them, or a mapping from their names.
     truth : path, frame or mapping
         For labels a table with item and label, for runs the grades of documents, such as a qrels file.
     measures : str or sequence of str, optional
         Runs only: measures such as "MAP,nDCG@10". Naming measures says that the answers are runs.
     **options
-        For labels the options of ``scores``: positive, bound, item, label, labels, ordinal. For runs those of
-        ``score_runs``: level, complete, ties, draws, seed.
+        For labels the options of ``scores``: positive, bound, item, label, labels, ordinal, values, level. For runs
+        those of ``score_runs``: level, complete, judged, ties, draws, seed.
 
     Returns
     -------
