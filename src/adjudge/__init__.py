@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
     from adjudge.diagnostics.panel import PanelAnalysis, panel
+    from adjudge.diagnostics.plan import Plan, plan
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
@@ -73,6 +74,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
     "adjudge.diagnostics.panel": ("PanelAnalysis", "panel"),
+    "adjudge.diagnostics.plan": ("Plan", "plan"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
@@ -142,6 +144,7 @@ __all__ = [
     "Panel",
     "PanelAnalysis",
     "Params",
+    "Plan",
     "Prior",
     "Questions",
     "RankSVM",
@@ -179,6 +182,7 @@ __all__ = [
     "monitor",
     "new_work",
     "panel",
+    "plan",
     "posterior_weights",
     "predict",
     "rank",
