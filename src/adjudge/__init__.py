@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.plan import Plan, plan
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
+    from adjudge.diagnostics.tutor import Tutoring, tutor
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
     from adjudge.evaluation.evaluate import Evaluation, evaluate
     from adjudge.inference.chains import Draws, Run
@@ -76,6 +77,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.diagnostics.panel": ("PanelAnalysis", "panel"),
     "adjudge.diagnostics.plan": ("Plan", "plan"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
+    "adjudge.diagnostics.tutor": ("Tutoring", "tutor"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
     "adjudge.data.scale": ("Scale",),
@@ -158,6 +160,7 @@ __all__ = [
     "SecondLooks",
     "Streaks",
     "Trained",
+    "Tutoring",
     "UsageError",
     "Weights",
     "agreement",
@@ -197,6 +200,7 @@ __all__ = [
     "soft_labels",
     "streaks",
     "to_arviz",
+    "tutor",
     "update",
     "weights",
 ]

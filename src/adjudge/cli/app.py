@@ -30,6 +30,7 @@ from adjudge.cli import (
     search,
     serve,
     simulate,
+    tutor,
     update,
     weights,
 )
@@ -46,7 +47,7 @@ SECTIONS = {
         check.draws,
         catalogue.models,
     ),
-    "Judges": (judges.judges, monitor.monitor, agreement.agreement, panel.panel, plan.plan),
+    "Judges": (judges.judges, monitor.monitor, agreement.agreement, panel.panel, plan.plan, tutor.tutor),
     "Evaluation": (score.score, evaluate.evaluate, report.report),
     "Ranking and learning": (rank.rank, search.search, features.features, weights.weights),
     "Collection": (serve.serve,),
