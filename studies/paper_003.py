@@ -74,6 +74,10 @@ HARD_ITEMS, PLAIN, CROWDS = (
     "simulated monitoring sets (48 items, 148 judges), judges of the model",
     "real crowd labels, unlike the paper's",
 )
+UNKNOWN = (
+    "a judge has 32 R / 148 ratings to learn from, so that the prior dominates; whether the judges of the paper differ "
+    "more than ours is not known"
+)
 LIU_WANG_DESIGN = "design of section 3; matrices ours"
 
 IMPLEMENTATION = (
@@ -337,7 +341,8 @@ def _set_claims(curves: Curves, panel: str) -> list[ClaimRow]:
     many = [R for R in shown if R >= 30] or shown[-1:]
     at = {(R, m): curves.at(R, m, panel).values for R in ratings for m in curves.methods}
     drop = {
-        m: float((at[ratings[-1], m]["memoryless"] - at[ratings[0], m]["memoryless"]).mean()) for m in curves.methods
+        m: float(at[ratings[-1], m]["memoryless"].mean() - at[ratings[0], m]["memoryless"].mean())
+        for m in curves.methods
     }
     lead = {R: difference(at[R, HYBRID]["memoryless"], at[R, VOTE]["memoryless"]) for R in shown}
     gain = {R: difference(at[R, HYBRID]["memory"], at[R, HYBRID]["memoryless"]) for R in shown}
@@ -361,21 +366,13 @@ def _set_claims(curves: Curves, panel: str) -> list[ClaimRow]:
             "figure 6 (b)",
             "memoryless: all deteriorate with fewer ratings, Dawid-Skene the most",
             f"from {ratings[-1]} to {ratings[0]}: " + ", ".join(f"{m} {-value:+.3f}" for m, value in drop.items()),
-            outcome(
-                worst == DAWID_SKENE and min(drop.values()) > 0,
-                f"{worst} the most",
-                min(drop.values()) > 0,
-            ),
+            outcome(worst == DAWID_SKENE and min(drop.values()) > 0, f"{worst} the most", min(drop.values()) > 0),
         ),
         row(
             "figure 6 (b)",
             "memoryless: the hybrid does not deteriorate much even with few ratings",
             f"from {ratings[-1]} to {ratings[0]}: {-drop[HYBRID]:+.3f}; Dawid-Skene {-drop[DAWID_SKENE]:+.3f}",
-            outcome(
-                drop[HYBRID] < 0.1,
-                f"it loses {drop[HYBRID]:.3f}",
-                drop[HYBRID] < 0.5 * drop[DAWID_SKENE],
-            ),
+            outcome(drop[HYBRID] < 0.1, f"it loses {drop[HYBRID]:.3f}", drop[HYBRID] < 0.5 * drop[DAWID_SKENE]),
         ),
         row(
             "figure 6 (b)",
@@ -406,7 +403,7 @@ def _set_claims(curves: Curves, panel: str) -> list[ClaimRow]:
             "figure 6 (c)",
             "the hybrid is visibly better with memory than without",
             "; ".join(f"{R}: {gain[R]}" for R in shown),
-            by_ratings(gain, 1),
+            by_ratings(gain, 1, UNKNOWN if simulated else ""),
         ),
         row(
             "figure 6 (c)",
@@ -417,11 +414,12 @@ def _set_claims(curves: Curves, panel: str) -> list[ClaimRow]:
     ]
 
 
-def by_ratings(off: Mapping[int, Difference], sign: int) -> str:
-    """Return the outcome of a claim that a difference has a sign, at every number of ratings."""
+def by_ratings(off: Mapping[int, Difference], sign: int, why: str = "") -> str:
+    """Return the outcome of a claim that a difference has a sign, at every number of ratings, and ``why`` if not."""
     clear = [R for R, each in off.items() if min(sign * each.low, sign * each.high) > 0]
     reason = f"significant at {_listed(clear, 'ratings')}" if clear else "not significant at any number of ratings"
-    return outcome(len(clear) == len(off), f"{reason} only" if clear else reason, bool(clear))
+    text = f"{reason} only" if clear else reason
+    return outcome(len(clear) == len(off), f"{text}; {why}" if why else text, bool(clear))
 
 
 def _has_matrices(curves: Curves, panel: str) -> bool:
@@ -472,7 +470,7 @@ def share_decaying(matrix: Floats) -> float:
 
 def _spectrum_parts(curves: Curves) -> list[str]:
     """Return the sections of the first experiment."""
-    run = f"Written by `make studies`; `python -m studies spectrum --out results` does the same ({curves.runs} runs)."
+    run = f"Written by `make studies`; `python -m studies spectrum --out results` does the same ({runs_text(curves)})."
     crowd = [
         section("Number of items", run, *(f"{note.title}:\n\n{table(note.head, note.rows)}" for note in curves.notes))
     ]
@@ -513,10 +511,7 @@ def _prevalence(curves: Curves) -> str:
 
 def _memory_parts(curves: Curves) -> list[str]:
     """Return the sections of the second experiment."""
-    run = (
-        "Written by `make studies`; `python -m studies memory --out results` does the same "
-        f"({curves.runs} splits per point)."
-    )
+    run = f"Written by `make studies`; `python -m studies memory --out results` does the same ({runs_text(curves)})."
     how = """Differences have 95 % intervals over runs; the sign test is one-sided, as in the paper. A simulated set is
 drawn anew in each run. On a real set, splits share items, so that intervals and tests show how stable a difference is
 on this set, not how it would be on another one."""
@@ -576,6 +571,17 @@ def _signs(
     won, lost = int((first > second).sum()), int((first < second).sum())
     p = float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
     return f"{won} : {lost} splits, sign test p {'< .001' if p < 0.0005 else f'= {p:.3f}'}"
+
+
+def runs_text(curves: Curves) -> str:
+    """Return the number of runs, with the points that have fewer: curves may come from several runs of a study."""
+    fewer: dict[int, list[str]] = {}
+    for panel, x in curves.positions():
+        runs = next(iter(curves.at(x, curves.methods[0], panel or None).values.values())).size
+        if runs != curves.runs:
+            fewer.setdefault(runs, []).append(f"{panel} {x:,}".strip())
+    rest = "".join(f"; {runs} at {', '.join(where)} {curves.axes.x}" for runs, where in fewer.items())
+    return f"{curves.runs} runs{rest}"
 
 
 def _mean(point: Point, measure: str) -> float:

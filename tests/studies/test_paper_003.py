@@ -7,7 +7,7 @@ import pytest
 
 from studies.curves import Curves, Point
 from studies.markdown import Difference
-from studies.paper_003 import SHOWN_ONLY, by_ratings, memory_claims, page, share_decaying, spectrum_claims
+from studies.paper_003 import SHOWN_ONLY, by_ratings, memory_claims, page, runs_text, share_decaying, spectrum_claims
 from studies.spectrum import AXES, CEILING, LABELS, METHODS
 
 
@@ -80,3 +80,11 @@ def test_verdicts_follow_from_the_numbers(hybrid, skene, words):
     """Best with many; falls apart with few; above .9 throughout."""
     result = spectrum_claims(curves(**{"hybrid, lambda 3": hybrid, "dawid-skene": skene}))
     assert [stored.holds.split(":")[0] for stored in result[:3]] == words
+
+
+def test_points_with_fewer_runs_are_named():
+    """The number of runs, and where there are fewer."""
+    whole = curves()
+    assert runs_text(whole) == "4 runs"
+    few = [p._replace(values={m: v[:3] for m, v in p.values.items()}) if p.x == 3_000 else p for p in whole.points]
+    assert runs_text(Curves(AXES, tuple(few), 4)) == "4 runs; 3 at 3,000 items"
