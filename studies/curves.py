@@ -20,6 +20,7 @@ from studies.parallel import parallel_map
 Once: TypeAlias = Callable[[int], Mapping[str, Mapping[str, float]]]  # from a seed to measures by method
 
 WIDE = 1.96  # standard errors on either side of a mean
+SECONDS = "seconds"  # the measure that depends on the machine, and is in no table of results
 
 
 class Stop(NamedTuple):
@@ -101,7 +102,7 @@ class Curves:
         columns: dict[str, list[Any]] = {"set": [p.panel for p in points]} if any(self.panels) else {}
         columns |= {self.axes.x: [p.x for p in points], "method": [p.method for p in points]}
         columns["runs"] = [self.runs for _ in points]
-        for measure in dict.fromkeys(name for p in points for name in p.values):
+        for measure in dict.fromkeys(name for p in points for name in p.values if name != SECONDS):
             spans = [p.span(measure) for p in points]
             columns[measure] = [p.mean(measure) for p in points]
             columns[f"{measure}_low"] = [span and span[0] for span in spans]

@@ -2,36 +2,46 @@
 
 R labels are drawn per item; two thirds of the items are used for learning, and the last third is labelled. Without
 memory, a model is fitted to that third alone. With memory, it is fitted to the two thirds, and its confusions and
-prevalence are used for the third. Gold is used for scoring alone. The set of the paper was not published; all of its
-items had gold, so items without gold are left out here.
+prevalence are used for the third. Gold is used for scoring alone. The set of the paper was not published: crowds of its
+design (48 items, 148 judges, 125 ratings per item) are simulated, a new one in each run. Two real sets are added; all
+items of the paper had gold, so their items without gold are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags
+from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, from_codes
+from adjudge.data.simulate import DESIGNS, simulate
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
-from adjudge.inference.model import MODELS
 from adjudge.inference.predict import predict
+from adjudge.inference.result import Fit
 from studies.curves import Axes, Curves, Stop, trace
 from studies.datasets import Crowd, data_folder, read_crowd
 from studies.outcome import StudyOptions, Table
 from studies.spectrum import METHODS, fit_method
 
-SETS = ("web_search", "adult2")
+DESIGN = "monitoring"
+SIMULATED: Mapping[str, Mapping[str, float]] = {  # sizes other than those of the design
+    DESIGN: {},
+    f"{DESIGN}-shift-0": {"shift": 0.0},  # judges err as in the model of Dawid and Skene: no item misleads them all
+}
+REAL = ("web_search", "adult2")
+SETS = (*SIMULATED, *REAL)
+FEWEST = 5  # ratings per item for which the paper shows matrices, in figure 7
 RATINGS: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(SIMULATED, (FEWEST, 10, 20, 30, 60)),
     "web_search": (1, 2, 3, 5),
     "adult2": (1, 3, 5, 10),
 }  # up to the labels that the items have
 USUAL = (1, 2, 3, 5)
-SHORT_RUN = Run(chains=3, warmup=200, draws=100, thin=3)  # a quarter of the paper's: there are 1,600 fits
+SHORT_RUN = Run(chains=3, warmup=200, draws=100, thin=3)  # a quarter of the paper's: there are 3,600 fits
 
 AXES = Axes(
     "memory",
@@ -42,6 +52,7 @@ AXES = Axes(
     alike=True,
 )
 KEPT = ("majority", "single-confusion", "dawid-skene", "hybrid, lambda 3")  # methods of the spectrum
+SHOWN = KEPT[2:]  # those whose matrices are in figure 7
 
 
 def memory(options: StudyOptions, run: Run = SHORT_RUN) -> Curves:
@@ -49,19 +60,29 @@ def memory(options: StudyOptions, run: Run = SHORT_RUN) -> Curves:
     names = list(dict.fromkeys(SETS if options.sets is None else options.sets))
     if not names:
         raise UsageError("there is no set to study: name some with --sets")
-    folder = data_folder(options.data)
-    crowds = [scored_only(read_crowd(folder, name, ("label",), ordinal=True)) for name in names]
+    crowds = {name: _real_crowd(name, options.data) for name in names if name not in SIMULATED}
     stops = []
-    for crowd in crowds:
-        ratings = sorted(set(options.sizes or RATINGS.get(crowd.name, USUAL)))
+    for name in names:
+        ratings = sorted(set(options.sizes or RATINGS.get(name, USUAL)))
         if ratings[0] < 1:
             raise UsageError(f"an item cannot have {ratings[0]} labels: --sizes are whole numbers of at least 1")
-        stops += [Stop(crowd.name, R, partial(once, crowd, R, run)) for R in ratings]
-    return trace(AXES, stops, options, [sets_table(crowds)])
+        again = partial(once, crowds[name]) if name in crowds else partial(simulated_once, SIMULATED[name])
+        stops += [Stop(name, R, partial(again, R, run)) for R in ratings]
+    return trace(AXES, stops, options, [sets_table(names, crowds)])
 
 
-def once(crowd: Crowd, ratings: int, run: Run, seed: int) -> dict[str, dict[str, float]]:
-    """Draw labels and a split, and return the accuracy of every method on the last third, with and without memory."""
+def simulated_once(sizes: Mapping[str, float], ratings: int, run: Run, seed: int) -> dict[str, dict[str, float]]:
+    """Simulate a monitoring set, and return what ``once`` returns, with figure 7 if items have few ratings."""
+    crowd = simulate(DESIGN, seed, gold=0, **sizes)
+    true = crowd.confusion if ratings == FEWEST else None
+    return once(Crowd(DESIGN, crowd.judgments, crowd.truth, np.arange(crowd.truth.size)), ratings, run, seed, true)
+
+
+def once(crowd: Crowd, ratings: int, run: Run, seed: int, true: Floats | None = None) -> dict[str, dict[str, float]]:
+    """Draw labels and a split, and return the accuracy of every method on the last third, with and without memory.
+
+    If the ``true`` matrices (J, K, K) of judges j1, j2, ... are given, the learned ones are summarised, too.
+    """
     rng = np.random.default_rng(seed)
     rows = sample_labels(crowd.judgments, ratings, rng)
     third = split(len(crowd.judgments.items), rng)
@@ -71,11 +92,28 @@ def once(crowd: Crowd, ratings: int, run: Run, seed: int) -> dict[str, dict[str,
     accuracy = {}
     for name in KEPT:
         alone, earlier = (fit_method(table, METHODS[name], run, seed) for table in (new, before))
-        # judges of the vote are remembered as well: their confusions against its labels are used as in Dawid-Skene
-        remembered = predict(replace(earlier, definition=MODELS["dawid-skene"]), new)
-        answers = {"memoryless": alone.label, "memory": remembered.label}
+        answers = {"memoryless": alone.label, "memory": predict(earlier, new).label}
         accuracy[name] = {mode: float((label == truth).mean()) for mode, label in answers.items()}
+        if true is not None and name in SHOWN:
+            accuracy[name] |= matrix_summary(earlier, true)
     return accuracy
+
+
+def matrix_summary(fit: Fit, true: Floats) -> dict[str, float]:
+    """Return the mean and the mean square over judges of every cell of their matrices, and the error of a matrix."""
+    matrices = fit.params.confusion
+    own = true[[int(name[1:]) - 1 for name in fit.judge_names.to_list()]]  # judges are called j1, j2, ...
+    values = {"mae": float(np.abs(matrices - own).sum(axis=(1, 2)).mean())}
+    for k, y in np.ndindex(matrices.shape[1:]):
+        cell = matrices[:, k, y]
+        values |= {f"cell_{k}{y}": float(cell.mean()), f"square_{k}{y}": float(np.square(cell).mean())}
+        values |= {f"true_{k}{y}": float(own[:, k, y].mean())}
+    return values
+
+
+def _real_crowd(name: str, data: str | None) -> Crowd:
+    """Return a set by its name, with the items that are scored."""
+    return scored_only(read_crowd(data_folder(data), name, ("label",), ordinal=True))
 
 
 def scored_only(crowd: Crowd) -> Crowd:
@@ -109,11 +147,16 @@ def part(judgments: Judgments, rows: Codes) -> Judgments:
     return from_codes(item.astype(np.int32), judge, judgments.label[rows], scale=judgments.scale, **names)
 
 
-def sets_table(crowds: Sequence[Crowd]) -> Table:
-    """Return a table of the sets."""
-    head = ("set", "items with gold", "judges", "labels of the scale", "judgments")
-    rows = [
-        (c.name, len(c.judgments.items), len(c.judgments.judges), len(c.judgments.scale), len(c.judgments))
-        for c in crowds
-    ]
+def sets_table(names: Sequence[str], crowds: Mapping[str, Crowd]) -> Table:
+    """Return a table of the sets; those without a crowd are simulated."""
+    head = ("set", "data", "items with gold", "judges", "labels of the scale", "judgments")
+    rows: list[tuple[Any, ...]] = []
+    for name in names:
+        if name in crowds:
+            table = crowds[name].judgments
+            rows.append((name, "real", len(table.items), len(table.judges), len(table.scale), len(table)))
+        else:
+            size = {key: value for key, value in DESIGNS[DESIGN].sizes.items() if value is not None}
+            counts = (int(size["items"]), int(size["judges"]), int(size["labels"]))
+            rows.append((name, "simulated in each run", *counts, int(size["items"] * size["per_item"])))
     return Table("The sets: two thirds of the items are used for learning, a third for testing", head, rows)

@@ -7,6 +7,7 @@ prior. They are compared with the vote and, as an upper bound, with Bayes' rule 
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +27,7 @@ from adjudge.inference.model import model_named
 from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
 from adjudge.kernels.truth import truth_posterior
-from studies.curves import Axes, Curves, Stop, trace
+from studies.curves import SECONDS, Axes, Curves, Stop, trace
 from studies.outcome import StudyOptions, Table
 
 SIZES = (5, 10, 20, 50, 100, 300, 1_000, 3_000)  # items; the paper's go from 3000 down to 5
@@ -105,14 +106,17 @@ def matrices() -> Table:
 
 
 def _recovered(crowd: Simulation, method: Method, run: Run, seed: int) -> dict[str, float]:
-    """Return the accuracy of a method, and the errors of its prevalence and matrices."""
+    """Return the accuracy of a method, the errors of its prevalence and matrices, and the CPU time of its fit."""
+    began = time.process_time()
     result = fit_method(crowd.judgments, method, run, seed)
+    seconds = time.process_time() - began
     prevalence: Floats = result.params.prevalence[0]
     mae = np.abs(result.params.confusion - crowd.confusion).sum(axis=(1, 2))  # (J)
     return {
         "accuracy": float((result.label == crowd.truth).mean()),
         "prevalence_error": float(np.abs(prevalence - crowd.prevalence[0]).sum()),
         "mae": float(mae.mean()),
+        SECONDS: seconds,
         **{f"mae_judge{j + 1}": value for j, value in enumerate(mae.tolist())},
         **{f"p_{label}": value for label, value in zip(LABELS, prevalence.tolist(), strict=True)},
     }

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.monitor import Monitoring, monitor
     from adjudge.diagnostics.new_work import NewWork, new_work
     from adjudge.diagnostics.panel import PanelAnalysis, panel
+    from adjudge.diagnostics.plan import Plan, plan
     from adjudge.diagnostics.second_looks import SecondLooks, second_looks
     from adjudge.diagnostics.streaks import Streaks, streaks
+    from adjudge.diagnostics.tutor import Tutoring, tutor
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
     from adjudge.evaluation.evaluate import Evaluation, evaluate
     from adjudge.inference.chains import Draws, Run
@@ -73,7 +75,9 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.diagnostics.monitor": ("Monitoring", "monitor"),
     "adjudge.diagnostics.new_work": ("NewWork", "new_work"),
     "adjudge.diagnostics.panel": ("PanelAnalysis", "panel"),
+    "adjudge.diagnostics.plan": ("Plan", "plan"),
     "adjudge.diagnostics.streaks": ("Streaks", "streaks"),
+    "adjudge.diagnostics.tutor": ("Tutoring", "tutor"),
     "adjudge.data.datasets": ("dataset",),
     "adjudge.data.read": ("read",),
     "adjudge.data.scale": ("Scale",),
@@ -142,6 +146,7 @@ __all__ = [
     "Panel",
     "PanelAnalysis",
     "Params",
+    "Plan",
     "Prior",
     "Questions",
     "RankSVM",
@@ -155,6 +160,7 @@ __all__ = [
     "SecondLooks",
     "Streaks",
     "Trained",
+    "Tutoring",
     "UsageError",
     "Weights",
     "agreement",
@@ -179,6 +185,7 @@ __all__ = [
     "monitor",
     "new_work",
     "panel",
+    "plan",
     "posterior_weights",
     "predict",
     "rank",
@@ -193,6 +200,7 @@ __all__ = [
     "soft_labels",
     "streaks",
     "to_arviz",
+    "tutor",
     "update",
     "weights",
 ]

@@ -389,3 +389,10 @@ def test_how_certain_labels_are_is_said(run):
     Path("noise.csv").write_text("\n".join(["item,judge,label", *rows, ""]))
     named = run("fit", "noise.csv", "--model", "dawid-skene", "--rows", "1").err
     assert named.startswith("adjudge: do not believe these probabilities: dawid-skene claims that ")
+
+
+def test_renamed_truths_are_printed(run):
+    """After the passes stands that EM had permuted the labels."""
+    run("simulate", "liu-wang", "--size", "items=20", "--size", "gold=0", "--seed", "3", "--out", "crowd")
+    text = " ".join(run("fit", "crowd/labels.csv", "--model", "single-confusion", "--seed", "3").out.split())
+    assert "passes; truths were renamed to match the judges' labels (label switching), log evidence" in text

@@ -5,6 +5,7 @@ import pytest
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data import designs
+from adjudge.data.scale import Scale
 from adjudge.data.simulate import simulate
 from adjudge.data.simulation import Simulation
 from adjudge.errors import UsageError
@@ -169,6 +170,48 @@ def test_liu_wang_majority_finds_the_printed_prevalence() -> None:
     votes = (judgments.label.reshape(-1, 3, 1) == np.arange(3)).sum(axis=1)  # (I, K)
     label = (votes + np.random.default_rng(0).random(votes.shape)).argmax(axis=1)
     assert np.abs(np.bincount(label) / label.size - [0.1, 0.15, 0.75]).max() < 0.03
+
+
+def test_monitoring_has_the_numbers_of_the_paper() -> None:
+    """48 items, 148 judges, five ordered labels, about 6,008 ratings; most judges met nearly all items, some few."""
+    judgments = simulate("monitoring", seed=1).judgments
+    assert (len(judgments.items), len(judgments.judges), len(judgments)) == (48, 148, 6_000)
+    assert judgments.scale == Scale(("1", "2", "3", "4", "5"), ordinal=True)
+    assert set(np.diff(judgments.start).tolist()) == {125}
+    assert all(len(set(row)) == 125 for row in judgments.judge.reshape(48, 125).tolist())
+    workload = np.bincount(judgments.judge, minlength=148)
+    assert workload.min() >= 1
+    assert np.median(workload) > 40
+    assert 10 < (workload < 24).sum() < 35
+
+
+def test_monitoring_labels_follow_the_matrices() -> None:
+    """Labels follow the matrices of judges, averaged over the shift of items: another shift has other matrices."""
+    sizes = {"items": 6_000, "judges": 20, "per_item": 15}
+    still, shifted = (simulate("monitoring", seed=3, shift=shift, **sizes) for shift in (0.0, 0.4))
+    assert distance(tally(still), still.confusion) < FAR
+    assert distance(tally(shifted), shifted.confusion) < FAR
+    assert distance(tally(still), shifted.confusion) > FAR
+
+
+def test_monitoring_items_mislead_all_judges_by_their_shift() -> None:
+    """Nearly all items are found by the vote of 100 judges without a shift, and clearly fewer with one."""
+    found = []
+    for shift in (0.0, 0.4):
+        simulation = simulate("monitoring", seed=2, items=300, per_item=100, shift=shift)
+        votes = (simulation.judgments.label.reshape(300, 100, 1) == np.arange(5)).sum(axis=1)
+        found.append((votes.argmax(axis=1) == simulation.truth).mean())
+    assert found[0] > 0.98
+    # a shift of more than half a label misleads: 2 * P(normal > .5 / .4) = .21, less at the two ends of the scale
+    assert 0.72 < found[1] < 0.92
+
+
+@pytest.mark.parametrize("sizes", [{"items": 1, "judges": 1, "per_item": 1}, {"items": 7, "judges": 28, "per_item": 4}])
+def test_every_judge_of_a_monitoring_set_has_an_item(sizes: dict[str, int]) -> None:
+    """Also if there are hardly enough places, and if everybody or nobody is new."""
+    for newcomers in (0.0, 1.0):
+        judgments = simulate("monitoring", seed=4, newcomers=newcomers, gold=0, **sizes).judgments
+        assert np.bincount(judgments.judge, minlength=sizes["judges"]).min() >= 1
 
 
 def test_dawid_skene_has_the_size_asked_for() -> None:

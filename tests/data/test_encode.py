@@ -294,33 +294,31 @@ def test_columns_named_the_wrong_way_round() -> None:
 
 
 def test_items_that_read_like_people() -> None:
-    """Items such as worker1 beside judges that are no people look swapped, until both columns are named."""
+    """The names of columns win over ids such as worker1, with a warning until both columns are named."""
     columns = {"item": ["worker1", "worker2", "W-3"], "judge": ["d1", "d2", "d3"]}
-    assert refusal(**columns) == (
-        "labels.csv: item and judge look swapped: 3 items such as 'worker1', 'worker2' and 3 judges such as "
-        "'d1', 'd2'; if they are right, name both: --item and --judge, or item= and judge= of adjudge.read"
-    )
+    with pytest.warns(AdjudgeWarning) as warned:
+        assert encoded(**columns).items.to_list() == ["worker1", "worker2", "W-3"]
+    assert [str(each.message) for each in warned] == [
+        "labels.csv: items such as 'worker1', 'worker2' look like judges, and judges such as 'd1', 'd2' do not; if the "
+        "columns are swapped, name both: --item and --judge, or item= and judge= of adjudge.read"
+    ]
     assert len(encoded({"item": "item", "judge": "judge"}, **columns)) == 3
     assert len(encoded(item=["worker1", "worker2", "W-3"], judge=["w1", "w2", "w3"])) == 3
 
 
-def test_few_items_and_many_judges() -> None:
-    """Far fewer items than judges, with many judgments on each, look swapped."""
+@pytest.mark.parametrize("per_item", [60, 125, 148])
+@pytest.mark.parametrize("names", [("item", "judge"), ("doc_id", "Worker ID"), ("passage", "rater")])
+def test_a_monitoring_set_is_accepted(per_item: int, names: tuple[str, str]) -> None:
+    """Few items that many judges label, as in paper 003, are no sign that the columns are swapped."""
+    items, judges = names
+    rows = [(i, (7 * i + n) % 148) for i in range(48) for n in range(per_item)]
     columns = {
-        "item": [i for i in ("a", "b") for _ in range(15)],
-        "judge": [f"d{n}" for n in range(30)],
-        "label": ["1"] * 30,
+        items: [f"d{i}" for i, _ in rows],
+        judges: [f"j{j}" for _, j in rows],
+        "label": [str(1 + (i + j) % 5) for i, j in rows],
     }
-    assert refusal(**columns).startswith(
-        "labels.csv: item and judge look swapped: 2 items such as 'a', 'b' and 30 judges"
-    )
-    assert len(encoded(**{name: column[:29] for name, column in columns.items()})) == 29
-
-
-def test_a_full_panel_of_many_judges_is_no_sign() -> None:
-    """Few items that everybody judged are a survey, not a mistake."""
-    columns = {"item": ["a", "b"] * 30, "judge": [f"d{n // 2}" for n in range(60)], "label": ["1"] * 60}
-    assert len(encoded(**columns)) == 60
+    table = encode(from_frame(pl.DataFrame(columns)), {})
+    assert (len(table.items), len(table.judges), len(table)) == (48, 148, 48 * per_item)
 
 
 def test_long_decimals_stay_apart() -> None:

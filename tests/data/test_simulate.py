@@ -15,11 +15,15 @@ from adjudge.data.read import read
 from adjudge.data.simulate import DESIGNS, SIZES, simulate
 from adjudge.errors import UsageError
 
-NAMES = "'carpenter', 'liu-wang', 'dawid-skene', 'ordinal', 'gaussian', 'colluding', 'drifting', 'panel', 'rerank'"
+NAMES = (
+    "'carpenter', 'liu-wang', 'monitoring', 'dawid-skene', 'ordinal', 'gaussian', 'colluding', 'drifting', 'panel', "
+    "'rerank'"
+)
 SMALL: dict[str, dict[str, Any]] = {
     **{name: {"items": 60} for name in DESIGNS},
     "carpenter": {"topics": 5, "items": 60, "judges": 9, "judgments": 200, "gold": 7},
     "rerank": {"topics": 5, "items": 60, "judges": 9},
+    "monitoring": {"items": 60, "judges": 20, "per_item": 9},
 }
 
 

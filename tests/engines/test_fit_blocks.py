@@ -59,6 +59,19 @@ def test_blocks_of_two_labels_give_the_answer_of_memory(tmp_path, name):
     same_answer(result, quiet(adjudge.fit, blocks.read(), name, gold, run=run))
 
 
+@pytest.mark.parametrize("name", ["dawid-skene", "single-confusion"])
+def test_blocks_are_renamed_as_in_memory(tmp_path, name):
+    """A fit whose truths EM has permuted has the same names, and says the same, in blocks and in memory."""
+    seed = {"dawid-skene": 14, "single-confusion": 29}[name]
+    adjudge.simulate("liu-wang", seed=seed, items=20, gold=0).table.write_csv(tmp_path / "labels.csv")
+    blocks = make_blocks(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks", block=20)
+    result = fit_blocks(blocks, name, out=tmp_path / "fit", options=Options(seed=seed))
+    memory = adjudge.fit(blocks.read(), name, seed=seed)
+    assert result.fit.stopped == memory.stopped
+    assert "truths were renamed" in memory.stopped
+    same_answer(result, memory)
+
+
 def test_gold_of_items_that_are_in_several_topics(tmp_path):
     """It is found by topic and item, as in memory."""
     table, _ = crowd(2_000)

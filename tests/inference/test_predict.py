@@ -71,3 +71,25 @@ def test_predict_keeps_what_is_known_about_judges():
     assert adjudge.predict(fit, more).panel.kind == ("machine", "expert", "person")
     assert adjudge.predict(adjudge.fit(TABLE), more).panel.kind == (None, "expert", "person")
     assert adjudge.predict(adjudge.fit(TABLE), new).panel is None
+
+
+def test_the_vote_with_memory():
+    """Majority predicts by Bayes' rule with what it counted against its winners, as in section 4 of paper 003."""
+    labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", "a"], ["c", "c", "a"], ["c", "c", "c"]]
+    rows = [(f"i{n}", judge, label) for n, row in enumerate(labels) for judge, label in zip("xyz", row, strict=True)]
+    fit = adjudge.fit(pl.DataFrame(rows, ["item", "judge", "label"], orient="row"), "majority")
+    assert fit.labels["label"].to_list() == ["a", "b", "a", "c", "c"]
+    new = pl.DataFrame({"item": ["n"] * 3, "judge": ["x", "y", "z"], "label": ["a", "b", "b"]})
+    result = adjudge.predict(fit, new)
+    # x: a is always right. y calls a half of the a and every b b, z a half of the a and every b b.
+    by_hand = np.array([2 / 5 * 1 * 1 / 2 * 1 / 2, 1 / 5 * 0 * 1 * 1, 0])
+    np.testing.assert_allclose(result.posterior[0], by_hand / by_hand.sum(), atol=1e-9)
+    assert adjudge.fit(new, "majority").labels["label"].to_list() == ["b"]
+    assert result.labels["label"].to_list() == ["a"]
+
+
+def test_other_votes_predict_by_their_weights():
+    """A vote that weighs judges keeps its own rule for new items."""
+    fit = adjudge.fit(TABLE, "wawa")
+    new = pl.DataFrame({"item": ["n"] * 3, "judge": ["x", "y", "z"], "label": ["1", "0", "0"]})
+    assert adjudge.predict(fit, new).labels["p_0"].to_list() == pytest.approx([2 / 3])

@@ -50,6 +50,12 @@ def memory_curves(crowds: Path) -> Curves:
 
 
 @pytest.fixture(scope="session")
+def monitoring_curves() -> Curves:
+    """Return a small study of memory on simulated monitoring sets: two numbers of labels, two runs, short chains."""
+    return memory(StudyOptions(sets=["monitoring"], runs=2, sizes=(5, 8)), SHORT)
+
+
+@pytest.fixture(scope="session")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a crowd of relevance judges, and what an author might have found of it."""
     folder = tmp_path_factory.mktemp("topics")

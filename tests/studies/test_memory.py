@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from adjudge.data.simulate import simulate
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Run
 from adjudge.inference.fit import fit
 from adjudge.inference.predict import predict
 from studies.datasets import read_crowd
-from studies.memory import KEPT, memory, once, part, sample_labels, scored_only, split
+from studies.memory import FEWEST, KEPT, SHOWN, matrix_summary, memory, once, part, sample_labels, scored_only, split
 from studies.outcome import StudyOptions
 
 
@@ -69,6 +70,8 @@ def test_modes_are_fits_and_predictions(crowd):
         "memoryless": np.mean(alone.label == crowd.truth[third]),
         "memory": np.mean(predict(reference, new).label == crowd.truth[third]),
     }
+    counted = predict(fit(before, "majority", seed=7), new)
+    assert result["majority"]["memory"] == np.mean(counted.label == crowd.truth[third])
     assert result["majority"]["memoryless"] == np.mean(fit(new, "majority", seed=7).label == crowd.truth[third])
 
 
@@ -76,7 +79,7 @@ def test_a_panel_for_each_set(memory_curves):
     """With its numbers of labels, and what the sets are."""
     assert memory_curves.positions() == [("c", 1), ("c", 3), ("d", 1), ("d", 3)]
     assert memory_curves.methods == KEPT
-    assert memory_curves.tables()[0].rows[0] == ("c", 40, 9, 4, 200)
+    assert memory_curves.tables()[0].rows[0] == ("c", "real", 40, 9, 4, 200)
     assert [table.title for table in memory_curves.tables()[1:3]] == [
         "c: accuracy, memoryless, mean of 3 runs",
         "c: accuracy, with memory, mean of 3 runs",
@@ -91,3 +94,24 @@ def test_what_cannot_be_meant(crowds, options, message):
     """Is refused."""
     with pytest.raises(UsageError, match=message):
         memory(StudyOptions(str(crowds), **options))
+
+
+def test_monitoring_sets_are_simulated_without_data(monitoring_curves):
+    """A set of the paper's design in each run; matrices are recorded at five ratings only."""
+    assert monitoring_curves.positions() == [("monitoring", 5), ("monitoring", 8)]
+    assert monitoring_curves.tables()[0].rows == [("monitoring", "simulated in each run", 48, 148, 5, 6_000)]
+    for method in KEPT:
+        assert ("cell_00" in monitoring_curves.at(FEWEST, method).values) == (method in SHOWN)
+        assert "cell_00" not in monitoring_curves.at(8, method).values
+
+
+def test_cells_are_summarised_over_judges():
+    """Means, mean squares and errors, with the true matrices of the judges that the fit has."""
+    crowd = simulate("monitoring", seed=5, gold=0, items=20, judges=12, per_item=6)
+    rows = np.flatnonzero(crowd.judgments.judge >= 4)  # without the first four judges
+    result = fit(part(crowd.judgments, rows), "dawid-skene")
+    summary = matrix_summary(result, crowd.confusion)
+    assert summary["cell_31"] == pytest.approx(result.params.confusion[:, 3, 1].mean())
+    assert summary["square_31"] == pytest.approx((result.params.confusion[:, 3, 1] ** 2).mean())
+    assert summary["true_31"] == pytest.approx(crowd.confusion[4:, 3, 1].mean())
+    assert summary["mae"] == pytest.approx(np.abs(result.params.confusion - crowd.confusion[4:]).sum() / 8)

@@ -174,7 +174,8 @@ def show_fit(fit: Fit, rows: int) -> None:
     screen.print()
     screen.print(_judges(fit, rows, screen.width))
     screen.print()
-    ended = f"{fit.stopped} after {fit.passes:,} passes" if fit.passes > 1 else fit.stopped
+    how, *notes = fit.stopped.split("; ")
+    ended = "; ".join([f"{how} after {fit.passes:,} passes", *notes]) if fit.passes > 1 else fit.stopped
     ended = ended if fit.draws is None else f"{fit.passes:,} sweeps: {fit.stopped}"
     evidence = f", log evidence {fit.evidence[-1]:,.2f}" if fit.evidence else ""
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")

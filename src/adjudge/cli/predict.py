@@ -19,7 +19,8 @@ def predict(
 ) -> None:
     """Infer the labels of new items from a saved fit, without changing what it learned.
 
-    A judge whom the fit does not know is treated as an average judge.
+    A judge whom the fit does not know is treated as an average judge. A fit of majority predicts with the judges'
+    confusions that it counted: the vote with memory of Liu and Wang.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, ndtr
+from scipy.special import expit, ndtr, ndtri
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data import simulation
@@ -30,6 +30,9 @@ LIU_WANG_CONFUSION = np.array(  # the majority recovers a prevalence of about (.
 
 LEAN = 0.4  # levels; less than .5, so that the true label stays the most likely one
 BLUR = (0.4, 1.2)  # levels over which the errors of an ordinal judge become e times rarer
+TRAINED_BLUR = (0.3, 0.9)  # the same for trained judges: right on .93 to .53 of the items if they are not biased
+NEW = 0.25  # a newcomer meets an item less often than this, relative to other judges
+SHIFTS = 41  # quantiles of the shift of items, over which matrices are averaged
 NOISE = (0.01, 1.0)  # variances of Gaussian judges, from precise to nearly blind
 THRESHOLD = 0.5
 STEADY = 0.8  # mean accuracy of judges in designs that do not vary it
@@ -81,6 +84,29 @@ def liu_wang(rng: np.random.Generator, *, items: int) -> Simulation:
     label = simulation.draw_labels(rng, LIU_WANG_CONFUSION, judge, truth[:, None])
     scale = Scale(("A", "B", "C"))
     return simulation.from_panels(judge, label, truth, LIU_WANG_PREVALENCE, LIU_WANG_CONFUSION, scale=scale)
+
+
+def monitoring(
+    rng: np.random.Generator, *, items: int, judges: int, labels: int, per_item: int, newcomers: float, shift: float
+) -> Simulation:
+    """Simulate the monitoring set of TrueLabel + Confusions, section 4: few hard items that many trained judges label.
+
+    theta[j,k,l] is proportional to exp(-|l - k - bias[j] - s[i]| / blur[j]) on an ordinal scale. The shift s[i] of an
+    item is normal with standard deviation ``shift``, in labels: it misleads all judges in the same way. The confusion
+    is averaged over shifts. A share ``newcomers`` of the judges has labelled few items. The paper has 6,008 ratings of
+    48 items, five labels, and 148 judges "some of whom only rated a few"; biases, blurs and shifts are ours.
+    """
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    bias, blur = rng.uniform(-LEAN, LEAN, judges), rng.uniform(*TRAINED_BLUR, judges)
+    moved = shift * rng.normal(size=items)
+    judge = _weighted_panels(rng, items, per_item, _activity(rng, judges, newcomers))
+    place = (truth + moved)[:, None, None] + bias[judge][:, :, None]  # (I, P, 1) what the judge sees
+    weight = np.exp(-np.abs(np.arange(labels) - place) / blur[judge][:, :, None])
+    chance = (weight / weight.sum(axis=2, keepdims=True)).reshape(-1, labels)
+    label = simulation.draw_categories(rng, chance, np.arange(judge.size)).reshape(judge.shape)
+    scale = Scale(tuple(map(str, range(1, labels + 1))), ordinal=True)
+    confusion = _shifted_confusion(bias, blur, shift, labels)
+    return simulation.from_panels(judge, label, truth, prevalence, confusion, scale=scale, bias=frozen(bias))
 
 
 def dawid_skene(
@@ -432,3 +458,28 @@ def _draw_changes(rng: np.random.Generator, judge: Codes, time: Codes, judges: i
     turn = start + 1 + (rng.uniform(*MIDDLE, judges) * (count - 1)).astype(np.int64)
     series = time[np.lexsort((time, judge))]  # sorted by judge, then by time
     return np.where(count > 1, series[np.minimum(turn, time.size - 1)], -1)
+
+
+def _activity(rng: np.random.Generator, judges: int, newcomers: float) -> Floats:
+    """Return how often each judge meets an item, relative to the others (J)."""
+    weight = np.ones(judges)
+    new = rng.permutation(judges)[: simulation.share_count(newcomers, judges)]
+    weight[new] = NEW * (1 - rng.random(new.size))  # above 0
+    return weight
+
+
+def _weighted_panels(rng: np.random.Generator, items: int, each: int, weight: Floats) -> Codes:
+    """Return ``each`` different judges per item (I, P), drawn by weight; every judge has at least one item."""
+    race = rng.exponential(size=(items, weight.size)) / weight  # the first ones are a weighted draw without replacement
+    race[np.arange(weight.size) % items, rng.permutation(weight.size)] = -1.0  # one item per judge
+    return np.sort(np.argsort(race, axis=1, kind="stable")[:, :each], axis=1).astype(np.int32)
+
+
+def _shifted_confusion(bias: Floats, blur: Floats, shift: float, labels: int) -> Floats:
+    """Return matrices (J, K, K) of the ``monitoring`` design, averaged over the shift of items."""
+    step = np.arange(labels) - np.arange(labels)[:, None]  # (K, K) from the truth to the label
+    total = np.zeros((bias.size, labels, labels))
+    for moved in shift * ndtri((np.arange(SHIFTS) + 0.5) / SHIFTS):
+        weight = np.exp(-np.abs(step - (bias + moved)[:, None, None]) / blur[:, None, None])
+        total += weight / weight.sum(axis=2, keepdims=True)
+    return total / SHIFTS

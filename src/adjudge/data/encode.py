@@ -70,7 +70,7 @@ def encode(
     columns = code_columns(source, {role: roles[role] for role in CODED if role in roles})
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not {"item", "judge"} <= {role for role, column in named.items() if column}:
-        _refuse_swapped_values(source, item, judge)
+        _warn_of_swapped_values(source, item, judge)
     order = source.order(roles["label"]) if labels is None and values is None else None
     scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None, values=values)
     optional = _optional_columns(source, roles)
@@ -287,21 +287,19 @@ def refuse_swapped_columns(source: Source, roles: Mapping[str, str]) -> None:
         )
 
 
-def _refuse_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
-    """Refuse a table whose item column holds judges.
+def _warn_of_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
+    """Warn of item ids that look like people (w01, worker7) while judge ids do not.
 
-    One sign is item ids that look like people (w01, worker7) while judge ids do not. Another is far fewer items than
-    judges with many judgments each, unless nearly everybody judged everything. Naming both columns skips this check.
+    The names of the columns decide. The numbers of items and judges say nothing: in a monitoring set, many judges
+    label few items. Naming both columns skips this check.
     """
-    people = _people(item.names.head(SAMPLE)).all() and _people(item.names).all() and not _people(judge.names).any()
-    rows, items, judges = item.code.size, len(item.names), len(judge.names)
-    few = items > 1 and judges > 3 * items and rows >= 30 and 10 * items <= rows <= items * judges / 2
-    if people or few:
-        raise source.wrong(
-            f"item and judge look swapped: {items:,} items such as {quoted(item.names.head(2))} and {judges:,} judges "
-            f"such as {quoted(judge.names.head(2))}; if they are right, name both: --item and --judge, or "
+    if _people(item.names.head(SAMPLE)).all() and _people(item.names).all() and not _people(judge.names).any():
+        message = (
+            f"{source.name}: items such as {quoted(item.names.head(2))} look like judges, and judges such as "
+            f"{quoted(judge.names.head(2))} do not; if the columns are swapped, name both: --item and --judge, or "
             "item= and judge= of adjudge.read"
         )
+        warnings.warn(message, AdjudgeWarning, stacklevel=2)
 
 
 def _people(names: pl.Series) -> pl.Series:

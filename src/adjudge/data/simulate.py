@@ -48,6 +48,8 @@ SIZES: Mapping[str, Size] = {
     "noise": Size("share of wrong labels", share=True),
     "relation": Size("correlation of activity with skill, over judges", share=True, signed=True),
     "trusted": Size("correlation of prior trust with skill, over judges", share=True, signed=True),
+    "newcomers": Size("share of judges who have labelled few items", share=True),
+    "shift": Size("standard deviation, in labels, of how far items mislead all judges", share=True),
     "people": Size("judges who are people", least=0),
     "families": Size("families of machines"),
     "machines": Size("machines of each family, with one prompt each"),
@@ -96,6 +98,21 @@ DESIGNS: Mapping[str, Design] = {
             "Liu and Wang 2012 (paper 003), section 3",
             designs.liu_wang,
             {"items": 3_000, "gold": None},
+        ),
+        Design(
+            "monitoring",
+            "few hard items on an ordinal scale that many trained judges label; newcomers have labelled few of them",
+            "Liu and Wang 2012 (paper 003), section 4",
+            designs.monitoring,
+            {
+                "items": 48,
+                "judges": 148,
+                "labels": 5,
+                "per_item": 125,
+                "newcomers": 0.2,
+                "shift": 0.4,
+                "gold": None,
+            },
         ),
         Design(
             "dawid-skene",
@@ -177,8 +194,8 @@ def simulate(design: str, seed: int = 0, **sizes: float | None) -> Simulation:
     Parameters
     ----------
     design
-        The name of a design: ``"carpenter"``, ``"liu-wang"``, ``"dawid-skene"``, ``"ordinal"``, ``"gaussian"``,
-        ``"colluding"``, ``"drifting"``, ``"panel"`` or ``"rerank"``.
+        The name of a design: ``"carpenter"``, ``"liu-wang"``, ``"monitoring"``, ``"dawid-skene"``, ``"ordinal"``,
+        ``"gaussian"``, ``"colluding"``, ``"drifting"``, ``"panel"`` or ``"rerank"``.
     seed
         The same seed and sizes give the same judgments.
     **sizes

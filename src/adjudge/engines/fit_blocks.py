@@ -51,7 +51,7 @@ from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
 from adjudge.inference.fit import DEFAULT
 from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, settle, warn
-from adjudge.inference.infer import initial_params, run_em
+from adjudge.inference.infer import align_truths, initial_params, run_em
 from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
 from adjudge.inference.params import Assign, Params, Prior, accurate
@@ -220,6 +220,7 @@ def _maximise(task: _Task) -> Outcome:
     size = len(blocks) if blocks.weight is None else blocks.weight
     rules = Rules(size, options.tolerance, options.iterations, options.accelerate)
     result = run_em(model, task.total, start, rules, task.progress, state, task.checkpoint.save_em)
+    result = result if blocks.gold is not None else align_truths(model, result)
     about_to_write(task.out)
     calibrated = model.by_kind and options.calibrate != "none" and len(blocks.scale) > 1
     calibration = _calibration(model, blocks, result.params, options.seed) if calibrated else None

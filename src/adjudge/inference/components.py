@@ -139,13 +139,15 @@ class Confusion:
     """How judges err.
 
     ``estimate`` computes what is learned about judges from a tally, and ``rows`` p(label | state) from params
-    (J, Z, K): a state is a truth, or finer with ``ItemEffects``. ``columns`` are those of the table of judges.
+    (J, Z, K): a state is a truth, or finer with ``ItemEffects``. ``columns`` are those of the table of judges. With
+    ``free`` matrices, nothing in the likelihood says which truth has the name of which label.
     """
 
     estimate: Callable[[Tally, Params], JudgeParams]
     rows: Callable[[Params], Floats] = matrices
     log_prior: LogPrior = no_log_prior
     columns: JudgeColumns = no_columns
+    free: bool = False
 
 
 def confusion_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
@@ -154,14 +156,14 @@ def confusion_columns(params: Params, labels: tuple[str, ...]) -> dict[str, Floa
     return {f"p_{label}_if_{truth}": params.confusion[:, z, k] for z, truth, k, label in cells}
 
 
-def tied(tie: Tie, columns: JudgeColumns = no_columns) -> Confusion:
+def tied(tie: Tie, columns: JudgeColumns = no_columns, *, free: bool = False) -> Confusion:
     """Return matrices by maximum likelihood, given what the judgments of a judge, or of all judges, have in common."""
 
     def estimate(tally: Tally, start: Params) -> JudgeParams:
         everybody = tally.label.sum(axis=0)[None]
         return JudgeParams(tie(tally.label, start.confusion), tie(everybody, start.population[None])[0])
 
-    return Confusion(estimate, columns=columns)
+    return Confusion(estimate, columns=columns, free=free)
 
 
 def dirichlet_confusion(prior: Prior) -> Confusion:
@@ -224,8 +226,8 @@ def coin_column(params: Params, labels: tuple[str, ...]) -> dict[str, Floats]:
     return {"p_right": params.confusion[:, 0, 0]}
 
 
-OWN = tied(own_matrix, confusion_columns)
-SHARED = tied(shared_matrix)
+OWN = tied(own_matrix, confusion_columns, free=True)
+SHARED = tied(shared_matrix, free=True)
 ONE_COIN = tied(coin, coin_column)
 
 
@@ -241,6 +243,7 @@ class Assignment:
     """
 
     hard: bool = False  # an item counts for its most likely truth alone; there is no evidence
+    memory: bool = False  # ``predict`` is Bayes' rule with the prevalence and the matrices that were counted
     assign: Assign | None = None
     posterior: Posterior | None = None
 

@@ -38,7 +38,7 @@ from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_ha
 from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import Params, Prior
+from adjudge.inference.params import GAIN, Params, Prior, best_order
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
 from adjudge.kernels.difficulty import (
@@ -52,7 +52,6 @@ from adjudge.kernels.difficulty import (
 from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import FLOOR, count, truth_posterior, vote_shares
 
-GAIN = 1e-9  # least gain for which truths are renamed
 MOST_BYTES = 4e9  # of all draws
 FIRST_SPREADS = (0.5, 0.1, 1.5)  # of the difficulty of items, at which chains start
 SETTLING = 100  # sweeps before truths are named, at most
@@ -515,15 +514,7 @@ def aligned_to(draws: Draws, matrices: Floats) -> Draws:
 
 def _names(pooled: Floats) -> Codes:
     """Return which truth (K) gets the name of each label, from the average matrix of all judges."""
-    from scipy.optimize import linear_sum_assignment
-
-    K = pooled.shape[0]
-    rows = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    truth, label = linear_sum_assignment(-rows)
-    order = np.empty(K, np.int64)
-    order[label] = truth
-    unchanged = np.trace(rows) >= rows[truth, label].sum() - GAIN
-    return np.arange(K) if unchanged else order
+    return best_order(pooled / np.maximum(pooled.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
 def _renamed_bits(draws: Draws, names: list[Codes]) -> NDArray[np.uint8]:

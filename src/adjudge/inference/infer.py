@@ -26,13 +26,14 @@ from adjudge.inference.em import EmResult, EmState, Keep, Progress, Rules, maxim
 from adjudge.inference.gibbs import draw
 from adjudge.inference.model import ACCURATE, Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import Assign, Params, accurate, refuse_no_mode
+from adjudge.inference.params import Assign, Params, accurate, best_order, refuse_no_mode, renamed
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block, Tally, add, split
 from adjudge.kernels.truth import count
 
 BLOCK = 250_000  # judgments below which splitting costs more than it gives
 MOST_BLOCKS = 8
+RENAMED = "truths were renamed to match the judges' labels (label switching)"  # end of ``stopped``
 DOUBT = 0.001  # share of an even distribution that is mixed into an earlier fit: EM never leaves an exact zero
 
 Total: TypeAlias = Callable[[Assign, Params], Tally]  # the sum of an assignment over all judgments
@@ -84,6 +85,8 @@ def _maximise(
         else:
             start = earlier_params(earlier, model, judgments, topics)
         outcome = run_em(model, total, start, em_rules(judgments, options), progress)
+        if earlier is None and not (block.gold >= 0).any():
+            outcome = align_truths(model, outcome)
         values, evidence = posterior_over(model, blocks, outcome.params, pool)
     history = () if model.hard else (*outcome.evidence, evidence)
     return fit_record(model, judgments, block, outcome._replace(evidence=history), values, options)
@@ -154,6 +157,22 @@ def run_em(
     if model.rounds is not None:
         return repeat(step, begin, model.rounds, progress, keep)
     return (settle if model.hard else maximise)(step, begin, rules, progress, keep)
+
+
+def align_truths(model: Model, outcome: EmResult) -> EmResult:
+    """Return the outcome of EM with truths named as judges name them, if EM has permuted their names.
+
+    The likelihood of free matrices is the same when truths are renamed (label switching). The names are those with
+    which judges are right most often: the assignment problem, on the expected shares of all pairs of truth and label.
+    Nothing changes if that leaves every name. Gold and an earlier fit keep the names: do not call this if there is one.
+    """
+    if not model.exchangeable or outcome.stopped == "interrupted":
+        return outcome
+    params = outcome.params
+    order = best_order(params.label_prevalence[:, None] * params.population)
+    if (order == np.arange(order.size)).all():
+        return outcome
+    return outcome._replace(params=renamed(params, order), stopped=f"{outcome.stopped}; {RENAMED}")
 
 
 def posterior_over(model: Model, blocks: list[Block], params: Params, pool: Executor) -> tuple[Floats, float]:

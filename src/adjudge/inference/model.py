@@ -117,6 +117,11 @@ class Model:
         own_pass = self.assignment is not None and self.assignment.posterior is not None
         return not own_pass and self.confusion.rows is matrices and self.items is NO_EFFECTS
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether EM may end with the names of truths permuted: the likelihood is the same then."""
+        return self.confusion.free and self.uses_matrices and not self.hard and self.rounds is None
+
     def variant(self, prior: Prior | None, prevalence: str = "global") -> Model:
         """Return the model with another prior, and with one prevalence per topic if ``prevalence`` is "topic"."""
         model = self if prior is None or self.with_prior is None else self.with_prior(prior)

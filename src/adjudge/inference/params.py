@@ -9,10 +9,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.errors import InputError, UsageError, quoted
 from adjudge.kernels.block import Block, Tally
 
+GAIN = 1e-9  # least gain for which truths are renamed
 TRUST = 3.0  # lambda of paper 003: pseudo-counts of right labels in addition to one per label
 
 
@@ -143,3 +144,31 @@ def accurate(judges: int, labels: int, topics: int = 1, trust: float = TRUST) ->
     matrix = (np.ones((labels, labels)) + trust * np.eye(labels)) / (trust + labels)
     prevalence = np.full((topics, labels), 1 / labels)
     return Params(prevalence, np.broadcast_to(matrix, (judges, labels, labels)), matrix)
+
+
+def best_order(agreement: Floats) -> Codes:
+    """Return which truth (K) gets the name of each label: the assignment with the most agreement of both.
+
+    ``agreement`` (K, K) has a row per truth and a column per label. If nothing is gained, all names stay.
+
+    >>> best_order(np.array([[0.1, 0.5], [0.3, 0.1]])).tolist()
+    [1, 0]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    K = agreement.shape[0]
+    truth, label = linear_sum_assignment(-agreement)
+    order = np.empty(K, np.int64)
+    order[label] = truth
+    unchanged = np.trace(agreement) >= agreement[truth, label].sum() - GAIN
+    return np.arange(K) if unchanged else order
+
+
+def renamed(params: Params, order: Codes) -> Params:
+    """Return params of a model whose states are labels, with the truths in another order."""
+    return params._replace(
+        prevalence=params.prevalence[:, order],
+        confusion=params.confusion[:, order],
+        population=params.population[order],
+        unseen=params.unseen[order] if params.unseen.size else params.unseen,
+    )

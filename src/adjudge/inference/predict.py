@@ -16,8 +16,10 @@ from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
 from adjudge.inference.calibration import Calibration, expected_share
+from adjudge.inference.components import SOFT
 from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
+from adjudge.inference.model import Model
 from adjudge.inference.options import options_of
 from adjudge.inference.params import Params
 from adjudge.inference.people import evidence_weights
@@ -27,6 +29,10 @@ from adjudge.inference.save import read_fit
 
 def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     """Infer the truth of new items with the judges and the prevalence of a fit, which stay as they are.
+
+    This is the mode with memory of paper 003: p(truth k | labels) is proportional to pi_k prod_n theta[judge_n, k,
+    label_n]. The majority vote learns pi and theta as well, by counting against the labels that won. Its prediction
+    is therefore no vote on the new items; ``fit`` is that vote.
 
     Parameters
     ----------
@@ -68,7 +74,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     if params.unseen.size:
         params = params._replace(prevalence=topic_rows(fit, judgments, topics))
     with ThreadPoolExecutor(cores()) as pool:
-        posterior, evidence = posterior_over(model, parallel_blocks(block), params, pool)
+        posterior, evidence = posterior_over(_remembering(model), parallel_blocks(block), params, pool)
     stopped = f"predicted from a fit of {len(fit.items):,} items"
     outcome = EmResult(params, () if model.hard else (evidence,), 0, stopped)
     result = fit_record(model, judgments, block, outcome, posterior, options)
@@ -78,6 +84,12 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     if not calibration.margin:
         return result
     return replace(result, calibration=replace(calibration, expected=expected_share(result.posterior, judgments.start)))
+
+
+def _remembering(model: Model) -> Model:
+    """Return the model by which new items are labelled: Bayes' rule, if the model's own posterior learns nothing."""
+    remembers = model.assignment is not None and model.assignment.memory
+    return replace(model, assignment=SOFT) if remembers else model
 
 
 def _weights(calibration: Calibration | None, judgments: Judgments) -> Floats:

@@ -1,6 +1,7 @@
 """Votes: every judgment counts the same, or as much as its judge has been right; the label with most votes wins.
 
-- ``majority``: each judgment counts once (the baseline of Liu & Wang 2012; paper 003).
+- ``majority``: each judgment counts once (the baseline of Liu & Wang 2012; paper 003). ``predict`` is its mode with
+  memory: Bayes' rule with the prevalence and the matrices that were counted against the winners, without smoothing.
 - ``weighted-vote``: a judge counts by their accuracy on gold items, (right + 1) / (judged + 2); all count the same
   without gold.
 - ``wawa`` ("worker agreement with aggregate"): a judge counts by their share of agreement with the majority.
@@ -75,7 +76,7 @@ MODELS = (
         "Liu & Wang 2012, section 3",
         prevalence=COUNTED,
         confusion=tied(own_matrix),
-        assignment=Assignment(hard=True, assign=majority_vote, posterior=shares),
+        assignment=Assignment(hard=True, memory=True, assign=majority_vote, posterior=shares),
         starts={"vote": majority_vote},
         rounds=0,
         auto_rank=10,
