@@ -20,8 +20,9 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.write import write_file
-from adjudge.learn.rerank import FOLDS, MEASURES, fold_of, score_groups
+from adjudge.learn.folds import FOLDS, fold_of
 from adjudge.learn.scikit import threadpool_limits
+from adjudge.learn.topic_scores import MEASURES, score_groups
 from studies.marks import contents, digest, version_of
 from studies.rerank import sets as study_sets
 from studies.rerank.choice import CHOICE

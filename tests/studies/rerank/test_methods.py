@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from adjudge.learn.posterior_weights import posterior_weights
-from adjudge.learn.rerank import fold_of, score_groups
+from adjudge.learn.folds import fold_of
+from adjudge.learn.topic_scores import score_groups
 from adjudge.learn.weights import SCHEMES, weights
 from studies.rerank.choice import CHOICE, select_rows
 from studies.rerank.crowds import REGIMES, draw_crowd
