@@ -59,6 +59,7 @@ class Job(NamedTuple):
     seed: int
     c: float | None = None  # None: every method chooses c
     mark: str = ""  # of data, methods and code
+    methods: tuple[str, ...] = ()  # all if there are none
 
     @property
     def path(self) -> Path:
@@ -143,7 +144,7 @@ def _cell(job: Job, rows: Rows) -> Cell:
     values, voted, folds, cs, questions = {}, {}, {}, {}, list[str]()
     names = list(dict.fromkeys(rows.question.tolist()))
     for method in able(task, boosted=(job.set, job.crowd) in SLOW):
-        if job.c is not None and method.name not in TRACED:
+        if method.name not in (TRACED if job.c is not None else job.methods or METHODS):
             continue
         score, cs[method.name] = _scored(job, task, method, fold)
         by_truth, by_vote = (score_groups(score, target, rows.question, rows.document) for target in targets.values())

@@ -32,6 +32,7 @@ from adjudge.errors import UsageError
 from adjudge.learn.topic_scores import MEASURES
 from adjudge.metrics.significance import DRAWS, holm
 from studies.curves import Axes, Curves, Point, svg
+from studies.marks import digest
 from studies.outcome import Table
 from studies.rerank.cells import (
     GRID,
@@ -130,7 +131,6 @@ TRACES = (
     ("xquad_sentences", "noisy"),
     ("qa_wikiqa", "noisy"),
     ("wikiqa_hard", "paper"),
-    ("wikiqa_hard", "noisy"),
 )  # of figure 1
 TRACE_RUNS = 5
 AGAINST = ("CA", "LPTC", "LM CA")  # the last for methods with trees
@@ -260,6 +260,7 @@ def rerank(
     sets: Sequence[str] | None = None,
     *,
     crowds: Mapping[str, Sequence[str]] | None = None,
+    methods: Sequence[str] = (),
     runs: int | None = None,
     seed: int = 0,
     draws: int = DRAWS,
@@ -268,7 +269,7 @@ def rerank(
     say: Say | None = None,
     each: Each = map,
 ) -> RerankStudy:
-    """Run the study, with all crowds of each set, or with those that are named for it.
+    """Run the study, with all crowds of each set or those that are named for it, and all methods or some.
 
     Finished cells are stored in ``keep`` and reused; Ctrl-C ends with the finished ones.
     """
@@ -277,9 +278,9 @@ def rerank(
         raise UsageError("there is no set to study: name some with --sets")
     if keep is None:
         with TemporaryDirectory() as folder:
-            return _run(data, names, crowds, runs or RUNS, seed, draws, Path(folder), workers, say, each)
+            return _run(data, names, crowds, methods, runs or RUNS, seed, draws, Path(folder), workers, say, each)
     keep.mkdir(parents=True, exist_ok=True)
-    return _run(data, names, crowds, runs or RUNS, seed, draws, keep, workers, say, each)
+    return _run(data, names, crowds, methods, runs or RUNS, seed, draws, keep, workers, say, each)
 
 
 def jobs(
@@ -305,6 +306,7 @@ def _run(
     data: Path,
     names: Sequence[str],
     crowds: Mapping[str, Sequence[str]] | None,
+    methods: Sequence[str],
     runs: int,
     seed: int,
     draws: int,
@@ -315,7 +317,10 @@ def _run(
 ) -> RerankStudy:
     """Compute the cells that are missing, and return all."""
     tell = say or (lambda _: None)
-    every = jobs(data, keep, names, runs, seed, {name: mark_of(data, name) for name in names})
+    marks = {name: mark_of(data, name) for name in names}
+    if methods:  # a cell with some methods is not one with all
+        marks = {name: digest([mark.encode(), repr(methods).encode()]) for name, mark in marks.items()}
+    every = [job._replace(methods=tuple(methods)) for job in jobs(data, keep, names, runs, seed, marks)]
     every = [job for job in every if crowds is None or job.crowd in crowds[job.set]]
     have = {job: cell for job in every if (cell := read_cell(job)) is not None}
     missing = [job for job in every if job not in have]

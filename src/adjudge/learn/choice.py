@@ -37,6 +37,7 @@ EXPONENTS = tuple(range(-9, 10, 3))  # e of the candidates for c
 TREES: Mapping[str, Any] = {"trees": 100, "leaves": 7, "least": 100}  # fewer than the default, for few topics
 ROUGH = 1e-2  # tolerance of rankers that only serve the choice
 MOST_ROWS, MOST_PAIRS = 20_000, 2_000_000
+ROUNDING = 1e-9
 FEWEST = 3  # folds: two are left out, and the others are learned from
 
 Progress: TypeAlias = Callable[[int, int, str], None]  # called with the rankers trained, the number of all, and a text
@@ -122,7 +123,7 @@ def choose(
         for m, (i, j) in enumerate(pairs):
             if progress is not None:
                 progress(n * len(pairs) + m, len(candidates) * len(pairs), str(candidate))
-            score = _ranked(candidate, parts[candidate.learn], topics, (i, j))
+            score = ranked_without(candidate, parts[candidate.learn], topics, (i, j))
             for held_out, ranked in ((i, j), (j, i)):
                 total[n, held_out, ranked], weight[held_out, ranked] = _worth(score, topics, ranked)
     by_fold = total.sum(axis=2) / weight.sum(axis=1)  # (C, K)
@@ -132,8 +133,8 @@ def choose(
     return Choice(final, best, tuple(candidates), precision, np.unique(topics.code).size)
 
 
-def _ranked(candidate: Candidate, training: TrainingSet, topics: Topics, without: tuple[int, int]) -> Floats:
-    """Return the scores of the rows (M) by a candidate that is trained without two folds; 0 if nothing is learned."""
+def ranked_without(candidate: Candidate, training: TrainingSet, topics: Topics, without: tuple[int, ...]) -> Floats:
+    """Return the scores of the rows (M) by a candidate that is trained without some folds; 0 if nothing is learned."""
     rows = np.flatnonzero(~np.isin(topics.fold, without))
     part = subset(training, rows)
     ranker = clone(candidate.ranker).set_params(soft=training.soft)
@@ -170,7 +171,7 @@ def _drawn(topics: Topics, seed: int) -> Flags:
     for k in np.unique(first):
         turn[first == k] = np.arange((first == k).sum())
     order = order[np.argsort(turn, kind="stable")]
-    within = np.cumsum(cost[order]) <= 1
+    within = np.cumsum(cost[order]) <= 1 + ROUNDING
     within[: 2 * np.unique(first).size] = True
     chosen = np.zeros(count, dtype=bool)
     chosen[order[within]] = True
@@ -190,6 +191,5 @@ def unit_weights(training: TrainingSet) -> Floats | None:
 
 def _plain(value: Any) -> str:
     """Return a setting as short text; a power of two as such."""
-    if isinstance(value, float) and value > 0 and np.log2(value) == round(np.log2(value)):
-        return f"2^{np.log2(value):.0f}"
-    return str(value)
+    is_power = isinstance(value, float) and np.frexp(value)[0] == 0.5
+    return f"2^{np.log2(value):.0f}" if is_power else str(value)

@@ -182,6 +182,7 @@ def train(
         )
     if fit is None and (learn is not None or joint):
         raise UsageError(f"{'joint' if joint else f'learn {quote(learn)}'} needs a fit to learn from")
+    check_ranker(ranker)
     table = _features(features)
     if fit is not None:
         lessons = _lessons_of_fit(table, read_fit(fit), learn, joint)
@@ -292,13 +293,20 @@ def _lessons_of_fit(table: Features, fit: Fit, learn: str | None, joint: bool) -
     return Lessons(sets, relevant(soft), soft.target)
 
 
+def check_ranker(ranker: Any) -> None:
+    """Refuse an unknown name, and a ranker with invalid parameters."""
+    if isinstance(ranker, str) and ranker not in RANKERS:
+        raise UsageError(f"ranker {quote(ranker)} is not one of {quoted(RANKERS)}")
+    if isinstance(ranker, LambdaMART) or (isinstance(ranker, RankSVM) and ranker.c is not None):
+        ranker.check_parameters()
+
+
 def candidates_for(ranker: Any, sets: Mapping[str, TrainingSet], topics: Any) -> list[Candidate]:
     """Return the candidates, the default first: a given ranker, or rankers with the settings to choose from.
 
     ``ranker`` is None for all rankers, "svm", "lambdamart", a ranker, or a ``RankSVM`` whose c is None, to be chosen.
     """
-    if isinstance(ranker, str) and ranker not in RANKERS:
-        raise UsageError(f"ranker {quote(ranker)} is not one of {quoted(RANKERS)}")
+    check_ranker(ranker)
     template = RankSVM(None) if ranker in (None, "svm") else ranker  # type: ignore[arg-type]
     rankers: list[Candidate] = []
     for name, training in sets.items():
@@ -352,7 +360,10 @@ def train_ranker(
             part = part._replace(target=loop.relevance)
         return configured.fit(frame[part.rows], part.target, topics[part.rows], unit_weights(part)), loop
 
-    final, loop = trained(choice.final, np.arange(rows.size))
+    with warnings.catch_warnings():
+        if len({candidate.learn for candidate in candidates}) > 1:  # chosen in spite of topics without pairs
+            warnings.filterwarnings("ignore", ".* groups have no pair", AdjudgeWarning)
+        final, loop = trained(choice.final, np.arange(rows.size))
     score = np.full(len(table), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)  # the fit of all rows has given them
