@@ -48,7 +48,7 @@ CROWDS = {
     "nyt_passages": ("real",),
 }
 USED = ("BM25", "RE", "CA", *SCHEMES, "DS margin", "gold")  # methods
-RUNS, DRAWS = 3, 5_000
+RUNS, DRAWS = 3, 2_000
 SURE = 0.05
 PAPER = {  # table 1 of the paper: MRR, MAP and P@1
     "BM25": (41.75, 37.25, 25.57),
@@ -63,7 +63,7 @@ PAPER = {  # table 1 of the paper: MRR, MAP and P@1
 }
 BENCHES = (
     *((name, crowd) for name in ("wikiqa_hard", "cranfield", "trecqa_letor") for crowd in ("paper", "noisy")),
-    *(("xquad_sentences", "noisy"), ("qa_wikiqa", "noisy"), ("cast_snippets", "real"), ("nyt_passages", "real")),
+    ("nyt_passages", "real"),
 )  # of rerank train
 BENCH_RUNS = 1
 
@@ -372,11 +372,9 @@ def c_part(runs: Runs) -> str:
     for panel, c, method, values in runs.study.curves():
         by.setdefault((panel, method), {})[c] = float(values["MRR"].mean())
     grid = sorted({c for at in by.values() for c in at})
-    lines = [
-        (panel, method, *(f"{at[c]:.2f}" for c in grid), power(max(at, key=lambda c: at[c])))
-        for (panel, method), at in by.items()
-    ]
-    inside = sum(min(grid) < max(at, key=lambda c, at=at: at[c]) < max(grid) for at in by.values())
+    best = {key: max(zip(at.values(), at, strict=True))[1] for key, at in by.items()}
+    lines = [(*key, *(f"{at[c]:.2f}" for c in grid), power(best[key])) for key, at in by.items()]
+    inside = sum(min(grid) < c < max(grid) for c in best.values())
     how = f"""MRR in percent by the truth with the same c for all methods; {RUNS} runs. The best c is inside the grid
 for {inside} of {len(by)} curves."""
     head = ("crowd", "method", *(power(c) for c in grid), "best c")
@@ -464,13 +462,14 @@ def _log_loss(p: np.ndarray[tuple[int], np.dtype[np.float64]], truth: Flags) -> 
 
 def defaults_part(benches: dict[tuple[str, str], list[Bench]]) -> str:
     """Return the table of ``rerank train`` with its defaults and every fixed setting."""
-    lines = []
+    lines, gaps = [], list[float]()
     for (name, crowd), runs in benches.items():
         common = set.intersection(*(set(run.fixed) for run in runs))
         fixed = {key: float(np.mean([run.fixed[key] for run in runs])) for key in common}
         best = max(sorted(fixed), key=lambda key: fixed[key])
         default, joint = (float(np.mean([getattr(run, of) for run in runs])) for of in ("default", "joint"))
         stage = runs[0].first
+        gaps.append(default - fixed[best])
         loss = " to ".join(f"{np.mean([run.loss[n] for run in runs]):.3f}" for n in (0, 1))
         said = "-" if runs[0].beats is None else f"{sum(run.beats is True for run in runs)} of {len(runs)}"
         lines.append(
@@ -489,9 +488,12 @@ def defaults_part(benches: dict[tuple[str, str], list[Bench]]) -> str:
 probabilities of `dawid-skene`. "Default" chooses inside folds, without the truth. "Best fixed" is the best of {number}
 settings, found with the truth, so it is too high by chance, most on sets with few questions (`nyt_passages` has ten).
 "Above the median" is against the median of the fixed settings. "Said to beat" counts runs in which the command says
-that the ranker beats the first stage. "Log loss" is of the labels, by the consensus and after `--joint`."""
-    head = ("set, crowd", "first stage", "default", "best fixed", "which", "minus best", "above the median")
-    head = (*head, "said to beat", "--joint", "log loss")
+that the ranker beats the first stage. "Log loss" is of the labels, by the consensus and after `--joint`. The goal, at
+most .5 points below the best fixed setting, is reached on {sum(gap >= -0.5 for gap in gaps)} of {len(gaps)} rows: with
+some hundred questions, the choice between settings that are close is partly chance. `xquad_sentences`, `qa_wikiqa` and
+`cast_snippets` were not run."""
+    head = ["set, crowd", "first stage", "default", "best fixed", "which", "minus best", "above the median"]
+    head += ["said to beat", "--joint", "log loss"]
     return Claim("adjudge rerank train with defaults", " ".join(how.split()), head, lines).markdown()
 
 

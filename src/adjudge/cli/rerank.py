@@ -309,11 +309,11 @@ def _show(trained: Trained) -> None:
     title = f"On topics that were not learned from ({trained.folds} folds), by what is learned from"
     if trained.comparison is not None:
         head = ("measure", trained.comparison.first, "ranker", "difference", "95% interval", "p")
-        rows = [
+        gains = [
             (g.measure, g.first, g.ranker, f"{g.difference:+.3f}", f"{g.low:+.3f} to {g.high:+.3f}", f"{g.p:.3g}")
             for g in trained.comparison.gains.values()
         ]
-        console().print(table(title, head, rows))
+        console().print(table(title, head, gains))
         print(trained.comparison.verdict)
     elif trained.measures:
         console().print(table(title, ("measure", "mean"), list(trained.measures.items())))

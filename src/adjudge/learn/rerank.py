@@ -307,7 +307,7 @@ def candidates_for(ranker: Any, sets: Mapping[str, TrainingSet], topics: Any) ->
     ``ranker`` is None for all rankers, "svm", "lambdamart", a ranker, or a ``RankSVM`` whose c is None, to be chosen.
     """
     check_ranker(ranker)
-    template = RankSVM(None) if ranker in (None, "svm") else ranker  # type: ignore[arg-type]
+    template = RankSVM(None) if ranker in (None, "svm") else ranker
     rankers: list[Candidate] = []
     for name, training in sets.items():
         if isinstance(template, RankSVM) and template.c is None:
