@@ -267,9 +267,10 @@ def _refuse_too_large(*numbers: Any) -> None:
         raise NothingToLearn("the features, weights or c are too large and overflow: rescale them")
 
 
-def _cost(c: float | str, X: Floats) -> float:
+def _cost(c: float | str | None, X: Floats) -> float:
     """Return the cost of slack."""
     if isinstance(c, str):  # svmlight's
         length = float((X**2).sum(axis=1).mean())
         return 1 / length if length > 0 else 1.0
+    assert c is not None  # refused by ``check_parameters``
     return float(c)
