@@ -78,8 +78,8 @@ choices, the crowds, and more sets and methods.
 The judgments, the labels and the features of the paper are not public, so no row below is the paper's own data: texts,
 labels and features are those of public sets, and judges are simulated unless a row says that they are real. Verdicts:
 
-- **reproduced**: the same sign, and significant (p < .05 by both tests of the page of the paper, corrected), with the
-  crowd `paper` on `wikiqa_hard`, the set that is most like the paper's;
+- **reproduced**: the same sign, and significant (p < .05 by both tests of the page of the paper, not corrected for the
+  number of claims), with the crowd `paper` on `wikiqa_hard`, the set that is most like the paper's;
 - **in shape**: the same sign on `wikiqa_hard` and on `cranfield` with the crowd `paper`, smaller or not significant;
 - **not**: otherwise, with the reason.
 
@@ -94,6 +94,10 @@ The set of the paper leaves much room: its first stage has an MRR of 41.75 %. Th
   several relevant sentences.
 - `cranfield`: 203 queries of the Cranfield collection with the first 20 abstracts of the same BM25, and several
   relevant abstracts per query. These are abstracts of aerodynamics, not answers to questions.
+
+`wikiqa_hard` is the third construction that was tried: relevant sentences added to the first 20 leaked the answer, and
+the same windows without the half of missed questions left the first stage an MRR of more than 50 %. It was settled by
+the first stage and by rankers trained on the truth, before any crowd method was run on it.
 
 `trecqa_letor` is TREC-QA, as in the paper, with labels by answer patterns (RE), but with other features and few
 candidates. The crowd `paper` has the numbers of the paper (below); `noisy` has 30 % full agreement. c is chosen inside
@@ -489,9 +493,12 @@ probabilities of `dawid-skene`. "Default" chooses inside folds, without the trut
 settings, found with the truth, so it is too high by chance, most on sets with few questions (`nyt_passages` has ten).
 "Above the median" is against the median of the fixed settings. "Said to beat" counts runs in which the command says
 that the ranker beats the first stage. "Log loss" is of the labels, by the consensus and after `--joint`. The goal, at
-most .5 points below the best fixed setting, is reached on {sum(gap >= -0.5 for gap in gaps)} of {len(gaps)} rows: with
-some hundred questions, the choice between settings that are close is partly chance. `xquad_sentences`, `qa_wikiqa` and
-`cast_snippets` were not run."""
+most .5 points below the best fixed setting, is reached on {sum(gap >= -0.5 for gap in gaps)} of {len(gaps)} rows.
+The gaps on `cranfield` are too large for settings that are nearly equal; there trees are best by the truth. Whether the choice missed them by
+chance or because of its criterion, one run cannot tell. Two more limits: the criterion of the choice, expected average
+precision, was picked from seven by the MRR of the truth on ten earlier runs of `cranfield`, `trecqa_letor`,
+`wikiqa_hard` and `xquad_sentences`, so these rows are not independent of it; and the fixed settings are trained to a
+rougher tolerance (1e-2) than the default. `xquad_sentences`, `qa_wikiqa` and `cast_snippets` were not run."""
     head = ["set, crowd", "first stage", "default", "best fixed", "which", "minus best", "above the median"]
     head += ["said to beat", "--joint", "log loss"]
     return Claim("adjudge rerank train with defaults", " ".join(how.split()), head, lines).markdown()
