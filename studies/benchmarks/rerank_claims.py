@@ -494,11 +494,12 @@ settings, found with the truth, so it is too high by chance, most on sets with f
 "Above the median" is against the median of the fixed settings. "Said to beat" counts runs in which the command says
 that the ranker beats the first stage. "Log loss" is of the labels, by the consensus and after `--joint`. The goal, at
 most .5 points below the best fixed setting, is reached on {sum(gap >= -0.5 for gap in gaps)} of {len(gaps)} rows.
-The gaps on `cranfield` are too large for settings that are nearly equal; there trees are best by the truth. Whether the choice missed them by
-chance or because of its criterion, one run cannot tell. Two more limits: the criterion of the choice, expected average
-precision, was picked from seven by the MRR of the truth on ten earlier runs of `cranfield`, `trecqa_letor`,
-`wikiqa_hard` and `xquad_sentences`, so these rows are not independent of it; and the fixed settings are trained to a
-rougher tolerance (1e-2) than the default. `xquad_sentences`, `qa_wikiqa` and `cast_snippets` were not run."""
+The gaps on `cranfield` are too large for settings that are nearly equal; there trees are best by the truth. Whether
+the choice missed them by chance or because of its criterion, one run cannot tell. Two more limits: the criterion of
+the choice, expected average precision, was picked from seven by the MRR of the truth on ten earlier runs of
+`cranfield`, `trecqa_letor`, `wikiqa_hard` and `xquad_sentences`, so these rows are not independent of it; and the
+fixed settings are trained to a rougher tolerance (1e-2) than the default. `xquad_sentences`, `qa_wikiqa` and
+`cast_snippets` were not run."""
     head = ["set, crowd", "first stage", "default", "best fixed", "which", "minus best", "above the median"]
     head += ["said to beat", "--joint", "log loss"]
     return Claim("adjudge rerank train with defaults", " ".join(how.split()), head, lines).markdown()
