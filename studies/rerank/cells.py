@@ -20,8 +20,9 @@ import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.write import write_file
-from adjudge.learn.rerank import FOLDS, MEASURES, fold_of, score_groups
+from adjudge.learn.folds import FOLDS, fold_of
 from adjudge.learn.scikit import threadpool_limits
+from adjudge.learn.topic_scores import MEASURES, score_groups
 from studies.marks import contents, digest, version_of
 from studies.rerank import sets as study_sets
 from studies.rerank.choice import CHOICE
@@ -58,6 +59,7 @@ class Job(NamedTuple):
     seed: int
     c: float | None = None  # None: every method chooses c
     mark: str = ""  # of data, methods and code
+    methods: tuple[str, ...] = ()  # all if there are none
 
     @property
     def path(self) -> Path:
@@ -142,7 +144,7 @@ def _cell(job: Job, rows: Rows) -> Cell:
     values, voted, folds, cs, questions = {}, {}, {}, {}, list[str]()
     names = list(dict.fromkeys(rows.question.tolist()))
     for method in able(task, boosted=(job.set, job.crowd) in SLOW):
-        if job.c is not None and method.name not in TRACED:
+        if method.name not in (TRACED if job.c is not None else job.methods or METHODS):
             continue
         score, cs[method.name] = _scored(job, task, method, fold)
         by_truth, by_vote = (score_groups(score, target, rows.question, rows.document) for target in targets.values())

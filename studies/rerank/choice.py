@@ -16,7 +16,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.learn.pairs import group_codes, make_pairs
 from adjudge.learn.ranksvm import solve
-from adjudge.learn.rerank import measure_groups, name_order
+from adjudge.learn.topic_scores import measure_groups, name_order
 from studies.rerank.sets import Rows
 
 CHOICE = tuple(2.0**e for e in (-20, -16, -12, -8, -4, 0))  # below, rankings hardly change

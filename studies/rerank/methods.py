@@ -20,17 +20,16 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import AdjudgeWarning
 from adjudge.inference.fit import fit
 from adjudge.inference.result import Fit
+from adjudge.learn.folds import split
+from adjudge.learn.joint import joint_relevance
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.rerank import fold_of, split
 from adjudge.learn.weights import SCHEMES, weights
 from studies.rerank.choice import Folds, Lesson, choose_c, select_rows
 from studies.rerank.crowds import Crowd
 from studies.rerank.sets import Rows
 
-INNER = 4  # folds in which Raykar's ranker scores held-out rows
-SURE = 1e-4  # probabilities are clipped to this distance from 0 and 1
 ROUGH = 1e-2  # tolerance of rankers that only provide priors
 TREES = {"trees": 100, "leaves": 7, "least": 100}  # of LambdaMART: fewer than the defaults, for few questions
 
@@ -214,39 +213,7 @@ def train_ranker(task: Task, lesson: Lesson, rows: Codes, c: float, tolerance: f
 
 
 def raykar_lesson(task: Task, lesson: Lesson, rows: Codes, c: float) -> Lesson:
-    """Return the probabilities of some rows with the scores of the ranker as their prior (Raykar et al. 2010).
-
-    Scores of held-out rows become probabilities by a logistic regression on those of the consensus. These replace the
-    prevalence in the log odds of the consensus.
-    """
-    p, X = lesson.target[rows], task.rows.X[rows]
-    score = np.zeros(rows.size)
-    for train, test in split(fold_of(task.rows.question[rows], INNER)):
-        ranker = train_ranker(task, lesson._replace(target=p[train]), rows[train], c, ROUGH)
-        score[test] = ranker.decision_function(X[test])
-    prior = logistic(score, p)
-    base = np.log(p.mean() / (1 - p.mean()))
-    odds = _odds(p) - base + _odds(prior)
-    return Lesson(1 / (1 + np.exp(-odds)), soft=True)
-
-
-def logistic(x: Floats, p: Floats, steps: int = 50) -> Floats:
-    """Return the logistic regression of the probabilities p on x (N)."""
-    A = np.column_stack([np.ones(x.size), (x - x.mean()) / max(float(x.std()), SURE)])
-    b = np.zeros(2)
-    for _ in range(steps):
-        q = 1 / (1 + np.exp(-A @ b))
-        slope = (A * (q * (1 - q))[:, None]).T @ A + 1e-6 * np.eye(2)
-        step = np.linalg.solve(slope, A.T @ (p - q))
-        b = b + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-8:
-            break
-    curve: Floats = 1 / (1 + np.exp(-A @ b))
-    return curve
-
-
-def _odds(p: Floats) -> Floats:
-    """Return the log odds of clipped probabilities."""
-    near = np.clip(p, SURE, 1 - SURE)
-    odds: Floats = np.log(near / (1 - near))
-    return odds
+    """Return the probabilities of some rows with the scores of the ranker as their prior, in one round."""
+    ranker = RankSVM(c, soft=True, tolerance=ROUGH)
+    joint = joint_relevance(lesson.target[rows], task.rows.X[rows], task.rows.question[rows], ranker, rounds=1)
+    return Lesson(joint.relevance, soft=True)

@@ -3,6 +3,13 @@
 - ``xquad_sentences``: questions and sentences. The sentence with the answer is relevant; RE labels all sentences that
   contain its string. The questions are the 527 that its simulated crowd judged, as many as in the paper.
 - ``qa_wikiqa``: questions and sentences with labels. There is no answer key, hence no RE.
+- ``wikiqa_hard``: 527 questions of ``qa_wikiqa``, as many as in the paper, with room for a ranker. The first stage is
+  BM25 on plain words, without stemming and without a list of stop words, over all sentences of the set. Half of the
+  questions have a relevant sentence among the first 20, which are their candidates. For the others the first stage
+  fails, and the candidates are 20 neighbours in its ranking with the first relevant sentence at a random place. (If
+  relevant sentences were added to the first 20, their low score would give them away.) Questions with several relevant
+  sentences come first. Sentences of other questions were not labelled for this one and count as irrelevant.
+- ``cranfield``: queries and the first 20 abstracts by the same BM25; several abstracts are relevant to a query.
 - ``trecqa_letor``: TREC-QA as 24 features per pair, with manual labels and labels by answer patterns.
 - ``cast_snippets``: sentences of passages, three judges each, with approval rates. Its text may not be copied, so the
   features are the position of a sentence and the NIST grade of the passage. The truth is the vote.
@@ -15,6 +22,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,9 +34,13 @@ from adjudge.arrays import Flags, Floats
 from adjudge.data.judgments import Judgments, from_codes
 from adjudge.data.scale import Scale
 from adjudge.errors import InputError
+from adjudge.learn.search import search
 from studies.rerank.crowds import PANEL, Crowd
 
 Say = Callable[[str], None]
+
+QUESTIONS, CANDIDATES = 527, 20  # as in the paper
+DEPTH = 1_000  # passages that are searched for a relevant one
 
 
 class Rows(NamedTuple):
@@ -56,7 +68,7 @@ def folder_of(folder: Path, name: str) -> Path:
     """Return the folder of a set; refuse an unknown set."""
     if name not in SETS:
         raise InputError(f"is no set of this study; its sets are {', '.join(SETS)}: name them with --sets", name)
-    set_folder = folder / name
+    set_folder = folder / FOLDERS.get(name, name)
     if not set_folder.is_dir():
         raise InputError("there is no such folder: say with --data where the sets are", str(set_folder))
     return set_folder
@@ -106,6 +118,77 @@ def _wikiqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     truth = np.array([row[4] == "1" for row in rows])
     bm25 = X[:, names.index("bm25")] if "bm25" in names else None
     return Rows(folder.name, np.array(question), np.array(document), names, X, truth, None, bm25)
+
+
+def _wikiqa_hard(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+    """Return 527 questions with their neighbours in the ranking of all sentences."""
+    names, questions, relevant = dict[str, str](), dict[str, str](), defaultdict[str, set[str]](set)
+    for split, number, question, passage, label in _lines(folder / "passages.tsv")[1:]:
+        names.setdefault(passage, f"p{len(names):05d}")
+        questions[f"{split}{number}"] = question
+        if label == "1":
+            relevant[f"{split}{number}"].add(names[passage])
+    rng = np.random.default_rng(0)
+    order = sorted(rng.permutation(list(questions)).tolist(), key=lambda q: len(relevant[q]) < 2)  # several first
+    ranked = _searched(questions, {d: text for text, d in names.items()}, DEPTH, say)
+    first = {q: next((n for n, d in enumerate(ranked[q]) if d in relevant[q]), DEPTH) for q in order}
+    missed = [q for q in order if CANDIDATES <= first[q] < DEPTH][: QUESTIONS // 2]
+    found = [q for q in order if first[q] < CANDIDATES][: QUESTIONS - len(missed)]
+    windows = {q: _window(list(ranked[q]), first[q], rng) for q in (*found, *missed)}
+    candidates = {q: {d: ranked[q][d] for d in windows[q]} for q in questions if q in windows}
+    return _retrieved("wikiqa_hard", questions, names, candidates, relevant, say, cache, workers)
+
+
+def _window(ranked: Sequence[str], first: int, rng: np.random.Generator) -> Sequence[str]:
+    """Return the first 20 passages, or 20 neighbours with the first relevant one at a random place."""
+    start = first - int(rng.integers(CANDIDATES)) if first >= CANDIDATES else 0
+    return ranked[start : start + CANDIDATES]
+
+
+def _cranfield(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
+    """Return queries with the first 20 abstracts."""
+    documents = {row[2]: row[0] for row in _lines(folder / "docs.tsv")[1:] if len(row) > 2 and row[2].strip()}
+    queries = {row[0]: row[2] for row in _lines(folder / "queries.tsv")[1:]}
+    relevant = defaultdict[str, set[str]](set)
+    for query, document, grade in _lines(folder / "qrels.tsv")[1:]:
+        if int(grade) > 0:
+            relevant[query].add(document)
+    ranked = _searched(queries, {d: text for text, d in documents.items()}, CANDIDATES, say)
+    found = {q: ranked[q] for q in queries if relevant[q] & ranked[q].keys()}
+    return _retrieved("cranfield", queries, documents, found, relevant, say, cache, workers)
+
+
+def _searched(
+    questions: Mapping[str, str], passages: Mapping[str, str], depth: int, say: Say
+) -> dict[str, dict[str, float]]:
+    """Return the BM25 scores of the first passages of every question, on plain words, highest first."""
+    say(f"searching {len(passages):,} passages")
+    score = {question: dict[str, float]() for question in questions}
+    run = search(passages, questions, depth, stem=False, stop=False)
+    for question, document, value in run.table.select("topic", "document", "score").iter_rows():
+        score[question][document] = value
+    return score
+
+
+def _retrieved(
+    name: str,
+    questions: Mapping[str, str],
+    texts: Mapping[str, str],  # names of passages by their text
+    candidates: Mapping[str, Mapping[str, float]],  # scores by question and passage
+    relevant: Mapping[str, set[str]],
+    say: Say,
+    cache: Path | None,
+    workers: int,
+) -> Rows:
+    """Return retrieved candidates with their features."""
+    passages = {document: text for text, document in texts.items()}
+    keys = [(question, document) for question, scores in candidates.items() for document in scores]
+    pairs = [(questions[q], passages[d]) for q, d in keys]
+    question, document = (np.array(names) for names in zip(*keys, strict=True))
+    names, X = _features(pairs, question.tolist(), name, say, cache, workers)
+    truth = np.array([d in relevant[q] for q, d in keys])
+    bm25 = np.array([candidates[q][d] for q, d in keys])
+    return Rows(name, question, document, names, X, truth, None, bm25)
 
 
 def _trecqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
@@ -185,10 +268,15 @@ def _nyt(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
 SETS: Mapping[str, Callable[[Path, Say, Path | None, int], Rows]] = {
     "xquad_sentences": _xquad,
     "qa_wikiqa": _wikiqa,
+    "wikiqa_hard": _wikiqa_hard,
+    "cranfield": _cranfield,
     "trecqa_letor": _trecqa,
     "cast_snippets": _cast,
     "nyt_passages": _nyt,
 }
+
+
+FOLDERS = {"wikiqa_hard": "qa_wikiqa"}  # of sets that are not named by their folder
 
 
 def _features(

@@ -29,9 +29,10 @@ from scipy.special import stdtr
 
 from adjudge.arrays import Flags, Floats
 from adjudge.errors import UsageError
-from adjudge.learn.rerank import MEASURES
+from adjudge.learn.topic_scores import MEASURES
 from adjudge.metrics.significance import DRAWS, holm
 from studies.curves import Axes, Curves, Point, svg
+from studies.marks import digest
 from studies.outcome import Table
 from studies.rerank.cells import (
     GRID,
@@ -125,7 +126,12 @@ Each: TypeAlias = Callable[[Callable[[Job], Cell], Iterable[Job]], Iterator[Cell
 Say: TypeAlias = Callable[[str], None]
 
 RUNS = 10
-TRACES = (("xquad_sentences", "paper"), ("xquad_sentences", "noisy"), ("qa_wikiqa", "noisy"))  # of figure 1
+TRACES = (
+    ("xquad_sentences", "paper"),
+    ("xquad_sentences", "noisy"),
+    ("qa_wikiqa", "noisy"),
+    ("wikiqa_hard", "paper"),
+)  # of figure 1
 TRACE_RUNS = 5
 AGAINST = ("CA", "LPTC", "LM CA")  # the last for methods with trees
 AXES = Axes(
@@ -253,6 +259,8 @@ def rerank(
     data: Path,
     sets: Sequence[str] | None = None,
     *,
+    crowds: Mapping[str, Sequence[str]] | None = None,
+    methods: Sequence[str] = (),
     runs: int | None = None,
     seed: int = 0,
     draws: int = DRAWS,
@@ -261,15 +269,18 @@ def rerank(
     say: Say | None = None,
     each: Each = map,
 ) -> RerankStudy:
-    """Run the study. Finished cells are stored in ``keep`` and reused; Ctrl-C ends with the finished ones."""
+    """Run the study, with all crowds of each set or those that are named for it, and all methods or some.
+
+    Finished cells are stored in ``keep`` and reused; Ctrl-C ends with the finished ones.
+    """
     names = list(dict.fromkeys(SETS if sets is None else sets))
     if not names:
         raise UsageError("there is no set to study: name some with --sets")
     if keep is None:
         with TemporaryDirectory() as folder:
-            return _run(data, names, runs or RUNS, seed, draws, Path(folder), workers, say, each)
+            return _run(data, names, crowds, methods, runs or RUNS, seed, draws, Path(folder), workers, say, each)
     keep.mkdir(parents=True, exist_ok=True)
-    return _run(data, names, runs or RUNS, seed, draws, keep, workers, say, each)
+    return _run(data, names, crowds, methods, runs or RUNS, seed, draws, keep, workers, say, each)
 
 
 def jobs(
@@ -294,6 +305,8 @@ def jobs(
 def _run(
     data: Path,
     names: Sequence[str],
+    crowds: Mapping[str, Sequence[str]] | None,
+    methods: Sequence[str],
     runs: int,
     seed: int,
     draws: int,
@@ -304,7 +317,11 @@ def _run(
 ) -> RerankStudy:
     """Compute the cells that are missing, and return all."""
     tell = say or (lambda _: None)
-    every = jobs(data, keep, names, runs, seed, {name: mark_of(data, name) for name in names})
+    marks = {name: mark_of(data, name) for name in names}
+    if methods:  # a cell with some methods is not one with all
+        marks = {name: digest([mark.encode(), repr(methods).encode()]) for name, mark in marks.items()}
+    every = [job._replace(methods=tuple(methods)) for job in jobs(data, keep, names, runs, seed, marks)]
+    every = [job for job in every if crowds is None or job.crowd in crowds[job.set]]
     have = {job: cell for job in every if (cell := read_cell(job)) is not None}
     missing = [job for job in every if job not in have]
     interrupted, start = False, time.monotonic()

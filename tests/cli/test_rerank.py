@@ -1,6 +1,7 @@
 """``adjudge rerank``."""
 
 import json
+import re
 import sys
 
 import polars as pl
@@ -71,6 +72,8 @@ def test_weights_and_grades_teach_too(run, loop):
         ((), "give exactly one of --fit, --weights and --grades to learn from: got none"),
         (("--fit", "f", "--grades", "g"), "got --fit and --grades"),
         (("--grades", "g", "--learn", "pairs"), "--learn pairs needs a fit: give its folder with --fit"),
+        (("--grades", "g", "--joint"), "--joint needs a fit: give its folder with --fit"),
+        (("--fit", "f", "--joint", "--learn", "label"), "--joint learns by pairs: leave out --learn label"),
         (("--grades", "g", "--trees", "3"), "--trees needs --ranker lambdamart"),
         (("--grades", "g", "--ranker", "lambdamart", "--cost", "1"), "--cost needs --ranker svm"),
         (("--grades", "g", "--cost", "much"), "--cost much is neither a number nor svmlight"),
@@ -82,6 +85,49 @@ def test_options_that_do_not_go_together_are_refused(run, loop, options, message
     answer = run("rerank", "train", "ex/features.csv", "--out", "r", *options)
     assert answer.code == 2
     assert message in answer.err
+
+
+def test_a_ranker_is_chosen_and_compared(run, loop, tmp_path):
+    """The choice, the comparison with the first stage and the verdict are printed."""
+    answer = run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "r", "--joint", "--first", "bm25")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert any(line.startswith("chosen from 9 candidates by 30 topics: RankSVM (c 2^") for line in lines)
+    assert any(line.startswith("the ranker and the consensus learned from each other in ") for line in lines)
+    head = next(line.split() for line in lines if line.startswith("measure"))
+    assert head == ["measure", "bm25", "ranker", "difference", "95%", "interval", "p"]
+    assert lines[-2].startswith("the ranker beats the first stage 'bm25': MAP 0.")
+    assert lines[-1] == "wrote the ranker to r"
+
+
+def test_a_ranker_that_does_not_beat_the_first_stage_is_not_saved(run, loop, tmp_path):
+    """The status is 1, nothing is written, and --force saves it."""
+    table = pl.read_csv(tmp_path / "ex/features.csv")
+    table.select("topic", "document", "length").write_csv(tmp_path / "poor.csv")
+    train = ("rerank", "train", "poor.csv", "--grades", "ex/truth.qrels", "--ranker", "svm", "--cost", "1")
+    train = (*train, "--first", "ex/bm25.run", "--out", "r", "--run", "r.run")
+    answer = run(*train)
+    assert answer.code == 1
+    mean = re.search(r"does not beat the first stage 'bm25': MAP (\S+) against (\S+),", answer.out)
+    assert answer.err.splitlines()[-1] == (
+        "adjudge: the ranker was not saved, because it does not beat the first stage 'bm25' (MAP "
+        f"{mean[1]} against {mean[2]}): save it anyway with force (--force)"
+    )
+    assert not (tmp_path / "r").exists()
+    assert not (tmp_path / "r.run").exists()
+    forced = run(*train, "--force")
+    assert (forced.code, forced.out.splitlines()[-1]) == (0, "wrote the ranker to r, and the run to r.run")
+
+
+def test_without_a_first_stage_the_command_says_so(run, loop, tmp_path):
+    """And saves the ranker."""
+    pl.read_csv(tmp_path / "ex/features.csv").drop("bm25").write_csv(tmp_path / "own.csv")
+    answer = run("rerank", "train", "own.csv", "--fit", "ex/fit", "--ranker", "svm", "--cost", "1", "--out", "r")
+    assert answer.code == 0
+    assert answer.out.splitlines()[-2:] == [
+        "the ranker was not compared with a first stage: name a feature or a run with --first",
+        "wrote the ranker to r",
+    ]
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(run, loop):

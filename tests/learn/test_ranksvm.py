@@ -24,7 +24,7 @@ from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import PAIR_WEIGHTS, NothingToLearn, differences, loss_and_pull, make_pairs
 from adjudge.learn.ranker import NoGroupsWarning
 from adjudge.learn.ranksvm import RankSVM, conjugate_gradients, solve
-from adjudge.learn.rerank import scorer
+from adjudge.learn.topic_scores import scorer
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from adjudge.errors import AdjudgeWarning
+from adjudge.learn.folds import fold_of
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.rerank import fold_of, score_groups
+from adjudge.learn.topic_scores import score_groups
 from adjudge.learn.weights import weights
 from studies.rerank.cells import Job, make_cell
 from studies.rerank.crowds import REGIMES, draw_crowd, full_agreement

@@ -47,8 +47,8 @@ class Source:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="With --fit: pairs (default; all pairs, weighted by the difference of their probabilities), margin "
-            "or entropy (labels, weighted by their certainty), or label (labels only).",
+            help="With --fit: pairs (all pairs, weighted by the difference of their probabilities), margin or entropy "
+            "(labels, weighted by their certainty), or label (labels only). Default: pairs, margin or label is chosen.",
         ),
     ] = None
     weights: Annotated[
@@ -59,6 +59,14 @@ class Source:
         str | None, typer.Option(metavar="QRELS", help="Learn from grades: qrels, or a table of (topic, item, label).")
     ] = None
 
+    joint: Annotated[
+        bool,
+        typer.Option(
+            "--joint",
+            help="With --fit: let the ranker and the consensus learn from each other (Raykar's loop); learns by pairs.",
+        ),
+    ] = False
+
     def check(self) -> None:
         """Raise an error unless there is exactly one source."""
         sources = (("--fit", self.fit), ("--weights", self.weights), ("--grades", self.grades))
@@ -68,15 +76,23 @@ class Source:
             raise UsageError(f"give exactly one of --fit, --weights and --grades to learn from: got {got}")
         if self.learn is not None and self.fit is None:
             raise UsageError(f"--learn {self.learn} needs a fit: give its folder with --fit")
+        if self.joint and self.fit is None:
+            raise UsageError("--joint needs a fit: give its folder with --fit")
+        if self.joint and self.learn not in (None, "pairs"):
+            raise UsageError(f"--joint learns by pairs: leave out --learn {self.learn}")
 
 
 @dataclass(frozen=True)
 class RankerOptions:
     """Which ranker is trained."""
 
-    ranker: Annotated[str, typer.Option(metavar="NAME", help="svm, or lambdamart (needs LightGBM).")] = "svm"
+    ranker: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="svm, or lambdamart (needs LightGBM). Default: chosen by cross-validation."),
+    ] = None
     c: Annotated[
-        str | None, typer.Option("-c", "--cost", metavar="NUMBER", help="svm: cost of slack [1], or svmlight.")
+        str | None,
+        typer.Option("-c", "--cost", metavar="NUMBER", help="svm: cost of slack, or svmlight. Default: chosen."),
     ] = None
     pair_weight: Annotated[
         str | None,
@@ -85,24 +101,35 @@ class RankerOptions:
             help="svm: weight of a pair from its documents' weights: mean [default], product, min, positive.",
         ),
     ] = None
-    trees: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="lambdamart: number of trees [200].")] = (
-        None
-    )
+    trees: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="lambdamart: number of trees. Default: chosen.")
+    ] = None
+    first: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FEATURE|RUN",
+            help="All rankers: the first stage to beat, a feature or a run. Default: the feature bm25, if it is there.",
+        ),
+    ] = None
     folds: Annotated[
         int, typer.Option(min=2, metavar="NUMBER", help="All rankers: number of cross-validation folds by topic.")
     ] = 5
     seed: o.Seed = 0
 
     def build(self) -> Any:
-        """Return the ranker, not trained yet."""
-        from adjudge.learn.rerank import ranker_named
+        """Return the ranker, not trained yet, or its name; None if it is chosen."""
+        from adjudge.learn.lambdamart import LambdaMART
+        from adjudge.learn.ranksvm import RankSVM
 
-        if self.ranker == "svm" and self.trees is not None:
-            raise UsageError("--trees needs --ranker lambdamart")
-        if self.ranker == "lambdamart" and (self.c is not None or self.pair_weight is not None):
+        if self.trees is not None:
+            if self.ranker != "lambdamart":
+                raise UsageError("--trees needs --ranker lambdamart")
+            return LambdaMART(self.trees)
+        if self.c is None and self.pair_weight is None:
+            return self.ranker
+        if self.ranker == "lambdamart":
             raise UsageError(f"--{'cost' if self.c is not None else 'pair-weight'} needs --ranker svm")
-        svm = {"c": _parse_cost(self.c), "pair_weight": self.pair_weight}
-        return ranker_named(self.ranker, **(svm if self.ranker == "svm" else {"trees": self.trees}))
+        return RankSVM(_parse_cost(self.c), pair_weight=self.pair_weight or "mean")
 
 
 SOURCE, RANKER = Source(), RankerOptions()
@@ -124,13 +151,19 @@ def train(
             "Write a cross-validated run: every topic is ranked by a ranker that did not learn from it.",
         ),
     ] = None,
+    force: Annotated[
+        bool, o.output_option("--force", None, "Save the ranker even if it does not beat the first stage.")
+    ] = False,
     example: Annotated[str | None, o.example_option("FOLDER", _example)] = None,
 ) -> None:
     """Train a ranker on features of documents, from what a crowd judged.
 
     The ranker learns from pairs of documents of the same topic. A topic whose documents all have the same label is
-    skipped. MRR, MAP and P@1 are cross-validated by topic, against the labels that are learned from; they need at least
-    two topics.
+    skipped. How it learns, its cost of slack, and whether it is linear or has trees, is chosen inside folds by topic,
+    unless options say it. MRR, MAP and P@1 are of topics that neither the ranker nor the choice has learned from,
+    against the labels that are learned from; they need at least two topics.
+
+    A ranker whose MAP is not above that of the first stage is not saved, and the exit status is 1; --force saves it.
 
     \b
     $ adjudge rerank train --example rerank/
@@ -138,7 +171,7 @@ def train(
     $ adjudge rerank train rerank/features.csv --fit rerank/fit --out rerank/svm --run rerank/svm.run
     $ adjudge evaluate --fit rerank/fit rerank/bm25.run rerank/svm.run
     """
-    from adjudge.cli.output import check_file, check_folder
+    from adjudge.cli.output import StepProgress, check_file, check_folder
     from adjudge.data.runs import run_text
     from adjudge.data.write import write_file
     from adjudge.learn.rerank import train as learn
@@ -146,23 +179,27 @@ def train(
 
     source.check()
     check_folder(out)
-    check_file(run, (features, source.weights, source.grades), "--run", new_folder=out)
+    check_file(run, (features, source.weights, source.grades, options.first), "--run", new_folder=out)
     ranker, table = options.build(), read_features(features)
-    trained = learn(
-        table,
-        source.fit,
-        weights=source.weights,
-        grades=source.grades,
-        learn=source.learn or "pairs",
-        ranker=ranker,
-        folds=options.folds,
-        seed=options.seed,
-    )
+    with StepProgress() as line:
+        trained = learn(
+            table,
+            source.fit,
+            weights=source.weights,
+            grades=source.grades,
+            learn=source.learn,
+            ranker=ranker,
+            joint=source.joint,
+            first=options.first,
+            folds=options.folds,
+            seed=options.seed,
+            progress=lambda done, total, name: line(f"choosing: {done:,} of {total:,} rankers, {name}"),
+        )
     content = None if run is None else run_text(trained.run(table, Path(run).stem)).encode()
-    trained.ranker.save(out)
+    _show(trained)
+    trained.save(out, force=force)
     if run is not None and content is not None:
         write_file(content, run)
-    _show(trained)
     print(f"wrote the ranker to {out}" + (f", and the run to {run}" if run is not None else ""))
 
 
@@ -264,9 +301,23 @@ def _show(trained: Trained) -> None:
             constant, total = len(trained.unchanging), ranker.n_features_in_
             names = quoted(trained.unchanging)
             print(f"{constant:,} of {total:,} features are constant within every topic and have no effect: {names}")
-    if trained.measures:
-        title = f"On topics that were not learned from ({trained.folds} folds), by what is learned from"
+    if trained.choice is not None:
+        number, topics = len(trained.choice.candidates), trained.choice.topics
+        print(f"chosen from {number:,} candidates by {topics:,} topics: {trained.choice.final}")
+    if trained.joint is not None:
+        print(f"the ranker and the consensus learned from each other in {trained.joint.rounds} rounds")
+    title = f"On topics that were not learned from ({trained.folds} folds), by what is learned from"
+    if trained.comparison is not None:
+        head = ("measure", trained.comparison.first, "ranker", "difference", "95% interval", "p")
+        gains = [
+            (g.measure, g.first, g.ranker, f"{g.difference:+.3f}", f"{g.low:+.3f} to {g.high:+.3f}", f"{g.p:.3g}")
+            for g in trained.comparison.gains.values()
+        ]
+        console().print(table(title, head, gains))
+        print(trained.comparison.verdict)
+    elif trained.measures:
         console().print(table(title, ("measure", "mean"), list(trained.measures.items())))
+        print("the ranker was not compared with a first stage: name a feature or a run with --first")
     if trained.unmeasured is not None:
         print(f"MRR, MAP and P@1 are not defined: {trained.unmeasured}")
 

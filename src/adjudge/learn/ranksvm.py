@@ -114,7 +114,8 @@ class RankSVM(Ranker):
     Parameters
     ----------
     c : float or "svmlight", default=1.0
-        Cost of slack. "svmlight" is the default of that program, 1 / mean(|x|^2).
+        Cost of slack. "svmlight" is the default of that program, 1 / mean(|x|^2). None is for ``rerank.train`` alone,
+        which chooses c.
     pair_weight : {"mean", "product", "min", "positive"}, default="mean"
         The weight of a pair from the ``sample_weight`` of its rows; "positive" is that of the higher row.
     soft : bool, default=False
@@ -160,7 +161,7 @@ class RankSVM(Ranker):
 
     def __init__(
         self,
-        c: float | str = 1.0,
+        c: float | str | None = 1.0,
         *,
         pair_weight: str = "mean",
         soft: bool = False,
@@ -266,9 +267,10 @@ def _refuse_too_large(*numbers: Any) -> None:
         raise NothingToLearn("the features, weights or c are too large and overflow: rescale them")
 
 
-def _cost(c: float | str, X: Floats) -> float:
+def _cost(c: float | str | None, X: Floats) -> float:
     """Return the cost of slack."""
     if isinstance(c, str):  # svmlight's
         length = float((X**2).sum(axis=1).mean())
         return 1 / length if length > 0 else 1.0
+    assert c is not None  # refused by ``check_parameters``
     return float(c)

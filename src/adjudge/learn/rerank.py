@@ -1,15 +1,14 @@
 """``rerank``: ``train`` a ranker on what a crowd judged, ``apply`` it, and choose what to judge ``again``.
 
-Rankers are cross-validated by topic, with the MRR, MAP and P@1 of trec_eval: scores are compared as 32-bit floats, and
-ties are broken by document name in descending order. All groups are sorted at once, because a study ranks the same rows
-many thousand times.
+Rankers are cross-validated by topic, with the MRR, MAP and P@1 of trec_eval.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +20,31 @@ from adjudge.data.runs import System, read_run, run_text
 from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
 from adjudge.data.write import table_text
-from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, read_fitted
+from adjudge.learn.choice import (
+    TREES,
+    Candidate,
+    Choice,
+    Progress,
+    Topics,
+    choose,
+    subset,
+    svm_candidates,
+    unit_weights,
+)
 from adjudge.learn.features import RunFeatures
+from adjudge.learn.first_stage import VERDICT, Comparison, FirstStage, compare, read_first_stage
+from adjudge.learn.folds import FOLDS, assign_folds
+from adjudge.learn.joint import Joint, joint_relevance
 from adjudge.learn.judge_again import BUDGET, JudgeAgain, judge_again
 from adjudge.learn.lambdamart import LambdaMART
 from adjudge.learn.pairs import NothingToLearn, constant_features, group_codes, make_pairs
 from adjudge.learn.ranker import load_ranker
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.scikit import clone, make_scorer
+from adjudge.learn.scikit import clone
+from adjudge.learn.topic_scores import name_order, score_groups
 from adjudge.learn.training_set import (
     Features,
     TrainingSet,
@@ -43,106 +57,14 @@ from adjudge.learn.training_set import (
 
 __all__ = ["again", "apply", "train"]  # the commands of ``adjudge rerank``
 
-MEASURES = ("MRR", "MAP", "P@1")
-FOLDS = 5
 TOPICS, DOCUMENTS, JUDGES = 30, 12, 15  # of the example files
 EXAMPLE_FEATURES = {"bm25": 1.0, "overlap": 0.8, "match": 0.6, "length": 0.0}  # how much each depends on the truth
-RANKERS: Mapping[str, Callable[..., Any]] = {"svm": RankSVM, "lambdamart": LambdaMART}
+LEARN = ("pairs", "margin", "label")  # ways to learn from a fit that are candidates
+RANKERS = ("svm", "lambdamart")
 
 
-class Fold(NamedTuple):
-    """One fold: the rows of the training set and of the test set."""
-
-    train: Codes
-    test: Codes
-
-
-class GroupScores(NamedTuple):
-    """The measures of a ranking, group by group."""
-
-    group: Codes  # (G) numbers of the groups with a relevant row, in order of first appearance
-    values: Mapping[str, Floats]  # (G) by measure
-
-    def means(self) -> dict[str, float]:
-        """Return the mean of every measure over groups, NaN without any group."""
-        return {name: float(value.mean()) if value.size else float("nan") for name, value in self.values.items()}
-
-
-def fold_of(groups: Any, folds: int = FOLDS, seed: int = 0) -> Codes:
-    """Return the fold of every row (N); groups are assigned at random, and no group is in two folds.
-
-    >>> fold_of(["a", "a", "b", "b"], folds=2).tolist()
-    [0, 0, 1, 1]
-    """
-    values = np.asarray(groups)
-    count = group_codes(values, values.size)[1]
-    if not 2 <= folds <= count:
-        raise UsageError(f"folds {folds} is not a number from 2 to the number of groups, {count:,}")
-    return _assign_folds(values, None, folds, seed)
-
-
-def split(fold: Codes) -> Iterator[Fold]:
-    """Yield every fold."""
-    for k in range(int(fold.max()) + 1):
-        yield Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
-
-
-def score_groups(score: Floats, relevant: Any, groups: Any, names: Any = None) -> GroupScores:
-    """Return the measures of the ranking by ``score`` (N) in every group with a relevant row.
-
-    ``names`` (N) are document names that break ties; without them the later row ranks first.
-
-    >>> score_groups(np.array([0.9, 0.8]), [False, True], ["a", "a"]).means()
-    {'MRR': 0.5, 'MAP': 0.5, 'P@1': 0.0}
-    """
-    is_relevant = np.asarray(relevant, dtype=bool)
-    code, count = group_codes(groups, is_relevant.size)
-    return measure_groups(np.asarray(score, dtype=float), is_relevant, code, count, name_order(names, is_relevant.size))
-
-
-def name_order(names: Any, rows: int) -> Codes:
-    """Return a number for each row (N) that breaks ties, highest first."""
-    if names is None:
-        return np.arange(rows)
-    _, order = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    return order
-
-
-def measure_groups(score: Floats, relevant: Flags, code: Codes, groups: int, tie: Codes) -> GroupScores:
-    """Return the measures of every group with a relevant row, for group numbers; ``tie`` breaks ties."""
-    with np.errstate(over="ignore"):
-        single = score.astype(np.float32)
-    order = np.lexsort((-tie, -single, code))
-    group, hit = code[order], relevant[order].astype(float)
-    start = np.searchsorted(group, np.arange(groups))
-    rank = np.arange(group.size) - start[group] + 1.0
-    before = np.r_[0.0, np.cumsum(hit)]
-    hits = before[1:] - before[start[group]]  # relevant rows up to this one
-    total, precision = _sums(group, hit, groups), _sums(group, hit * hits / rank, groups)
-    first, top = (_sums(group, np.where(at, hit / rank, 0.0), groups) for at in (hits == 1, rank == 1))
-    scored = np.flatnonzero(total > 0)
-    values = {"MRR": first[scored], "MAP": precision[scored] / total[scored], "P@1": top[scored]}
-    return GroupScores(scored, values)
-
-
-def _sums(group: Codes, value: Floats, groups: int) -> Floats:
-    """Return the sum of values in every group (G)."""
-    return np.asarray(np.bincount(group, value, groups), dtype=np.float64)
-
-
-def scorer(measure: str = "MAP") -> Any:
-    """Return a measure for ``scoring`` in scikit-learn's searches; rows with a target above one half are relevant.
-
-    It needs metadata routing for the groups: ``sklearn.set_config(enable_metadata_routing=True)``.
-    """
-    if measure not in MEASURES:
-        raise UsageError(f"measure {quote(measure)} is not one of {quoted(MEASURES)}")
-
-    def mean(y_true: Any, y_pred: Any, groups: Any = None) -> float:
-        """Return the mean over groups."""
-        return score_groups(y_pred, np.asarray(y_true) > 0.5, groups).means()[measure]
-
-    return make_scorer(mean, response_method="decision_function").set_score_request(groups=True)
+class NotBetter(AdjudgeError):  # noqa: N818
+    """A ranker that does not beat the first stage was not saved."""
 
 
 class Trained(NamedTuple):
@@ -155,6 +77,9 @@ class Trained(NamedTuple):
     folds: int  # 1 if only one topic has pairs, so that cross-validation is impossible
     unmeasured: str | None = None
     unchanging: tuple[str, ...] = ()  # features that are constant within every topic
+    choice: Choice | None = None  # None if nothing was chosen
+    comparison: Comparison | None = None  # with the first stage; None without one, or without measures
+    joint: Joint | None = None  # the probabilities of the training set after Raykar's loop
 
     def __repr__(self) -> str:
         means = ", ".join(f"{measure} {mean:.3f}" for measure, mean in self.measures.items()) or self.unmeasured
@@ -177,6 +102,16 @@ class Trained(NamedTuple):
             )
         return _features(features).run(self.score, name)
 
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Save the ranker to a folder; one that does not beat the first stage is refused, unless ``force`` is True."""
+        if self.comparison is not None and not self.comparison.better and not force:
+            first, gain = quote(self.comparison.first), self.comparison.gains[VERDICT]
+            raise NotBetter(
+                f"the ranker was not saved, because it does not beat the first stage {first} ({VERDICT} "
+                f"{gain.ranker:.3f} against {gain.first:.3f}): save it anyway with force (--force)"
+            )
+        self.ranker.save(folder)
+
 
 def train(
     features: Any,
@@ -184,12 +119,18 @@ def train(
     *,
     weights: Any = None,
     grades: Any = None,
-    learn: str = "pairs",
-    ranker: Any = "svm",
+    learn: str | None = None,
+    ranker: Any = None,
+    joint: bool = False,
+    first: Any = None,
     folds: int = FOLDS,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Trained:
     """Train a ranker on features of documents, from what a crowd judged.
+
+    What is not given is chosen inside folds by topic: how to learn, and a linear ranker with its c or trees. The
+    ranker is then compared with the first stage on topics that neither it nor the choice has learned from.
 
     Parameters
     ----------
@@ -199,18 +140,27 @@ def train(
         What to learn from, exactly one of them: a fit (or its folder) of judgments with topics; labels and weights as
         ``adjudge.weights`` returns them; or grades, as qrels or a table of (topic, item, label).
     learn
-        How to learn from a fit: "pairs", "margin", "entropy" or "label" (see ``adjudge.learn.training_set``).
+        How to learn from a fit: "pairs", "margin", "entropy" or "label" (see ``adjudge.learn.training_set``). By
+        default one of "pairs", "margin" and "label" is chosen; for weights, whether to use them.
     ranker
-        "svm", "lambdamart", or a ranker such as ``RankSVM(c=10)``.
+        "svm" (c is chosen), "lambdamart", or a ranker such as ``RankSVM(c=10)``. By default both are candidates.
+    joint
+        Whether the ranker and the consensus of a fit with two labels learn from each other (Raykar's loop, see
+        ``adjudge.learn.joint``); it learns by "pairs".
+    first
+        The first stage: the name of a feature, or a run. By default the feature "bm25", if there is one.
     folds
         Number of folds by topic, in which the ranker is cross-validated.
     seed
         Seed of the folds.
+    progress
+        Called with the number of rankers trained for the choice, the number of all, and the candidate.
 
     Returns
     -------
     Trained
-        The ranker, and how it ranks topics that it did not learn from.
+        The ranker, how it ranks topics that it did not learn from, and its ``comparison`` with the first stage.
+        ``save`` refuses a ranker that does not beat the first stage.
 
     Examples
     --------
@@ -220,6 +170,8 @@ def train(
     >>> trained = adjudge.rerank.train(pl.DataFrame(features), grades=grades)
     >>> trained
     Trained(RankSVM: 2 topics; MRR 1.000, MAP 1.000, P@1 1.000)
+    >>> trained.comparison.better
+    False
 
     """
     sources = {"fit": fit, "weights": weights, "grades": grades}
@@ -228,14 +180,20 @@ def train(
         raise UsageError(
             f"give exactly one of fit, weights and grades to learn from: got {' and '.join(named) or 'none'}"
         )
+    if fit is None and (learn is not None or joint):
+        raise UsageError(f"{'joint' if joint else f'learn {quote(learn)}'} needs a fit to learn from")
+    check_ranker(ranker)
     table = _features(features)
     if fit is not None:
-        training = from_fit(table, read_fit(fit), learn)
+        lessons = _lessons_of_fit(table, read_fit(fit), learn, joint)
+    elif weights is not None:
+        weighted = from_weights(table, weights)
+        lessons = Lessons({"weights": weighted, "label": weighted._replace(weight=None)}, relevant(weighted))
     else:
-        training = from_weights(table, weights) if weights is not None else from_grades(table, grades)
-    return train_ranker(
-        table, training, ranker_named(ranker) if isinstance(ranker, str) else ranker, folds=folds, seed=seed
-    )
+        graded = from_grades(table, grades)
+        lessons = Lessons({"grades": graded}, relevant(graded))
+    stage = read_first_stage(first, table)
+    return train_ranker(table, lessons, ranker, joint=joint, first=stage, folds=folds, seed=seed, progress=progress)
 
 
 def apply(ranker: Any, features: Any, name: str | None = None) -> System:
@@ -309,32 +267,142 @@ def again(
     return judge_again(_features(features), *read_fitted(fit, judgments), budget=budget, c=c)
 
 
-def ranker_named(name: str, **options: Any) -> Any:
-    """Return a ranker by its name; options that are None keep their defaults."""
-    if name not in RANKERS:
-        raise UsageError(f"ranker {quote(name)} is not one of {quoted(RANKERS)}")
-    return RANKERS[name](**{option: value for option, value in options.items() if value is not None})
+class Lessons(NamedTuple):
+    """Training sets of the same rows, by how they learn, and which of the rows are relevant."""
+
+    sets: Mapping[str, TrainingSet]
+    relevant: Flags  # (M)
+    degree: Floats | None = None  # (M) probabilities of relevance, if they are known
 
 
-def train_ranker(table: Features, training: TrainingSet, ranker: Any, *, folds: int = FOLDS, seed: int = 0) -> Trained:
-    """Train a ranker on a training set, and measure it by cross-validation over topics."""
+def relevant(training: TrainingSet) -> Flags:
+    """Return which rows (M) are relevant: those above one half, or above half of the highest grade."""
+    above: Flags = training.target > (0.5 if training.soft else float(training.target.max()) / 2)
+    return above
+
+
+def _lessons_of_fit(table: Features, fit: Fit, learn: str | None, joint: bool) -> Lessons:
+    """Return the training sets of a fit: the named one, or the candidates."""
+    if joint and learn not in (None, "pairs"):
+        raise UsageError(f"joint learns by 'pairs', not by {quote(learn)}")
+    if joint and len(fit.scale) != 2:
+        raise UsageError(f"joint needs a fit with two labels, this one has {len(fit.scale)}: {quoted(fit.scale.names)}")
+    names = (learn,) if learn is not None else ("pairs",) if joint else LEARN
+    sets = {name: from_fit(table, fit, name) for name in names}
+    soft = from_fit(table, fit, "pairs")
+    return Lessons(sets, relevant(soft), soft.target)
+
+
+def check_ranker(ranker: Any) -> None:
+    """Refuse an unknown name, and a ranker with invalid parameters."""
+    if isinstance(ranker, str) and ranker not in RANKERS:
+        raise UsageError(f"ranker {quote(ranker)} is not one of {quoted(RANKERS)}")
+    if isinstance(ranker, LambdaMART) or (isinstance(ranker, RankSVM) and ranker.c is not None):
+        ranker.check_parameters()
+
+
+def candidates_for(ranker: Any, sets: Mapping[str, TrainingSet], topics: Any) -> list[Candidate]:
+    """Return the candidates, the default first: a given ranker, or rankers with the settings to choose from.
+
+    ``ranker`` is None for all rankers, "svm", "lambdamart", a ranker, or a ``RankSVM`` whose c is None, to be chosen.
+    """
+    check_ranker(ranker)
+    template = RankSVM(None) if ranker in (None, "svm") else ranker
+    rankers: list[Candidate] = []
+    for name, training in sets.items():
+        if isinstance(template, RankSVM) and template.c is None:
+            default = clone(template).set_params(c=1.0)
+            rankers += [Candidate(name, each) for each in (default, *svm_candidates(training, topics, template))]
+        elif ranker == "lambdamart":
+            rankers += [Candidate(name, LambdaMART()), Candidate(name, LambdaMART(**TREES))]
+        else:
+            rankers.append(Candidate(name, template))
+    if ranker is None and find_spec("lightgbm") is not None:
+        rankers += [Candidate(name, LambdaMART(**TREES)) for name in sets if name != "label" or len(sets) == 1]
+    return rankers
+
+
+def train_ranker(
+    table: Features,
+    lessons: Lessons,
+    ranker: Any = None,
+    *,
+    joint: bool = False,
+    first: FirstStage | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Trained:
+    """Choose and train a ranker, and measure it by cross-validation over topics."""
     if folds < 2:
         raise UsageError(f"folds {folds} is not a number of at least 2")
     topics, frame = np.array(table.topics), table.frame
-    configured = clone(ranker).set_params(soft=training.soft)
-    final = _fit(configured, frame, topics, training)
-    with_pairs = _topics_with_pairs(training, topics, getattr(configured, "pair_weight", "mean"))
+    sets, rows = _with_pairs_only(lessons.sets, topics), next(iter(lessons.sets.values())).rows
+    candidates = candidates_for(ranker, sets, topics[rows])
+    with_pairs = set.union(*(_topics_with_pairs(each, topics, _pair_weight(candidates[0])) for each in sets.values()))
     folds = min(folds, len(with_pairs))
+    fold = assign_folds(topics, with_pairs, folds, seed)
+    view = Topics(
+        table.X[rows],
+        group_codes(topics[rows], rows.size)[0],
+        name_order(np.array(table.documents)[rows], rows.size),
+        fold[rows],
+        lessons.relevant.astype(float) if lessons.degree is None else lessons.degree,
+    )
+    choice = choose(candidates, sets, view, seed, progress)
+
+    def trained(candidate: Candidate, selected: Any) -> tuple[Any, Joint | None]:
+        """Return the candidate trained on some rows of the training set, and the probabilities of Raykar's loop."""
+        part, loop = subset(sets[candidate.learn], selected), None
+        configured = clone(candidate.ranker).set_params(soft=part.soft)
+        if joint:
+            loop = joint_relevance(part.target, table.X[part.rows], topics[part.rows], configured)
+            part = part._replace(target=loop.relevance)
+        return configured.fit(frame[part.rows], part.target, topics[part.rows], unit_weights(part)), loop
+
+    with warnings.catch_warnings():
+        if len({candidate.learn for candidate in candidates}) > 1:  # chosen in spite of topics without pairs
+            warnings.filterwarnings("ignore", ".* groups have no pair", AdjudgeWarning)
+        final, loop = trained(choice.final, np.arange(rows.size))
     score = np.full(len(table), np.nan)
-    fold = _assign_folds(topics, with_pairs, folds, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdjudgeWarning)  # the fit of all rows has given them
         for k in range(folds) if folds > 1 else ():
-            part = _subset(training, fold[training.rows] != k)
-            score[fold == k] = _fit(configured, frame, topics, part).decision_function(frame.filter(fold == k))
-    measures, why = _measure(score, training, topics, np.array(table.documents))
-    same = _constant_features(table, training, topics)
-    return Trained(final, score, measures, np.unique(topics[training.rows]).size, folds, why, same)
+            fitted, _ = trained(choice.by_fold[k], fold[rows] != k)
+            score[fold == k] = fitted.decision_function(frame.filter(fold == k))
+    measures, why = _measure(score, rows, lessons.relevant, sets[choice.final.learn].soft, topics, table)
+    comparison = None if first is None or not measures else compare(first, score, rows, lessons.relevant, table, seed)
+    return Trained(
+        final,
+        score,
+        measures,
+        np.unique(topics[rows]).size,
+        folds,
+        why,
+        _constant_features(table, sets[choice.final.learn], topics),
+        choice if choice.topics else None,
+        comparison,
+        loop,
+    )
+
+
+def _pair_weight(candidate: Candidate) -> str:
+    """Return how a candidate weighs pairs."""
+    return str(getattr(candidate.ranker, "pair_weight", "mean"))
+
+
+def _with_pairs_only(sets: Mapping[str, TrainingSet], topics: Any) -> dict[str, TrainingSet]:
+    """Return the training sets that have pairs; if none has, the error of the first."""
+    usable, first = {}, None
+    for name, training in sets.items():
+        try:
+            make_pairs(training.target, topics[training.rows], unit_weights(training), soft=training.soft)
+            usable[name] = training
+        except NothingToLearn as error:
+            first = first or error
+    if not usable and first is not None:
+        raise first
+    return usable
 
 
 def _constant_features(table: Features, training: TrainingSet, topics: Any) -> tuple[str, ...]:
@@ -347,7 +415,7 @@ def _constant_features(table: Features, training: TrainingSet, topics: Any) -> t
 def _topics_with_pairs(training: TrainingSet, topics: Any, pair_weight: str) -> set[str]:
     """Return the topics with at least one pair."""
     code, count = group_codes(topics[training.rows], training.rows.size)
-    weight = _weights(training)
+    weight = unit_weights(training)
     order = np.argsort(code, kind="stable")
     with_pairs = set()
     for rows in np.split(order, np.searchsorted(code[order], np.arange(1, count))):
@@ -365,47 +433,16 @@ def _topics_with_pairs(training: TrainingSet, topics: Any, pair_weight: str) -> 
     return with_pairs
 
 
-def _assign_folds(topics: Any, with_pairs: set[str] | None, folds: int, seed: int) -> Codes:
-    """Return the fold of every row (N), by topic; topics with pairs are assigned first, so that every fold has one."""
-    code, count = group_codes(topics, topics.size)
-    order = np.random.default_rng(seed).permutation(count).tolist()
-    if with_pairs is not None:
-        name = topics[np.unique(code, return_index=True)[1]].tolist()
-        order.sort(key=lambda t: name[t] not in with_pairs)
-    fold = np.empty(count, np.int64)
-    fold[order] = np.arange(count) % folds
-    return fold[code]
-
-
-def _fit(ranker: Any, frame: Any, topics: Any, training: TrainingSet) -> Any:
-    """Return the ranker trained on a training set."""
-    return clone(ranker).fit(frame[training.rows], training.target, topics[training.rows], _weights(training))
-
-
-def _weights(training: TrainingSet) -> Floats | None:
-    """Return the weights of a training set (M), scaled to a mean of 1."""
-    return None if training.weight is None else training.weight / max(float(training.weight.mean()), 1e-300)
-
-
-def _subset(training: TrainingSet, selected: Any) -> TrainingSet:
-    """Return some rows of a training set."""
-    weight = None if training.weight is None else training.weight[selected]
-    return TrainingSet(training.rows[selected], training.target[selected], weight, training.soft)
-
-
-def _measure(score: Floats, training: TrainingSet, topics: Any, documents: Any) -> tuple[dict[str, float], str | None]:
-    """Return MRR, MAP and P@1 on the training set, where rows above half of the highest target are relevant.
-
-    If they are not defined, the second value says why.
-    """
-    rows = training.rows
-    relevant = training.target > (0.5 if training.soft else float(training.target.max()) / 2)
+def _measure(
+    score: Floats, rows: Codes, relevant: Flags, soft: bool, topics: Any, table: Features
+) -> tuple[dict[str, float], str | None]:
+    """Return MRR, MAP and P@1 on the training set; if they are not defined, the second value says why."""
     if np.isnan(score[rows]).any():
         return {}, "only one topic has pairs, so that cross-validation over topics is impossible"
     if not relevant.any():
-        relevance = "more likely relevant than not" if training.soft else "above half of the highest grade"
+        relevance = "more likely relevant than not" if soft else "above half of the highest grade"
         return {}, f"no document of the training set is {relevance}"
-    return score_groups(score[rows], relevant, topics[rows], documents[rows]).means(), None
+    return score_groups(score[rows], relevant, topics[rows], np.array(table.documents)[rows]).means(), None
 
 
 def example(seed: int = 0) -> dict[str, bytes]:

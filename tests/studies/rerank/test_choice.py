@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from adjudge.learn.folds import fold_of
 from adjudge.learn.ranksvm import RankSVM
-from adjudge.learn.rerank import fold_of, score_groups
+from adjudge.learn.topic_scores import score_groups
 from studies.rerank.choice import CHOICE, Folds, Lesson, _rankers, choose_c, ring, select_rows
 from studies.rerank.sets import Rows
 

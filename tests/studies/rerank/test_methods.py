@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from adjudge.learn.folds import fold_of
 from adjudge.learn.posterior_weights import posterior_weights
-from adjudge.learn.rerank import fold_of, score_groups
+from adjudge.learn.topic_scores import score_groups
 from adjudge.learn.weights import SCHEMES, weights
 from studies.rerank.choice import CHOICE, select_rows
 from studies.rerank.crowds import REGIMES, draw_crowd
-from studies.rerank.methods import BOOSTED, METHODS, Task, able, logistic, scored, scores
+from studies.rerank.methods import BOOSTED, METHODS, Task, able, scored, scores
 from studies.rerank.sets import Rows
 
 
@@ -90,10 +91,3 @@ def test_raykars_loop_believes_the_ranker(task):
     first, other = (scores(task, METHODS[name], fold) for name in ("DS pairs", "Raykar"))
     assert np.corrcoef(first, other)[0, 1] > 0.9
     assert not np.allclose(first, other)
-
-
-def test_a_logistic_curve_is_found():
-    """Through probabilities that lie on one."""
-    x = np.linspace(-3, 3, 50)
-    p = 1 / (1 + np.exp(-(0.5 + 2 * x)))
-    assert logistic(x, p) == pytest.approx(p, abs=1e-5)

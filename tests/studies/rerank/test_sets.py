@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from adjudge.errors import InputError
-from studies.rerank.sets import SETS, read_rows
+from adjudge.learn.topic_scores import score_groups
+from studies.rerank.sets import SETS, _window, read_rows
 
 
 def silent(what):
@@ -43,6 +44,38 @@ def test_trecqa_is_numbers(shared):
     assert (rows.truth.sum(), rows.matched.sum(), np.unique(rows.question).size) == (665, 1_043, 211)
     assert rows.crowd is None
     assert rows.bm25[0] == pytest.approx(16.3883)
+
+
+def test_hard_questions_leave_room(shared, tmp_path):
+    """Half of the questions have no relevant sentence among the first 20 of BM25; it is not given away by its place."""
+    rows = read_rows(shared("data"), "wikiqa_hard", silent, tmp_path)
+    groups, size = np.unique(rows.question, return_counts=True)
+    assert (groups.size, set(size.tolist()), rows.X.shape[0]) == (527, {20}, 10_540)
+    scores = score_groups(rows.bm25, rows.truth, rows.question, rows.document)
+    assert scores.group.size == 527
+    assert scores.means()["MRR"] == pytest.approx(0.436, abs=0.001)
+    place = np.array([np.flatnonzero(rows.truth[rows.question == q])[0] for q in groups])  # in the order of the search
+    assert np.all(np.bincount(place, minlength=20)[10:] > 5)  # also in the lower half
+
+
+def test_cranfield_has_several_relevant_abstracts(shared, tmp_path):
+    """Among the first 20 of BM25; queries without any are left out."""
+    rows = read_rows(shared("data"), "cranfield", silent, tmp_path)
+    scores = score_groups(rows.bm25, rows.truth, rows.question, rows.document)
+    assert (np.unique(rows.question).size, scores.group.size, rows.truth.size) == (203, 203, 4_060)
+    assert rows.truth.sum() / 203 == pytest.approx(3.23, abs=0.01)
+
+
+def test_a_window_holds_the_first_relevant_passage():
+    """The first 20 if it is among them, otherwise 20 neighbours."""
+    ranked, rng = [f"d{n}" for n in range(100)], np.random.default_rng(0)
+    assert _window(ranked, 19, rng) == ranked[:20]
+    starts = set()
+    for _ in range(200):
+        window = _window(ranked, 40, rng)
+        assert (len(window), "d40" in window) == (20, True)
+        starts.add(ranked.index(window[0]))
+    assert starts == set(range(21, 41))
 
 
 def test_cast_has_its_judges_and_their_approval(shared):
