@@ -14,6 +14,7 @@ from pathlib import Path
 
 from studies.benchmarks import (
     acceleration,
+    audit,
     bayes,
     calibration_page,
     diagnostics,
@@ -86,6 +87,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         "Difficulty of items, measured",
         f". {description(difficulty.__doc__)}",
         difficulty.measure,
+    ),
+    "audit": (
+        "Evaluation with an audit, measured",
+        f". {description(audit.__doc__)}",
+        audit.measure,
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
