@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from adjudge.diagnostics.streaks import Streaks, streaks
     from adjudge.diagnostics.tutor import Tutoring, tutor
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
+    from adjudge.evaluation.certify import Certificate, audit, certify
     from adjudge.evaluation.evaluate import Evaluation, evaluate
     from adjudge.inference.chains import Draws, Run
     from adjudge.inference.export import to_arviz
@@ -110,6 +111,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.metrics.checks": ("ModelCheck", "check"),
     "adjudge.metrics.labels": ("Scores",),
     "adjudge.metrics.score": ("RunScores", "score"),
+    "adjudge.evaluation.certify": ("Certificate", "audit", "certify"),
     "adjudge.evaluation.evaluate": ("Evaluation", "evaluate"),
 }
 MODULES = {"rerank": "adjudge.learn.rerank"}  # names that are modules: adjudge.rerank.train, .apply and .again
@@ -122,6 +124,7 @@ __all__ = [
     "Agreement",
     "Card",
     "Cards",
+    "Certificate",
     "Choice",
     "Collusion",
     "Comparison",
@@ -165,6 +168,8 @@ __all__ = [
     "Weights",
     "agreement",
     "ask",
+    "audit",
+    "certify",
     "check",
     "choose",
     "collusion",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from studies.benchmarks import (
     acceleration,
+    audit,
     bayes,
     calibration_page,
     diagnostics,
@@ -92,6 +93,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         "Do the gates work?",
         f". {description(gate_quality.__doc__)}",
         gate_quality.measure,
+    ),
+    "audit": (
+        "Evaluation with an audit, measured",
+        f". {description(audit.__doc__)}",
+        audit.measure,
     ),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),

@@ -108,3 +108,46 @@ def test_what_is_wrong_is_one_line(search, arguments, code, said):
 def test_the_usual_measures_are_those_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     assert ",".join(DEFAULT) == MEASURES
+
+
+def _fill_in(folder, name="audit.csv"):
+    """Fill in the labels of an audit from the true labels."""
+    truth = {tuple(line.split()[::2]): line.split()[3] for line in (folder / "truth.qrels").read_text().splitlines()}
+    head, *rows = (folder / name).read_text().splitlines()
+    filled = [f"{row}{truth[tuple(row.split(',')[:2])]}" for row in rows]
+    (folder / name).write_text("\n".join([head, *filled, ""]))
+
+
+def test_an_audit_is_drawn_filled_in_and_used(search, tmp_path):
+    """The same command draws the documents, and evaluates with their labels; a second round may follow."""
+    runs = ("evaluate", "bm25.run", "dense.run", "--fit", "fit")
+    drawn = search(*runs, "--audit", "60", "--out", ".")
+    assert drawn.code == 0
+    assert drawn.out.endswith("documents to ./audit.csv: fill in the column label, all rows, by experts\n")
+    assert search(*runs, "--answers", "audit.csv").code == 1
+    _fill_in(tmp_path)
+    answer = search(*runs, "--answers", "audit.csv", "--out", "certified")
+    assert (answer.code, answer.err) == (0, "")
+    assert "audited documents; 90 % intervals" in answer.out
+    assert "note: intervals hold whatever the judges' errors are" in answer.out
+    assert (tmp_path / "certified" / "pairs.csv").read_text().startswith("measure,first,second,difference,low,high")
+    assert search(*runs, "--answers", "audit.csv", "--audit", "30", "--out", ".").code == 0
+    _fill_in(tmp_path, "audit-2.csv")
+    both = search(*runs, "--answers", "audit.csv", "--answers", "audit-2.csv", "--format", "csv")
+    assert both.out.startswith("run,measure,value,low,high,topics_low,topics_high,judges,correction,saved\n")
+
+
+def test_an_audit_needs_a_place(search):
+    """Without --out and --format nothing could be labelled."""
+    answer = search("evaluate", "bm25.run", "--fit", "fit", "--audit", "60")
+    assert answer.code != 0
+    assert "--audit needs a folder for audit.csv (--out), or --format to print it" in answer.err
+
+
+def test_an_audited_evaluation_has_two_tables(search, tmp_path):
+    """Documents that decide are those of evaluations without an audit."""
+    runs = ("evaluate", "bm25.run", "dense.run", "--fit", "fit")
+    assert search(*runs, "--audit", "60", "--out", ".").code == 0
+    _fill_in(tmp_path)
+    answer = search(*runs, "--answers", "audit.csv", "--format", "csv", "--table", "documents")
+    assert "table 'documents' is not part of an audited evaluation: systems and pairs are" in answer.err

@@ -10,6 +10,7 @@ import typer
 from adjudge.cli import options as o
 
 if TYPE_CHECKING:
+    from adjudge.evaluation.certify import Certificate, CertifiedPair
     from adjudge.evaluation.evaluate import Evaluation, Parts, Span
 
 
@@ -57,6 +58,10 @@ class Settings:
         """Return the settings as arguments of ``adjudge.evaluate``."""
         return {**vars(self), "pair": _parse_pair(self.pair)}
 
+    def shared(self) -> dict[str, Any]:
+        """Return the settings that audits have too."""
+        return {name: getattr(self, name) for name in ("measures", "unjudged", "level", "complete", "seed")}
+
 
 SETTINGS = Settings()
 
@@ -69,6 +74,16 @@ def evaluate(
     ] = None,
     runs: Annotated[
         list[str] | None, o.input_option("--runs", "RUN...", "Runs, with this option or without it.")
+    ] = None,
+    audit: Annotated[
+        int | None,
+        o.input_option(
+            "--audit", "NUMBER", "Draw about so many documents for experts to label, and write audit.csv to --out."
+        ),
+    ] = None,
+    answers: Annotated[
+        list[str] | None,
+        o.input_option("--answers", "TABLE", "audit.csv with its column label filled in; again for every round."),
     ] = None,
     settings: Settings = SETTINGS,
     out: Annotated[
@@ -84,12 +99,17 @@ def evaluate(
 
     Labels are drawn from the posterior of a fit: jointly if it kept the drawn truths (adjudge fit --keep-truths), else
     item by item. There are 90 % intervals over the labels with these topics, over topics with the expected labels
-    (bootstrap, widened for few topics), and over both.
+    (bootstrap, widened for few topics), and over both. These hold only if no system shares a bias with the judges.
+
+    With an audit they hold whatever the judges' errors are: --audit draws documents by how much their labels matter,
+    experts fill in the labels, and --answers evaluates with them. A further round is drawn by giving both.
 
     \b
     $ adjudge evaluate --example search/
     $ adjudge fit search/labels.csv --out search/fit
     $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit
+    $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit --audit 60 --out search
+    $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit --answers search/audit.csv
     """
     from adjudge.cli.output import check_folder, check_output
     from adjudge.errors import UsageError, quoted
@@ -100,7 +120,14 @@ def evaluate(
     if table not in TABLES:
         raise UsageError(f"table {table!r} is not one of {quoted(TABLES)}")
     check_folder(out)
-    _deliver(run(fit, files, **settings.arguments()), out, format, table)
+    if audit is not None:
+        _draw_audit(fit, files, audit, answers, settings, out, format)
+    elif answers:
+        from adjudge.evaluation.certify import certify
+
+        _deliver_certificate(certify(fit, files, answers, **settings.shared()), out, format, table)
+    else:
+        _deliver(run(fit, files, **settings.arguments()), out, format, table)
 
 
 def _parse_pair(text: str | None) -> tuple[str, str] | None:
@@ -202,7 +229,7 @@ def _show_deciding(result: Evaluation, measure: str, first: str, second: str) ->
 
 def _span(span: Span | None) -> str | None:
     """Return an interval as text, such as .706 to .744."""
-    return None if span is None else " to ".join(f"{end:.3f}".replace("0.", ".", 1) for end in span)
+    return None if span is None else _range(*span)
 
 
 def _parts(parts: Parts) -> str:
@@ -214,3 +241,103 @@ def _parts(parts: Parts) -> str:
 def _chance(better: float, tied: float) -> str:
     """Return a probability as text, with that of a tie if it is not 0."""
     return f"{better:.3f} ({tied:.3f})" if tied else f"{better:.3f}"
+
+
+def _draw_audit(
+    fit: str,
+    runs: list[str],
+    size: int,
+    answers: list[str] | None,
+    settings: Settings,
+    out: str | None,
+    format: str | None,  # noqa: A002
+) -> None:
+    """Draw a round of an audit, and write it to a folder or print it."""
+    from adjudge.cli.output import print_table
+    from adjudge.data.write import table_text, write_whole
+    from adjudge.errors import UsageError
+    from adjudge.evaluation.certify import audit
+
+    if out is None and format is None:
+        raise UsageError("--audit needs a folder for audit.csv (--out), or --format to print it")
+    drawn = audit(fit, runs, size, answers=answers, **settings.shared())
+    if format is not None:
+        print_table(drawn, format)
+    if out is not None:
+        name = "audit.csv" if not answers else f"audit-{drawn['round'][0]}.csv" if len(drawn) else "audit-none.csv"
+        write_whole({name: table_text(drawn, "csv")}, out)
+        if format is None:
+            print(f"wrote {len(drawn):,} documents to {out}/{name}: fill in the column label, all rows, by experts")
+
+
+def _deliver_certificate(result: Certificate, out: str | None, format: str | None, table: str) -> None:  # noqa: A002
+    """Write the tables of an audited evaluation to a folder, and print one for programs or show all to people."""
+    from adjudge.cli.output import print_table, warn
+    from adjudge.data.write import table_text, write_whole
+    from adjudge.errors import UsageError
+
+    frames = {"systems": result.table, "pairs": result.pair_table}
+    if table not in frames:
+        raise UsageError(f"table {table!r} is not part of an audited evaluation: systems and pairs are")
+    if out is not None:
+        write_whole({f"{name}.csv": table_text(each, "csv") for name, each in frames.items()}, out)
+    if format is not None:
+        print_table(frames[table], format)
+        for note in result.notes:
+            warn(note)
+        return
+    _show_certificate(result)
+    if out is not None:
+        print(f"wrote {', '.join(f'{name}.csv' for name in frames)} to {out}")
+
+
+def _show_certificate(result: Certificate) -> None:
+    """Print the audited values of systems, and the differences between them."""
+    from adjudge.cli.output import console, table
+
+    screen = console()
+    title = f"Systems on {len(result.topics):,} topics, {result.labels:,} audited documents; 90 % intervals"
+    head = (
+        "run",
+        "measure",
+        "value",
+        "these topics",
+        "population of topics",
+        "judges say",
+        "audit adds",
+        "labels saved",
+    )
+    rows = [
+        (
+            *(each.run, each.measure, each.value, _range(each.low, each.high)),
+            *(_range(each.topics_low, each.topics_high), each.judges, f"{each.correction:+.3f}"),
+            None if each.saved is None else f"{each.saved:+,.0f}",
+        )
+        for each in result.scores
+    ]
+    screen.print(table(title, head, rows))
+    if result.pairs:
+        columns = ("measure", "first", "second", "difference", "these topics", "population of topics", "better")
+        pairs = [
+            (
+                *(each.measure, each.first, each.second, each.difference, _range(each.low, each.high)),
+                *(_range(each.topics_low, each.topics_high), each.better or _undecided(each)),
+            )
+            for each in result.pairs
+        ]
+        screen.print()
+        screen.print(table("Differences", columns, pairs))
+    for note in result.notes:
+        print(f"note: {note}")
+
+
+def _undecided(pair: CertifiedPair) -> str:
+    """Return how many labels would probably decide between two runs."""
+    return "undecided" if pair.needed is None else f"undecided: about {pair.needed:,} labels"
+
+
+def _range(low: float | None, high: float | None) -> str | None:
+    """Return the ends of an interval as text, such as .706 to .744."""
+    if low is None or high is None:
+        return None
+    return " to ".join(f"{end:.3f}".replace("0.", ".", 1) for end in (low, high))

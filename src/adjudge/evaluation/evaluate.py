@@ -12,6 +12,7 @@ another, are those of such draws. Topics are not resampled under drawn labels, b
 then count the labels twice. What labels add to a single topic may still be in both parts, so intervals are rather too
 wide; they are too narrow if a model shrinks topics towards a mean learned from them. No interval accounts for this: a
 posterior that does not use the runs also shrinks their difference towards 0, the more the less certain the labels are.
+And no posterior can show an error that the judges share with a system; an audit can (``evaluation.certify``).
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ from adjudge.metrics.score import INTERVAL, topic_deviations
 DRAWS = 1_000
 BUDGET = 10
 ONE_TOPIC = "the variance of topics is not defined because there is only one topic"
+ASSUMED = (
+    "all of this is valid only if no system shares a bias with the judges, which no probability can show: an audit of "
+    "a few expert labels can (--audit)"
+)
 NO_PAIR = "deciding documents are not defined because there is only one run"
 
 
@@ -257,6 +262,7 @@ def evaluate(
         None if between is None else (named[0].name, names[between[0]], names[between[1]]),
         tuple(sorted(deciding, key=importance)[:budget]),
         (
+            ASSUMED,
             *_draw_notes(fit, level, draws),
             *_system_notes(systems, topics, unjudged),
             *_barren_notes(topics, worth, level),

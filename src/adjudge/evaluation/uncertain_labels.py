@@ -62,20 +62,30 @@ def draw_labels(
     fit: Fit, systems: Sequence[System], *, draws: int, seed: int, unjudged: str = "zero", complete: bool = False
 ) -> Iterator[LabelledTopic]:
     """Yield every topic of the fit that a run has, or with ``complete`` every topic of the fit, with drawn labels."""
+    check_unjudged(unjudged)
+    chosen, rng = stored_draws(fit, draws), np.random.default_rng(seed)
+    for pool, item in pools(fit, systems, complete):
+        yield _draw_topic(fit, pool, item, unjudged, chosen, draws, rng)
+
+
+def check_unjudged(unjudged: str) -> None:
+    """Refuse an unknown treatment of documents that nobody judged."""
     if unjudged not in UNJUDGED:
         raise UsageError(f"unjudged {unjudged!r} is not one of {quoted(UNJUDGED)}")
+
+
+def pools(fit: Fit, systems: Sequence[System], complete: bool) -> Iterator[tuple[Pool, Codes]]:
+    """Yield the documents of every topic that a run has, or of every topic; the first of them are items of the fit."""
     if fit.topics is None or fit.topic is None:
         raise UsageError("the fit has no topics: fit judgments with a column of topics (--topic)")
     names, items = fit.topics.cast(str).to_list(), fit.items.cast(str).to_list()
     _refuse_strangers(fit, names, items, systems)
-    chosen, rng = stored_draws(fit, draws), np.random.default_rng(seed)
     order = np.argsort(fit.topic, kind="stable")
     edges = np.searchsorted(fit.topic[order], np.arange(len(names) + 1))
     for t, topic in enumerate(names):
         item = order[edges[t] : edges[t + 1]]
         if item.size and (complete or any(topic in system.ranked for system in systems)):
-            pool = _pool(topic, [items[i] for i in item], systems)
-            yield _draw_topic(fit, pool, item, unjudged, chosen, draws, rng)
+            yield _pool(topic, [items[i] for i in item], systems), item
 
 
 def _draw_topic(

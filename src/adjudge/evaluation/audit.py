@@ -1,0 +1,379 @@
+"""Audits: a random sample of documents that experts label, and estimates of measures that hold whatever the judges do.
+
+The judges' probabilities alone cannot show an error that all judges share. An audit can: every document enters the
+sample on its own, with a known probability pi_d (Poisson sampling), the larger the more its label matters for the runs
+and measures that are compared. With q the calibrated chances of labels, y the true ones (one-hot), and
+
+    delta_d = (y_d - q_d) / pi_d   for audited documents, 0 for the others,
+
+delta has the expectation y - q. The expected measure F is multilinear (``expected_measures``) and documents are sampled
+independently, so E F(q + delta) = F(y) for every q that was fixed before. F(q + delta) itself is too variable; its
+expansion to second order in delta,
+
+    F(q) + sum_d G_d . delta_d + sum_{c < d} delta_c' F_cd delta_d,
+
+is not, and is enough for average precision and nDCG, for which the first order is not; where more than ten documents
+of a topic are drawn, the third order is added. The variance is sum_d (1 - pi_d) e_d^2, where e_d is what the terms of
+the expansion that contain document d add up to, and the interval is that of Student's t with Satterthwaite's degrees of
+freedom. q is calibrated on the audited labels and cross-fitted: the chances of a document come from a
+regression without its fold.
+
+In a further round, the documents labelled before are known, and only the others are sampled. Its estimate is unbiased
+given the rounds before, whatever they showed, so the estimates of rounds are uncorrelated, and their mean, weighted by
+the numbers of labels, is valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+from scipy.stats import t as student
+
+from adjudge.arrays import Codes, Flags, Floats
+from adjudge.evaluation.expected_measures import expected_measure
+from adjudge.metrics.ranking import Measure
+
+LEAST = 0.002  # smallest chance of a label before calibration
+DOUBT = 0.05  # variance of a label that is certain to the judges: they may be wrong
+SPREAD_EVENLY = 0.1  # share of the sample that is drawn without regard to influence
+FOLDS = 5
+STEP = 0.02  # of the numerical derivative of influences, per largest correction
+FEWEST = 5  # audited documents with an influence, below which there is no interval
+FEWEST_FREEDOM = 2.0
+LEVEL = 0.95  # of each side: the interval has 90 %
+MOST_OWN_RANKS = 8  # runs up to which each has a coefficient of its own in the calibration
+BASE_MEAN, BASE_SPREAD = 0.8, 0.4  # prior of the weight of the judges' log probability
+RANK_SPREAD, TOPIC_SPREAD, OFFSET_SPREAD = 0.5, 1.0, 1.0
+NEWTON_STEPS, CLOSE = 30, 1e-7
+SMALLEST = 1e-12
+MANY = 10  # audited documents of a topic above which the expansion goes to the third order
+ORDERS = np.array([1.0, 2.0, 3.0])
+FACTORS = 1 / np.array([1.0, 2.0, 6.0])  # of the orders of a Taylor expansion
+
+
+class AuditTopic(NamedTuple):
+    """The documents of a topic: all that runs return or judges judged."""
+
+    name: str
+    documents: Sequence[str]  # (D)
+    orders: Sequence[Codes]  # for each run, the documents that it ranks, best first
+    chance: Floats  # (D, K) of the labels, by the judges
+    open: Flags  # (D) documents whose label is unknown; the others have grade 0
+
+    def with_unjudged(self, chance: Floats) -> Floats:
+        """Return chances (D, K + 1) in which the last label is grade 0 of documents that are not open."""
+        known = ~self.open
+        padded: Floats = np.concatenate([np.where(known[:, None], 0.0, chance), known[:, None]], axis=1)
+        return padded
+
+
+class Round(NamedTuple):
+    """One round of an audit, over all documents of all topics, one after the other (I)."""
+
+    probability: Floats  # (I) of being drawn, of documents that were drawn
+    truth: Codes  # (I) the label of documents that were drawn, else -1
+
+    @property
+    def size(self) -> int:
+        """The number of labels."""
+        return int((self.truth >= 0).sum())
+
+
+class Sample(NamedTuple):
+    """The corrections of one round."""
+
+    topic: Codes  # (A) of the audited documents
+    value: Floats  # (R, M, T) estimates
+    plain: Floats  # (R, M, T) what the calibrated judges say
+    effect: Floats  # (R, M, A) of every audited document on the sum over topics
+    left: Floats  # (A) 1 - probability
+
+
+def estimate_rounds(
+    topics: Sequence[AuditTopic],
+    worth: Floats,
+    measures: Sequence[Measure],
+    level: float,
+    rounds: Sequence[Round],
+    seed: int,
+    judges: bool = True,
+) -> Iterator[Sample]:
+    """Yield the corrected estimates of every round; labels of earlier rounds are known in later ones."""
+    known = np.full(rounds[0].truth.size, -1)
+    for each in rounds:
+        chance = cross_fitted(topics, worth, known, each.truth, seed, judges)
+        yield correct(topics, worth, measures, level, chance, each)
+        known = np.maximum(known, each.truth)
+
+
+class Estimate(NamedTuple):
+    """A mean over topics, estimated with an audit."""
+
+    value: float
+    half: float  # half of the width of the 90 % interval; nan if too few audited documents matter
+    population: float  # the same for a population of topics
+    judges: float  # what the calibrated judges say
+    correction: float  # what the audit adds
+
+
+def rank_features(topics: Sequence[AuditTopic]) -> Floats:
+    """Return how high runs rank every document (I, F): 1 / log2(rank + 1), standardised within topics.
+
+    With many runs, they are averaged.
+    """
+    parts = []
+    for topic in topics:
+        evidence = np.zeros((len(topic.documents), len(topic.orders)))
+        for r, order in enumerate(topic.orders):
+            evidence[order, r] = 1 / np.log2(np.arange(order.size) + 2.0)
+        if evidence.shape[1] > MOST_OWN_RANKS:
+            evidence = evidence.mean(axis=1, keepdims=True)
+        parts.append((evidence - evidence.mean(axis=0)) / (evidence.std(axis=0) + 1e-9))
+    return np.concatenate(parts)
+
+
+def influences(
+    topics: Sequence[AuditTopic], worth: Floats, measures: Sequence[Measure], level: float
+) -> Iterator[Floats]:
+    """Yield the influences (R, M, D, K) of the labels of each topic, under the judges' chances."""
+    for topic in topics:
+        chance = topic.with_unjudged(bounded(topic.chance))
+        yield np.array(
+            [
+                [expected_measure(order, chance, worth, measure, level).influence[:, :-1] for measure in measures]
+                for order in topic.orders
+            ]
+        )
+
+
+def bounded(chance: Floats) -> Floats:
+    """Return chances (D, K) of which none is very near 0."""
+    away = np.maximum(chance, LEAST)
+    scaled: Floats = away / away.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def sampling_probabilities(
+    topics: Sequence[AuditTopic],
+    worth: Floats,
+    measures: Sequence[Measure],
+    level: float,
+    size: int,
+    known: Flags | None = None,
+) -> Floats:
+    """Return the probability of every document (I) to be drawn, about ``size`` in all.
+
+    It is in proportion to the standard deviation that the unknown label of the document gives to the values of runs and
+    to the differences between them, each scaled to the same total; one document in ten is drawn without regard to that.
+    Documents that are ``known`` have 0.
+    """
+    parts = []
+    for topic, influence in zip(topics, influences(topics, worth, measures, level), strict=True):
+        chance = bounded(topic.chance)
+        apart = influence - influence.mean(axis=0) if len(influence) > 1 else influence[:0]
+        goals = np.concatenate([influence, apart]).reshape(-1, *chance.shape)  # levels, and runs less their mean
+        mean = (goals * chance).sum(axis=2, keepdims=True)
+        variance = (chance * (goals - mean) ** 2).sum(axis=2) + DOUBT * np.ptp(goals, axis=2) ** 2  # (G, D)
+        parts.append(np.where(topic.open, variance, 0.0))
+    every = np.concatenate(parts, axis=1)
+    if known is not None:
+        every[:, known] = 0.0
+    totals = every.sum(axis=1, keepdims=True)
+    importance = np.sqrt(np.divide(every, totals, out=np.zeros_like(every), where=totals > 0).sum(axis=0))
+    candidate = np.concatenate([topic.open for topic in topics])
+    return _scaled_to(importance, candidate if known is None else candidate & ~known, size)
+
+
+def _scaled_to(importance: Floats, candidate: Flags, size: int) -> Floats:
+    """Return probabilities in proportion to importance, with a floor, that are at most 1 and add up to ``size``."""
+    share = importance / importance.sum() if importance.any() else candidate / max(candidate.sum(), 1)
+    share = np.where(candidate, (1 - SPREAD_EVENLY) * share + SPREAD_EVENLY / max(candidate.sum(), 1), 0.0)
+    probability = np.minimum(1.0, size * share)
+    certain = probability >= 1
+    while certain.sum() < min(size, candidate.sum()):
+        rest = share[~certain].sum()
+        if rest <= 0:
+            break
+        probability = np.where(certain, 1.0, np.minimum(1.0, share * (size - certain.sum()) / rest))
+        if not (probability[~certain] >= 1).any():
+            break
+        certain = probability >= 1
+    return np.where(candidate, probability, 0.0)
+
+
+class Calibrated(NamedTuple):
+    """A regression of labels on the judges' probabilities, on ranks and on topics."""
+
+    mean: Floats  # (F + T')
+    covariance: Floats
+    column: Codes  # (T) of the effect of each topic, -1 if it has none of its own
+
+
+def calibrate(features: Floats, grade: Floats, topic: Codes, topics: int, rows: Codes, truth: Codes) -> Calibrated:
+    """Learn from the labels of some documents (rows) how chances depend on features (I, K, F).
+
+    The log odds of label k are a weighted sum of its features, and of the effect of the topic times the ``grade`` (K)
+    of the label, from 0 to 1. The prior is normal, and the posterior is approximated at its mode.
+    """
+    _, K, F = features.shape
+    present = np.unique(topic[rows])
+    column = np.full(topics, -1, np.int64)
+    column[present] = F + np.arange(present.size)
+    X = np.zeros((rows.size, K, F + present.size))
+    X[:, :, :F] = features[rows]
+    X[np.arange(rows.size), :, column[topic[rows]]] = grade
+    mean, spread = np.zeros(X.shape[2]), np.full(X.shape[2], TOPIC_SPREAD)
+    mean[0], spread[0], spread[1 : 1 + K], spread[1 + K : F] = BASE_MEAN, BASE_SPREAD, OFFSET_SPREAD, RANK_SPREAD
+    theta, precision, at = mean.copy(), 1 / spread**2, np.arange(rows.size)
+    flat = X.reshape(-1, X.shape[2])
+    for _ in range(NEWTON_STEPS):
+        q = softmax(X @ theta, axis=1)
+        centre = np.einsum("ak,akf->af", q, X)
+        slope = (centre - X[at, truth]).sum(axis=0) + precision * (theta - mean)
+        hessian = (flat * q.reshape(-1, 1)).T @ flat - centre.T @ centre + np.diag(precision)
+        move = np.linalg.solve(hessian, slope)
+        theta = theta - move * min(1.0, 2 / max(abs(move).max(), CLOSE))
+        if abs(move).max() < CLOSE:
+            break
+    return Calibrated(theta, np.linalg.inv(hessian), column)
+
+
+def predict(learned: Calibrated, features: Floats, grade: Floats, topic: Codes) -> Floats:
+    """Return chances (I, K): the logistic mean over the posterior of the regression, approximated (MacKay 1992)."""
+    _, K, F = features.shape
+    column = learned.column[topic]
+    own = column >= 0
+    effect = np.where(own, learned.mean[column], 0.0)
+    logs = features @ learned.mean[:F] + np.outer(effect, grade)
+    centred, height = features - features.mean(axis=1, keepdims=True), grade - grade.mean()
+    shared, C = learned.covariance[:F, :F], learned.covariance
+    variance = np.einsum("ikf,fg,ikg->ik", centred, shared, centred, optimize=True)
+    across = np.einsum("ikf,if->ik", centred, np.where(own[:, None], C[:F, column].T, 0.0))
+    variance += 2 * height * across + height**2 * np.where(own, C[column, column], TOPIC_SPREAD**2)[:, None]
+    logs = logs - logs.mean(axis=1, keepdims=True)
+    scale = np.sqrt(1 + np.pi / 8 * (K / max(K - 1, 1)) ** 2 * np.maximum(variance, 0.0))
+    return bounded(softmax(logs / scale, axis=1))
+
+
+def regression_features(topics: Sequence[AuditTopic], worth: Floats, judges: bool = True) -> tuple[Floats, Floats]:
+    """Return the features of labels (I, K, F) and the grade of every label between 0 and 1 (K).
+
+    They are the judges' log chance, an offset per label, and the ranks of runs times the grade. Without ``judges``, the
+    log chance is left out.
+    """
+    chance = bounded(np.concatenate([topic.chance for topic in topics]))
+    K = chance.shape[1]
+    grade = (worth[:K] - worth[:K].min()) / max(float(np.ptp(worth[:K])), SMALLEST)
+    parts = [np.log(chance)[:, :, None] * float(judges), np.tile(np.eye(K), (len(chance), 1, 1))]
+    parts.append(grade[None, :, None] * rank_features(topics)[:, None, :])
+    return np.concatenate(parts, axis=2), grade
+
+
+def cross_fitted(
+    topics: Sequence[AuditTopic], worth: Floats, known: Codes, truth: Codes, seed: int, judges: bool = True
+) -> Floats:
+    """Return chances (I, K), those of every document from a regression without the labels of its own fold.
+
+    Parameters
+    ----------
+    topics
+        The documents.
+    worth
+        The grade of every label.
+    known
+        The labels of earlier rounds (I), -1 if unknown; they are used in all folds, and are certain.
+    truth
+        The labels of this round (I), -1 if unknown.
+    seed
+        The seed of the folds.
+    judges
+        Whether the judges' probabilities are used.
+    """
+    features, grade = regression_features(topics, worth, judges)
+    topic = np.repeat(np.arange(len(topics)), [len(each.documents) for each in topics])
+    fold = np.random.default_rng(seed).permutation(topic.size) % FOLDS
+    chance, label = np.empty(features.shape[:2]), np.maximum(known, truth)
+    for f in range(FOLDS):
+        rows = np.flatnonzero((known >= 0) | ((truth >= 0) & (fold != f)))
+        held = np.flatnonzero(fold == f)
+        learned = calibrate(features, grade, topic, len(topics), rows, label[rows])
+        chance[held] = predict(learned, features[held], grade, topic[held])
+    labels = np.arange(features.shape[1])
+    return np.where(known[:, None] >= 0, (known[:, None] == labels).astype(float), chance)
+
+
+def correct(
+    topics: Sequence[AuditTopic],
+    worth: Floats,
+    measures: Sequence[Measure],
+    level: float,
+    chance: Floats,
+    audited: Round,
+) -> Sample:
+    """Return the estimates of one round: expected measures under the chances (I, K), corrected to second order."""
+    R, M, K = len(topics[0].orders), len(measures), chance.shape[1]
+    edges: Codes = np.cumsum([0, *(len(topic.documents) for topic in topics)])
+    value, plain, effects = np.zeros((R, M, len(topics))), np.zeros((R, M, len(topics))), []
+    drawn: Flags = audited.truth >= 0
+    delta = np.zeros((len(chance), K + 1))
+    delta[drawn, :K] = (np.eye(K)[audited.truth[drawn]] - chance[drawn]) / audited.probability[drawn, None]
+    for t, topic in enumerate(topics):
+        part = slice(edges[t], edges[t + 1])
+        q, d, rows = topic.with_unjudged(chance[part]), delta[part], np.flatnonzero(drawn[part])
+        effect = np.zeros((R, M, rows.size))
+        for r, order in enumerate(topic.orders):
+            for m, measure in enumerate(measures):
+                now = expected_measure(order, q, worth, measure, level)
+                terms = np.zeros((3, rows.size))  # of the expansion: first, second and third order
+                terms[0] = (now.influence * d).sum(axis=1)[rows]
+                if rows.size and measure.kind.name != "P":
+                    terms[1:] = _higher_orders(order, q, d, worth, measure, level, now.influence)[:, rows]
+                    terms[2] *= rows.size > MANY
+                plain[r, m, t] = now.value
+                value[r, m, t] = now.value + (FACTORS @ terms).sum()
+                effect[r, m] = (FACTORS * ORDERS) @ terms
+        effects.append(effect)
+    where = np.flatnonzero(drawn)
+    topic_of = np.searchsorted(edges, where, side="right") - 1
+    return Sample(topic_of, value, plain, np.concatenate(effects, axis=2), 1 - audited.probability[where])
+
+
+def _higher_orders(
+    order: Codes, q: Floats, delta: Floats, worth: Floats, measure: Measure, level: float, influence: Floats
+) -> Floats:
+    """Return the terms of second and third order of every document (2, D), by differences of influences."""
+    step = STEP / max(float(abs(delta).max()), SMALLEST)
+    above, below = (
+        expected_measure(order, q + sign * step * delta, worth, measure, level).influence for sign in (1, -1)
+    )
+    second, third = (above - below) / (2 * step), (above + below - 2 * influence) / step**2
+    terms: Floats = np.stack([(second * delta).sum(axis=1), (third * delta).sum(axis=1)])
+    return terms
+
+
+def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
+    """Return the mean of a measure over topics, or the difference of two runs, from the samples of all rounds."""
+    labels = np.array([sample.left.size for sample in samples], float)
+    weights = (labels / labels.sum()).tolist()
+
+    def of(values: Floats) -> Floats:
+        difference: Floats = values[run, measure] - (values[other, measure] if other >= 0 else 0.0)
+        return difference
+
+    T = samples[0].value.shape[2]
+    by_topic = sum(weight * of(sample.value) for weight, sample in zip(weights, samples, strict=True))
+    plain = sum(weight * of(sample.plain) for weight, sample in zip(weights, samples, strict=True))
+    pieces = np.concatenate(
+        [sample.left * (weight * of(sample.effect) / T) ** 2 for weight, sample in zip(weights, samples, strict=True)]
+    )
+    matter = sum(int((abs(of(sample.effect)) > SMALLEST).sum()) for sample in samples)
+    value, judges = float(np.mean(by_topic)), float(np.mean(plain))
+    total = float(pieces.sum())
+    freedom = max(FEWEST_FREEDOM, total**2 / max(float((pieces**2).sum()), SMALLEST**2) - 1)
+    half = float(student.ppf(LEVEL, freedom)) * np.sqrt(total) if matter >= FEWEST else np.nan
+    spread = float(np.std(by_topic, ddof=1)) / np.sqrt(T) if T > 1 else np.nan
+    population = max(float(student.ppf(LEVEL, max(T - 1, 1))) * spread, half)
+    return Estimate(value, float(half), float(population), judges, value - judges)
