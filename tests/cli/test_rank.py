@@ -78,6 +78,17 @@ def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
     assert answer.err.count("\n") == 1
 
 
+def test_sets_are_told_apart(run, tmp_path):
+    """By their column, or declared to be ties."""
+    (tmp_path / "s.csv").write_text("item,judge,rank,hit\na,x,1,1\nb,x,2,1\na,y,1,2\nc,y,2,2\nc,x,1,3\nd,x,2,3\n")
+    assert "4 items, 2 judges, 3 rankings" in run("rank", "s.csv", "--set", "hit").out
+    assert "4 items, 2 judges, 2 rankings" in run("rank", "s.csv", "--ties").out
+    assert run("rank", "s.csv").err == (
+        "adjudge: s.csv, row 6: judge 'x' gives the ranks 1 to 2 more than once, as in 2 sets: name the column that "
+        "tells the sets apart with --set, or say with --ties that equal ranks are ties\n"
+    )
+
+
 def test_a_climb_that_did_not_end_is_said(run, ranks, monkeypatch):
     """The result is shown, with a warning."""
     monkeypatch.setattr("adjudge.models.ranking.worth.STEPS", 1)

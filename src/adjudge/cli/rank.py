@@ -34,6 +34,12 @@ class Columns:
     item: o.ItemColumn = None
     judge: o.JudgeColumn = None
     rank: Annotated[str | None, o.column_option("rank", "ranks: 1 is the best, equal ranks are a tie")] = None
+    set: Annotated[
+        str | None,
+        o.column_option(
+            "set", "sets, which tell the rankings of a judge in a topic apart; default: set and assignment"
+        ),
+    ] = None
     left: Annotated[str | None, o.column_option("left", "the left items of preferences")] = None
     right: Annotated[str | None, o.column_option("right", "the right items of preferences")] = None
     winner: Annotated[
@@ -99,6 +105,9 @@ def rank(
         ),
     ] = None,
     columns: Columns = COLUMNS,
+    ties: Annotated[
+        bool, o.input_option("--ties", None, "Equal ranks are ties, even if they look like those of several sets.")
+    ] = False,
     input_format: o.InputFormat = None,
     model: RankModel = MODEL,
     out: Annotated[str | None, o.out_option("FOLDER", f"Write {FILE} and judges.csv to this folder.")] = None,
@@ -108,7 +117,8 @@ def rank(
 ) -> None:
     """Combine judges' rankings, or preferences between two items, into one ranking per topic.
 
-    A judge may rank only some items of a topic. The result is printed as tables; --out writes ranking.csv (topic, item,
+    A judge may rank only some items of a topic, in one set or in several; the columns set and assignment, if there are
+    any, tell sets apart. The result is printed as tables; --out writes ranking.csv (topic, item,
     rank, score, standard error, number of rankings) and judges.csv (judge, rankings, reliability, Kendall's tau).
 
     \b
@@ -121,7 +131,9 @@ def rank(
 
     check_output(format, (data, items))
     check_fit_folder(out, (data, items), (*WRITTEN, FILE))
-    _deliver(combine(data, items=items, format=input_format, **vars(model), **vars(columns)), out, format, rows)
+    _deliver(
+        combine(data, items=items, ties=ties, format=input_format, **vars(model), **vars(columns)), out, format, rows
+    )
 
 
 def _deliver(ranking: Ranking, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002

@@ -22,6 +22,7 @@ ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column ha
     "topic": ("qid",),
 }
 NEEDED = ("item", "judge", "label")
+SETS = ("set", "assignment")  # columns that tell the rankings of a judge in a topic apart
 
 # Names in tables of pairs of a topic and a document, the most likely first.
 TOPIC = ("topic", "topic_id", "qid", "query_id", "query", "question")
@@ -73,6 +74,15 @@ def find_columns(
 def is_usual(column: str, role: str) -> bool:
     """Whether a column's name is a usual one for the role: ``worker``, ``Worker ID``, ``workerId``."""
     return _plain(column) in USUAL[role]
+
+
+def set_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that tell the rankings of a judge in a topic apart: the set, the assignment, or both.
+
+    >>> set_columns(["topic", "document", "rank", "Assignment ID"])
+    ['Assignment ID']
+    """
+    return [name for name in names if _plain(name) in SETS]
 
 
 def topic_column(names: Sequence[str]) -> str | None:

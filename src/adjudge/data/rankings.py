@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, frozen
-from adjudge.data.columns import find_columns, is_usual
+from adjudge.data.columns import EXPORT, find_columns, is_usual, set_columns
 from adjudge.data.encode import Coded, code_columns
 from adjudge.data.formats import open_source
 from adjudge.data.judgments import places
@@ -60,8 +60,11 @@ class TopicItems(NamedTuple):
     code: Codes  # (k, rows) the item of each entry
 
 
-def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:
-    """Return the rankings of a table with item, judge, rank and, optionally, topic.
+def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None, ties: bool = False) -> Rankings:
+    """Return the rankings of a table with item, judge, rank and, optionally, topic and set.
+
+    A ranking is what a judge says of a topic in a set. The columns ``set`` and ``assignment`` tell sets apart, both if
+    the table has both. Rows of an export of the studio without a rank were not ranked, and are left out.
 
     Parameters
     ----------
@@ -71,25 +74,68 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
         Role -> column, for columns with unusual names.
     items
         A table of all items that may be ranked; others are refused.
+    ties
+        Whether equal ranks are ties even if they look like those of several sets.
     """
-    columns = code_columns(source, find_roles(source, named, ("item", "judge", "rank"), ("topic",)))
+    roles = find_roles(source, named, ("item", "judge", "rank"), ("topic",))
+    source = _without_unranked(source, roles["rank"])
+    columns = code_columns(source, roles)
     item, judge, topic = columns["item"], columns["judge"], columns.get("topic")
+    sets = _code_sets(source, named, roles)
     rank = _whole_ranks(source, columns["rank"])
-    of_topic = np.zeros(item.code.size, np.int64) if topic is None else topic.code.astype(np.int64)
-    keys, ranking = np.unique(of_topic * len(judge.names) + judge.code, return_inverse=True)
-    _refuse_second_ranks(source, ranking, item, judge)
+    first, ranking = _group_rows(item.code.size, [topic, judge, *sets])
+    _refuse_second_ranks(source, ranking, item, judge, bool(sets))
     order = np.lexsort((rank, ranking))
     level = _levels(source, ranking, rank, order, columns)
+    if not ties:
+        _refuse_merged_sets(source, ranking[order], level, rank[order], order, columns)
     placed = place_items(source, item.code[None], item.names, topic, items, named)
     return Rankings(
         *placed[:3],
         judges=judge.names.alias("judge"),
-        start=frozen(np.searchsorted(ranking[order], np.arange(keys.size + 1))),
-        judge=frozen((keys % len(judge.names)).astype(np.int32)),
+        start=frozen(np.searchsorted(ranking[order], np.arange(first.size + 1))),
+        judge=frozen(judge.code[first].astype(np.int32)),
         item=frozen(placed.code[0, order]),
         level=frozen(level),
         kind=source.kind,
     )
+
+
+def _without_unranked(source: Source, rank: str) -> Source:
+    """Return judgments that the studio exported without those that have no rank; other tables are unchanged."""
+    if not {*EXPORT} <= {*source.columns}:
+        return source
+    ranks = source.column(rank).cast(pl.String).str.strip_chars()
+    ranked = (ranks != "").fill_null(False)
+    rows = ranked.arg_true()
+    if len(rows) in (0, len(ranks)):
+        return source
+    message = f"{source.name}: {len(ranks) - len(rows):,} of {len(ranks):,} judgments have no rank; they are left out"
+    warnings.warn(message, AdjudgeWarning, stacklevel=3)
+    return replace(
+        source,
+        column=lambda name: source.column(name).filter(ranked),
+        row=lambda position: source.row(int(rows[position])),
+    )
+
+
+def _code_sets(source: Source, named: Mapping[str, str | None], roles: Mapping[str, str]) -> list[Coded]:
+    """Return the columns that tell sets apart: the one that the user names, or those with usual names."""
+    chosen = named.get("set")
+    if chosen is not None:
+        return [code_columns(source, find_columns(source.columns, named, source.name, needed=("set",)))["set"]]
+    return [
+        code_columns(source, {"set": name})["set"] for name in set_columns(source.columns) if name not in roles.values()
+    ]
+
+
+def _group_rows(rows: int, columns: Sequence[Coded | None]) -> tuple[Codes, Codes]:
+    """Return the first row of each group of rows that are equal in all columns, and the group of each row (N)."""
+    first, group = np.zeros(1, np.int64), np.zeros(rows, np.int64)
+    for column in columns:
+        if column is not None:
+            _, first, group = np.unique(group * len(column.names) + column.code, return_index=True, return_inverse=True)
+    return first, group
 
 
 def find_roles(
@@ -143,17 +189,16 @@ def _whole_ranks(source: Source, rank: Coded) -> Codes:
     return ranks
 
 
-def _refuse_second_ranks(source: Source, ranking: Codes, item: Coded, judge: Coded) -> None:
-    """Refuse an item that a judge ranks twice in a topic."""
+def _refuse_second_ranks(source: Source, ranking: Codes, item: Coded, judge: Coded, has_sets: bool) -> None:
+    """Refuse an item that a judge ranks twice in a topic or, if there are sets, in a set."""
     order = np.lexsort((item.code, ranking))
     again = 1 + np.flatnonzero((np.diff(ranking[order]) == 0) & (np.diff(item.code[order]) == 0))
     if again.size:
         k = again[np.argmin(order[again])]
         n, before = int(order[k]), source.row(int(order[k - 1]))
         who, ranked = judge.names[int(judge.code[n])], item.names[int(item.code[n])]
-        raise source.wrong(
-            f"judge {quote(who)} ranks item {quote(ranked)} here and in row {before}: keep one of them", n
-        )
+        advice = "keep one of them" if has_sets else "keep one of them, or name the column of sets with --set"
+        raise source.wrong(f"judge {quote(who)} ranks item {quote(ranked)} here and in row {before}: {advice}", n)
 
 
 def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: Mapping[str, Coded]) -> Codes:
@@ -179,6 +224,33 @@ def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: 
     return level
 
 
+def _refuse_merged_sets(
+    source: Source, ranking: Codes, level: Codes, rank: Codes, order: Codes, columns: Mapping[str, Coded]
+) -> None:
+    """Refuse ranks of a judge in a topic that look like those of several sets, such as 1 to 5 twice.
+
+    They do if the ranks 1 and 2 are both given several times, no rank is given more often than the one above it, and
+    none is skipped. All arguments are in the ``order`` of the rankings, best first.
+    """
+    begin = np.flatnonzero(np.r_[True, (np.diff(ranking) != 0) | (np.diff(level) != 0)])  # of each group of equal ranks
+    size, of = np.diff(np.r_[begin, level.size]), ranking[begin]
+    rises = np.r_[False, (np.diff(size) > 0) & (np.diff(of) == 0)] | (rank[begin] != level[begin] + 1)
+    several = np.zeros(int(ranking[-1]) + 1, bool)
+    several[of[(level[begin] == 1) & (size > 1)]] = True
+    several[of[rises]] = False
+    again = several[ranking] & (level == 0)
+    again[begin] = False
+    if again.any():
+        n = int(order[again].min())
+        r = ranking[order == n]
+        times, last = 1 + int(again[ranking == r].sum()), int(rank[ranking == r].max())
+        raise source.wrong(
+            f"{_who(columns, n)} gives the ranks 1 to {last} more than once, as in {times} sets: name the column that "
+            "tells the sets apart with --set, or say with --ties that equal ranks are ties",
+            n,
+        )
+
+
 def _firsts(ranking: Codes, entries: Codes) -> Codes:
     """Return the first entry of each ranking among ascending entries."""
     return entries[np.unique(ranking[entries], return_index=True)[1]]
@@ -186,9 +258,13 @@ def _firsts(ranking: Codes, entries: Codes) -> Codes:
 
 def _gap(source: Source, n: int, rank: int, missing: int, columns: Mapping[str, Coded]) -> InputError:
     """Return the error about a judge's missing rank."""
+    return source.wrong(f"{_who(columns, n)} gives rank {rank} and no rank {missing}: {NUMBERING}", n)
+
+
+def _who(columns: Mapping[str, Coded], n: int) -> str:
+    """Return the judge of a row and, if there are topics, its topic."""
     parts = ((role, columns[role]) for role in ("judge", "topic") if role in columns)
-    who = " of ".join(f"{role} {quote(coded.names[int(coded.code[n])])}" for role, coded in parts)
-    return source.wrong(f"{who} gives rank {rank} and no rank {missing}: {NUMBERING}", n)
+    return " of ".join(f"{role} {quote(coded.names[int(coded.code[n])])}" for role, coded in parts)
 
 
 def _allowed_source(allowed: Any) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from adjudge.data.formats import open_source
 from adjudge.data.rankings import Rankings, holds_pairs, read_pairs, read_rankings
 from adjudge.data.source import Source
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
 from adjudge.kernels.compiled import compiled
 from adjudge.models.ranking.borda import borda
 from adjudge.models.ranking.bradley_terry import bradley_terry
@@ -117,8 +118,16 @@ class Ranking:
             "rank": self.rank[order],
             "score": self.score[order],
             "se": _missing_if_nan(self.se[order]),
-            "judges" if data.side is None else "preferences": np.bincount(data.item)[order],
+            "judges" if data.side is None else "preferences": self._counts()[order],
         }
+
+    def _counts(self) -> Codes:
+        """Return the number of judges who ranked each item (I), or of its preferences."""
+        data, judges = self.rankings, len(self.rankings.judges)
+        if data.side is not None:
+            return np.bincount(data.item)
+        pairs = data.item * np.int64(judges) + np.repeat(data.judge, np.diff(data.start))
+        return np.bincount(np.unique(pairs) // judges)
 
     def judge_columns(self) -> dict[str, Any]:
         """Return the judges as named columns."""
@@ -142,9 +151,11 @@ def rank(
     item: str | None = None,
     judge: str | None = None,
     rank: str | None = None,
+    set: str | None = None,  # noqa: A002
     left: str | None = None,
     right: str | None = None,
     winner: str | None = None,
+    ties: bool = False,
     format: str | None = None,  # noqa: A002
 ) -> Ranking:
     """Combine rankings, or preferences between two items, into one ranking per topic.
@@ -153,7 +164,8 @@ def rank(
     ----------
     data
         A path or a frame with the columns (item, judge, rank) or (left, right, winner), and optionally a topic. Ranks
-        count from 1, and equal ranks are a tie. The winner is an item, ``left``, ``right`` or ``tie``.
+        count from 1, and equal ranks are a tie. The columns ``set`` and ``assignment``, if there are any, tell the
+        rankings of a judge in a topic apart. The winner is an item, ``left``, ``right`` or ``tie``.
     method
         One of ``METHODS``. By default ``bradley-terry`` for preferences and ``plackett-luce`` for rankings.
     items
@@ -164,8 +176,10 @@ def rank(
         Whether the left item may have an advantage (``bradley-terry`` only).
     spread, judge_spread
         Prior standard deviations of log worths and of log reliabilities.
-    topic, item, judge, rank, left, right, winner
+    topic, item, judge, rank, set, left, right, winner
         Names of columns, if they are not the usual ones.
+    ties
+        Whether equal ranks of a judge are ties even if they look like those of several sets, such as 1 to 5 twice.
     format
         The format of the file, if its name does not tell.
 
@@ -181,24 +195,60 @@ def rank(
     >>> rank(DataFrame(table), "borda").items["rank"].to_list()
     [1, 2, 2]
     """
-    roles = ("topic", "item", "judge", "rank", "left", "right", "winner")
-    named = dict(zip(roles, (topic, item, judge, rank, left, right, winner), strict=True))
+    roles = ("topic", "item", "judge", "rank", "set", "left", "right", "winner")
+    named = dict(zip(roles, (topic, item, judge, rank, set, left, right, winner), strict=True))
     options = RankOptions(spread, judge_spread, bool(reliability), position_bias)
     if method is not None:
         _check_options(method, options, reliability)
     source = open_source(data, format)
     chosen = METHODS[method or ("bradley-terry" if holds_pairs(source, named) else "plackett-luce")]
     _check_options(chosen.name, options, reliability)
-    rankings = _read(source, named, items, chosen)
+    rankings = _read(source, named, items, ties, chosen)
+    _warn_of_unlinked_items(source, rankings)
     if reliability is None:
         reliability = bool(chosen.reliability and len(rankings.judges) > 1)
     return _record(chosen, rankings, chosen.run(rankings, options._replace(reliability=reliability)))
 
 
-def _read(source: Source, named: Mapping[str, str | None], items: Any, method: Method) -> Rankings:
+def _read(source: Source, named: Mapping[str, str | None], items: Any, ties: bool, method: Method) -> Rankings:
     """Return the preferences or rankings of a table, whichever it holds."""
-    pairs = method.pairs or holds_pairs(source, named)
-    return (read_pairs if pairs else read_rankings)(source, named, items)
+    if method.pairs or holds_pairs(source, named):
+        return read_pairs(source, named, items)
+    return read_rankings(source, named, items, ties)
+
+
+def _warn_of_unlinked_items(source: Source, rankings: Rankings) -> None:
+    """Warn of topics in which some items are linked to others by no chain of rankings."""
+    groups = linked_groups(rankings)
+    split = np.flatnonzero(groups > 1)
+    if not split.size:
+        return
+    few = f"{groups[split[0]]:,} groups of items"
+    where = "no chain of rankings links all items"
+    if rankings.topics is None:
+        problem = f"{where}: there are {few}"
+    else:
+        name = quote(rankings.topics[int(split[0])])
+        problem = f"in {split.size:,} of {groups.size:,} topics {where}, such as topic {name} with {few}"
+    advice = "the data do not tell the order of items of different groups"
+    warnings.warn(f"{source.name}: {problem}; {advice}", AdjudgeWarning, stacklevel=3)
+
+
+def linked_groups(rankings: Rankings) -> Codes:
+    """Return the number of groups of items in each topic (T) that no chain of rankings links.
+
+    Two items are linked if some ranking has both, or if both are linked to a third.
+    """
+    from scipy.sparse import coo_array  # imported here because it takes as long to load as a small fit to run
+    from scipy.sparse.csgraph import connected_components
+
+    items, size = len(rankings.items), np.diff(rankings.start)
+    edges = (rankings.item, items + np.repeat(np.arange(size.size), size))
+    graph = coo_array((np.ones(rankings.item.size, bool), edges), shape=(items + size.size,) * 2)
+    _, component = connected_components(graph, directed=False)
+    pair = np.unique(rankings.topic.astype(np.int64) * (items + size.size) + component[:items])
+    groups: Codes = np.bincount(pair // (items + size.size))
+    return groups
 
 
 def _check_options(method: str, options: RankOptions, reliability: bool | None) -> None:
