@@ -13,9 +13,10 @@ import polars as pl
 
 from adjudge.arrays import Codes, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual, set_columns
-from adjudge.data.encode import Coded, code_columns
+from adjudge.data.encode import Coded, code_columns, scale_codes
 from adjudge.data.formats import open_source
-from adjudge.data.judgments import places
+from adjudge.data.judgments import Judgments, from_codes, places
+from adjudge.data.scale import Label
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 
@@ -45,6 +46,9 @@ class Rankings:
     level: Codes  # (N) from 0
     side: Codes | None = None  # (R) of preferences: 1 if the first entry was on the left, -1 if on the right
     kind: str = "polars"  # of the frames that are returned
+    label: Codes | None = None  # (N) of each entry, -1 without a label
+    judgments: Judgments | None = None  # all labels, of items that are called topic_item if a name is in several topics
+    gold: Codes | None = None  # (I) known grades, -1 if unknown
 
     def __repr__(self) -> str:
         entries = "rankings" if self.side is None else "preferences"
@@ -78,10 +82,65 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
         Whether equal ranks are ties even if they look like those of several sets.
     """
     roles = find_roles(source, named, ("item", "judge", "rank"), ("topic",))
-    source = _without_unranked(source, roles["rank"])
+    if {*EXPORT} <= {*source.columns}:
+        rows = len(source.column(roles["rank"]))
+        source, ranked = _with_values(source, roles["rank"])
+        if ranked.size < rows:
+            message = f"{source.name}: {rows - ranked.size:,} of {rows:,} judgments have no rank; they are left out"
+            warnings.warn(message, AdjudgeWarning, stacklevel=2)
     columns = code_columns(source, roles)
+    return _encode(source, named, columns, items, ties)
+
+
+def read_labelled_rankings(
+    source: Source,
+    named: Mapping[str, str | None],
+    items: Any = None,
+    ties: bool = False,
+    labels: Sequence[Label] | None = None,
+) -> Rankings:
+    """Return the rankings of a table with item, judge, rank and label, and all its labels as judgments.
+
+    The rank or the label of a row may be empty. ``labels`` has all labels, lowest first; by default they are numbers.
+    The other parameters are those of ``read_rankings``.
+    """
+    roles = find_roles(source, named, ("item", "judge", "rank", "label"), ("topic",))
+    columns = code_columns(source, {role: roles[role] for role in roles if role not in ("rank", "label")})
+    ranked, rows = _with_values(source, roles["rank"])
+    labelled, labelled_rows = _with_values(source, roles["label"])
+    coded = code_columns(labelled, {"label": roles["label"]})["label"]
+    scale, to_scale = scale_codes(labelled, coded, labels or source.order(roles["label"]), ordinal=True)
+    label = np.full(columns["item"].code.size, -1)
+    label[labelled_rows] = to_scale[coded.code]
+    every = place_items(source, columns["item"].code[None], columns["item"].names, columns.get("topic"), items, named)
+    views = {role: column._replace(code=column.code[rows]) for role, column in columns.items()}
+    views |= code_columns(ranked, {"rank": roles["rank"]})
+    rankings = _encode(ranked, named, views, None, ties, every._replace(code=every.code[:, rows]), label[rows])
+    judgments = from_codes(
+        every.code[0, labelled_rows],
+        columns["judge"].code[labelled_rows],
+        label[labelled_rows],
+        items=_unique_names(every),
+        judges=rankings.judges,
+        scale=scale,
+        topics=every.topics,
+        topic=None if every.topics is None else every.topic,
+    )
+    return replace(rankings, judgments=judgments)
+
+
+def _encode(
+    source: Source,
+    named: Mapping[str, str | None],
+    columns: Mapping[str, Coded],
+    items: Any,
+    ties: bool,
+    placed: TopicItems | None = None,
+    label: Codes | None = None,
+) -> Rankings:
+    """Return the rankings of coded columns; items may be placed already, and entries may have labels (N)."""
     item, judge, topic = columns["item"], columns["judge"], columns.get("topic")
-    sets = _code_sets(source, named, roles)
+    sets = _code_sets(source, named)
     rank = _whole_ranks(source, columns["rank"])
     first, ranking = _group_rows(item.code.size, [topic, judge, *sets])
     _refuse_second_ranks(source, ranking, item, judge, bool(sets))
@@ -89,7 +148,8 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
     level = _levels(source, ranking, rank, order, columns)
     if not ties:
         _refuse_merged_sets(source, ranking[order], level, rank[order], order, columns)
-    placed = place_items(source, item.code[None], item.names, topic, items, named)
+    if placed is None:
+        placed = place_items(source, item.code[None], item.names, topic, items, named)
     return Rankings(
         *placed[:3],
         judges=judge.names.alias("judge"),
@@ -98,35 +158,42 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
         item=frozen(placed.code[0, order]),
         level=frozen(level),
         kind=source.kind,
+        label=None if label is None else frozen(label[order]),
     )
 
 
-def _without_unranked(source: Source, rank: str) -> Source:
-    """Return judgments that the studio exported without those that have no rank; other tables are unchanged."""
-    if not {*EXPORT} <= {*source.columns}:
-        return source
-    ranks = source.column(rank).cast(pl.String).str.strip_chars()
-    ranked = (ranks != "").fill_null(False)
-    rows = ranked.arg_true()
-    if len(rows) in (0, len(ranks)):
-        return source
-    message = f"{source.name}: {len(ranks) - len(rows):,} of {len(ranks):,} judgments have no rank; they are left out"
-    warnings.warn(message, AdjudgeWarning, stacklevel=3)
-    return replace(
+def _with_values(source: Source, column: str) -> tuple[Source, Codes]:
+    """Return the rows of a table that have a value in this column, and their positions; all if none has."""
+    text = source.column(column).cast(pl.String).str.strip_chars()
+    filled = (text != "").fill_null(False)
+    rows: Codes = filled.arg_true().to_numpy()
+    if rows.size in (0, len(text)):
+        return source, np.arange(len(text))
+    view = replace(
         source,
-        column=lambda name: source.column(name).filter(ranked),
+        column=lambda name: source.column(name).filter(filled),
         row=lambda position: source.row(int(rows[position])),
     )
+    return view, rows
 
 
-def _code_sets(source: Source, named: Mapping[str, str | None], roles: Mapping[str, str]) -> list[Coded]:
+def _unique_names(placed: TopicItems) -> Names:
+    """Return the names of items; those that are in several topics become ``topic_item``."""
+    if placed.topics is None or placed.items.is_unique().all():
+        return placed.items
+    parts = {"topic": placed.topics.gather(placed.topic), "item": placed.items}
+    joined = pl.when(pl.col("item").is_unique()).then(pl.col("item").cast(pl.String))
+    table = pl.DataFrame(parts).select(joined.otherwise(pl.format("{}_{}", "topic", "item")).alias("item"))
+    return table.to_series()
+
+
+def _code_sets(source: Source, named: Mapping[str, str | None]) -> list[Coded]:
     """Return the columns that tell sets apart: the one that the user names, or those with usual names."""
-    chosen = named.get("set")
-    if chosen is not None:
-        return [code_columns(source, find_columns(source.columns, named, source.name, needed=("set",)))["set"]]
-    return [
-        code_columns(source, {"set": name})["set"] for name in set_columns(source.columns) if name not in roles.values()
-    ]
+    if named.get("set") is not None:
+        chosen = find_columns(source.columns, named, source.name, needed=("set",))
+        return [code_columns(source, chosen)["set"]]
+    usual = [name for name in set_columns(source.columns) if name not in named.values()]
+    return [code_columns(source, {"set": name})["set"] for name in usual]
 
 
 def _group_rows(rows: int, columns: Sequence[Coded | None]) -> tuple[Codes, Codes]:
