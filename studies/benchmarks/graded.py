@@ -325,24 +325,24 @@ def own_data() -> Claim:
         )
     p, hit = np.concatenate(chance), np.concatenate(hits)
     bins = np.minimum((p * 5).astype(int), 4)
-    rows = [(f"probability {p[bins == k].mean():.2f}", f"true in {hit[bins == k].mean():.2f}") for k in range(5)]
+    measured = [(f"probability {p[bins == k].mean():.2f}", f"true in {hit[bins == k].mean():.2f}") for k in range(5)]
     worth = np.mean(found, axis=0)
-    rows.append(
+    measured.append(
         ("90 % interval of the rank", f"holds the true rank in {np.mean(within):.3f}, {np.mean(sizes):.1f} ranks wide")
     )
-    rows.append(
+    measured.append(
         (
             "log worths of grades 1 and 2 for the mean judge",
             f"{worth[0]:.2f}, {worth[1]:.2f} (true: {v[1] * np.exp(0.125):.2f}, {v[2] * np.exp(0.125):.2f})",
         )
     )
-    rows.append(("correlation of log reliabilities with the true ones", f"{worth[2]:.2f}"))
+    measured.append(("correlation of log reliabilities with the true ones", f"{worth[2]:.2f}"))
     how = (
         f"{RUNS} campaigns drawn from the model, with known probabilities of labels: 300 items, 360 sets of five, 12 "
         "judges. Five bins of all probabilities of grades, with the share that was true. True ranks have items of the "
         "same grade in random order."
     )
-    return Claim("Data of the model itself", how, ("quantity", "measured"), rows)
+    return Claim("Data of the model itself", how, ("quantity", "measured"), measured)
 
 
 def held_out() -> Claim:

@@ -89,6 +89,22 @@ def test_sets_are_told_apart(run, tmp_path):
     )
 
 
+def test_grades_come_from_labels_and_ranks(run, tmp_path):
+    """With known grades, and labels in words."""
+    rows = [
+        f"t,{item},{judge},{rank},{'yes' if rank < 3 else 'no'}"
+        for judge in "xyz"
+        for rank, item in enumerate("abcd", 1)
+    ]
+    (tmp_path / "g.csv").write_text("\n".join(["topic,item,judge,rank,label", *rows, ""]))
+    (tmp_path / "gold.csv").write_text("topic,item,grade\nt,a,2\n")
+    answer = run("rank", "g.csv", "--method", "graded", "--labels", "no,yes", "--gold", "gold.csv", "--format", "csv")
+    lines = [line.split(",") for line in answer.out.splitlines()]
+    assert ",".join(lines[0]) == "topic,item,rank,low,high,score,se,grade,expected,relevant,p_0,p_1,p_2,judges"
+    assert [line[1] for line in lines[1:3]] == ["a", "b"]
+    assert lines[1][7:13] == ["2", "2.0", "1.0", "0.0", "0.0", "1.0"]
+
+
 def test_a_climb_that_did_not_end_is_said(run, ranks, monkeypatch):
     """The result is shown, with a warning."""
     monkeypatch.setattr("adjudge.models.ranking.worth.STEPS", 1)

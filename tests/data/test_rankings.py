@@ -10,7 +10,15 @@ import pytest
 
 from adjudge.data.columns import EXPORT
 from adjudge.data.formats import open_source
-from adjudge.data.rankings import NUMBERING, WORDS, Rankings, holds_pairs, read_pairs, read_rankings
+from adjudge.data.rankings import (
+    NUMBERING,
+    WORDS,
+    Rankings,
+    holds_pairs,
+    read_labelled_rankings,
+    read_pairs,
+    read_rankings,
+)
 from adjudge.errors import AdjudgeWarning, InputError
 
 HEAD = "topic,item,judge,rank\n"
@@ -303,3 +311,39 @@ def test_tables_of_pairs_are_told_by_their_columns() -> None:
     assert holds_pairs(source, {})
     assert not holds_pairs(open_source(pl.DataFrame({"left": ["x"], "right": ["y"]})), {})
     assert holds_pairs(open_source(pl.DataFrame({"a": ["x"]})), {"left": "a"})
+
+
+def test_labels_beside_ranks() -> None:
+    """Every label is a judgment, an entry of a ranking knows its label, and a name of two topics is two items."""
+    columns = {
+        "topic": list("ttuu"),
+        "item": list("abab"),
+        "judge": list("xxxx"),
+        "rank": ["1", "2", "1", ""],
+        "label": ["1", "", "0", "1"],
+    }
+    result = read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert result.start.tolist() == [0, 2, 3]
+    assert result.label is not None
+    assert result.label.tolist() == [1, -1, 0]
+    assert result.judgments is not None
+    assert result.judgments.items.to_list() == ["t_a", "t_b", "u_a", "u_b"]
+    assert result.judgments.start.tolist() == [0, 1, 1, 2, 3]
+    assert result.judgments.label.tolist() == [1, 0, 1]
+
+
+def test_the_rows_of_labelled_rankings_are_those_of_the_table() -> None:
+    """Rows without a rank or a label are counted in messages."""
+    columns = {
+        "item": list("abcd"),
+        "judge": list("xxxx"),
+        "rank": ["", "1", "3", "2"],
+        "label": ["0", "", "1", "maybe"],
+    }
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {}, labels=["0", "1"])
+    assert str(caught.value) == "table, row 3: label 'maybe' is not one of '0', '1' (give --labels to extend the scale)"
+    columns |= {"label": list("0111"), "rank": ["", "1", "3", "3"]}
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert str(caught.value) == f"table, row 2: judge 'x' gives rank 3 and no rank 2: {NUMBERING}"

@@ -198,8 +198,7 @@ def rank_intervals(chance: Floats, topic: Codes, seed: int) -> Codes:
     for rank in ranks:
         grade = (rng.random(topic.size)[:, None] > below).sum(axis=1)
         rank[np.lexsort((rng.random(topic.size), -grade, topic))] = np.arange(topic.size) - first + 1
-    interval: Codes = np.quantile(ranks, ENDS, axis=0, method="nearest").T
-    return interval
+    return np.quantile(ranks, ENDS, axis=0, method="nearest").T.astype(np.int64)
 
 
 def label_confusion(judgments: Judgments, chance: Floats) -> Floats:
@@ -242,8 +241,8 @@ def sample(orders: Orders, prior: GradePrior, judges: int, weight: float, option
     problem = Problem(orders, item_slots(orders, prior.sure.size), prior, judges, weight, options, room)
     chains = [_chain(problem, rng) for rng in np.random.default_rng(options.seed).spawn(CHAINS)]
     chance, worth, reliability, likelihood = zip(*chains, strict=True)
-    means = (np.mean(each, axis=0) for each in (chance, worth, reliability))
-    return Sampled(*means, np.stack(likelihood))
+    mean_chance, mean_worth, mean_reliability = (np.mean(each, axis=0) for each in (chance, worth, reliability))
+    return Sampled(mean_chance, mean_worth, mean_reliability, np.stack(likelihood))
 
 
 def _chain(problem: Problem, rng: np.random.Generator) -> Sampled:
@@ -275,8 +274,8 @@ def _start(problem: Problem, rng: np.random.Generator) -> State:
     chance = np.exp(prior.log_label + log_shares(prior, shares))
     chance /= chance.sum(axis=1, keepdims=True)
     z = (rng.random(items)[:, None] > np.cumsum(chance, axis=1)).sum(axis=1).clip(0, Z - 1)
-    widths = tuple(np.full(each.size, 0.3) for each in (beta, steps, shares))
-    return State(np.where(prior.gold >= 0, prior.gold, z), chance, beta, steps, shares, widths)  # type: ignore[arg-type]
+    widths = (np.full(beta.size, 0.3), np.full(steps.size, 0.3), np.full(shares.size, 0.3))
+    return State(np.where(prior.gold >= 0, prior.gold, z), chance, beta, steps, shares, widths)
 
 
 def _sweep(problem: Problem, state: State, rng: np.random.Generator, adapt: float) -> State:
@@ -284,8 +283,8 @@ def _sweep(problem: Problem, state: State, rng: np.random.Generator, adapt: floa
     prior, (z, chance, beta, steps, shares, widths) = problem.prior, state
     z, chance = z.copy(), chance.copy()
     log_prior, uniform = prior.log_label + log_shares(prior, shares), rng.random(z.size)
-    params = (log_prior, prior.gold, worths(steps), np.exp(beta), problem.weight, uniform)
-    draw_grades(*problem.slots, *problem.orders, *params, z, chance, problem.room)
+    arguments = (*problem.slots, *problem.orders, log_prior, prior.gold, worths(steps), np.exp(beta))
+    draw_grades(*arguments, problem.weight, uniform, z, chance, problem.room)
 
     def of_beta(beta: Floats) -> Floats:
         value = judge_likelihood(*problem.orders, z, worths(steps), np.exp(beta), problem.room)
@@ -338,7 +337,8 @@ def _metropolis(
 
 def worths(steps: Floats) -> Floats:
     """Return the log worths v of the grades (Z), from the logs of their steps (G)."""
-    return np.r_[0.0, np.cumsum(np.exp(steps))]
+    v: Floats = np.r_[0.0, np.cumsum(np.exp(steps))]
+    return v
 
 
 def _further_grades(prior: GradePrior) -> Codes:
@@ -351,7 +351,7 @@ def log_shares(prior: GradePrior, shares: Floats) -> Floats:
     offset = np.zeros(prior.label.size)
     offset[_further_grades(prior)] = shares[:-1]
     score = offset + shares[-1] * np.arange(offset.size) * prior.sure[:, None]
-    result = np.zeros_like(score)
+    result: Floats = np.zeros_like(score)
     for label in np.unique(prior.label[_further_grades(prior)]):
         part = score[:, prior.label == label]
         part = part - part.max(axis=1, keepdims=True)

@@ -245,9 +245,10 @@ def rank(
     >>> table = {"item": list("abcabc"), "judge": list("xxxyyy"), "rank": [1, 2, 3, 1, 3, 2]}
     >>> rank(DataFrame(table), "borda").items["rank"].to_list()
     [1, 2, 2]
-    >>> table["label"] = [1, 1, 0, 1, 0, 0]
-    >>> rank(DataFrame(table), "graded").items["grade"].to_list()
-    [2, 1, 0]
+    >>> table["label"] = [1, 0, 0, 1, 0, 0]
+    >>> best = rank(DataFrame(table), "graded").items[0]
+    >>> best["item"].item(), best["relevant"].item() > 0.5
+    ('a', True)
     """
     roles = ("topic", "item", "judge", "rank", "set", "left", "right", "winner", "label")
     named = dict(zip(roles, (topic, item, judge, rank, set, left, right, winner, label), strict=True))
