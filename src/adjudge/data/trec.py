@@ -111,10 +111,13 @@ def qrels_text(items: Names, topics: Names, grades: Iterable[object]) -> str:
     return _text(" ", ((topic, "0", document_of(item, topic), grade) for topic, item, grade in rows))
 
 
-def task2_run_text(items: Names, topics: Names, relevance: Floats) -> str:
-    """Return a task 2 run: the rank of items in their topic by probability of relevance (I); ties keep their order."""
-    table = pl.DataFrame({"topic": topics, "relevance": relevance})
-    rank = table.select(pl.col("relevance").rank("ordinal", descending=True).over("topic")).to_series()
+def task2_run_text(items: Names, topics: Names, relevance: Floats, score: Floats | None = None) -> str:
+    """Return a task 2 run: the rank of items in their topic by score (I), by default the probability of relevance (I).
+
+    Ties keep their order.
+    """
+    table = pl.DataFrame({"topic": topics, "score": relevance if score is None else score})
+    rank = table.select(pl.col("score").rank("ordinal", descending=True).over("topic")).to_series()
     rows = zip(topics, items, rank, relevance.tolist(), strict=True)
     return _text(" ", ((topic, document_of(item, topic), r, f"{p:.6f}") for topic, item, r, p in rows))
 

@@ -273,7 +273,7 @@ def _start(problem: Problem, rng: np.random.Generator) -> State:
     steps, beta, shares = np.zeros(Z - 1), np.zeros(problem.judges), np.zeros(_further_grades(prior).size + 1)
     chance = np.exp(prior.log_label + log_shares(prior, shares))
     chance /= chance.sum(axis=1, keepdims=True)
-    z = (rng.random(items)[:, None] > np.cumsum(chance, axis=1)).sum(axis=1).clip(0, Z - 1)
+    z = (rng.random((items, 1)) > np.cumsum(chance, axis=1)).sum(axis=1).clip(0, Z - 1)
     widths = (np.full(beta.size, 0.3), np.full(steps.size, 0.3), np.full(shares.size, 0.3))
     return State(np.where(prior.gold >= 0, prior.gold, z), chance, beta, steps, shares, widths)
 

@@ -265,7 +265,7 @@ def rank(
         _warn_of_unlinked_items(source, rankings)
     if reliability is None:
         reliability = bool(chosen.reliability and len(rankings.judges) > 1)
-    return _record(chosen, rankings, chosen.run(rankings, options._replace(reliability=reliability)))
+    return rank_by(chosen.name, rankings, options._replace(reliability=reliability))
 
 
 def _read(source: Source, named: Mapping[str, str | None], items: Any, ties: bool, method: Method) -> Rankings:
@@ -334,15 +334,16 @@ def _check_options(method: str, options: RankOptions, reliability: bool | None) 
         raise UsageError(f"method '{method}' does not estimate the reliability of judges; 'plackett-luce' does")
 
 
-def _record(method: Method, rankings: Rankings, consensus: Consensus) -> Ranking:
-    """Return the consensus with ranks and the agreement of judges."""
+def rank_by(method: str, rankings: Rankings, options: RankOptions) -> Ranking:
+    """Return the consensus of encoded rankings by one of ``METHODS``, with ranks and the agreement of judges."""
+    consensus = METHODS[method].run(rankings, options)
     ranks = _ranks(consensus.score, rankings.topic)
     tau = tau_b(rankings.start, rankings.judge, rankings.item, rankings.level, ranks, len(rankings.judges))
     parts = {"rank": ranks, "tau": tau, **consensus._asdict()}
     fixed: dict[str, Any] = {
         name: frozen(part) if isinstance(part, np.ndarray) else part for name, part in parts.items()
     }
-    return Ranking(method=method.name, rankings=rankings, **fixed)
+    return Ranking(method=method, rankings=rankings, **fixed)
 
 
 def _ranks(score: Floats, topic: Codes) -> Codes:
