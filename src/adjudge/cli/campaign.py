@@ -289,7 +289,8 @@ def require_studio() -> None:
 def export_(
     folder: Folder,
     content: Annotated[
-        str, typer.Option("--what", metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2, run or everything.")
+        str,
+        typer.Option("--what", metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2, run or everything."),
     ] = "judgments",
     out: Annotated[str | None, o.out_option("FILE", "Write to this file; default: print.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Do not protect CSV cells from being read as formulas.")] = False,

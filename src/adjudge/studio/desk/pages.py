@@ -195,8 +195,9 @@ def items_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
     """Return the values of the page of items that deserve a second look: by reason, and where judges disagree."""
     rows = read_looks(campaign.folder)
     looks = [(name, *words, rows.get(name, [])) for name, words in REASONS.items()]
-    beliefs = [] if read_grades(campaign.folder) is None else read_item_beliefs(connection, campaign.folder) or []
-    ranks = sorted((item for item in beliefs if item.grades), key=lambda item: (item.topic, item.rank))
+    graded = read_grades(campaign.folder) is not None
+    beliefs = read_item_beliefs(connection, campaign.folder) if graded else None
+    ranks = sorted((item for item in beliefs or () if item.grades), key=lambda item: (item.topic, item.rank))
     return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection), "ranks": ranks}
 
 
