@@ -347,3 +347,11 @@ def test_the_rows_of_labelled_rankings_are_those_of_the_table() -> None:
     with pytest.raises(InputError) as caught:
         read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
     assert str(caught.value) == f"table, row 2: judge 'x' gives rank 3 and no rank 2: {NUMBERING}"
+
+
+def test_lists_are_no_labels() -> None:
+    """A column of lists is refused in one sentence."""
+    columns = {"item": ["a"], "judge": ["x"], "rank": [1], "label": [[1, 2]]}
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert str(caught.value) == "table: column 'label' holds lists, records or objects, not one label per row"

@@ -164,7 +164,10 @@ def _encode(
 
 def _with_values(source: Source, column: str) -> tuple[Source, Codes]:
     """Return the rows of a table that have a value in this column, and their positions; all if none has."""
-    text = source.column(column).cast(pl.String).str.strip_chars()
+    series = source.column(column)
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        return source, np.arange(len(series))  # refused when it is coded
+    text = series.cast(pl.String).str.strip_chars()
     filled = (text != "").fill_null(False)
     rows: Codes = filled.arg_true().to_numpy()
     if rows.size in (0, len(text)):

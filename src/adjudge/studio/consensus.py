@@ -213,7 +213,7 @@ def item_grades(rows: AcceptedJudgments) -> ItemGrades | None:
     place = np.zeros(rows.items + 1, np.int64)
     place[ids] = np.arange(ids.size)
     item, judge = place[rows.item], np.searchsorted(people, rows.person)
-    names = {
+    names: dict[str, Any] = {
         "items": pl.Series("item", ids),
         "judges": pl.Series("judge", people),
         "topics": pl.Series("topic", topics),
