@@ -78,6 +78,33 @@ def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
     assert answer.err.count("\n") == 1
 
 
+def test_sets_are_told_apart(run, tmp_path):
+    """By their column, or declared to be ties."""
+    (tmp_path / "s.csv").write_text("item,judge,rank,hit\na,x,1,1\nb,x,2,1\na,y,1,2\nc,y,2,2\nc,x,1,3\nd,x,2,3\n")
+    assert "4 items, 2 judges, 3 rankings" in run("rank", "s.csv", "--set", "hit").out
+    assert "4 items, 2 judges, 2 rankings" in run("rank", "s.csv", "--ties").out
+    assert run("rank", "s.csv").err == (
+        "adjudge: s.csv, row 6: judge 'x' gives the ranks 1 to 2 more than once, as in 2 sets: name the column that "
+        "tells the sets apart with --set, or say with --ties that equal ranks are ties\n"
+    )
+
+
+def test_grades_come_from_labels_and_ranks(run, tmp_path):
+    """With known grades, and labels in words."""
+    rows = [
+        f"t,{item},{judge},{rank},{'yes' if rank < 3 else 'no'}"
+        for judge in "xyz"
+        for rank, item in enumerate("abcd", 1)
+    ]
+    (tmp_path / "g.csv").write_text("\n".join(["topic,item,judge,rank,label", *rows, ""]))
+    (tmp_path / "gold.csv").write_text("topic,item,grade\nt,a,2\n")
+    answer = run("rank", "g.csv", "--method", "graded", "--labels", "no,yes", "--gold", "gold.csv", "--format", "csv")
+    lines = [line.split(",") for line in answer.out.splitlines()]
+    assert ",".join(lines[0]) == "topic,item,rank,low,high,score,se,grade,expected,relevant,p_0,p_1,p_2,judges"
+    assert [line[1] for line in lines[1:3]] == ["a", "b"]
+    assert lines[1][7:13] == ["2", "2.0", "1.0", "0.0", "0.0", "1.0"]
+
+
 def test_a_climb_that_did_not_end_is_said(run, ranks, monkeypatch):
     """The result is shown, with a warning."""
     monkeypatch.setattr("adjudge.models.ranking.worth.STEPS", 1)

@@ -8,18 +8,27 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from adjudge.data.columns import EXPORT
 from adjudge.data.formats import open_source
-from adjudge.data.rankings import NUMBERING, WORDS, Rankings, holds_pairs, read_pairs, read_rankings
+from adjudge.data.rankings import (
+    NUMBERING,
+    WORDS,
+    Rankings,
+    holds_pairs,
+    read_labelled_rankings,
+    read_pairs,
+    read_rankings,
+)
 from adjudge.errors import AdjudgeWarning, InputError
 
 HEAD = "topic,item,judge,rank\n"
 
 
-def ranked(rows: str, items: Any = None, **named: str) -> Rankings:
+def ranked(rows: str, items: Any = None, ties: bool = False, **named: str) -> Rankings:
     """Return the rankings of rows such as ``t a x 1``, one a topic, item, judge and rank."""
     columns = zip(*(row.split() for row in rows.split(",")), strict=True)
     table = dict(zip(("topic", "item", "judge", "rank"), columns, strict=True))
-    return read_rankings(open_source(pl.DataFrame(table)), named, items)
+    return read_rankings(open_source(pl.DataFrame(table)), named, items, ties)
 
 
 def orders(rankings: Rankings) -> dict[tuple[Any, Any], str]:
@@ -106,8 +115,77 @@ def test_the_first_gap_in_the_file_is_named() -> None:
 def test_an_item_ranked_twice_is_refused() -> None:
     """By one judge in one topic; elsewhere it may be ranked again."""
     assert refusal("t a x 1,u a x 1,t a y 1,t b x 2,t a x 2") == (
-        "table, row 4: judge 'x' ranks item 'a' here and in row 0: keep one of them"
+        "table, row 4: judge 'x' ranks item 'a' here and in row 0: keep one of them, "
+        "or name the column of sets with --set"
     )
+
+
+def in_sets(rows: str, names: tuple[str, ...] = ("topic", "item", "judge", "rank", "set"), **options: Any) -> Rankings:
+    """Return the rankings of rows such as ``t a x 1 s``, in which the last column is the set."""
+    columns = zip(*(row.split() for row in rows.split(",")), strict=True)
+    return read_rankings(open_source(pl.DataFrame(dict(zip(names, columns, strict=True)))), options)
+
+
+@pytest.mark.parametrize(("name", "chosen"), [("set", {}), ("Set_ID", {}), ("assignment", {}), ("hit", {"set": "hit"})])
+def test_a_set_is_a_ranking(name: str, chosen: dict[str, str]) -> None:
+    """A judge who ranks two sets of a topic gives two rankings, whatever the column of sets is called."""
+    result = in_sets("t a x 1 p,t b x 2 p,t c x 1 q,t a x 2 q", ("topic", "item", "judge", "rank", name), **chosen)
+    assert result.judge.tolist() == [0, 0]
+    assert result.start.tolist() == [0, 2, 4]
+    assert result.items.gather(result.item).to_list() == ["a", "b", "c", "a"]
+    assert result.level.tolist() == [0, 1, 0, 1]
+
+
+def test_sets_numbered_anew_in_each_assignment() -> None:
+    """A set is told by its own column and by that of the assignment if there are both."""
+    names = ("topic", "item", "judge", "rank", "set", "assignment")
+    result = in_sets("t a x 1 1 7,t b x 2 1 7,t c x 1 1 8,t d x 2 1 8", names)
+    assert result.start.tolist() == [0, 2, 4]
+
+
+def test_an_item_ranked_twice_in_a_set_is_refused() -> None:
+    """In another set it may be ranked again."""
+    with pytest.raises(InputError) as caught:
+        in_sets("t a x 1 p,t b x 2 p,t a x 1 q,t a x 2 q")
+    assert str(caught.value) == "table, row 3: judge 'x' ranks item 'a' here and in row 2: keep one of them"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "last", "sets"), [("1122", 2, 2), ("1234512345", 5, 2), ("12345123", 5, 2), ("123123123", 3, 3)]
+)
+def test_merged_sets_are_refused(ranks: str, last: int, sets: int) -> None:
+    """Ranks 1 and 2 given several times may be several sets, so the user is asked; with ``ties`` they are ties."""
+    rows = ",".join(f"t {item} x {rank}" for item, rank in zip("abcdefghij", ranks, strict=False))
+    row = ranks.index("1", 1)
+    assert refusal(rows) == (
+        f"table, row {row}: judge 'x' of topic 't' gives the ranks 1 to {last} more than once, as in {sets} sets: name "
+        "the column that tells the sets apart with --set, or say with --ties that equal ranks are ties"
+    )
+    assert ranked(rows, ties=True).judge.tolist() == [0]
+
+
+@pytest.mark.parametrize("ranks", ["112", "1223", "1224", "1133", "1222", "11222", "12344", "1112"])
+def test_ties_are_not_taken_for_sets(ranks: str) -> None:
+    """Sets would repeat the ranks 1 and 2, never a lower rank more often, and skip none."""
+    rows = ",".join(f"t {item} x {rank}" for item, rank in zip("abcde", ranks, strict=False))
+    assert ranked(rows).judge.tolist() == [0]
+
+
+def test_the_first_merged_sets_in_the_file_are_named() -> None:
+    """Of several judges, the one whose second rank 1 comes first."""
+    rows = "t a x 1,t b x 2,t c y 1,t d y 2,t e y 1,t f y 2,t c x 1,t d x 2"
+    assert refusal(rows).startswith("table, row 4: judge 'y' of topic 't' gives the ranks 1 to 2 more than once")
+
+
+def test_exported_judgments_without_a_rank_are_left_out() -> None:
+    """An export of the studio has judgments that were imported without ranks; other tables must have ranks."""
+    columns = {name: [""] * 3 for name in EXPORT}
+    columns |= {"document": list("abc"), "judge": ["x"] * 3, "topic": ["t"] * 3, "rank": ["2", "", "1"]}
+    columns |= {"assignment": ["7"] * 3}
+    message = "table: 1 of 3 judgments have no rank; they are left out"
+    with pytest.warns(AdjudgeWarning, match=f"^{message}$"):
+        result = read_rankings(open_source(pl.DataFrame(columns)), {})
+    assert result.items.gather(result.item).to_list() == ["c", "a"]
 
 
 def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
@@ -233,3 +311,47 @@ def test_tables_of_pairs_are_told_by_their_columns() -> None:
     assert holds_pairs(source, {})
     assert not holds_pairs(open_source(pl.DataFrame({"left": ["x"], "right": ["y"]})), {})
     assert holds_pairs(open_source(pl.DataFrame({"a": ["x"]})), {"left": "a"})
+
+
+def test_labels_beside_ranks() -> None:
+    """Every label is a judgment, an entry of a ranking knows its label, and a name of two topics is two items."""
+    columns = {
+        "topic": list("ttuu"),
+        "item": list("abab"),
+        "judge": list("xxxx"),
+        "rank": ["1", "2", "1", ""],
+        "label": ["1", "", "0", "1"],
+    }
+    result = read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert result.start.tolist() == [0, 2, 3]
+    assert result.label is not None
+    assert result.label.tolist() == [1, -1, 0]
+    assert result.judgments is not None
+    assert result.judgments.items.to_list() == ["t_a", "t_b", "u_a", "u_b"]
+    assert result.judgments.start.tolist() == [0, 1, 1, 2, 3]
+    assert result.judgments.label.tolist() == [1, 0, 1]
+
+
+def test_the_rows_of_labelled_rankings_are_those_of_the_table() -> None:
+    """Rows without a rank or a label are counted in messages."""
+    columns = {
+        "item": list("abcd"),
+        "judge": list("xxxx"),
+        "rank": ["", "1", "3", "2"],
+        "label": ["0", "", "1", "maybe"],
+    }
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {}, labels=["0", "1"])
+    assert str(caught.value) == "table, row 3: label 'maybe' is not one of '0', '1' (give --labels to extend the scale)"
+    columns |= {"label": list("0111"), "rank": ["", "1", "3", "3"]}
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert str(caught.value) == f"table, row 2: judge 'x' gives rank 3 and no rank 2: {NUMBERING}"
+
+
+def test_lists_are_no_labels() -> None:
+    """A column of lists is refused in one sentence."""
+    columns = {"item": ["a"], "judge": ["x"], "rank": [1], "label": [[1, 2]]}
+    with pytest.raises(InputError) as caught:
+        read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
+    assert str(caught.value) == "table: column 'label' holds lists, records or objects, not one label per row"

@@ -100,6 +100,12 @@ def test_task2_judgments_without_gold_or_header(tmp_path: Path) -> None:
     assert rows_of(read(path, format="trec-task2")) == rows_of(JUDGMENTS)
 
 
+def test_task2_runs_may_be_ranked_by_a_score():
+    """The rank is by the score, and the probability stays."""
+    text = task2_run_text(ITEMS, TOPICS, np.array([0.25, 0.5, 1 / 3]), np.array([3.0, 1.0, 2.0]))
+    assert text == "20 b 1 0.250000\n20 a 2 0.500000\n7 a 1 0.333333\n"
+
+
 def test_task2_run_is_written_and_read(tmp_path: Path) -> None:
     """A run ranks the documents of every topic by their probability, and is read as labels and probabilities."""
     text = task2_run_text(ITEMS, TOPICS, np.array([0.25, 0.5, 1 / 3]))

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 import adjudge
+from adjudge.data.formats import open_source
 from adjudge.data.gold import read_gold
+from adjudge.data.rankings import read_rankings
 from adjudge.errors import InputError, UsageError
 from adjudge.metrics.match_gold import match_gold
 from adjudge.studio.campaign import FILES
@@ -139,6 +141,8 @@ def test_what_the_studio_writes_is_read(tmp_path):
     for case in ("qrels", "uncertainty", "task2"):
         assert (read_gold(tmp_path / EXPORTS[case].file, judgments)[1] >= 0).all(), case
     assert len(adjudge.read(tmp_path / "task1.tsv")) == len(judgments)
+    rankings = read_rankings(open_source(tmp_path / "judgments.csv"), {})
+    assert np.diff(rankings.start).tolist() == [5] * (len(judgments) // 5)  # every set is one ranking
     scored = match_gold(tmp_path / EXPORTS["uncertainty"].file, gold, {"item": None, "label": None})
     assert scored.answers.scale.names == ("0", "1")
     run = match_gold(tmp_path / EXPORTS["task2"].file, gold, {"item": None, "label": None})

@@ -7,14 +7,14 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 import adjudge
 from adjudge.diagnostics.judges import cards
 from adjudge.errors import InputError
 from adjudge.studio import refresh_consensus as module
 from adjudge.studio.campaign_files import gold_text
-from adjudge.studio.consensus import Beliefs
+from adjudge.studio.consensus import Beliefs, read_grades
 from adjudge.studio.record import schema
 from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold
@@ -245,3 +245,19 @@ def test_what_is_refused_is_said(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("os.nice", lambda by: 0)
     assert main([str(tmp_path)]) == 1
     assert "campaign.toml: there is no such file" in capsys.readouterr().err
+
+
+def test_grades_are_left_by_model_graded_alone(folder):
+    """With a row for each judged item; another model removes them, so that no export takes old ones."""
+    engine = open_engine(where(folder))
+    with engine.begin() as connection:
+        connection.execute(update(schema.judgments).values(rank=schema.judgments.c.id))
+    engine.dispose()
+    (folder / "campaign.toml").write_text(settings_text(Settings(consensus=Consensus(model="graded"))))
+    assert refresh(folder)["model"] == "graded"
+    grades = read_grades(folder)
+    assert sorted(grades.item.tolist()) == list(range(1, 61))
+    assert grades.chance[grades.item == 1].tolist() == [[0, 0, 1]]
+    (folder / "campaign.toml").write_text(settings_text(Settings()))
+    refresh(folder)
+    assert read_grades(folder) is None

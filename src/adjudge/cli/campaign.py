@@ -289,7 +289,8 @@ def require_studio() -> None:
 def export_(
     folder: Folder,
     content: Annotated[
-        str, typer.Option("--what", metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2 or everything.")
+        str,
+        typer.Option("--what", metavar="WHAT", help="judgments, qrels, uncertainty, task1, task2, run or everything."),
     ] = "judgments",
     out: Annotated[str | None, o.out_option("FILE", "Write to this file; default: print.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Do not protect CSV cells from being read as formulas.")] = False,
@@ -308,7 +309,7 @@ def export_(
     $ adjudge campaign export my-campaign --what everything --pseudonyms --out all.zip
     """
     require_studio()
-    from adjudge.studio.consensus import fresh_belief
+    from adjudge.studio.consensus import fresh_belief, fresh_grades
     from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export, write_chunks
     from adjudge.studio.studio import reading_campaign
 
@@ -319,7 +320,9 @@ def export_(
     with tempfile.TemporaryFile() as file, reading_campaign(folder, complete) as (campaign, connection):
         broken = warn_broken(campaign, complete)
         belief = fresh_belief(connection, campaign) if believes and not broken else None
-        export(connection, content, ExportOptions(campaign.folder, raw, pseudonyms, team, belief=belief), file)
+        grades = None if belief is None else fresh_grades(connection, campaign)
+        options = ExportOptions(campaign.folder, raw, pseudonyms, team, belief=belief, grades=grades)
+        export(connection, content, options, file)
         file.seek(0)
         write_chunks(file, out)
     if out is not None:

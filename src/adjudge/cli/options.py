@@ -41,8 +41,8 @@ def example_option(metavar: str, write: Callable[[str], None]) -> Any:
     )
 
 
-def input_option(name: str, metavar: str, text: str) -> Any:
-    """Return an option of the section Input, with its help text."""
+def input_option(name: str, metavar: str | None, text: str) -> Any:
+    """Return an option of the section Input, with its help text; a flag has no ``metavar``."""
     return typer.Option(name, metavar=metavar, rich_help_panel=INPUT, help=text)
 
 

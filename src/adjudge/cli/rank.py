@@ -34,11 +34,18 @@ class Columns:
     item: o.ItemColumn = None
     judge: o.JudgeColumn = None
     rank: Annotated[str | None, o.column_option("rank", "ranks: 1 is the best, equal ranks are a tie")] = None
+    set: Annotated[
+        str | None,
+        o.column_option(
+            "set", "sets, which tell the rankings of a judge in a topic apart; default: set and assignment"
+        ),
+    ] = None
     left: Annotated[str | None, o.column_option("left", "the left items of preferences")] = None
     right: Annotated[str | None, o.column_option("right", "the right items of preferences")] = None
     winner: Annotated[
         str | None, o.column_option("winner", "the winners: one of the two items, or left, right or tie")
     ] = None
+    label: o.LabelColumn = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,8 @@ class RankModel:
             "--method",
             "-m",
             metavar="NAME",
-            help="borda, plackett-luce or bradley-terry; default: bradley-terry for preferences, else plackett-luce.",
+            help="borda, plackett-luce, bradley-terry or graded (labels and ranks together); default: bradley-terry "
+            "for preferences, else plackett-luce.",
         ),
     ] = None
     reliability: Annotated[
@@ -66,14 +74,16 @@ class RankModel:
     spread: Annotated[
         float,
         typer.Option(
-            metavar="NUMBER", help="plackett-luce and bradley-terry: prior standard deviation of the items' log worths."
+            metavar="NUMBER",
+            help="plackett-luce and bradley-terry: prior standard deviation of the items' log worths; graded: scale of "
+            "the prior of the steps between the log worths of grades.",
         ),
     ] = 1.0
     judge_spread: Annotated[
         float,
         typer.Option(
             metavar="NUMBER",
-            help="plackett-luce and bradley-terry: prior standard deviation of the judges' log reliabilities.",
+            help="Prior standard deviation of the judges' log reliabilities.",
         ),
     ] = 1.0
 
@@ -98,9 +108,19 @@ def rank(
             "--items", "TABLE", "Table of (item) or (topic, item) with all items; any other item is an error."
         ),
     ] = None,
+    gold: Annotated[
+        str | None, o.input_option("--gold", "TABLE", "graded: table of (topic, item, grade) with known grades.")
+    ] = None,
+    labels: Annotated[
+        str | None, o.input_option("--labels", "A,B,C", "graded: all labels, lowest first, if they are not numbers.")
+    ] = None,
     columns: Columns = COLUMNS,
+    ties: Annotated[
+        bool, o.input_option("--ties", None, "Equal ranks are ties, even if they look like those of several sets.")
+    ] = False,
     input_format: o.InputFormat = None,
     model: RankModel = MODEL,
+    seed: o.Seed = 0,
     out: Annotated[str | None, o.out_option("FOLDER", f"Write {FILE} and judges.csv to this folder.")] = None,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
@@ -108,20 +128,34 @@ def rank(
 ) -> None:
     """Combine judges' rankings, or preferences between two items, into one ranking per topic.
 
-    A judge may rank only some items of a topic. The result is printed as tables; --out writes ranking.csv (topic, item,
-    rank, score, standard error, number of rankings) and judges.csv (judge, rankings, reliability, Kendall's tau).
+    A judge may rank only some items of a topic, in one set or in several; the columns set and assignment, if there are
+    any, tell sets apart. The result is printed as tables; --out writes ranking.csv (topic, item,
+    rank, score, standard error, number of judges) and judges.csv (judge, rankings, reliability, Kendall's tau). Method
+    graded takes labels beside ranks, and adds the interval of each rank, the grade and the probabilities of grades.
 
     \b
     $ adjudge rank --example ranks.csv
     $ adjudge rank ranks.csv
     $ adjudge rank ranks.csv --method borda --format csv
+    $ adjudge rank judgments.csv --method graded --gold gold.csv
     """
     from adjudge.cli.output import WRITTEN, check_fit_folder, check_output
     from adjudge.models.ranking.rank import rank as combine
 
-    check_output(format, (data, items))
-    check_fit_folder(out, (data, items), (*WRITTEN, FILE))
-    _deliver(combine(data, items=items, format=input_format, **vars(model), **vars(columns)), out, format, rows)
+    check_output(format, (data, items, gold))
+    check_fit_folder(out, (data, items, gold), (*WRITTEN, FILE))
+    ranking = combine(
+        data,
+        items=items,
+        gold=gold,
+        labels=o.label_list(labels),
+        seed=seed,
+        ties=ties,
+        format=input_format,
+        **vars(model),
+        **vars(columns),
+    )
+    _deliver(ranking, out, format, rows)
 
 
 def _deliver(ranking: Ranking, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002

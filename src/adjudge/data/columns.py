@@ -22,6 +22,7 @@ ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column ha
     "topic": ("qid",),
 }
 NEEDED = ("item", "judge", "label")
+SETS = ("set", "assignment")  # columns that tell the rankings of a judge in a topic apart
 
 # Names in tables of pairs of a topic and a document, the most likely first.
 TOPIC = ("topic", "topic_id", "qid", "query_id", "query", "question")
@@ -78,6 +79,15 @@ def is_usual(column: str, role: str) -> bool:
 def has_column(role: str, names: Sequence[str]) -> bool:
     """Whether some column has a name that is known for a role."""
     return bool(_candidates(role, names))
+
+
+def set_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that tell the rankings of a judge in a topic apart: the set, the assignment, or both.
+
+    >>> set_columns(["topic", "document", "rank", "Assignment ID"])
+    ['Assignment ID']
+    """
+    return [name for name in names if _plain(name) in SETS]
 
 
 def topic_column(names: Sequence[str]) -> str | None:

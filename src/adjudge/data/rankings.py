@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, frozen
-from adjudge.data.columns import find_columns, is_usual
-from adjudge.data.encode import Coded, code_columns
+from adjudge.data.columns import EXPORT, find_columns, is_usual, set_columns
+from adjudge.data.encode import Coded, code_columns, scale_codes
 from adjudge.data.formats import open_source
-from adjudge.data.judgments import places
+from adjudge.data.judgments import Judgments, from_codes, places
+from adjudge.data.scale import Label
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 
@@ -45,6 +46,9 @@ class Rankings:
     level: Codes  # (N) from 0
     side: Codes | None = None  # (R) of preferences: 1 if the first entry was on the left, -1 if on the right
     kind: str = "polars"  # of the frames that are returned
+    label: Codes | None = None  # (N) of each entry, -1 without a label
+    judgments: Judgments | None = None  # all labels, of items that are called topic_item if a name is in several topics
+    gold: Codes | None = None  # (I) known grades, -1 if unknown
 
     def __repr__(self) -> str:
         entries = "rankings" if self.side is None else "preferences"
@@ -60,8 +64,11 @@ class TopicItems(NamedTuple):
     code: Codes  # (k, rows) the item of each entry
 
 
-def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:
-    """Return the rankings of a table with item, judge, rank and, optionally, topic.
+def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = None, ties: bool = False) -> Rankings:
+    """Return the rankings of a table with item, judge, rank and, optionally, topic and set.
+
+    A ranking is what a judge says of a topic in a set. The columns ``set`` and ``assignment`` tell sets apart, both if
+    the table has both. Rows of an export of the studio without a rank were not ranked, and are left out.
 
     Parameters
     ----------
@@ -71,25 +78,134 @@ def read_rankings(source: Source, named: Mapping[str, str | None], items: Any = 
         Role -> column, for columns with unusual names.
     items
         A table of all items that may be ranked; others are refused.
+    ties
+        Whether equal ranks are ties even if they look like those of several sets.
     """
-    columns = code_columns(source, find_roles(source, named, ("item", "judge", "rank"), ("topic",)))
+    roles = find_roles(source, named, ("item", "judge", "rank"), ("topic",))
+    if {*EXPORT} <= {*source.columns}:
+        rows = len(source.column(roles["rank"]))
+        source, ranked = _with_values(source, roles["rank"])
+        if ranked.size < rows:
+            message = f"{source.name}: {rows - ranked.size:,} of {rows:,} judgments have no rank; they are left out"
+            warnings.warn(message, AdjudgeWarning, stacklevel=2)
+    columns = code_columns(source, roles)
+    return _encode(source, named, columns, items, ties)
+
+
+def read_labelled_rankings(
+    source: Source,
+    named: Mapping[str, str | None],
+    items: Any = None,
+    ties: bool = False,
+    labels: Sequence[Label] | None = None,
+) -> Rankings:
+    """Return the rankings of a table with item, judge, rank and label, and all its labels as judgments.
+
+    The rank or the label of a row may be empty. ``labels`` has all labels, lowest first; by default they are numbers.
+    The other parameters are those of ``read_rankings``.
+    """
+    roles = find_roles(source, named, ("item", "judge", "rank", "label"), ("topic",))
+    columns = code_columns(source, {role: roles[role] for role in roles if role not in ("rank", "label")})
+    ranked, rows = _with_values(source, roles["rank"])
+    labelled, labelled_rows = _with_values(source, roles["label"])
+    coded = code_columns(labelled, {"label": roles["label"]})["label"]
+    scale, to_scale = scale_codes(labelled, coded, labels or source.order(roles["label"]), ordinal=True)
+    label = np.full(columns["item"].code.size, -1)
+    label[labelled_rows] = to_scale[coded.code]
+    every = place_items(source, columns["item"].code[None], columns["item"].names, columns.get("topic"), items, named)
+    views = {role: column._replace(code=column.code[rows]) for role, column in columns.items()}
+    views |= code_columns(ranked, {"rank": roles["rank"]})
+    rankings = _encode(ranked, named, views, None, ties, every._replace(code=every.code[:, rows]), label[rows])
+    judgments = from_codes(
+        every.code[0, labelled_rows],
+        columns["judge"].code[labelled_rows],
+        label[labelled_rows],
+        items=_unique_names(every),
+        judges=rankings.judges,
+        scale=scale,
+        topics=every.topics,
+        topic=None if every.topics is None else every.topic,
+    )
+    return replace(rankings, judgments=judgments)
+
+
+def _encode(
+    source: Source,
+    named: Mapping[str, str | None],
+    columns: Mapping[str, Coded],
+    items: Any,
+    ties: bool,
+    placed: TopicItems | None = None,
+    label: Codes | None = None,
+) -> Rankings:
+    """Return the rankings of coded columns; items may be placed already, and entries may have labels (N)."""
     item, judge, topic = columns["item"], columns["judge"], columns.get("topic")
+    sets = _code_sets(source, named)
     rank = _whole_ranks(source, columns["rank"])
-    of_topic = np.zeros(item.code.size, np.int64) if topic is None else topic.code.astype(np.int64)
-    keys, ranking = np.unique(of_topic * len(judge.names) + judge.code, return_inverse=True)
-    _refuse_second_ranks(source, ranking, item, judge)
+    first, ranking = _group_rows(item.code.size, [topic, judge, *sets])
+    _refuse_second_ranks(source, ranking, item, judge, bool(sets))
     order = np.lexsort((rank, ranking))
     level = _levels(source, ranking, rank, order, columns)
-    placed = place_items(source, item.code[None], item.names, topic, items, named)
+    if not ties:
+        _refuse_merged_sets(source, ranking[order], level, rank[order], order, columns)
+    if placed is None:
+        placed = place_items(source, item.code[None], item.names, topic, items, named)
     return Rankings(
         *placed[:3],
         judges=judge.names.alias("judge"),
-        start=frozen(np.searchsorted(ranking[order], np.arange(keys.size + 1))),
-        judge=frozen((keys % len(judge.names)).astype(np.int32)),
+        start=frozen(np.searchsorted(ranking[order], np.arange(first.size + 1))),
+        judge=frozen(judge.code[first].astype(np.int32)),
         item=frozen(placed.code[0, order]),
         level=frozen(level),
         kind=source.kind,
+        label=None if label is None else frozen(label[order]),
     )
+
+
+def _with_values(source: Source, column: str) -> tuple[Source, Codes]:
+    """Return the rows of a table that have a value in this column, and their positions; all if none has."""
+    series = source.column(column)
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        return source, np.arange(len(series))  # refused when it is coded
+    text = series.cast(pl.String).str.strip_chars()
+    filled = (text != "").fill_null(False)
+    rows: Codes = filled.arg_true().to_numpy()
+    if rows.size in (0, len(text)):
+        return source, np.arange(len(text))
+    view = replace(
+        source,
+        column=lambda name: source.column(name).filter(filled),
+        row=lambda position: source.row(int(rows[position])),
+    )
+    return view, rows
+
+
+def _unique_names(placed: TopicItems) -> Names:
+    """Return the names of items; those that are in several topics become ``topic_item``."""
+    if placed.topics is None or placed.items.is_unique().all():
+        return placed.items
+    parts = {"topic": placed.topics.gather(placed.topic), "item": placed.items}
+    joined = pl.when(pl.col("item").is_unique()).then(pl.col("item").cast(pl.String))
+    table = pl.DataFrame(parts).select(joined.otherwise(pl.format("{}_{}", "topic", "item")).alias("item"))
+    return table.to_series()
+
+
+def _code_sets(source: Source, named: Mapping[str, str | None]) -> list[Coded]:
+    """Return the columns that tell sets apart: the one that the user names, or those with usual names."""
+    if named.get("set") is not None:
+        chosen = find_columns(source.columns, named, source.name, needed=("set",))
+        return [code_columns(source, chosen)["set"]]
+    usual = [name for name in set_columns(source.columns) if name not in named.values()]
+    return [code_columns(source, {"set": name})["set"] for name in usual]
+
+
+def _group_rows(rows: int, columns: Sequence[Coded | None]) -> tuple[Codes, Codes]:
+    """Return the first row of each group of rows that are equal in all columns, and the group of each row (N)."""
+    first, group = np.zeros(1, np.int64), np.zeros(rows, np.int64)
+    for column in columns:
+        if column is not None:
+            _, first, group = np.unique(group * len(column.names) + column.code, return_index=True, return_inverse=True)
+    return first, group
 
 
 def find_roles(
@@ -143,17 +259,16 @@ def _whole_ranks(source: Source, rank: Coded) -> Codes:
     return ranks
 
 
-def _refuse_second_ranks(source: Source, ranking: Codes, item: Coded, judge: Coded) -> None:
-    """Refuse an item that a judge ranks twice in a topic."""
+def _refuse_second_ranks(source: Source, ranking: Codes, item: Coded, judge: Coded, has_sets: bool) -> None:
+    """Refuse an item that a judge ranks twice in a topic or, if there are sets, in a set."""
     order = np.lexsort((item.code, ranking))
     again = 1 + np.flatnonzero((np.diff(ranking[order]) == 0) & (np.diff(item.code[order]) == 0))
     if again.size:
         k = again[np.argmin(order[again])]
         n, before = int(order[k]), source.row(int(order[k - 1]))
         who, ranked = judge.names[int(judge.code[n])], item.names[int(item.code[n])]
-        raise source.wrong(
-            f"judge {quote(who)} ranks item {quote(ranked)} here and in row {before}: keep one of them", n
-        )
+        advice = "keep one of them" if has_sets else "keep one of them, or name the column of sets with --set"
+        raise source.wrong(f"judge {quote(who)} ranks item {quote(ranked)} here and in row {before}: {advice}", n)
 
 
 def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: Mapping[str, Coded]) -> Codes:
@@ -179,6 +294,33 @@ def _levels(source: Source, ranking: Codes, rank: Codes, order: Codes, columns: 
     return level
 
 
+def _refuse_merged_sets(
+    source: Source, ranking: Codes, level: Codes, rank: Codes, order: Codes, columns: Mapping[str, Coded]
+) -> None:
+    """Refuse ranks of a judge in a topic that look like those of several sets, such as 1 to 5 twice.
+
+    They do if the ranks 1 and 2 are both given several times, no rank is given more often than the one above it, and
+    none is skipped. All arguments are in the ``order`` of the rankings, best first.
+    """
+    begin = np.flatnonzero(np.r_[True, (np.diff(ranking) != 0) | (np.diff(level) != 0)])  # of each group of equal ranks
+    size, of = np.diff(np.r_[begin, level.size]), ranking[begin]
+    rises = np.r_[False, (np.diff(size) > 0) & (np.diff(of) == 0)] | (rank[begin] != level[begin] + 1)
+    several = np.zeros(int(ranking[-1]) + 1, bool)
+    several[of[(level[begin] == 1) & (size > 1)]] = True
+    several[of[rises]] = False
+    again = several[ranking] & (level == 0)
+    again[begin] = False
+    if again.any():
+        n = int(order[again].min())
+        r = ranking[order == n]
+        times, last = 1 + int(again[ranking == r].sum()), int(rank[ranking == r].max())
+        raise source.wrong(
+            f"{_who(columns, n)} gives the ranks 1 to {last} more than once, as in {times} sets: name the column that "
+            "tells the sets apart with --set, or say with --ties that equal ranks are ties",
+            n,
+        )
+
+
 def _firsts(ranking: Codes, entries: Codes) -> Codes:
     """Return the first entry of each ranking among ascending entries."""
     return entries[np.unique(ranking[entries], return_index=True)[1]]
@@ -186,9 +328,13 @@ def _firsts(ranking: Codes, entries: Codes) -> Codes:
 
 def _gap(source: Source, n: int, rank: int, missing: int, columns: Mapping[str, Coded]) -> InputError:
     """Return the error about a judge's missing rank."""
+    return source.wrong(f"{_who(columns, n)} gives rank {rank} and no rank {missing}: {NUMBERING}", n)
+
+
+def _who(columns: Mapping[str, Coded], n: int) -> str:
+    """Return the judge of a row and, if there are topics, its topic."""
     parts = ((role, columns[role]) for role in ("judge", "topic") if role in columns)
-    who = " of ".join(f"{role} {quote(coded.names[int(coded.code[n])])}" for role, coded in parts)
-    return source.wrong(f"{who} gives rank {rank} and no rank {missing}: {NUMBERING}", n)
+    return " of ".join(f"{role} {quote(coded.names[int(coded.code[n])])}" for role, coded in parts)
 
 
 def _allowed_source(allowed: Any) -> Source:

@@ -9,6 +9,7 @@ each completely or not at all. Assignment reads them with ``Beliefs``, the desk 
 that is missing or cannot be read means that there is no consensus yet.
 
 - belief.npy: P(relevant) of every item, by its id;
+- grades.npz: of model graded, the probabilities of grades and the rank of every item, with an interval;
 - judges.npz: the ids of people, their confusions (J, 2, 2), and the typical one (2, 2);
 - summary.json, judges.json, items.json: what the desk shows.
 """
@@ -23,6 +24,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from math import log2
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 LABELS = ("irrelevant", "relevant")
 VOTES = "majority"
+GRADED, LABELS_OF_GRADED = "graded", "consensus"  # the model of labels and ranks, and that of its labels alone
 SOFTENED = "judgments"  # softens probabilities of a model that has no calibration of its own
 TOLERANCE = 1e-6  # of the log-likelihood per judgment: enough for a desk that is refreshed every few seconds
 RESTART = 1.5  # growth of the number of judgments after which a fit starts from the beginning
@@ -52,6 +55,7 @@ DRAWS = 200  # for the interval of agreement
 PIECE = 20_000  # rows that are Python objects at a time
 FOLDER = "consensus"
 BELIEF, CONFUSION, SUMMARY, JUDGES, ITEMS = "belief.npy", "judges.npz", "summary.json", "judges.json", "items.json"
+GRADES = "grades.npz"
 UNKNOWN = 0.5  # P(relevant) of an item without any data
 
 
@@ -66,6 +70,9 @@ class AcceptedJudgments(NamedTuple):
     names: Mapping[int, str]  # of people
     gold: Mapping[int, int]  # item -> 1 if relevant, else 0
     pairs: Mapping[int, Pair]  # of the items
+    rank: Codes = np.empty(0, np.int64)  # (N) 0 without a rank
+    assignment: Codes = np.empty(0, np.int64)  # (N) 0 without an assignment
+    grades: Mapping[int, int] = MappingProxyType({})  # item -> grade of its gold
 
 
 def accepted_judgments(connection: Connection, gold: Mapping[Pair, Gold]) -> AcceptedJudgments:
@@ -74,10 +81,11 @@ def accepted_judgments(connection: Connection, gold: Mapping[Pair, Gold]) -> Acc
     overruled = _overruled(connection)
     columns = select(items.c.id, items.c.topic, items.c.document)
     pairs = {number: (topic, document) for number, topic, document in connection.execute(columns)}
-    labels = {number: int(gold[pair].grade >= 1) for number, pair in pairs.items() if pair in gold}
-    valid = {number: truth for number, truth in labels.items() if number not in overruled}
-    item, person, relevance, at = _columns(connection)
-    return AcceptedJudgments(item, person, relevance, at, max(pairs, default=0), names, valid, pairs)
+    known = {number: gold[pair].grade for number, pair in pairs.items() if pair in gold and number not in overruled}
+    labels = {number: int(grade >= 1) for number, grade in known.items()}
+    item, person, relevance, at, rank, assignment = _columns(connection)
+    last = max(pairs, default=0)
+    return AcceptedJudgments(item, person, relevance, at, last, names, labels, pairs, rank, assignment, known)
 
 
 def mark(connection: Connection, gold: Mapping[Pair, Gold]) -> str:
@@ -103,16 +111,28 @@ def _overruled(connection: Connection) -> set[int]:
     return set(connection.scalars(upheld))
 
 
-def _columns(connection: Connection) -> tuple[Codes, Codes, Codes, Floats]:
-    """Return the columns of the judgments that count, read in pieces."""
-    columns = (judgments.c.item, judgments.c.person, judgments.c.relevance, judgments.c.at)
+def _columns(connection: Connection) -> tuple[Codes, Codes, Codes, Floats, Codes, Codes]:
+    """Return the columns of the judgments that count, read in pieces; a missing rank or assignment is 0."""
+    optional = (func.coalesce(judgments.c.rank, 0), func.coalesce(judgments.c.assignment, 0))
+    columns = (judgments.c.item, judgments.c.person, judgments.c.relevance, judgments.c.at, *optional)
     query = select(*columns).where(counts()).order_by(judgments.c.id)
-    pieces = [np.empty((0, 4))]
+    pieces = [np.empty((0, 6))]
     rows: Any = connection.execution_options(yield_per=PIECE).execute(query)
     pieces += [np.array([tuple(row) for row in part], dtype=np.float64) for part in rows.partitions()]
     table = np.concatenate(pieces)
     item, person, relevance = table[:, :3].T.astype(np.int64)
-    return item, person, relevance, table[:, 3].copy()
+    rank, assignment = table[:, 4:].T.astype(np.int64)
+    return item, person, relevance, table[:, 3].copy(), rank, assignment
+
+
+class ItemGrades(NamedTuple):
+    """The grades of judged items and their ranks in the topic, from labels and ranks together."""
+
+    item: Codes  # (I) ids
+    chance: Floats  # (I, 3) probability of each grade
+    score: Floats  # (I) expected gain, by which items are ranked
+    rank: Codes  # (I)
+    interval: Codes  # (I, 2) 90 % interval of the rank
 
 
 class Consensus(NamedTuple):
@@ -125,6 +145,7 @@ class Consensus(NamedTuple):
     summary: dict[str, Any]
     fit: Fit | None = None  # None if there are no judgments
     judgments: Judgments | None = None
+    grades: ItemGrades | None = None  # of model graded
 
 
 def consensus(rows: AcceptedJudgments, model: str, earlier: Fit | None = None, afresh_from: int = 0) -> Consensus:
@@ -138,13 +159,20 @@ def consensus(rows: AcceptedJudgments, model: str, earlier: Fit | None = None, a
         belief = _with_gold(np.full(rows.items + 1, UNKNOWN), rows)
         summary = {"model": model, "asked": model, "note": "there are no judgments yet", "judgments": 0, "afresh": 0}
         return Consensus(belief, np.empty(0, np.int64), np.empty((0, 2, 2)), TYPICAL, _with_times(summary, began))
-    judgments, gold = encode_judgments(rows, model)
+    of_labels = LABELS_OF_GRADED if model == GRADED else model
+    judgments, gold = encode_judgments(rows, of_labels)
     start = earlier if rows.item.size < RESTART * afresh_from else None
-    fit, note, warm = _fit_model(judgments, gold, model, start)
-    belief = _with_gold(_belief(fit, judgments, rows), rows)
+    fit, note, warm = _fit_model(judgments, gold, of_labels, start)
+    belief = _belief(fit, judgments, rows)
+    grades = item_grades(rows) if model == GRADED else None
+    if grades is not None:
+        belief[grades.item] = (1 - grades.chance[:, 0]).clip(SURE, 1 - SURE)
+    elif model == GRADED:
+        note = note or f"{LABELS_OF_GRADED} is used: {GRADED} needs ranks and both labels, and there are none yet"
+    belief = _with_gold(belief, rows)
     person, confusion, typical = _confusions(fit, judgments, rows)
     summary = {
-        "model": fit.model,
+        "model": fit.model if grades is None else GRADED,
         "asked": model,
         "note": note,
         "judgments": len(judgments),
@@ -160,7 +188,56 @@ def consensus(rows: AcceptedJudgments, model: str, earlier: Fit | None = None, a
         "prevalence": _prevalence(fit),
         **_agreement(judgments),
     }
-    return Consensus(belief, person, confusion, typical, _with_times(summary, began), fit, judgments)
+    return Consensus(belief, person, confusion, typical, _with_times(summary, began), fit, judgments, grades)
+
+
+def item_grades(rows: AcceptedJudgments) -> ItemGrades | None:
+    """Return the grades of judged items, given the grades of gold; None without ranks, or with one label only.
+
+    A ranking is what a person says of a topic in an assignment.
+    """
+    import polars as pl
+
+    from adjudge.data.judgments import from_codes
+    from adjudge.data.rankings import Rankings
+    from adjudge.data.scale import Scale
+    from adjudge.models.ranking.rank import rank_by
+    from adjudge.models.ranking.worth import RankOptions
+
+    ranked = np.flatnonzero(rows.rank > 0)
+    if not ranked.size or np.unique(rows.relevance).size < 2:
+        return None
+    ids, people = np.unique(rows.item), np.unique(rows.person)
+    topics, topic = np.unique([rows.pairs[number][0] for number in ids.tolist()], return_inverse=True)
+    ids, topic = ids[np.argsort(topic, kind="stable")], np.sort(topic)  # items of a topic are adjacent
+    place = np.zeros(rows.items + 1, np.int64)
+    place[ids] = np.arange(ids.size)
+    item, judge = place[rows.item], np.searchsorted(people, rows.person)
+    names: dict[str, Any] = {
+        "items": pl.Series("item", ids),
+        "judges": pl.Series("judge", people),
+        "topics": pl.Series("topic", topics),
+    }
+    labels = from_codes(item, judge, rows.relevance, scale=Scale((0, 1), ordinal=True), topic=topic, **names)
+    key = np.stack([topic[item[ranked]], judge[ranked], rows.assignment[ranked]])
+    keys, ranking = np.unique(key, axis=1, return_inverse=True)
+    order = np.lexsort((rows.rank[ranked], ranking.ravel()))
+    entry = ranked[order]
+    rankings = Rankings(
+        **names,
+        topic=topic,
+        start=np.searchsorted(ranking.ravel()[order], np.arange(keys.shape[1] + 1)),
+        judge=keys[1].astype(np.int32),
+        item=item[entry].astype(np.int32),
+        level=rows.rank[entry].astype(np.int32),
+        label=rows.relevance[entry],
+        judgments=labels,
+        gold=np.array([rows.grades.get(number, -1) for number in ids.tolist()]),
+    )
+    result = rank_by(GRADED, rankings, RankOptions(reliability=True))
+    assert result.grades is not None
+    assert result.interval is not None
+    return ItemGrades(ids, result.grades, result.score, result.rank, result.interval)
 
 
 def _with_times(summary: dict[str, Any], began: float) -> dict[str, Any]:
@@ -351,11 +428,21 @@ class ItemBelief(NamedTuple):
     document: str
     relevance: float  # the probability that it is relevant
     judgments: int
+    grades: tuple[float, ...] = ()  # the probability of each grade, of model graded
+    score: float = 0.0  # expected gain
+    rank: int = 0  # in its topic
+    low: int = 0  # ends of the 90 % interval of the rank
+    high: int = 0
 
     @property
     def label(self) -> int:
         """Return the more likely relevance."""
         return int(self.relevance >= 0.5)
+
+    @property
+    def grade(self) -> int:
+        """Return the most likely grade; without grades, the more likely relevance."""
+        return int(np.argmax(self.grades)) if self.grades else self.label
 
     @property
     def probability(self) -> float:
@@ -414,13 +501,40 @@ def fresh_belief(connection: Connection, campaign: Campaign) -> Floats | None:
         return np.asarray(consensus(accepted_judgments(connection, campaign.gold), model).belief, np.float64)
 
 
-def read_item_beliefs(connection: Connection, folder: Path, fresh: Floats | None = None) -> Iterator[ItemBelief] | None:
+def read_grades(folder: Path) -> ItemGrades | None:
+    """Return the grades of items; None if the last consensus has none."""
+    try:
+        with np.load(folder / FOLDER / GRADES, allow_pickle=False) as file:
+            return ItemGrades(*(file[name] for name in ItemGrades._fields))
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def fresh_grades(connection: Connection, campaign: Campaign) -> ItemGrades | None:
+    """Return the grades of items given every judgment; None if the model of the campaign is not graded.
+
+    As ``fresh_belief``, it uses the file in the folder if no judgment came since.
+    """
+    model = campaign.settings.consensus.model
+    if model != GRADED:
+        return None
+    if (read_summary(campaign.folder) or {}).get("mark") == f"{model} {mark(connection, campaign.gold)}":
+        return read_grades(campaign.folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)
+        return item_grades(accepted_judgments(connection, campaign.gold))
+
+
+def read_item_beliefs(
+    connection: Connection, folder: Path, fresh: Floats | None = None, fresh_grades: ItemGrades | None = None
+) -> Iterator[ItemBelief] | None:
     """Return what the consensus, or a fresh one, says about every item in order; None without a consensus."""
     belief = read_belief(folder) if fresh is None else fresh
-    return None if belief is None else _iterate_items(connection, belief)
+    grades = read_grades(folder) if fresh is None else fresh_grades
+    return None if belief is None else _iterate_items(connection, belief, grades)
 
 
-def _iterate_items(connection: Connection, belief: Floats) -> Iterator[ItemBelief]:
+def _iterate_items(connection: Connection, belief: Floats, grades: ItemGrades | None) -> Iterator[ItemBelief]:
     """Yield items with their belief and the number of their judgments by judges who are not excluded."""
     tally = select(judgments.c.item, func.count().label("n")).where(counts()).group_by(judgments.c.item).subquery()
     query = (
@@ -428,9 +542,18 @@ def _iterate_items(connection: Connection, belief: Floats) -> Iterator[ItemBelie
         .select_from(items.outerjoin(tally, tally.c.item == items.c.id))
         .order_by(items.c.id)
     )
+    place = {} if grades is None else {number: i for i, number in enumerate(grades.item.tolist())}
     for item, topic, document, n in connection.execution_options(yield_per=2_000).execute(query):
         if item < len(belief) and np.isfinite(belief[item]):
-            yield ItemBelief(item, topic, document, float(belief[item]), n)
+            yield ItemBelief(item, topic, document, float(belief[item]), n, *_grade_fields(grades, place.get(item)))
+
+
+def _grade_fields(grades: ItemGrades | None, i: int | None) -> tuple[Any, ...]:
+    """Return the fields of an ``ItemBelief`` that model graded fills in, for the item at this position."""
+    if grades is None or i is None:
+        return ()
+    low, high = grades.interval[i].tolist()
+    return tuple(grades.chance[i].tolist()), float(grades.score[i]), int(grades.rank[i]), low, high
 
 
 def _read(folder: Path, name: str) -> Any:

@@ -25,6 +25,7 @@ from adjudge.studio.consensus import (
     BELIEF,
     CONFUSION,
     FOLDER,
+    GRADES,
     ITEMS,
     JUDGES,
     LABELS,
@@ -96,6 +97,10 @@ def _write(result: Consensus, summary: dict[str, Any], target: Path) -> None:
     packed = {"person": result.person, "confusion": result.confusion, "typical": result.typical}
     replace_file(target / BELIEF, _array_bytes(np.save, result.belief))
     replace_file(target / CONFUSION, _array_bytes(np.savez, **packed))
+    if result.grades is None:
+        (target / GRADES).unlink(missing_ok=True)
+    else:
+        replace_file(target / GRADES, _array_bytes(np.savez, **result.grades._asdict()))
     if result.fit is not None:
         from adjudge.inference.save import save
 

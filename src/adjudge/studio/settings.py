@@ -30,14 +30,31 @@ HEAD = """\
 CLASH = "clash"  # the type of an error about fields that are valid alone and not together
 Model = Literal[
     "consensus",
+    "graded",
     "majority",
     "weighted-vote",
     "wawa",
+    "zbs",
+    "mean",
+    "median",
+    "trimmed-mean",
+    "vote-weight",
+    "vote-weight-biased",
     "one-coin",
+    "zencrowd",
     "single-confusion",
     "hybrid-confusion",
     "dawid-skene",
+    "hierarchical",
+    "subtypes",
     "glad",
+    "mace",
+    "kos",
+    "m-msr",
+    "minimax-entropy",
+    "ordinal",
+    "gaussian",
+    "gaussian-biased",
 ]
 MODELS: tuple[str, ...] = get_args(Model)
 StudyId = Annotated[str, Field(pattern=r"\A.+\Z")]
@@ -161,7 +178,8 @@ class Consensus(Table):
     """What the lead's desk infers while judgments come in."""
 
     model: Model = Field(
-        default="consensus", description="the model that the desk shows (`adjudge models` describes them)"
+        default="consensus",
+        description="the model that the desk shows (`adjudge models`); graded has grades from labels and ranks",
     )
     every_seconds: float = Field(default=20.0, ge=1, le=86_400, description="seconds between two fits of the desk")
 

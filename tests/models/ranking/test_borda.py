@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from adjudge.errors import AdjudgeWarning
 from adjudge.models.ranking.rank import rank
 
 
@@ -28,7 +29,8 @@ def test_points_are_the_share_of_others_beaten() -> None:
 
 def test_items_compared_with_nothing_stand_in_the_middle() -> None:
     """A ranking of one says nothing."""
-    result = rank(table(x="a b", y="c"), "borda").items
+    with pytest.warns(AdjudgeWarning, match="^table: no chain of rankings links all items: there are 2 groups"):
+        result = rank(table(x="a b", y="c"), "borda").items
     assert dict(zip(result["item"], result["score"], strict=True)) == {"a": 1, "c": 0.5, "b": 0}
     assert result["se"].to_list() == [None] * 3
 

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats import kendalltau
 
-from adjudge.errors import UsageError
+from adjudge.data.formats import open_source
+from adjudge.data.rankings import Rankings, read_rankings
+from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.models.ranking import rank as ranking
-from adjudge.models.ranking.rank import METHODS, rank, tau_b
+from adjudge.models.ranking.rank import METHODS, linked_groups, rank, tau_b
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -37,7 +39,7 @@ TABLE = {"topic": list("tttttt"), "item": list("abcabc"), "judge": list("xxxyyy"
 PAIRS = {"left": list("pqs"), "right": list("qsp"), "winner": ["left", "left", "right"], "judge": list("xyx")}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.labels])
 def test_every_method_ranks(method: str) -> None:
     """The winner of every comparison is first, tables have their columns, and the record says how it went."""
     result = rank(pl.DataFrame(PAIRS), method)
@@ -66,6 +68,48 @@ def test_the_kind_of_frame_stays(make: Any) -> None:
     result = rank(make(TABLE), "borda")
     assert type(result.items) is type(result.judges) is type(make(TABLE))
     assert pl.DataFrame(result.items)["rank"].to_list() == [1, 2, 2]
+
+
+def test_sets_are_rankings_of_their_own() -> None:
+    """Two sets of a judge are two rankings of one judge."""
+    result = rank(pl.DataFrame({**TABLE, "judge": ["x"] * 6, "assignment": [1, 1, 1, 2, 2, 2]}))
+    assert result.judges.rows() == [("x", 2, result.judges["tau"][0])]
+    assert result.items["judges"].to_list() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            {"topic": list("ttttuu"), "item": list("abcdab"), "judge": list("xxyyxx"), "rank": [1, 2] * 3},
+            "table: in 1 of 2 topics no chain of rankings links all items, such as topic 't' with 2 groups of items; "
+            "the data do not tell the order of items of different groups",
+        ),
+        (
+            {"left": list("pqs"), "right": list("qpt"), "winner": ["left"] * 3},
+            "table: no chain of rankings links all items: there are 2 groups of items; "
+            "the data do not tell the order of items of different groups",
+        ),
+    ],
+)
+def test_unlinked_items_are_reported(table: dict[str, Any], message: str) -> None:
+    """Nothing compares them, so that the prior alone decides their order."""
+    with pytest.warns(AdjudgeWarning) as caught:
+        rank(pl.DataFrame(table))
+    assert [str(warning.message) for warning in caught] == [message]
+
+
+def test_a_chain_of_rankings_links_items() -> None:
+    """Items of a and c are compared through b, whoever ranked them; an item ranked alone is a group of its own."""
+    chain = {"item": list("abbc"), "judge": list("xxyy"), "rank": [1, 2] * 2, "topic": ["t"] * 4}
+    assert linked_groups(rankings_of(chain)).tolist() == [1]
+    alone = {name: [*column, *more] for (name, column), more in zip(chain.items(), ("d", "z", [1], "t"), strict=True)}
+    assert linked_groups(rankings_of(alone)).tolist() == [2]
+
+
+def rankings_of(table: dict[str, Any]) -> Rankings:
+    """Return the rankings of a table."""
+    return read_rankings(open_source(pl.DataFrame(table)), {})
 
 
 def test_ties_share_a_rank() -> None:
@@ -98,7 +142,7 @@ def test_the_widest_and_narrowest_priors_work(table: dict[str, Any], spread: flo
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "mallows"}, "method 'mallows' is not one of 'borda', 'plackett-luce', 'bradley-terry'"),
+        ({"method": "mallows"}, "method 'mallows' is not one of 'borda', 'plackett-luce', 'bradley-terry', 'graded'"),
         ({"spread": 0}, "spread 0 is not a number from 0.01 to 1000"),
         ({"judge_spread": float("nan")}, "judge_spread nan is not a number from 0.01 to 1000"),
         (
@@ -121,4 +165,4 @@ def test_calls_that_cannot_be_met(options: dict[str, Any], message: str) -> None
 def test_the_example_works() -> None:
     """Every >>> gives what it says."""
     failed, tried = doctest.testmod(ranking)
-    assert (failed, tried) == (0, 3)
+    assert (failed, tried) == (0, 6)

@@ -155,6 +155,54 @@ def test_task2_ranks_by_probability(believed):
     assert len(source.column("item")) == 12
 
 
+@pytest.fixture
+def graded(believed):
+    """Leave grades of all items, of which the one that is least likely relevant is ranked first."""
+    items = np.arange(1, len(believed.store.ledger.items.pairs))
+    chance, score = np.tile([0.2, 0.5, 0.3], (items.size, 1)), 1 + items / 1000
+    first = items == believed.store.ledger.items.ids["oak", "oak-1"]
+    chance[first], score[first] = [0.1, 0.2, 0.7], 3.0
+    ranks = np.ones(items.size, int)
+    interval = np.stack([ranks, ranks + 3], axis=1)
+    path = believed.folder / "consensus" / "grades.npz"
+    np.savez(path, item=items, chance=chance, score=score, rank=ranks, interval=interval)
+    return believed
+
+
+def test_qrels_have_grades(graded):
+    """The most likely grade of each item; labels with uncertainty stay relevant or not."""
+    grades = {line.split()[2]: line.split()[3] for line in exported(graded, "qrels").decode().splitlines()}
+    assert grades.pop("oak-1", "2") == "2"
+    assert set(grades.values()) == {"1"}
+    assert {row["label"] for row in rows_of(exported(graded, "uncertainty"))} <= {"0", "1"}
+
+
+@pytest.mark.parametrize("case", ["task2", "run"])
+def test_runs_rank_by_expected_gain(graded, case):
+    """Not by probability, if there are grades."""
+    lines = [line.split() for line in exported(graded, case).decode().splitlines()]
+    document, rank = (1, 2) if case == "task2" else (2, 3)
+    oak = {line[document]: int(line[rank]) for line in lines if line[0] == "oak"}
+    numbers = graded.store.ledger.items.ids
+    best = sorted(oak, key=lambda name: -(3.0 if name == "oak-1" else 1 + numbers["oak", name] / 1000))
+    assert sorted(oak, key=oak.get) == best
+
+
+def test_a_run_without_grades_has_log_odds(believed):
+    """The first of a topic has the highest probability, and the tag is the team."""
+    lines = [line.split() for line in exported(believed, "run", team="us").decode().splitlines()]
+    assert len(lines) == 12
+    assert {(line[1], line[5]) for line in lines} == {("Q0", "us")}
+    for line in lines:
+        if line[2] == "oak-0":
+            assert line[3] == "1"
+            assert float(line[4]) == pytest.approx(np.log(9), abs=1e-5)  # beliefs are 32-bit floats here
+    by_topic = {}
+    for topic, _, _, rank, score, _ in lines:
+        by_topic.setdefault(topic, []).append((int(rank), -float(score)))
+    assert all(ranks == sorted(ranks) and ranks[0][0] == 1 for ranks in by_topic.values())
+
+
 def test_everything_holds_all_but_secrets(believed):
     """All tables but passwords, no hash of a token, the campaign's files, no key, no password of a database."""
     text = believed.do(lead.new_api_token, believed.lead, "nightly", "read")

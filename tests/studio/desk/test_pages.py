@@ -97,6 +97,18 @@ def test_items_wait_for_a_consensus(desk, reading):
     assert (displayed["belief"], [entry.judge for entry in displayed["judgments"]]) == (0.75, ["ann"])
 
 
+def test_items_have_ranks_once_there_are_grades(desk, reading):
+    """The best of each topic first, with the interval of the rank."""
+    assert pages.items_page(reading, desk.campaign)["ranks"] == []
+    number = desk.first.sets[0].items[0]
+    (desk.folder / "consensus").mkdir()
+    np.save(desk.folder / "consensus" / "belief.npy", np.full(100, 0.75))
+    grades = {"item": [number], "chance": [[0.2, 0.1, 0.7]], "score": [2.2], "rank": [1], "interval": [[1, 4]]}
+    np.savez(desk.folder / "consensus" / "grades.npz", **grades)
+    (row,) = pages.items_page(reading, desk.campaign)["ranks"]
+    assert (row.item, row.rank, row.low, row.high, row.grade, row.relevance) == (number, 1, 1, 4, 2, 0.75)
+
+
 def test_the_overview_is_json_for_programs(desk, reading):
     """Nothing in it but plain values, and no names of judges."""
     message = json.dumps(pages.live_json(live(reading, desk.store.ledger, desk.time[0])))

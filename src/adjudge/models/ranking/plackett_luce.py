@@ -66,14 +66,14 @@ def _log_likelihood(
     log_w, log_rest, share = room[0], room[1], room[2]  # of each entry: the last is d log p / d log w
     for r in range(judge.size):
         first, last = start[r], start[r + 1]
-        _weigh(item[first:last], level[first:last], theta, gamma[judge[r]], log_w, log_rest)
+        weigh(item[first:last], level[first:last], theta, gamma[judge[r]], log_w, log_rest)
         above = -np.inf  # log of the sum over groups above of (their shares / their rest)
         a = 0
         while a < last - first:
             b = a + 1
             while b < last - first and level[first + b] == level[first + a]:
                 b += 1
-            total += _group(log_w[a:b], log_rest[a], share[a:b])
+            total += group_before_rest(log_w[a:b], log_rest[a], share[a:b])
             for k in range(a, b):
                 slope = share[k] - np.exp(log_w[k] + above)
                 d_theta[item[first + k]] += gamma[judge[r]] * slope
@@ -85,7 +85,7 @@ def _log_likelihood(
 
 
 @compiled
-def _weigh(item: Codes, level: Codes, theta: Floats, gamma: float, log_w: Floats, log_rest: Floats) -> None:
+def weigh(item: Codes, level: Codes, theta: Floats, gamma: float, log_w: Floats, log_rest: Floats) -> None:
     """Fill in the log weight of each entry of a ranking, and the log of the total weight below its group."""
     through = rest = -np.inf  # log total weight from this entry down, and below this group
     for k in range(item.size - 1, -1, -1):
@@ -96,7 +96,7 @@ def _weigh(item: Codes, level: Codes, theta: Floats, gamma: float, log_w: Floats
 
 
 @compiled
-def _group(log_w: Floats, log_rest: float, share: Floats) -> float:
+def group_before_rest(log_w: Floats, log_rest: float, share: Floats) -> float:
     """Return log p(group before rest), and fill in d log p / d log w of each item of the group."""
     if log_rest == -np.inf:
         share[:] = 0.0

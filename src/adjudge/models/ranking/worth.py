@@ -28,6 +28,7 @@ class RankOptions(NamedTuple):
     judge_spread: float = 1.0  # prior standard deviation of log reliabilities
     reliability: bool = False  # whether judges differ in reliability
     position_bias: bool = False  # whether the left item may have an advantage
+    seed: int = 0  # of random numbers
 
 
 class Consensus(NamedTuple):
@@ -40,6 +41,9 @@ class Consensus(NamedTuple):
     log_likelihood: float | None = None
     position_bias: float | None = None  # log odds of left against right for equal items
     tie: float | None = None  # Davidson's nu: the odds of a tie against either winner for equal items
+    grades: Floats | None = None  # (I, Z) probabilities of grades
+    interval: Codes | None = None  # (I, 2) of the rank
+    confusion: Floats | None = None  # (J, Z, K) p(label | grade)
 
 
 class Worths(NamedTuple):

@@ -27,7 +27,7 @@ from sqlalchemy import Connection, Select, Table, and_, func, select
 from adjudge.data.columns import EXPORT, EXPORTED_LABELS
 from adjudge.data.panel import MACHINE, PERSON
 from adjudge.errors import InputError, UsageError, quote, quoted
-from adjudge.studio.consensus import ItemBelief, read_item_beliefs
+from adjudge.studio.consensus import ItemBelief, ItemGrades, read_item_beliefs
 from adjudge.studio.record import schema
 from adjudge.studio.record.schema import (
     answers,
@@ -43,6 +43,7 @@ from adjudge.studio.record.schema import (
 )
 
 T = TypeVar("T")
+TINY = 1e-6  # probability in log odds
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that starts so as a formula
 CHUNK = 1 << 16  # characters that are written at once
 ROWS = 2_000  # that are read at once
@@ -76,6 +77,7 @@ class ExportOptions:
     team: str = "adjudge"
     names: Mapping[int, str] = field(default_factory=dict)  # of people, filled in by ``export``
     belief: NDArray[np.float64] | None = field(default=None, compare=False)  # replaces that in the folder
+    grades: ItemGrades | None = field(default=None, compare=False)  # the same, beside ``belief``
 
 
 class Export(NamedTuple):
@@ -242,11 +244,11 @@ def _programs(connection: Connection) -> set[int]:
 
 
 def _write_qrels(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
-    """Write the most likely relevance of every judged item in TREC's qrels format."""
+    """Write the most likely relevance, or grade if there are grades, of every judged item in TREC's qrels format."""
     from adjudge.data.trec import qrels_text
 
     for batch in batches(judged_items(connection, options)):
-        out.write(qrels_text(*_names(batch), [item.label for item in batch]).encode())
+        out.write(qrels_text(*_names(batch), [item.grade for item in batch]).encode())
 
 
 def _write_uncertain(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
@@ -267,13 +269,28 @@ def _write_task1(connection: Connection, options: ExportOptions, out: IO[bytes])
 
 
 def _write_task2(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
-    """Write a TREC task 2 run, ordered by topic."""
-    import numpy as np
-
+    """Write a TREC task 2 run, ordered by topic: by expected gain if there are grades, else by probability."""
     from adjudge.data.trec import task2_run_text
 
-    beliefs = sorted(judged_items(connection, options), key=lambda item: (item.topic, -item.relevance))
-    out.write(task2_run_text(*_names(beliefs), np.array([item.relevance for item in beliefs])).encode())
+    beliefs = sorted(judged_items(connection, options), key=_best_first)
+    relevance, score = (np.array([getattr(item, name) for item in beliefs]) for name in ("relevance", "score"))
+    graded = any(item.grades for item in beliefs)
+    out.write(task2_run_text(*_names(beliefs), relevance, score if graded else None).encode())
+
+
+def _best_first(item: ItemBelief) -> tuple[str, float, float]:
+    """Return the key that sorts items by topic, the best first."""
+    return item.topic, -item.score, -item.relevance
+
+
+def _write_run(connection: Connection, options: ExportOptions, out: IO[bytes]) -> None:
+    """Write a TREC run of the judged items: by expected gain if there are grades, else by log odds of relevance."""
+    topic, rank = "", 0
+    for item in sorted(judged_items(connection, options), key=_best_first):
+        topic, rank = item.topic, rank + 1 if item.topic == topic else 1
+        odds = np.log(max(item.relevance, TINY)) - np.log(max(1 - item.relevance, TINY))
+        score = item.score if item.grades else odds
+        out.write(f"{item.topic} Q0 {item.document} {rank} {score:.6f} {options.team}\n".encode())
 
 
 def _names(beliefs: Sequence[ItemBelief]) -> tuple[Any, Any]:
@@ -289,7 +306,7 @@ def judged_items(connection: Connection, options: ExportOptions) -> Iterable[Ite
 
     ``options.belief`` replaces the consensus in the campaign's folder, for example by one that has every judgment.
     """
-    beliefs = read_item_beliefs(connection, options.folder, options.belief)
+    beliefs = read_item_beliefs(connection, options.folder, options.belief, options.grades)
     if beliefs is None:
         raise UsageError("there is no consensus yet: it appears some seconds after the first judgments")
     return (item for item in beliefs if item.judgments)
@@ -305,7 +322,7 @@ def _write_everything(connection: Connection, options: ExportOptions, out: IO[by
         for path in sorted(path for pattern in FILES for path in options.folder.glob(pattern)):
             if not (options.pseudonyms and path.name in NAMING_FILES):
                 _archive(archive, path, str(path.relative_to(options.folder)))
-        if read_item_beliefs(connection, options.folder, options.belief) is not None:
+        if read_item_beliefs(connection, options.folder, options.belief, options.grades) is not None:
             for name, write in (("qrels.txt", _write_qrels), ("qrels-uncertainty.csv", _write_uncertain)):
                 with archive.open(name, "w", force_zip64=True) as file:
                     write(connection, options, file)
@@ -439,6 +456,9 @@ EXPORTS: Mapping[str, Export] = {
     ),
     "task2": Export(
         "task2.txt", "text/plain", "TREC task 2: documents ranked by probability.", _write_task2, False, True
+    ),
+    "run": Export(
+        "consensus.run", "text/plain", "TREC run: documents ranked by the consensus.", _write_run, False, True
     ),
     "everything": Export(
         "campaign.zip",

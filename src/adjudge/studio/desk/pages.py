@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, String, Subquery, case, cast, distinct, func, or_, select
 
 from adjudge.studio.campaign import Campaign
-from adjudge.studio.consensus import read_belief, read_judge_cards, read_looks
+from adjudge.studio.consensus import read_belief, read_grades, read_item_beliefs, read_judge_cards, read_looks
 from adjudge.studio.desk.decisions import passes_without, read_work
 from adjudge.studio.desk.gold import gold_failures, read_contests
 from adjudge.studio.desk.overview import ACCEPTED, CRITERIA, Live, gate_rates
@@ -195,7 +195,10 @@ def items_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
     """Return the values of the page of items that deserve a second look: by reason, and where judges disagree."""
     rows = read_looks(campaign.folder)
     looks = [(name, *words, rows.get(name, [])) for name, words in REASONS.items()]
-    return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection)}
+    graded = read_grades(campaign.folder) is not None
+    beliefs = read_item_beliefs(connection, campaign.folder) if graded else None
+    ranks = sorted((item for item in beliefs or () if item.grades), key=lambda item: (item.topic, item.rank))
+    return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection), "ranks": ranks}
 
 
 def item_page(connection: Connection, ledger: Ledger, number: int) -> dict[str, Any]:
