@@ -159,7 +159,7 @@ def crowd_evidence(fit: Fit, judgments: Judgments, gold: Codes | None = None) ->
     weighed = replace(judgments, weight=bare.weight if bare.weight.size else None)
     if weighed.weight is not None:  # people beside machines are no more judgments of an item
         weighed = weighed.take(np.flatnonzero(weighed.weight > 0))
-    independent = independence(weighed, gold, options.seed)
+    independent = independence(weighed, gold, fit)
     if independent <= POSSIBLE:
         return CrowdEvidence(fit, correlation, independent)
     longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))

@@ -198,22 +198,23 @@ def _compare_pairs(
                     q[:] = np.exp(q - q.max())
                 elif n < 3:
                     continue
-                elif mass[a] == 1 and mass[b] == 1:  # no exponential per pair
+                elif times == 1 and mass[a] == 1:  # no exponential per pair
                     for z in range(Z):
                         q[z] = rest[z] * inverse[a, z] * inverse[b, z]
                 else:
                     q[:] = total - mass[a] * logs[a] - mass[b] * logs[b]
                     q[:] = np.exp(q - q.max())
                 same, whole = 0.0, 0.0
-                for z in range(Z):
-                    agree = 0.0
-                    if both.size:
-                        agree = both[first, second, z]
-                    else:
-                        for label in range(K):
-                            agree += chance[first, label, z] * chance[second, label, z]
-                    same += q[z] * agree
-                    whole += q[z]
+                if both.size:
+                    for z in range(Z):
+                        same += q[z] * both[first, second, z]
+                        whole += q[z]
+                else:
+                    for z in range(Z):
+                        whole += q[z]
+                    for label in range(K):
+                        for z in range(Z):
+                            same += q[z] * chance[first, label, z] * chance[second, label, z]
                 same /= whole
                 alike = 1.0 if a - first * K == b - second * K else 0.0
                 pairs += times
