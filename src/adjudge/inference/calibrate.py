@@ -278,7 +278,7 @@ def _following(fit: Fit, judgments: Judgments) -> Fit:
 
 
 def with_calibration(fit: Fit, calibration: Calibration, block: Block) -> Fit:
-    """Return a fit with the probabilities of a calibration, and what it claims if it claims a share with an interval."""
+    """Return a fit with the probabilities of a calibration; one with an interval claims the share that they give."""
     if not calibration.changes:
         return replace(fit, calibration=calibration)
     posterior = mixed(calibration, fit.posterior, block)
