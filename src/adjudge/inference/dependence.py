@@ -9,8 +9,8 @@ The reference is hybrid-confusion at its mode, which judges with few judgments h
 items, easy or hard, is compared with itself as well, because it may explain the correlation; there, wrong labels that
 agree more often than the model expects count as well.
 
-Whether errors are independent (``independence``) is decided by the score of such an effect, in closed form: its mean and
-its variance are known for no effect and for weak ones.
+Whether errors are independent (``independence``) is decided by the score of such an effect, in closed form: its mean
+and its variance are known for no effect and for weak ones.
 """
 
 from __future__ import annotations
