@@ -106,13 +106,14 @@ class _Sums(NamedTuple):
 def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     """Return the sums over pairs that are drawn at random within items."""
     rng = np.random.default_rng(seed)
-    used = np.minimum(np.diff(block.start), MOST).sum()
-    sampled = rng.random(block.topic.size) < ENOUGH / max(used, 1)
+    size = block.cell.size
+    sampled = rng.random(block.topic.size) < ENOUGH / max(size, 1)
     chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1))  # (J, K, Z)
-    both = _agreement(chance) if block.judges**2 <= min(used, ENOUGH) else np.empty((0, 0, chance.shape[2]))
+    both = _agreement(chance) if block.judges**2 <= min(size, ENOUGH) else np.empty((0, 0, chance.shape[2]))
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     topic = block.topic if len(prior) > 1 else np.zeros_like(block.topic)
-    return _Sums(*_compare_pairs(block.start, block.cell, block.weight, sampled, rng, prior, topic, chance, both))
+    key = rng.random(int(np.diff(block.start)[sampled].sum()))  # of every judgment of these items
+    return _Sums(*_compare_pairs(block.start, block.cell, block.weight, sampled, key, prior, topic, chance, both))
 
 
 @compiled
@@ -134,7 +135,7 @@ def _compare_pairs(
     cell: Codes,
     weight: Floats,
     sampled: Flags,
-    rng: np.random.Generator,
+    key: Floats,
     prior: Floats,
     topic: Codes,
     chance: Floats,
@@ -142,8 +143,8 @@ def _compare_pairs(
 ) -> tuple[float, float, float, float, float]:
     """Add up over pairs of judgments of sampled items; ``chance`` (J, K, Z) is p(label of judge | truth).
 
-    ``both`` (J, J, Z) is how often two judges agree, or empty. A label that a judge repeats on an item is one judgment
-    with the sum of the weights.
+    ``key`` orders judgments at random, and ``both`` (J, J, Z) is how often two judges agree, or empty. A label that a
+    judge repeats on an item is one judgment with the sum of the weights.
     """
     J, K, Z = chance.shape
     rows = chance.reshape(J * K, Z)
@@ -152,8 +153,9 @@ def _compare_pairs(
     cells, judge = np.empty(np.diff(start).max(), np.int64), np.empty(MOST, np.int64)
     total, rest, q = np.empty(Z), np.empty(Z), np.empty(Z)
     pairs, agreed, expected, squares, items = 0.0, 0.0, 0.0, 0.0, 0.0
+    keys = 0  # that were used
     for i in range(start.size - 1):
-        if not sampled[i] or start[i + 1] - start[i] < 3:
+        if not sampled[i]:
             continue
         n, repeated = 0, False
         for m in range(start[i], start[i + 1]):
@@ -167,11 +169,9 @@ def _compare_pairs(
                 mass[c] += times
         several = n
         if n > 2 * REACH + 1:  # not all pairs are compared: put the judgments in a random order, whatever the rows have
-            cells[:n].sort()
+            cells[:n] = np.sort(cells[:n])[np.argsort(key[keys : keys + n])]
             n = min(n, MOST)
-            for m in range(n):
-                other = m + int(rng.random() * (several - m))
-                cells[m], cells[other] = cells[other], cells[m]
+        keys += several
         total[:] = prior[topic[i]]
         for m in range(n):
             judge[m] = cells[m] // K
