@@ -1,6 +1,7 @@
 """Calibrated probabilities: unchanged if the model is true, hedged if errors are correlated."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -10,8 +11,10 @@ import adjudge
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference.calibrate import doubt
 from adjudge.inference.calibration import Calibration, mixed, smoothed_votes
-from adjudge.inference.dependence import alike, dependence, independence, together, yardstick
+from adjudge.inference.dependence import alike, dependence, independence, item_score, together, yardstick
 from adjudge.inference.infer import infer
+from adjudge.inference.model import model_named
+from adjudge.kernels.replicate import FLATTER, replicate_with_truth
 from adjudge.kernels.truth import truth_posterior
 
 
@@ -362,6 +365,61 @@ def test_independent_errors_are_recognised(seed):
     assert independence(alone.take(range(12 * 15))) < 0.7
     sparse = alone.take(np.flatnonzero(np.arange(len(alone)) % 4 == 0))  # three judgments per item
     assert independence(sparse) == 0
+
+
+def test_errors_that_a_fit_shows_to_be_correlated_are_not_tested_again():
+    """The reference model is not fitted if the fit itself shows it: the answer is the same."""
+    judgments, _ = misled(3)
+    fit = infer(model_named("consensus"), judgments)
+    assert item_score(judgments.block(), fit.posterior, fit.params.confusion).z > 4
+    assert independence(judgments, None, fit) == independence(judgments) == 0
+
+
+def test_the_score_of_item_effects_by_hand():
+    """A loop over pairs of judges gives the same sum and bound; a judge's repeats and weights are added first."""
+    rng = np.random.default_rng(2)
+    rows = [(0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 0, 1), (1, 1, 2), (1, 2, 2), (1, 3, 0), (2, 3, 1)]
+    item, judge, label = zip(*rows, strict=True)
+    weight = rng.uniform(0.5, 2, len(rows))
+    frame = pl.DataFrame({"item": item, "judge": judge, "label": label, "weight": weight})
+    judgments = adjudge.read(frame, labels=[0, 1, 2])
+    posterior, confusion = rng.dirichlet([1, 1, 1], 3), rng.dirichlet([2, 2, 2], (4, 3))
+    sums, bound = np.zeros(3), 0.0
+    for i in range(3):
+        for k in range(3):
+            residual, variance = np.zeros(4), np.zeros(4)
+            for (of, j, said), times in zip(rows, weight, strict=True):
+                if of == i:
+                    residual[j] += times * ((said == k) - confusion[j, k, k])
+                    variance[j] += times**2 * confusion[j, k, k] * (1 - confusion[j, k, k])
+            for a, b in combinations(range(4), 2):
+                sums[i] += posterior[i, k] * residual[a] * residual[b]
+                bound += posterior[i, k] * variance[a] * variance[b]
+    score = item_score(judgments.block(), posterior, confusion)
+    assert score.total == pytest.approx(sums.sum())
+    assert score.deviation == pytest.approx(np.sqrt(min(np.square(sums).sum(), bound)))
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_score_of_item_effects_in_simulated_crowds(labels):
+    """Its z score is standard normal without effects, and their variance times its deviation with small ones."""
+    rng = np.random.default_rng(labels)
+    confusion = 0.7 * np.eye(labels) + 0.3 * rng.dirichlet(np.ones(labels), (30, labels))
+    prevalence = np.full((1, labels), 1 / labels)
+    judge = np.argsort(rng.random((600, 30)), axis=1)[:, :8]
+    block = table(rng.integers(0, labels, judge.shape), judge).block()
+    z = {}
+    for effect in (0.0, 0.4):
+        scores = []
+        for _ in range(60):
+            drawn = replicate_with_truth(block, prevalence, confusion, rng, effect).block
+            scores.append(item_score(drawn, truth_posterior(drawn, prevalence, confusion)[0], confusion))
+        z[effect] = np.array([score.z for score in scores])
+        deviation = np.mean([score.deviation for score in scores])
+    assert abs(z[0.0].mean()) < 3 / np.sqrt(60)
+    assert 0.75 < z[0.0].std() < 1.25
+    expected = 0.4**2 / (1 + FLATTER * 0.4**2) * deviation
+    assert abs(z[0.4].mean() - expected) < 0.25 * expected
 
 
 def test_a_model_that_claims_too_much_is_doubted():

@@ -10,6 +10,7 @@ import pytest
 
 import adjudge
 from adjudge.errors import UsageError
+from adjudge.inference.calibrate import with_calibration
 from adjudge.inference.calibration import (
     Calibration,
     GoldMap,
@@ -44,7 +45,7 @@ def test_the_formula_item_by_item(judgments):
     """A loop over items gives the same probabilities."""
     fit, block = infer(model_named("consensus"), judgments), judgments.block()
     prevalence = fit.params.label_prevalence
-    calibration = by_crowds(Correlation(0.2, 0.4, 0.07, 0.01), 0.3, fit.posterior, block, prevalence)
+    calibration = by_crowds(Correlation(0.2, 0.4, 0.07, 0.01), 0.3, block, prevalence)
     weight, slope = np.reshape(calibration.weights, (2, 3))
     learned = learned_weights()
     contexts = crowd_contexts(0.4, 9 / 4, fit.params.label_prevalence)
@@ -62,7 +63,8 @@ def test_the_formula_item_by_item(judgments):
         likely = np.exp(logs) / np.exp(logs).sum()
         likely = (1 - calibration.hedge) * likely + calibration.hedge * vote
         np.testing.assert_allclose(probability[i], 0.7 * likely + 0.3 * fit.posterior[i])
-    assert calibration.expected == pytest.approx(probability.max(axis=1).mean())
+    claimed = with_calibration(fit, calibration, block).calibration.expected
+    assert claimed == pytest.approx(probability.max(axis=1).mean())
 
 
 def test_correlated_errors_bound_the_evidence():

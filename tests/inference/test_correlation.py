@@ -100,6 +100,48 @@ def test_rows_in_any_order():
     assert measured(first, seed=5).errors == pytest.approx(measured(first).errors, abs=1e-12)
 
 
+@pytest.mark.parametrize(("judges", "items"), [(6, 9), (40, 20)])
+def test_many_judgments_of_few_and_of_many_judges(judges, items):
+    """Of weights and repeats all pairs count as by hand, whether or not the agreement of judges is tabulated."""
+    rng = np.random.default_rng(judges)
+    rows = [(i, int(j), int(rng.integers(0, 2))) for i in range(items) for j in rng.permutation(judges)[:6]]
+    rows += [(i, j, 1 - label) for i, j, label in rows[::7]]  # some judges give both labels
+    weight = rng.choice([1.0, 1.0, 0.5, 2.0], len(rows))
+    params = Params(np.array([[0.3, 0.7]]), rng.dirichlet([2, 2], (judges, 2)), np.full((2, 2), 0.5))
+    data = judgments(rows, weight=weight)
+    confusion = params.confusion[[int(name) for name in data.judges]]  # in the order of the judgments
+    above = disagreements = 0.0
+    for item in range(items):
+        given = [(j, label, w) for (i, j, label), w in zip(rows, weight, strict=True) if i == item]
+        for (a, said_a, by_a), (b, said_b, by_b) in combinations(given, 2):
+            others = [each for each in given if each[0] not in (a, b)]
+            if a == b or not others:
+                continue
+            q = params.prevalence[0].copy()
+            for j, label, w in others:
+                q = q * params.confusion[j, :, label] ** w
+            same = q / q.sum() @ (params.confusion[a] * params.confusion[b]).sum(axis=1)
+            above += by_a * by_b * ((said_a == said_b) - same)
+            disagreements += by_a * by_b * (1 - same)
+    block = data.block()
+    result = correlation_of(block, params._replace(confusion=confusion), label_counts(block))
+    assert result.excess == pytest.approx(above / disagreements)
+
+
+def test_pairs_of_items_with_many_judgments_are_a_sample():
+    """Judgments in another order give the same pairs, and another seed an excess within its error."""
+    data = crowd(3, shared=0.3, items=120, judges=60, per_item=40)
+    block, params = data.block(), infer(model_named("consensus"), data).params
+    order = np.lexsort((np.random.default_rng(0).random(len(data)), data.item()))
+    counts = label_counts(block)
+    first = correlation_of(block, params, counts)
+    other = correlation_of(block._replace(cell=block.cell[order], label=block.label[order]), params, counts)
+    assert first.excess == pytest.approx(other.excess)
+    again = correlation_of(block, params, counts, seed=4)
+    assert again.excess != first.excess
+    assert abs(again.excess - first.excess) < 2 * first.error
+
+
 def test_a_weight_of_two_is_a_row_twice():
     """Repeats by one judge never count as the agreement of two."""
     twice, weighed = judgments([row for row in ROWS for _ in range(2)]), judgments(ROWS, weight=[2] * len(ROWS))

@@ -45,7 +45,7 @@ from adjudge.engines.steps import (
 )
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.calibrate import beside_people
-from adjudge.inference.calibration import Calibration, by_crowds
+from adjudge.inference.calibration import Calibration, by_crowds, expected_share, mixed
 from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
 from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
@@ -233,11 +233,12 @@ def _maximise(task: _Task) -> Outcome:
 def _calibration(model: Model, blocks: Blocks, params: Params, seed: int) -> Calibration:
     """Return the calibration by crowds of the consensus, measured on a random sample of items."""
     block = _sample_of_items(model, blocks, params, seed)
-    posterior, correlation = model.posterior(block, params)[0], correlation_of(block, params, label_counts(block), seed)
-    judged = blocks.judged[blocks.judged > 0]
-    calibration = by_crowds(correlation, 0.0, posterior, block, params.label_prevalence, float(judged.mean()))
+    correlation, judged = correlation_of(block, params, label_counts(block), seed), blocks.judged[blocks.judged > 0]
     tier = np.zeros(0, np.int64) if blocks.panel is None else panel_tiers(blocks.panel, blocks.judged)
-    return beside_people(calibration, tier, posterior, block)
+    calibration = by_crowds(correlation, 0.0, block, params.label_prevalence, float(judged.mean()))
+    calibration = beside_people(calibration, tier)
+    probability = mixed(calibration, model.posterior(block, params)[0], block)
+    return replace(calibration, expected=expected_share(probability, block.start, block.gold))
 
 
 def _sample_of_items(model: Model, blocks: Blocks, params: Params, seed: int) -> Block:

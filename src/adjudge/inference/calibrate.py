@@ -107,7 +107,9 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
         return ""
     gold = None if fit.gold is None else fit.gold[: len(judgments.items)]
     seed = options_of(fit.options).seed
-    reference = _crowd_weights(infer(model_named("consensus"), judgments, gold, Options(seed)), judgments, gold)[1]
+    own = infer(model_named("consensus"), judgments, gold, Options(seed))
+    reference = with_calibration(*_crowd_weights(own, judgments, gold)).calibration
+    assert reference is not None  # with_calibration
     claimed = expected_share(fit.posterior[: len(judgments.items)], judgments.start, gold)
     if claimed - reference.expected <= TOO_MUCH:
         return ""
@@ -131,8 +133,7 @@ def _by_crowds(fit: Fit, judgments: Judgments, gold: Codes | None) -> Fit:
     """Return a fit of the consensus with probabilities by the weights that were learned on other crowds."""
     if len(judgments.scale) < 2:
         return replace(fit, calibration=Calibration("crowds"))
-    fit, calibration = _crowd_weights(fit, judgments, gold)
-    return _following(with_calibration(fit, calibration, fit.definition.block(judgments, gold)[0]), judgments)
+    return _following(with_calibration(*_crowd_weights(fit, judgments, gold)), judgments)
 
 
 class CrowdEvidence(NamedTuple):
@@ -158,7 +159,7 @@ def crowd_evidence(fit: Fit, judgments: Judgments, gold: Codes | None = None) ->
     weighed = replace(judgments, weight=bare.weight if bare.weight.size else None)
     if weighed.weight is not None:  # people beside machines are no more judgments of an item
         weighed = weighed.take(np.flatnonzero(weighed.weight > 0))
-    independent = independence(weighed, gold, options.seed)
+    independent = independence(weighed, gold, fit)
     if independent <= POSSIBLE:
         return CrowdEvidence(fit, correlation, independent)
     longer = require_finished(infer(replace(model, rounds=SETTLED), judgments, gold, options))
@@ -167,21 +168,20 @@ def crowd_evidence(fit: Fit, judgments: Judgments, gold: Codes | None = None) ->
     return CrowdEvidence(settled_fit, correlation, independent)
 
 
-def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[Fit, Calibration]:
-    """Return the fit, and its calibration by crowds."""
+def _crowd_weights(fit: Fit, judgments: Judgments, gold: Codes | None) -> tuple[Fit, Calibration, Block]:
+    """Return the fit, its calibration by crowds, and the judgments."""
     fit, correlation, independent = crowd_evidence(fit, judgments, gold)
-    block, tier = fit.definition.block(judgments, gold)[0], judge_tiers(judgments)
-    calibration = by_crowds(correlation, independent, fit.posterior, block, fit.params.label_prevalence)
-    return fit, beside_people(calibration, tier, fit.posterior, block)
+    block, _ = fit.definition.block(judgments, gold)
+    calibration = by_crowds(correlation, independent, block, fit.params.label_prevalence)
+    return fit, beside_people(calibration, judge_tiers(judgments)), block
 
 
-def beside_people(calibration: Calibration, tier: Codes, posterior: Floats, block: Block) -> Calibration:
+def beside_people(calibration: Calibration, tier: Codes) -> Calibration:
     """Return the calibration with the weights of people and experts beside the judges that were fitted."""
     if not calibration.changes or not tier.any():
         return calibration
     weights = (1.0, 0.0, *people_weights(calibration.judgments))
-    calibration = replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
-    return replace(calibration, expected=expected_share(mixed(calibration, posterior, block), block.start, block.gold))
+    return replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
 
 
 def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
@@ -191,9 +191,8 @@ def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes
     model, options = fit.definition, options_of(fit.options)
     if fit.gold is not None:  # the base must not know the gold items
         fit = require_finished(infer(model, judgments, None, options))
-    fit, calibration = _crowd_weights(fit, judgments, None)
-    calibration = replace(calibration, gold_map=None)
-    bare, truth = model.block(judgments)[0], gold[known]
+    fit, calibration, bare = _crowd_weights(fit, judgments, None)
+    calibration, truth = replace(calibration, gold_map=None), gold[known]
     base = mixed(calibration, fit.posterior, bare)[known]
     if _contradicted(base, truth):
         second = _start_from_gold(fit, calibration, judgments, gold, known)
@@ -213,9 +212,8 @@ def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes
         margin=gold_margin(calibration.margin, known.size),
     )
     block, _ = model.block(judgments, gold)
-    share = expected_share(mixed(calibration, fit.posterior, block), judgments.start, gold)
     fit = replace(fit, gold=frozen(gold), options=MappingProxyType({**fit.options, "start": options.start}))
-    return _following(with_calibration(fit, replace(calibration, expected=share), block), judgments)
+    return _following(with_calibration(fit, calibration, block), judgments)
 
 
 class _Second(NamedTuple):
@@ -252,8 +250,7 @@ def _start_from_gold(fit: Fit, before: Calibration, judgments: Judgments, gold: 
 
     full = replace(again(gold), definition=fit.definition)
     correlation = correlation_of(bare, full.params, label_counts(bare), options.seed)
-    prevalence = full.params.label_prevalence
-    calibration = by_crowds(correlation, before.independent, full.posterior, bare, prevalence)
+    calibration = by_crowds(correlation, before.independent, bare, full.params.label_prevalence)
     calibration = replace(calibration, from_gold=True)
     held_out = np.empty((known.size, len(judgments.scale)))
     for test in _gold_folds(known.size, options.seed):
@@ -281,10 +278,12 @@ def _following(fit: Fit, judgments: Judgments) -> Fit:
 
 
 def with_calibration(fit: Fit, calibration: Calibration, block: Block) -> Fit:
-    """Return a fit with the probabilities of a calibration."""
+    """Return a fit with the probabilities of a calibration; one with an interval claims the share that they give."""
     if not calibration.changes:
         return replace(fit, calibration=calibration)
     posterior = mixed(calibration, fit.posterior, block)
+    if calibration.margin:
+        calibration = replace(calibration, expected=expected_share(posterior, block.start, block.gold))
     label = settled(posterior, fit.items, options_of(fit.options))
     return replace(fit, posterior=frozen(posterior), label=frozen(label), calibration=calibration)
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from adjudge.arrays import Codes, Floats, frozen
+from adjudge.arrays import Codes, Floats, frozen, row_maxima, row_sums
 from adjudge.data.panel import Panel
 from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
 from adjudge.inference.people import EXPERT_TIER, PERSON_TIER, tiers_as_fitted
@@ -276,19 +276,23 @@ def as_arrays(calibration: Calibration) -> dict[str, Any]:
 
 def smoothed_votes(block: Block, extra: Sequence[float] = ()) -> Floats:
     """Return each label's share of an item's votes (I, K), with the pseudo-votes ``extra`` (K)."""
-    counts = label_counts(block)
-    more = np.asarray(extra) if len(extra) else np.full(block.labels, 1 / block.labels)
-    shares: Floats = (counts + more) / (counts.sum(axis=1, keepdims=True) + 1)
+    return _vote_shares(label_counts(block), extra)
+
+
+def _vote_shares(counts: Floats, extra: Sequence[float] = ()) -> Floats:
+    """Return shares of votes from counts of labels (I, K), with the pseudo-votes ``extra`` (K)."""
+    K = counts.shape[1]
+    more = np.asarray(extra) if len(extra) else np.full(K, 1 / K)
+    shares: Floats = (counts + more) / (row_sums(counts) + 1)[:, None]
     return shares
 
 
 def mixed(calibration: Calibration, posterior: Floats, block: Block) -> Floats:
     """Return calibrated probabilities (I, K) from a model's posterior and the votes of a block; gold stays certain."""
-    vote = smoothed_votes(block, calibration.extra)
-    if calibration.one_voice:
-        vote = smoothed_votes(_as_one(block))
+    counts = label_counts(_as_one(block) if calibration.one_voice else block)
+    vote = _vote_shares(counts, calibration.extra)
     if calibration.weights:
-        probability = _weighed_as_learned(calibration, posterior, vote, block)
+        probability = _weighed_as_learned(calibration, posterior, vote, row_sums(counts))
     else:
         probability = (1 - calibration.hedge) * posterior + calibration.hedge * vote
     if calibration.gold_map is not None:
@@ -342,8 +346,8 @@ def _labels_of(block: Block, included: Codes) -> Floats:
 
 def softmax(logs: Floats) -> Floats:
     """Return rows of logarithms as probabilities."""
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    probabilities: Floats = shares / shares.sum(axis=1, keepdims=True)
+    shares = np.exp(logs - row_maxima(logs)[:, None])
+    probabilities: Floats = shares / row_sums(shares)[:, None]
     return probabilities
 
 
@@ -357,7 +361,7 @@ def crowd_features(
     common = np.log(np.maximum(prevalence, PREVALENCE_FLOOR))
     evidence = np.log(np.maximum(posterior, np.finfo(float).tiny)) - common
     share = effective_judges(judgments, rule.correlation) / judgments
-    evidence = share[:, None] * (evidence - evidence.max(axis=1, keepdims=True))
+    evidence = share[:, None] * (evidence - row_maxima(evidence)[:, None])
     bounded = rule.cap * np.tanh(evidence / rule.cap)
     return np.stack([np.log(vote), bounded, np.broadcast_to(common, vote.shape)], axis=2)
 
@@ -393,28 +397,23 @@ def learned_weights() -> Mapping[str, Any]:
 
 
 def by_crowds(
-    correlation: Correlation,
-    independent: float,
-    posterior: Floats,
-    block: Block,
-    prevalence: Floats,
-    per_judge: float | None = None,
+    correlation: Correlation, independent: float, block: Block, prevalence: Floats, per_judge: float | None = None
 ) -> Calibration:
-    """Return the calibration by crowds of the posterior of model ``consensus``.
+    """Return the calibration by crowds of model ``consensus``, without the share that is expected to be right.
 
     ``per_judge`` is the number of judgments per judge, if the block is a sample of a crowd.
     """
     learned, rule = learned_weights(), evidence_rule(correlation.errors)
-    judgments = label_counts(block).sum(axis=1)
+    judgments = row_sums(label_counts(block))
     judged = judgments > 0
     if not judged.any():
         return Calibration("crowds")
     counted = block.cell[block.weight > 0] if block.weight.size else block.cell
     per_item = float(judgments[judged].mean())
-    per_judge = per_judge or judgments.sum() / np.unique(counted // block.labels).size
+    per_judge = per_judge or judgments.sum() / np.count_nonzero(np.bincount(counted // block.labels))
     kappa, size = (None, 1) if correlation.unanimous else (correlation.kappa, size_class(per_item))
     by_crowd = np.array(learned["by_crowd"]) @ crowd_contexts(kappa, per_judge, prevalence)  # (3)
-    calibration = Calibration(
+    return Calibration(
         "crowds",
         hedge=rule.vote,
         weights=tuple(map(float, [*by_crowd, *learned["by_size"]])),
@@ -425,8 +424,6 @@ def by_crowds(
         independent=independent,
         margin=float(learned["margins"][str(size)]),
     )
-    probability = mixed(calibration, posterior, block)
-    return replace(calibration, expected=expected_share(probability, block.start, block.gold))
 
 
 def size_class(per_item: float) -> int:
@@ -446,7 +443,7 @@ def expected_share(probability: Floats, start: Codes, gold: Codes | None = None)
     judged = np.diff(start) > 0
     unknown = judged if gold is None else judged & (gold < 0)
     counted = unknown if unknown.any() else judged
-    return float(probability[counted].max(axis=1).mean()) if counted.any() else 0.0
+    return float(row_maxima(probability)[counted].mean()) if counted.any() else 0.0
 
 
 def gold_margin(margin: float, gold: int) -> float:
@@ -456,15 +453,13 @@ def gold_margin(margin: float, gold: int) -> float:
     return float(min(margin, np.interp(np.log(gold), np.log(sizes), [learned[str(size)] for size in sizes])))
 
 
-def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Floats, block: Block) -> Floats:
+def _weighed_as_learned(calibration: Calibration, posterior: Floats, vote: Floats, judgments: Floats) -> Floats:
     """Return probabilities (I, K) by the weights that were learned on other crowds."""
-    judgments = np.maximum(label_counts(block).sum(axis=1), 1.0)
+    judgments = np.maximum(judgments, 1.0)
     rule = EvidenceRule(calibration.correlation, calibration.cap, calibration.hedge)
     features = crowd_features(posterior, vote, judgments, np.array(calibration.prevalence), rule)
-    if (
-        calibration.one_voice
-    ):  # confusions that were learned from unanimous judges say nothing: the vote stands for them
-        features[:, :, 1], judgments = features[:, :, 0], np.ones_like(judgments)
+    if calibration.one_voice:  # confusions learned from unanimous judges say nothing: the vote stands for them
+        features[:, :, 1] = features[:, :, 0]
     by_crowd, by_size = np.reshape(calibration.weights, (2, -1))
     logs = np.einsum("ikf,if->ik", features, by_crowd + np.outer(log_size(judgments), by_size))
     share = calibration.independent
@@ -488,17 +483,16 @@ def lean_to_vote(probability: Floats, vote: Floats, judgments: Floats) -> Floats
     >>> lean_to_vote(np.array([[0.51, 0.49]]), np.array([[0.4, 0.6]]), np.array([10.0])).round(3).tolist()
     [[0.453, 0.547]]
     """
-    most = vote >= vote.max(axis=1, keepdims=True) - TIED
-    at, best = np.arange(len(vote)), probability.argmax(axis=1)
-    voted = np.where(most, probability, -1.0).argmax(axis=1)
+    most = vote >= (row_maxima(vote) - TIED)[:, None]
+    voted, others = np.where(most, probability, -1.0), np.where(most, -1.0, probability)
+    other = np.flatnonzero(row_maxima(others) >= row_maxima(voted))
     leaning = probability.copy()
-    leaning[at, voted] *= np.where(most[at, best], 1.0, judgments**LEAN)
-    leaning /= leaning.sum(axis=1, keepdims=True)
+    leaning[other, voted[other].argmax(axis=1)] *= judgments[other] ** LEAN
+    leaning /= row_sums(leaning)[:, None]
     return leaning
 
 
 def mix_vote(logs: Floats, vote: Floats, share: float) -> Floats:
     """Return probabilities (I, K) from their logs up to a constant, with a share of the vote."""
-    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-    mixture: Floats = (1 - share) * likely / likely.sum(axis=1, keepdims=True) + share * vote
+    mixture: Floats = (1 - share) * softmax(logs) + share * vote
     return mixture

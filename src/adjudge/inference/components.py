@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Flags, Floats, row_maxima
 from adjudge.data.scale import Scale, number_of
 from adjudge.inference.params import Assign, JudgeColumns, LogPrior, Params, Posterior, Prior
 from adjudge.kernels.block import Block, Tally
@@ -264,8 +263,7 @@ def by_vote_shares(block: Block, params: Params) -> Tally:
 
 def most_likely(posterior: Floats) -> Flags:
     """Return which truths of each item are the most likely, or tied with it (I, Z)."""
-    most = reduce(np.maximum, posterior.T)  # column by column: rows of a few numbers are slow to reduce
-    best: Flags = posterior >= (most - TIED)[:, None]
+    best: Flags = posterior >= (row_maxima(posterior) - TIED)[:, None]
     return best
 
 

@@ -106,24 +106,27 @@ class _Sums(NamedTuple):
 def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     """Return the sums over pairs that are drawn at random within items."""
     rng = np.random.default_rng(seed)
-    sampled = rng.random(block.topic.size) < ENOUGH / max(block.cell.size, 1)
-    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
-    used = sampled[item] if not block.weight.size else sampled[item] & (block.weight > 0)
-    rows = block.judges * block.labels
-    triple, row = np.unique(item[used] * rows + block.cell[used], return_inverse=True)  # a repeat is a weight of two
-    weight = np.bincount(row, block.weight[used] if block.weight.size else None).astype(float)
-    item, cell = triple // rows, triple % rows  # of every item, judge and label
-    order = np.lexsort((rng.random(triple.size), item))
-    start = np.searchsorted(item, np.arange(block.topic.size + 1))
-    chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1)).reshape(
-        rows, -1
-    )  # (J * K, Z)
+    size = block.cell.size
+    sampled = rng.random(block.topic.size) < ENOUGH / max(size, 1)
+    chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1))  # (J, K, Z)
+    both = _agreement(chance) if block.judges**2 <= min(size, ENOUGH) else np.empty((0, 0, chance.shape[2]))
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     topic = block.topic if len(prior) > 1 else np.zeros_like(block.topic)
-    pairs = np.unique(item * block.judges + cell // block.labels) // block.judges
-    repeated = np.bincount(item, minlength=block.topic.size) > np.bincount(pairs, minlength=block.topic.size)
-    arrays = (start, cell[order], weight[order], repeated, prior, topic, np.log(chance), chance)
-    return _Sums(*_compare_pairs(*arrays, block.labels))
+    key = rng.random(int(np.diff(block.start)[sampled].sum()))  # of every judgment of these items
+    return _Sums(*_compare_pairs(block.start, block.cell, block.weight, sampled, key, prior, topic, chance, both))
+
+
+@compiled
+def _agreement(chance: Floats) -> Floats:
+    """Return how often two independent judges agree, given each truth (J, J, Z)."""
+    J, K, Z = chance.shape
+    both = np.zeros((J, J, Z))
+    for a in range(J):
+        for b in range(J):
+            for label in range(K):
+                for z in range(Z):
+                    both[a, b, z] += chance[a, label, z] * chance[b, label, z]
+    return both
 
 
 @compiled
@@ -131,58 +134,96 @@ def _compare_pairs(
     start: Codes,
     cell: Codes,
     weight: Floats,
-    repeated: Flags,
+    sampled: Flags,
+    key: Floats,
     prior: Floats,
     topic: Codes,
-    logs: Floats,
     chance: Floats,
-    K: int,
+    both: Floats,
 ) -> tuple[float, float, float, float, float]:
-    """Add up over pairs of judgments; ``chance`` (J * K, Z) is p(label of judge | truth), and ``logs`` its logarithm.
+    """Add up over pairs of judgments of sampled items; ``chance`` (J, K, Z) is p(label of judge | truth).
 
-    ``repeated`` (I) says whether a judge gave an item several labels.
+    ``key`` orders judgments at random, and ``both`` (J, J, Z) is how often two judges agree, or empty. A label that a
+    judge repeats on an item is one judgment with the sum of the weights.
     """
-    Z = logs.shape[1]
-    total, q = np.empty(Z), np.empty(Z)
+    J, K, Z = chance.shape
+    rows = chance.reshape(J * K, Z)
+    logs, inverse = np.log(rows), 1 / rows
+    mass, labels = np.zeros(J * K), np.zeros(J, np.int64)  # of one item: weight by cell, different labels by judge
+    cells, judge = np.empty(np.diff(start).max(), np.int64), np.empty(MOST, np.int64)
+    total, rest, q = np.empty(Z), np.empty(Z), np.empty(Z)
     pairs, agreed, expected, squares, items = 0.0, 0.0, 0.0, 0.0, 0.0
+    keys = 0  # that were used
     for i in range(start.size - 1):
-        first, last = start[i], min(start[i + 1], start[i] + MOST)
-        n = last - first
+        if not sampled[i]:
+            continue
+        n, repeated = 0, False
+        for m in range(start[i], start[i + 1]):
+            times, c = weight[m] if weight.size else 1.0, np.int64(cell[m])
+            if times > 0:
+                if mass[c] == 0:
+                    cells[n] = c
+                    n += 1
+                    labels[c // K] += 1
+                    repeated |= labels[c // K] > 1
+                mass[c] += times
+        several = n
+        if n > 2 * REACH + 1:  # not all pairs are compared: put the judgments in a random order, whatever the rows have
+            cells[:n] = np.sort(cells[:n])[np.argsort(key[keys : keys + n])]
+            n = min(n, MOST)
+        keys += several
         total[:] = prior[topic[i]]
-        for m in range(first, last):
-            total += weight[m] * logs[cell[m]]
+        for m in range(n):
+            judge[m] = cells[m] // K
+            total += mass[cells[m]] * logs[cells[m]]
+        rest[:] = np.exp(total - total.max())
         above, before = 0.0, pairs
         for step in range(1, min(REACH, n // 2) + 1):
             for m in range(n if 2 * step < n else n // 2):  # opposite judgments of an even circle meet once
-                a, b = first + m, first + (m + step) % n
-                first_judge, second_judge = cell[a] // K, cell[b] // K
-                if first_judge == second_judge:
+                other = m + step if m + step < n else m + step - n
+                a, b, first, second = cells[m], cells[other], judge[m], judge[other]
+                if first == second:
                     continue
-                rest = n - 2
-                for z in range(Z):
-                    q[z] = total[z] - weight[a] * logs[cell[a], z] - weight[b] * logs[cell[b], z]
-                if repeated[i]:  # without all that the two judges said
+                times = mass[a] * mass[b]
+                if repeated:  # without all that the two judges said
                     q[:] = total
-                    rest = 0
-                    for k in range(first, last):
-                        if cell[k] // K in (first_judge, second_judge):
-                            q -= weight[k] * logs[cell[k]]
+                    others = 0
+                    for k in range(n):
+                        if judge[k] in (first, second):
+                            q -= mass[cells[k]] * logs[cells[k]]
                         else:
-                            rest += 1
-                if not rest:
+                            others += 1
+                    if not others:
+                        continue
+                    q[:] = np.exp(q - q.max())
+                elif n < 3:
                     continue
-                q[:] = np.exp(q - q.max())
-                same, mass, times = 0.0, q.sum(), weight[a] * weight[b]
-                for z in range(Z):
-                    both = 0.0
+                elif times == 1 and mass[a] == 1:  # no exponential per pair
+                    for z in range(Z):
+                        q[z] = rest[z] * inverse[a, z] * inverse[b, z]
+                else:
+                    q[:] = total - mass[a] * logs[a] - mass[b] * logs[b]
+                    q[:] = np.exp(q - q.max())
+                same, whole = 0.0, 0.0
+                if both.size:
+                    for z in range(Z):
+                        same += q[z] * both[first, second, z]
+                        whole += q[z]
+                else:
+                    for z in range(Z):
+                        whole += q[z]
                     for label in range(K):
-                        both += chance[first_judge * K + label, z] * chance[second_judge * K + label, z]
-                    same += q[z] / mass * both
-                alike = 1.0 if cell[a] % K == cell[b] % K else 0.0
+                        for z in range(Z):
+                            same += q[z] * chance[first, label, z] * chance[second, label, z]
+                same /= whole
+                alike = 1.0 if a - first * K == b - second * K else 0.0
                 pairs += times
                 agreed += times * alike
                 expected += times * same
                 above += times * (alike - same)
         squares += above * above
         items += 1.0 if pairs > before else 0.0
+        for m in range(several):
+            mass[cells[m]] = 0.0
+            labels[cells[m] // K] = 0
     return pairs, agreed, expected, squares, items

@@ -8,6 +8,9 @@ correlated as those observed.
 The reference is hybrid-confusion at its mode, which judges with few judgments hardly mislead. A model with states of
 items, easy or hard, is compared with itself as well, because it may explain the correlation; there, wrong labels that
 agree more often than the model expects count as well.
+
+Whether errors are independent (``independence``) is decided by the score of such an effect, in closed form: its mean
+and its variance are known for no effect and for weak ones.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from adjudge.inference.params import Params, Prior
 from adjudge.inference.result import Fit
 from adjudge.kernels.block import Block
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.replicate import count_agreement, replicate, replicate_with_truth
+from adjudge.kernels.replicate import FLATTER, count_agreement, replicate, replicate_with_truth
 from adjudge.kernels.truth import truth_posterior
 
 # Two sums over pairs of judgments of an item. If judges err independently, given the truth, both are 0 on average.
@@ -120,13 +123,12 @@ NEAR = 1e-5  # tolerance of its fit
 ENOUGH, FINER = 50_000, 100_000  # judgments that suffice; and those for a model with states of items
 REPLICATES = 16  # the standard deviation of 16 draws is known to a fifth; small crowds have twice as many
 SMALL = 30_000  # judgments of a small crowd
-SAMPLED = 25_000  # judgments that suffice for that
-CORRELATED = 6.0  # z above which errors are surely correlated
+CORRELATED = 4.0  # z above which errors are surely correlated
 INDEPENDENT = 0.25  # prior probability that judges err independently
 EFFECTS = (0.35, 0.6, 1.0, 1.7)  # effects of items as strong as in real crowds with gold, the weakest first
-FEW_REPLICATES = 6
 EFFECT_SPREAD = 0.3  # relative standard deviation of the z score of such a crowd
-Z_SPREAD = 1.2  # standard deviation of z under independence: the spread is that of a few draws
+Z_SPREAD = 1.2  # standard deviation of z under independence: params are estimates
+NEGLIGIBLE = 1e-9  # probability of a truth that adds nothing
 FEWEST_ITEMS = 30  # judged items that are needed to see whether errors are independent
 LEAST_PER_ITEM = 5  # judgments per item that are needed to see correlated errors
 STRONGEST, HALVINGS = 4.0, 6  # range of the bisection, and its steps: to a sixteenth
@@ -167,41 +169,89 @@ def dependence(
     return Dependence(float(z), strength, shared)
 
 
-def independence(judgments: Judgments, gold: Codes | None = None, seed: int = 0) -> float:
+def independence(judgments: Judgments, gold: Codes | None = None, fit: Fit | None = None) -> float:
     """Return the evidence that judges err independently, given the truth: from 0 (none) to 1.
 
-    The z score of correlated errors is compared with those of crowds that are drawn from the reference model, without
-    and with effects of items as strong as in real crowds. The result is the posterior probability of no effect,
-    rescaled so that the prior probability is 0: a crowd that is too small to show a difference gets 0.
+    The score of effects of items under the reference model is compared with what it is expected to be without and with
+    effects as strong as in real crowds. The result is the posterior probability of no effect, rescaled so that the
+    prior probability is 0: a crowd that is too small to show a difference gets 0. If errors are surely correlated under
+    a ``fit`` of these items, that is enough, and the reference is not fitted.
     """
     items = np.count_nonzero(np.diff(judgments.start))
     size = len(judgments) if judgments.weight is None else float(judgments.weight.sum())
     if items < FEWEST_ITEMS or size < LEAST_PER_ITEM * items:
         return 0.0
-    params, side = yardstick(judgments, gold), np.arange(len(judgments.scale))
-    block, rng = _some(judgments, gold, SAMPLED, seed), np.random.default_rng(seed)
-
-    def drawn(effect: float, times: int) -> Floats:
-        blocks = (replicate_with_truth(block, params.prevalence, params.confusion, rng, effect) for _ in range(times))
-        return np.array([_pair_sum(each.block, params, side) for each in blocks])
-
-    without = drawn(0.0, REPLICATES)
-    middle, spread = without.mean(), without.std(ddof=1)
-    if not spread > 0:
+    block, _ = YARDSTICK.block(judgments, gold)
+    if fit is not None and item_score(block, fit.posterior, fit.params.confusion).z > CORRELATED:
         return 0.0
-    z = (_pair_sum(block, params, side) - middle) / spread
-    if z > CORRELATED:
-        return 0.0
-    logs = [-((z / Z_SPREAD) ** 2) / 2 - np.log(Z_SPREAD)]
-    for effect in EFFECTS:
-        sums = (drawn(effect, FEW_REPLICATES) - middle) / spread
-        deviation = max(
-            Z_SPREAD, sums.std(ddof=1), EFFECT_SPREAD * abs(sums.mean())
-        )  # real effects lie between those tried
-        logs.append(-(((z - sums.mean()) / deviation) ** 2) / 2 - np.log(deviation))
-    weights = np.array([INDEPENDENT, *np.full(len(EFFECTS), (1 - INDEPENDENT) / len(EFFECTS))])
-    shares = weights * np.exp(np.array(logs) - max(logs))
+    params = yardstick(judgments, gold)
+    score = item_score(block, truth_posterior(block, params.prevalence, params.confusion)[0], params.confusion)
+    effects = np.array([0.0, *EFFECTS])
+    expected = effects**2 / (1 + FLATTER * effects**2) * score.deviation  # z scores
+    spread = np.maximum(Z_SPREAD, EFFECT_SPREAD * expected)  # real effects lie between those tried
+    logs = -np.square((score.z - expected) / spread) / 2 - np.log(spread)
+    prior = np.array([INDEPENDENT, *np.full(len(EFFECTS), (1 - INDEPENDENT) / len(EFFECTS))])
+    shares = prior * np.exp(logs - logs.max())
     return float(max(0.0, (shares[0] / shares.sum() - INDEPENDENT) / (1 - INDEPENDENT)))
+
+
+class ItemScore(NamedTuple):
+    """The score test of effects of items on the log odds of being right (Chesher 1984)."""
+
+    total: float  # sum over pairs of judges of an item of the expected product of their residuals
+    deviation: float  # its standard deviation, if judges err independently
+
+    @property
+    def z(self) -> float:
+        """The score in standard deviations."""
+        return self.total / self.deviation if self.deviation > 0 else 0.0
+
+
+def item_score(block: Block, posterior: Floats, confusion: Floats) -> ItemScore:
+    """Return the score of effects of items, under a posterior (I, K) and confusions (J, K, K).
+
+    The residual of a judgment, given truth k, is whether it says k less the probability of that. Without effects the
+    products of two judges' residuals, expected under the posterior, have the mean 0. Their variance is at most the
+    expected product of the variances of the two; the squares of the items' sums estimate it too, and the smaller one is
+    taken. The mean under effects of variance s^2 is s^2 times that variance, for small effects.
+    """
+    right = np.ascontiguousarray(np.diagonal(confusion, axis1=1, axis2=2))  # (J, K)
+    total, squares, bound = _item_score(block.start, block.cell, block.weight, posterior, right)
+    return ItemScore(total, float(np.sqrt(min(squares, bound))))
+
+
+@compiled
+def _item_score(
+    start: Codes, cell: Codes, weight: Floats, posterior: Floats, right: Floats
+) -> tuple[float, float, float]:
+    """Add up over items: the products of pairs of judges, their squares, and the products of variances."""
+    J, K = right.shape
+    residual, variance = np.zeros(J), np.zeros(J)  # of each judge on one item
+    total, squares, bound = 0.0, 0.0, 0.0
+    for i in range(start.size - 1):
+        products = 0.0
+        for k in range(K):
+            if posterior[i, k] < NEGLIGIBLE:
+                continue
+            above, spread, own, own_spread = 0.0, 0.0, 0.0, 0.0
+            for n in range(start[i], start[i + 1]):
+                j, label = divmod(cell[n], K)
+                times, chance = weight[n] if weight.size else 1.0, right[j, k]
+                residual[j] += times * ((1.0 if label == k else 0.0) - chance)
+                variance[j] += times * times * chance * (1 - chance)
+            for n in range(start[i], start[i + 1]):
+                j = cell[n] // K
+                above += residual[j]
+                spread += variance[j]
+                own += residual[j] * residual[j]
+                own_spread += variance[j] * variance[j]
+                residual[j] = 0.0
+                variance[j] = 0.0
+            products += posterior[i, k] * (above * above - own) / 2
+            bound += posterior[i, k] * (spread * spread - own_spread) / 2
+        total += products
+        squares += products * products
+    return total, squares, bound
 
 
 def knows_items(model: Model) -> bool:

@@ -15,7 +15,7 @@ from adjudge.data.panel import Panel, extend_panel, panel_of
 from adjudge.data.read import read
 from adjudge.errors import UsageError, quoted
 from adjudge.inference.calibrate import with_calibration
-from adjudge.inference.calibration import Calibration, expected_share
+from adjudge.inference.calibration import Calibration
 from adjudge.inference.components import SOFT
 from adjudge.inference.em import EmResult
 from adjudge.inference.infer import cores, fit_record, parallel_blocks, posterior_over, topic_rows
@@ -78,12 +78,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     stopped = f"predicted from a fit of {len(fit.items):,} items"
     outcome = EmResult(params, () if model.hard else (evidence,), 0, stopped)
     result = fit_record(model, judgments, block, outcome, posterior, options)
-    if calibration is None:
-        return result
-    result = with_calibration(result, calibration, block)
-    if not calibration.margin:
-        return result
-    return replace(result, calibration=replace(calibration, expected=expected_share(result.posterior, judgments.start)))
+    return result if calibration is None else with_calibration(result, calibration, block)
 
 
 def _remembering(model: Model) -> Model:

@@ -265,11 +265,19 @@ def _vote_shares(start: Codes, cell: Codes, gold: Codes, weight: Floats, counts:
                 share[i, k] = share[i, k] / total if total > 0 else 1.0 / K
 
 
+@compiled
+def _label_counts(start: Codes, label: Codes, weight: Floats, counts: Floats) -> None:
+    """Add every judgment to the count of its item and label."""
+    for i in range(start.size - 1):
+        for n in range(start[i], start[i + 1]):
+            counts[i, label[n]] += weight[n] if weight.size else 1.0
+
+
 def label_counts(block: Block) -> Floats:
     """Return how often each label was given to each item (I, K), ignoring gold."""
-    without_gold = block._replace(gold=np.full_like(block.gold, -1))
-    total = np.r_[0.0, np.cumsum(block.weight)] if block.weight.size else np.arange(block.cell.size + 1.0)
-    return vote_shares(without_gold) * np.diff(total[block.start])[:, None]
+    counts = np.zeros((block.topic.size, block.labels))
+    _label_counts(block.start, block.label, block.weight, counts)
+    return counts
 
 
 def quantile(counts: Floats, share: float, value: Floats) -> Floats:
