@@ -250,7 +250,8 @@ class PriorOptions:
         bool,
         typer.Option(
             "--difficulty",
-            help="hybrid-confusion and hierarchical: some items are harder than others for all judges.",
+            help="hybrid-confusion and hierarchical: some items are harder than others for all judges, and if families "
+            "of judges are known (--judges), for some families.",
         ),
     ] = False
     gold_informs: Annotated[

@@ -25,7 +25,7 @@ from adjudge.inference.calibration import unmixed
 from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.components import FIRST_SPREAD
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.gibbs import aligned_to, with_difficulty, with_priors
+from adjudge.inference.gibbs import aligned_to, first_spread, with_difficulty, with_priors
 from adjudge.inference.result import ADVERSARIAL, INTERVAL, Fit, judged
 from adjudge.inference.save import read_fitted
 from adjudge.kernels.block import Block
@@ -151,7 +151,7 @@ def confusion_draws(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
 def difficulty_draws(evidence: Evidence, run: Run, seed: int = 0) -> Draws:
     """Return draws of a run that starts at a fit, with items of differing difficulty and a population of judges."""
     over, K = Sweep(evidence.block), evidence.block.labels
-    even, spread = np.full(K, 1 / K), np.array([FIRST_SPREAD])
+    even, spread = np.full(K, 1 / K), first_spread(evidence.block, FIRST_SPREAD)
     if K == 1:
         start, step = (
             State(evidence.prior, evidence.matrix, np.empty((0, 1)), np.empty(0)),

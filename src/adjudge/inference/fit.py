@@ -80,8 +80,9 @@ def fit(
     prior
         The prior of models that have one.
     difficulty
-        Whether some items are harder than others for all judges; for hybrid-confusion and hierarchical. It is the same
-        as ``Prior(difficulty=True)``.
+        Whether some items are harder than others for all judges; for hybrid-confusion and hierarchical. If the judges
+        have families, a family may find other items hard than the rest (with ``"gibbs"`` only). It is the same as
+        ``Prior(difficulty=True)``.
     calibrate
         Judges do not err independently, as models assume. Model ``"consensus"`` is calibrated by weights that were
         learned on other crowds (``"crowds"``) and, from five gold items on, by what these teach (``"gold"``). A model
