@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+import pytest
 from scipy.special import gammaln
 from scipy.stats import chisquare
 

@@ -69,9 +69,7 @@ def test_a_sweep_has_the_posterior_by_enumeration(labels, weighted):
     counts, probability = sweep(block, prevalence, confusion)
     np.testing.assert_allclose(probability, joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
     assert counts.evidence == pytest.approx(np.log(joint.sum(axis=1)).sum())
-    items = family_effects.family_posterior(
-        family_effects.by_family(block), prevalence, confusion, SPREAD, SHARED
-    )[1]
+    items = family_effects.family_posterior(family_effects.by_family(block), prevalence, confusion, SPREAD, SHARED)[1]
     np.testing.assert_allclose(items[:, 1], np.log(joint.sum(axis=1)))
 
 

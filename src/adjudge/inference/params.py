@@ -25,7 +25,8 @@ class Prior:
     pseudo-counts, a row a truth. Truths are Dirichlet(``prevalence``). Of the hierarchical model, kappa is
     Pareto(``shape``, ``least``). ``gold_informs`` says whether gold items count for how common truths are: no, where
     they were not drawn at random. With ``difficulty``, some items are harder than others for all judges, and how much
-    they differ is learned (``kernels.difficulty``); families of judges may differ in which (``kernels.family_effects``).
+    they differ is learned (``kernels.difficulty``). If judges have families, these may differ in which items are hard
+    for them (``kernels.family_effects``).
     """
 
     trust: float = TRUST

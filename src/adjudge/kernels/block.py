@@ -12,7 +12,6 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 
-
 NO_FAMILIES: Codes = np.empty(0, np.int32)
 
 

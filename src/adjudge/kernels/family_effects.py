@@ -244,4 +244,4 @@ def _mean(row: Floats, z: int, shares: Floats) -> float:
     """Return the mean over the effect of a family; sums of pairs need no waiting."""
     first = (shares[0] * row[z] + shares[1] * row[z + 1]) + (shares[2] * row[z + 2] + shares[3] * row[z + 3])
     last = (shares[4] * row[z + 4] + shares[5] * row[z + 5]) + (shares[6] * row[z + 6] + shares[7] * row[z + 7])
-    return first + last
+    return float(first + last)

@@ -42,7 +42,12 @@ def replicate(block: Block, prevalence: Floats, confusion: Floats, rng: np.rando
 
 
 def replicate_with_truth(
-    block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator, strength: float = 0.0, shared: float = 1.0
+    block: Block,
+    prevalence: Floats,
+    confusion: Floats,
+    rng: np.random.Generator,
+    strength: float = 0.0,
+    shared: float = 1.0,
 ) -> Replicate:
     """Return replicated judgments with correlated errors: items have an effect of this ``strength`` on all judges.
 

@@ -393,7 +393,9 @@ def _with_families(draws: Draws, block: Block, gold_informs: bool) -> Floats:
     logs = np.empty((block.topic.size, draws.prevalence.shape[0] * draws.prevalence.shape[1]))
     for s, (c, d) in enumerate(np.ndindex(draws.prevalence.shape[:2])):
         prevalence = draws.prevalence[c, d]
-        logs[:, s] = family_posterior(families, prevalence, draws.confusion[c, d], *draws.spread[c, d].tolist())[1][:, 1]
+        logs[:, s] = family_posterior(families, prevalence, draws.confusion[c, d], *draws.spread[c, d].tolist())[1][
+            :, 1
+        ]
         if known.size and not gold_informs:
             topic = block.topic[known] if len(prevalence) > 1 else 0
             logs[known, s] -= np.log(np.maximum(prevalence[topic, block.gold[known]], FLOOR))
