@@ -54,7 +54,7 @@ def test_families_are_named_with_difficulty(run, labels):
     """One line says that families have effects of their own; without the table of judges there is none."""
     (labels.parent / "judges.csv").write_text("judge,family\nx,f\ny,f\nz,g\n")
     options = ("fit", "labels.csv", "--model", "hybrid-confusion", "--difficulty", "--draws", "20", "--warmup", "20")
-    line = "adjudge: the judges of a family find the same items hard (2 families of 3 judges): on an item, a family has "
+    line = "adjudge: the judges of a family find the same items hard (2 families of 3 judges): on an item, a family"
     assert run(*options, "--judges", "judges.csv").err.count(line) == 1
     assert line not in run(*options).err
 

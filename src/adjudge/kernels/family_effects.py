@@ -10,6 +10,9 @@ Given truth and effect of an item, families are independent. Their effects are s
 two are drawn, and drawn afterwards. The rows of judges depend only on how often judges were right at each point of the
 grid, so that they are drawn as without families.
 
+The prior of ``shared`` is uniform, and that of the spread half-normal; the part of the spread that all families share,
+spread x shared, is cut off as the spread is without families.
+
 Families share how often they are right, not which wrong label they give.
 """
 
