@@ -129,10 +129,10 @@ def with_difficulty(
         drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
 
         def sweep(spread: Floats, chance: Codes, probability: Floats, drawn: Codes) -> StateCounts:
-            current = (state.prevalence, state.confusion, *spread.tolist())
+            current = (state.prevalence, state.confusion, float(spread[0]))
             if families is None:
                 return sweep_states(block, *current, chance, probability, drawn)
-            return sweep_families(families, *current, chance, probability, drawn)
+            return sweep_families(families, *current, float(spread[1]), chance, probability, drawn)
 
         effects, counts = draw_spread_and_states(sweep, state.spread, sizes, rng, probability, drawn)
         spread, phi, kappa = float(effects[0]), state.phi, state.kappa
