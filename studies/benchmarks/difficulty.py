@@ -22,20 +22,22 @@ from scipy.stats import chisquare
 import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.data import simulation
+from adjudge.data.gold import read_gold
+from adjudge.data.panel import panel_of
 from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
 from adjudge.diagnostics.evidence import CHAINS, MOST_DRAWS, WARMUP, Evidence, gather_evidence, judge_estimates
 from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.pair_test import find_meetings, pair_tests
 from adjudge.inference.chains import Draws, Run, State, sample
-from adjudge.inference.gibbs import aligned_to, diffuse, voted_by_chance, with_difficulty, with_priors
+from adjudge.inference.gibbs import aligned_to, diffuse, first_spread, voted_by_chance, with_difficulty, with_priors
 from adjudge.inference.result import INTERVAL
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.difficulty import GRID, LARGEST, SHARES, state_rows, stretch
 from adjudge.kernels.replicate import replicate_with_truth
 from adjudge.kernels.sweep import Sweep
 from adjudge.metrics.significance import empirical_null, q_values
-from studies.benchmarks.claim import Claim, say
+from studies.benchmarks.claim import DATA, Claim, say
 
 MODEL = "dawid-skene"
 SIZES = ((400, 30, 5), (300, 20, 10), (300, 30, 15))  # items, judges, judgments per item
@@ -45,6 +47,12 @@ FRESH = 40_000  # the first seed; smaller ones were used to choose the method
 SAMPLED_CROWDS = 4
 REPLICATIONS, KEPT, THIN = 400, 39, 10  # of simulation-based calibration
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+
+
+PANEL = (250, 20, 5)  # items, judges and families of a simulated panel, all of whose judges judge all items
+PANEL_EFFECT, FAMILY_EFFECT = 0.8, 1.2  # standard deviations of the effects of items, and of families on items
+PANELS = ("babe_bias", "llmbar_all", "llmjudge_dl23", "prompts_dl20_graded")  # shared ones with families of judges
+WAYS = ("none", "items", "families")  # whose effects a sampled model has
 
 
 class Crowd(NamedTuple):
@@ -189,37 +197,154 @@ def _sampled(model: str, labels: int, effect: float, seed: int) -> list[tuple[fl
     return answers
 
 
+def simulate_panel(seed: int, labels: int, effect: float) -> Crowd:
+    """Return a panel whose families have normal effects of this standard deviation on every item, beside the item."""
+    rng, (items, judges, families) = np.random.default_rng(seed), PANEL
+    mean = 0.75 if labels == 2 else 0.65
+    truth, prevalence = simulation.draw_truth(rng, items, labels)
+    right = np.clip(rng.beta(6 * mean, 6 * (1 - mean), (judges, labels)), 0.05, 0.98)
+    wrong = rng.dirichlet(np.full(labels - 1, 1.5), (judges, labels)) * (1 - right)[..., None]
+    rows = np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(labels)], axis=1)
+    spread = float(np.hypot(PANEL_EFFECT, effect))
+    odds = stretch(spread) * np.log(right / (1 - right))  # (J, K)
+    shift = PANEL_EFFECT * rng.standard_normal((items, 1)) + effect * rng.standard_normal((items, families))
+    item = np.repeat(np.arange(items, dtype=np.int32), judges)
+    judge = np.tile(np.arange(judges, dtype=np.int32), items)
+    design = simulation.named_judgments(item, judge, np.zeros(judge.size, np.int32), rows)
+    chance = 1 / (1 + np.exp(-odds[judge, truth[item]] - shift[item, judge % families]))
+    own = rows[judge, truth[item]].copy()
+    own[np.arange(judge.size), truth[item]] = 0.0
+    other = (own.cumsum(axis=1) < rng.random((judge.size, 1)) * own.sum(axis=1, keepdims=True)).sum(axis=1)
+    label = np.where(rng.random(judge.size) < chance, truth[item], other)
+    panel = panel_of(design.judges.to_list(), {"family": [f"family {j % families}" for j in range(judges)]})
+    judgments = replace(design, label=label.astype(design.label.dtype), panel=panel)
+    accuracy = 1 / (1 + np.exp(-odds[..., None] - spread * NODES)) @ (WEIGHTS / WEIGHTS.sum())
+    return Crowd(judgments, truth, accuracy, accuracy @ prevalence[0])
+
+
+class Measured(NamedTuple):
+    """What was measured of a fit."""
+
+    seconds: float  # CPU time
+    loss: float  # mean log loss
+    excess: float  # claimed - right
+    draws: Draws
+
+
+def sample_way(judgments: adjudge.Judgments, model: str, way: str, item: Codes, truth: Codes) -> Measured:
+    """Return how well a model finds the truths of some items, with effects of nobody, of items, or of families."""
+    if way != "families":
+        judgments = replace(judgments, panel=None)
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # short chains may not have converged
+        prior = adjudge.Prior(difficulty=way != "none", families=way == "families")
+        fit = adjudge.fit(judgments, model, prior=prior, run=Run(2, 300, 500))
+    seconds, posterior = time.process_time() - began, fit.posterior[item]
+    chance = posterior[np.arange(item.size), truth]
+    excess = float(posterior.max(axis=1).mean() - (posterior.argmax(axis=1) == truth).mean())
+    assert fit.draws is not None
+    return Measured(seconds, float(-np.log(np.maximum(chance, 1e-12)).mean()), excess, fit.draws)
+
+
+def families() -> Claim:
+    """Measure the sampled models on simulated panels whose families have effects of their own."""
+    rows = []
+    for model in ("hybrid-confusion", "hierarchical"):
+        for labels in (2, 4):
+            for effect in (0.0, FAMILY_EFFECT):
+                measured = np.mean(
+                    [_family_panel(model, labels, effect, seed) for seed in range(FRESH, FRESH + SAMPLED_CROWDS)],
+                    axis=0,
+                )  # (ways, 3)
+                shares = [f"{100 * value:.1f} %" for value in measured[:, 0]]
+                losses = [f"{value:.3f}" for value in measured[:, 1]]
+                cost = f"{measured[2, 2] / measured[0, 2]:.1f}"
+                rows.append((model, str(labels), f"{effect:g}", *shares, *losses, cost))
+                say("   ".join(rows[-1]))
+    items, judges, number = PANEL
+    how = (
+        f"{SAMPLED_CROWDS} simulated panels per row: {items} items, {judges} judges in {number} families, who judge "
+        f"all items. To the log odds of being right, a normal effect of the item is added (standard deviation "
+        f"{PANEL_EFFECT:g}), and one of the family on the item (third column). Fits have no such effects, those of "
+        "items, or those of items and families (`difficulty` without and with families). The columns are the share of "
+        "90 % intervals that contain a judge's chance of being right, the log loss of the labels, and how many times "
+        "longer the last takes than the first (CPU time)."
+    )
+    head = ("model", "labels", "family effect", *(f"coverage, {way}" for way in WAYS))
+    return Claim("Families", how, (*head, *(f"log loss, {way}" for way in WAYS), "time"), rows)
+
+
+def _family_panel(model: str, labels: int, effect: float, seed: int) -> list[tuple[float, float, float]]:
+    """Return coverage, log loss and CPU seconds of a fit in each way."""
+    crowd, answers = simulate_panel(seed, labels, effect), []
+    for way in WAYS:
+        measured = sample_way(crowd.judgments, model, way, np.arange(crowd.truth.size), crowd.truth)
+        ends = np.quantile(shares_right(measured.draws), INTERVAL, axis=0)
+        answers.append((covered(*ends, crowd.right), measured.loss, measured.seconds))
+    return answers
+
+
+def shared_panels() -> Claim:
+    """Measure the sampled models on the shared panels whose judges have families."""
+    rows = []
+    for name in PANELS:
+        folder = DATA / "panels" / name
+        judgments, gold = read_gold(
+            folder / "gold.csv", adjudge.read(folder / "labels.csv", judges=folder / "judges.csv")
+        )
+        item = np.flatnonzero(gold >= 0)
+        assert judgments.panel is not None
+        number = len(set(judgments.panel.family))
+        for model in ("hybrid-confusion", "hierarchical"):
+            measured = [sample_way(judgments, model, way, item, gold[item]) for way in WAYS]
+            losses, excess = [f"{each.loss:.2f}" for each in measured], [f"{each.excess:+.2f}" for each in measured]
+            shared = f"{measured[2].draws.spread[..., 1].mean():.2f}"
+            cost = f"{measured[2].seconds / measured[0].seconds:.1f}"
+            rows.append((name, f"{len(judgments.judges)} / {number}", model, *losses, *excess, shared, cost))
+            say("   ".join(rows[-1]))
+    how = (
+        "The shared panels in which some judges have the same model: labels of language models, with gold. Log loss, "
+        "and the mean probability of the most likely label minus the share of right ones (claimed - right), without "
+        "effects, with those of items, and with those of items and families; the probability that a family shares the "
+        "effect of an item; and how many times longer the last takes than the first (CPU time)."
+    )
+    head = ("panel", "judges / families", "model", *(f"log loss, {way}" for way in WAYS))
+    return Claim("Shared panels", how, (*head, *(f"claimed - right, {way}" for way in WAYS), "shared", "time"), rows)
+
+
 def calibration() -> Claim:
     """Draw params from the prior, judgments from them, and rank the params among draws from their posterior."""
     rows = []
     for model in ("hybrid-confusion", "hierarchical"):
         for labels in (2, 3):
-            ranks = np.array([_ranks(model, labels, seed) for seed in range(REPLICATIONS)])  # (R, 4)
-            p = [chisquare(np.bincount(column // 5, minlength=8)).pvalue for column in ranks.T]
-            *cells, kappa = (f"{value:.2f}" for value in p)
-            rows.append((model, str(labels), *cells, kappa if model == "hierarchical" else "-"))
-            say("   ".join(rows[-1]))
+            for way in WAYS[1:]:
+                ranks = np.array([_ranks(model, labels, seed, way) for seed in range(REPLICATIONS)])  # (R, 5)
+                p = [chisquare(np.bincount(column // 5, minlength=8)).pvalue for column in ranks.T]
+                *cells, kappa, shared = (f"{value:.2f}" for value in p)
+                last = (kappa if model == "hierarchical" else "-", shared if way == "families" else "-")
+                rows.append((model, str(labels), way, *cells, *last))
+                say("   ".join(rows[-1]))
     how = (
-        f"Simulation-based calibration (Talts et al. 2018) of the models with difficulty, {REPLICATIONS} replications "
-        f"of 15 items and 4 judges, all of whom judge all items. p-values of a chi-square test that the rank of the "
-        f"true value among {KEPT} draws is uniform."
+        f"Simulation-based calibration (Talts et al. 2018) of the models with effects of items, and of two families "
+        f"on them. {REPLICATIONS} replications of 15 items and 4 judges, all of whom judge all items. p-values of a "
+        f"chi-square test that the rank of the true value among {KEPT} draws is uniform."
     )
-    return Claim(
-        "Calibration of the sampler", how, ("model", "labels", "matrix", "prevalence", "spread", "kappa"), rows
-    )
+    head = ("model", "labels", "effects", "matrix", "prevalence", "spread", "kappa", "shared")
+    return Claim("Calibration of the sampler", how, head, rows)
 
 
-def _ranks(model: str, labels: int, seed: int) -> list[int]:
-    """Return the ranks of a cell of a matrix, of prevalence, of the spread and of a kappa, in one replication."""
+def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
+    """Return the ranks of a cell of a matrix, prevalence, the spread, a kappa, and what families share."""
     rng, pareto = np.random.default_rng([seed, labels]), Pareto(1.5, 1.0)
     rows = np.ones((labels, labels)) + 3 * np.eye(labels)
     phi, kappa = rng.dirichlet(np.ones(labels), labels), rng.random(labels) ** (-1 / 1.5)
     pseudo = rows if model == "hybrid-confusion" else np.maximum(phi * kappa[:, None], 1e-9)
     confusion = np.array([[rng.dirichlet(row) for row in pseudo] for _ in range(4)])
-    prevalence, spread = rng.dirichlet(np.ones(labels)), abs(rng.standard_normal())
-    while spread > LARGEST:
-        spread = abs(rng.standard_normal())
-    block = _small_crowd(rng, confusion, prevalence, spread)
+    prevalence, spread, shared = rng.dirichlet(np.ones(labels)), np.inf, 1.0
+    while spread * shared > LARGEST:
+        spread, shared = abs(rng.standard_normal()), rng.random() if way == "families" else 1.0
+    block = _small_crowd(rng, confusion, prevalence, spread, shared)
     step = with_difficulty(Sweep(block), rows if model == "hybrid-confusion" else pareto, np.ones(labels))
     (start,) = diffuse(partial(voted_by_chance, block), seed, 1)
     if model == "hybrid-confusion":
@@ -228,23 +353,29 @@ def _ranks(model: str, labels: int, seed: int) -> list[int]:
         start = start._replace(phi=start.phi[:labels], kappa=start.kappa[:labels])
     with ThreadPoolExecutor(1) as pool:
         run = Run(1, 150, KEPT, THIN)
-        draws = sample(step, [start._replace(spread=np.full(1, 0.7))], block.topic.size, run, seed, pool)
+        draws = sample(step, [start._replace(spread=first_spread(block, 0.7))], block.topic.size, run, seed, pool)
     parts = [
         (draws.confusion[0, :, 0, 0, 0], confusion[0, 0, 0]),
         (draws.prevalence[0, :, 0, 0], prevalence[0]),
         (draws.spread[0, :, 0], spread),
     ]
     parts.append((draws.kappa[0, :, 0], kappa[0]) if draws.kappa.size else parts[0])  # hybrid-confusion has no kappa
+    parts.append((draws.spread[0, :, -1], shared if way == "families" else spread))
     return [int((drawn < true).sum()) for drawn, true in parts]
 
 
-def _small_crowd(rng: np.random.Generator, confusion: Floats, prevalence: Floats, spread: float) -> Block:
-    """Return 15 items that 4 judges have judged, five of them with gold."""
+def _small_crowd(
+    rng: np.random.Generator, confusion: Floats, prevalence: Floats, spread: float, shared: float
+) -> Block:
+    """Return 15 items that 4 judges have judged, five of them with gold; two families unless all effects are shared."""
     items, (judges, K, _) = 15, confusion.shape
     rows = state_rows(confusion, spread).reshape(judges, K, GRID, K)
     truth, effect = rng.choice(K, items, p=prevalence), rng.choice(GRID, items, p=SHARES)
     item, judge = np.repeat(np.arange(items), judges), np.tile(np.arange(judges), items)
-    edge = rows[judge, truth[item], effect[item]].cumsum(axis=1)[:, :-1]
+    effects = np.column_stack([effect, effect])
+    if shared < 1:
+        effects = np.where(rng.random((items, 2)) < shared, effects, rng.choice(GRID, (items, 2), p=SHARES))
+    edge = rows[judge, truth[item], effects[item, judge // 2]].cumsum(axis=1)[:, :-1]
     label = (rng.random((item.size, 1)) >= edge).sum(axis=1).astype(np.uint8)
     return Block(
         np.arange(items + 1) * judges,
@@ -256,9 +387,10 @@ def _small_crowd(rng: np.random.Generator, confusion: Floats, prevalence: Floats
         judges,
         K,
         np.arange(float(K)),
+        np.arange(judges, dtype=np.int32) // 2 if shared < 1 else NO_FAMILIES,
     )
 
 
 def measure() -> list[Claim]:
-    """Measure cards, copying, the sampled models, and the calibration of the sampler."""
-    return [ordinary_fits(), sampled_models(), calibration()]
+    """Measure cards, copying, the sampled models without and with families, and the calibration of the sampler."""
+    return [ordinary_fits(), sampled_models(), families(), shared_panels(), calibration()]

@@ -50,6 +50,15 @@ def test_the_prevalence_of_topics_is_written(run, tmp_path):
     assert not (tmp_path / "fit" / "prevalence.csv").exists()
 
 
+def test_families_are_named_with_difficulty(run, labels):
+    """One line says that families have effects of their own; without the table of judges there is none."""
+    (labels.parent / "judges.csv").write_text("judge,family\nx,f\ny,f\nz,g\n")
+    options = ("fit", "labels.csv", "--model", "hybrid-confusion", "--difficulty", "--draws", "20", "--warmup", "20")
+    line = "adjudge: the judges of a family find the same items hard (2 families of 3 judges): on an item, a family"
+    assert run(*options, "--families", "--judges", "judges.csv").err.count(line) == 1
+    assert line not in run(*options, "--judges", "judges.csv").err
+
+
 def test_people_see_tables(run, labels):
     """Without --out: consensus, judges, how it ended; nothing is written."""
     answer = run("fit", "labels.csv", "--rows", "2")

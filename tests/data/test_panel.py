@@ -209,6 +209,12 @@ def test_codes_and_kinds() -> None:
     assert len(PANEL) == 3
 
 
+def test_families_are_shared_if_some_have_two_judges() -> None:
+    """One family of all judges, or one for each of them, says nothing about who errs with whom."""
+    shared = [panel_of("abc", {"family": families}).shared_families() for families in (["f", "f", "g"], "fgh", "fff")]
+    assert [codes.tolist() for codes in shared] == [[0, 0, 1], [], []]
+
+
 def test_summary() -> None:
     """The summary of judgments says how many judges there are of each kind, and the families."""
     judgments = quiet(ROWS, judges=JUDGES)

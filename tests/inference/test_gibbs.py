@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+import pytest
 from scipy.special import gammaln
 from scipy.stats import chisquare
 
@@ -15,6 +16,7 @@ from adjudge.inference.gibbs import (
     Sizes,
     aligned_to,
     diffuse,
+    first_spread,
     modes,
     settle,
     voted_by_chance,
@@ -201,46 +203,57 @@ def test_hierarchical_is_calibrated():
     assert_uniform(np.array(ranks))
 
 
-def with_effects(rng, confusion, prevalence, spread):
-    """Return a crowd as ``simulated`` does, in which items have effects on the grid."""
+def with_effects(rng, confusion, prevalence, spread, shared=1.0):
+    """Return a crowd as ``simulated`` does, in which items have effects on the grid, and two families too."""
     block, rows = simulated(rng, confusion, prevalence), state_rows(confusion, spread).reshape(4, 2, GRID, 2)
     truth = (rng.random(12) < prevalence[np.arange(12) % 2, 1]).astype(int)
     effect, item, judge = rng.choice(GRID, 12, p=SHARES), np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
-    label = (rng.random(48) < rows[judge, truth[item], effect[item], 1]).astype(np.uint8)
-    gold = np.where(np.arange(12) < 4, truth, -1).astype(np.int32)
-    return block._replace(cell=(judge * 2 + label).astype(np.uint32), label=label, gold=gold)
+    gold, family = np.where(np.arange(12) < 4, truth, -1).astype(np.int32), block.family
+    effects = np.column_stack([effect, effect])  # (I, F)
+    if shared < 1:
+        own = rng.choice(GRID, (12, 2), p=SHARES)
+        effects, family = np.where(rng.random((12, 2)) < shared, effects, own), np.array([0, 0, 1, 1], np.int32)
+    label = (rng.random(48) < rows[judge, truth[item], effects[item, judge // 2], 1]).astype(np.uint8)
+    return block._replace(cell=(judge * 2 + label).astype(np.uint32), label=label, gold=gold, family=family)
 
 
-def drawn_spread(rng):
-    """Return a spread from its prior: half-normal, cut off."""
-    while (spread := abs(rng.standard_normal())) > LARGEST:
-        pass
-    return spread
+def drawn_spread(rng, families):
+    """Return a spread from its prior, half-normal and cut off, and, with families, the share that they have of it."""
+    while True:
+        spread = [abs(rng.standard_normal()), *([rng.random()] if families else [])]
+        if np.prod(spread) <= LARGEST:
+            return spread
 
 
 def one_chain_with_effects(step, block, seed):
     """Return the draws of one chain that began at some spread."""
     (start,) = diffuse(partial(voted_by_chance, block, topics=2), seed, 1)
     with ThreadPoolExecutor(1) as pool:
-        return sample(step, [start._replace(spread=np.full(1, 0.7))], 12, Run(1, 150, KEPT, 10), seed, pool)
+        start = start._replace(spread=first_spread(block, 0.7))
+        return sample(step, [start], 12, Run(1, 150, KEPT, 10), seed, pool)
 
 
-def test_hybrid_with_difficulty_is_calibrated():
+FAMILIES = pytest.mark.parametrize("families", [False, True], ids=["items", "families"])
+
+
+@FAMILIES
+def test_hybrid_with_difficulty_is_calibrated(families):
     """The same with items of differing difficulty: their spread, matrices and prevalence rank evenly."""
     rows, topics, ranks = np.ones((2, 2)) + 3 * np.eye(2), np.ones(2), []
     for seed in range(REPLICATIONS // 2):
         rng = np.random.default_rng([3, seed])
         confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
-        prevalence, spread = rng.dirichlet(topics, 2), drawn_spread(rng)
-        block = with_effects(rng, confusion, prevalence, spread)
+        prevalence, spread = rng.dirichlet(topics, 2), drawn_spread(rng, families)
+        block = with_effects(rng, confusion, prevalence, *spread)
         result = one_chain_with_effects(with_difficulty(Sweep(block), rows, topics), block, seed)
-        true = [confusion[0, 0, 0], confusion[3, 1, 1], prevalence[0, 1], spread]
+        true = [confusion[0, 0, 0], confusion[3, 1, 1], prevalence[0, 1], *spread]
         parts = [*(result.confusion[0][:, j, k, k] for j, k in ((0, 0), (3, 1))), result.prevalence[0][:, 0, 1]]
-        ranks.append(rank_of(true, np.column_stack([*parts, result.spread[0][:, 0]])))
+        ranks.append(rank_of(true, np.column_stack([*parts, result.spread[0]])))
     assert_uniform(np.array(ranks))
 
 
-def test_hierarchical_with_difficulty_is_calibrated():
+@FAMILIES
+def test_hierarchical_with_difficulty_is_calibrated(families):
     """The same, with phi and kappa of all three populations drawn from their priors first."""
     ranks, prior = [], Pareto(1.5, 1.0)
     for seed in range(REPLICATIONS // 2):
@@ -248,12 +261,12 @@ def test_hierarchical_with_difficulty_is_calibrated():
         phi, kappa = rng.dirichlet([1, 1], 3), rng.random(3) ** (-1 / 1.5)
         pseudo = np.maximum(phi * kappa[:, None], 1e-9)
         confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
-        prevalence, spread = rng.dirichlet(pseudo[2], 2), drawn_spread(rng)
-        block = with_effects(rng, confusion, prevalence, spread)
+        prevalence, spread = rng.dirichlet(pseudo[2], 2), drawn_spread(rng, families)
+        block = with_effects(rng, confusion, prevalence, *spread)
         result = one_chain_with_effects(with_difficulty(Sweep(block), prior, prior), block, seed)
-        true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1], spread]
+        true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1], *spread]
         parts = [result.phi[0][:, :, 1], result.kappa[0], result.confusion[0][:, 0, 1, 1]]
-        ranks.append(rank_of(true, np.column_stack([*parts, result.prevalence[0][:, 0, 1], result.spread[0][:, 0]])))
+        ranks.append(rank_of(true, np.column_stack([*parts, result.prevalence[0][:, 0, 1], result.spread[0]])))
     assert_uniform(np.array(ranks))
 
 

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 import adjudge
+from adjudge.data.panel import panel_of
 from adjudge.errors import AdjudgeWarning, UsageError
 from adjudge.inference import chains as watch
 from adjudge.inference.chains import DOUBLINGS, Draws, Hooks, Run, State, sample
@@ -378,6 +379,7 @@ def test_runs_that_cannot_be(run, message):
         ({"shape": 0.0}, "prior shape 0.0 is not a number above 0"),
         ({"least": float("inf")}, "prior least inf is not a number above 0"),
         ({"decay": 1.0}, "prior decay 1.0 is not a number of at least 0 and below 1"),
+        ({"families": True}, "prior families are effects on the difficulty of items: give difficulty too"),
         ({"rows": ((1, 0), (1, 1))}, "prior rows hold a pseudo-count that is not a number above 0"),
     ],
 )
@@ -607,6 +609,65 @@ def test_difficulty_is_an_option_of_sampled_models(model, tmp_path):
     assert "spread of difficulty" in loaded.diagnostics["parameter"].to_list()
     predicted = adjudge.predict(loaded, judgments)
     assert np.abs(predicted.posterior - hard.posterior).mean() < 0.05
+
+
+def with_families(seed=0, shared=0.3):
+    """Return judgments of four families of judges whose errors are correlated, and their truths."""
+    rng = np.random.default_rng(seed)
+    design = adjudge.simulate("dawid-skene", seed, items=200, judges=16, labels=2, per_item=16, accuracy=0.75)
+    names = design.judgments.judges.to_list()
+    panel = panel_of(names, {"family": [f"family {j % 4}" for j in range(16)]})
+    block = replace(design.judgments, panel=panel).block()
+    drawn = replicate_with_truth(block, design.prevalence, design.confusion, rng, 2.0, shared)
+    label = drawn.block.label.astype(design.judgments.label.dtype)
+    return replace(design.judgments, label=label, panel=panel), drawn.truth
+
+
+@SAMPLED
+def test_difficulty_uses_families(model, tmp_path):
+    """Families have effects of their own; a saved fit keeps them and says so, predicts and is checked with them."""
+    judgments, truth = with_families()
+    alone, fit = (
+        fitted(judgments, model, run=Run(2, 200, 200), quiet=".*", prior=Prior(difficulty=True, families=families))
+        for families in (False, True)
+    )
+    assert (alone.draws.spread.shape, fit.draws.spread.shape) == ((2, 200, 1), (2, 200, 2))
+    assert fit.draws.spread[..., 1].mean() < 0.75
+    losses = [-np.log(each.posterior[np.arange(200), truth] + 1e-12).mean() for each in (alone, fit)]
+    assert losses[1] < losses[0]
+    adjudge.save(fit, tmp_path / "fit")
+    loaded = adjudge.load(tmp_path / "fit")
+    assert "share of families" in loaded.diagnostics["parameter"].to_list()
+    shared = fit.draws.spread[..., 1].mean()
+    words = (
+        "the judges of a family find the same items hard (4 families of 16 judges): on an item, a family has the "
+        f"difficulty that the item has for all with probability {shared:.2f}, and otherwise one of its own"
+    )
+    assert (loaded.family_words, alone.family_words) == (words, "")
+    predicted = adjudge.predict(loaded, judgments)
+    assert np.abs(predicted.posterior - fit.posterior).mean() < 0.05
+    assert adjudge.predict(loaded, judgments.take(np.arange(0, 3_200, 16))).posterior.shape == (200, 2)
+    checked = adjudge.check(fit, judgments)
+    assert np.isfinite(checked.loo.elpd)
+
+
+def test_effects_of_families_need_families():
+    """Without a table of judges there is nothing to share."""
+    judgments = replace(with_families()[0], panel=None)
+    with pytest.raises(adjudge.UsageError) as error:
+        adjudge.fit(judgments, "hierarchical", prior=Prior(difficulty=True, families=True))
+    assert str(error.value) == (
+        "effects of families need judges of which some share a family: give a table of judges (--judges)"
+    )
+
+
+def test_the_mode_does_not_use_families():
+    """EM has the difficulty of items alone, with or without families."""
+    judgments, _ = with_families()
+    options = {"inference": "map", "prior": Prior(difficulty=True)}
+    fits = [adjudge.fit(each, "hybrid-confusion", **options) for each in (judgments, replace(judgments, panel=None))]
+    np.testing.assert_array_equal(fits[0].posterior, fits[1].posterior)
+    assert fits[0].family_words == ""
 
 
 def test_difficulty_by_em_never_lowers_the_evidence():

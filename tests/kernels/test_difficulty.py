@@ -9,6 +9,7 @@ import adjudge
 from adjudge.kernels import difficulty
 from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.difficulty import GRID, POINTS, SHARES
+from adjudge.kernels.family_effects import by_family, sweep_families
 from adjudge.kernels.sweep import new_key, random_bits
 from adjudge.kernels.truth import truth_posterior
 
@@ -172,7 +173,30 @@ def test_populations_are_drawn_around_the_rows(labels):
 def test_the_spread_stays_below_its_bound():
     """However unlike items are, the effect never takes the place of the truth."""
     block, prevalence, confusion = block_of(2, items=40)
-    rng, spread = np.random.default_rng(5), 1.9
+    rng, spread = np.random.default_rng(5), np.array([1.9])
+
+    def sweep(spread, chance, probability, drawn):
+        return difficulty.sweep_states(block, prevalence, confusion, *spread, chance, probability, drawn)
+
     for _ in range(200):
-        spread, _ = difficulty.draw_spread_and_states(block, prevalence, confusion, spread, rng, NOWHERE)
-        assert 0 <= spread <= difficulty.LARGEST
+        spread, _ = difficulty.draw_spread_and_states(sweep, spread, (40, 40), rng, NOWHERE)
+        assert 0 <= spread[0] <= difficulty.LARGEST
+
+
+def test_what_families_share_stays_below_the_bound_of_the_spread():
+    """The spread may be larger with families, as long as the part that all families share is not."""
+    block, prevalence, confusion = block_of(2, items=40)
+    families = by_family(block._replace(family=np.array([0, 0, 0, 1, 1, 1, 2, 3], np.int32)))
+    rng, spread, kept = np.random.default_rng(5), np.array([2.5, 0.6]), []
+
+    def sweep(spread, chance, probability, drawn):
+        return sweep_families(families, prevalence, confusion, *spread, chance, probability, drawn)
+
+    for _ in range(400):
+        sizes = 40, 40 + families.start.size - 1
+        spread, _ = difficulty.draw_spread_and_states(sweep, spread, sizes, rng, NOWHERE)
+        assert spread[0] >= 0
+        assert 0 <= spread[1] <= 1
+        assert spread.prod() <= difficulty.LARGEST
+        kept.append(spread)
+    assert (np.std(kept, axis=0) > 0.05).all()

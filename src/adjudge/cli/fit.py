@@ -288,12 +288,12 @@ def _deliver(result: Fit, table: Judgments, output: Output) -> None:
 
 
 def say_how_certain(result: Fit, table: Judgments) -> None:
-    """Say how many labels are expected to be right, what more gold is worth, and when not to believe a model."""
+    """Say whether families were used, how many labels should be right, and when not to believe a model."""
     from adjudge.inference.calibrate import doubt
 
     calibration = result.calibration
     lines = [doubt(result, table)] if calibration is None else [calibration.words, calibration.more_gold]
-    for line in filter(None, lines):
+    for line in filter(None, [result.family_words, *lines]):
         print(f"adjudge: {line}", file=sys.stderr)
 
 

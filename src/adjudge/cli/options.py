@@ -267,6 +267,14 @@ class PriorOptions:
             help="hybrid-confusion and hierarchical: some items are harder than others for all judges.",
         ),
     ] = False
+    families: Annotated[
+        bool,
+        typer.Option(
+            "--families",
+            help="With --difficulty, sampled: families of judges (--judges) may differ in which items are hard for them. "
+            "On most real panels this makes probabilities worse.",
+        ),
+    ] = False
     gold_informs: Annotated[
         bool,
         typer.Option(
@@ -284,8 +292,7 @@ class PriorOptions:
         chosen: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         if self.prior_rows is not None:
             chosen["rows"] = read_rows(self.prior_rows)
-        if self.difficulty:
-            chosen["difficulty"] = True
+        chosen |= {name: True for name in ("difficulty", "families") if getattr(self, name)}
         if not self.gold_informs:
             chosen["gold_informs"] = False
         return Prior(**chosen) if chosen else None

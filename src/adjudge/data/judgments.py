@@ -20,7 +20,7 @@ from adjudge.data.scale import Scale
 from adjudge.data.show import html_view
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quoted
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.coding import grouped, starts
 
 Names: TypeAlias = pl.Series
@@ -109,6 +109,7 @@ class Judgments:
             len(self.judges),
             K,
             frozen(np.array(self.scale.values)),
+            NO_FAMILIES if self.panel is None else self.panel.shared_families(),
         )
 
     def item(self) -> Codes:

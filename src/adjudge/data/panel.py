@@ -19,6 +19,7 @@ from adjudge.arrays import Codes
 from adjudge.data.columns import find_columns, match_columns
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
+from adjudge.kernels.block import NO_FAMILIES
 
 Facts: TypeAlias = tuple[str | None, ...]  # (J)
 
@@ -76,6 +77,11 @@ class Panel:
         names = tuple(dict.fromkeys(self.family))
         code = {name: f for f, name in enumerate(names)}
         return np.array([code[name] for name in self.family], np.int32), names
+
+    def shared_families(self) -> Codes:
+        """Return the family of each judge as a code (J), empty if there is one family, or none with two judges."""
+        code, names = self.family_codes()
+        return code if 1 < len(names) < len(self) else NO_FAMILIES
 
     def take(self, judges: Iterable[int]) -> Panel:
         """Return the facts of the judges at these positions, in this order."""

@@ -185,7 +185,7 @@ def _test_pairs(fit: Fit, judgments: Judgments, left: LeaveOut, pairs: Meetings)
     draws = fit.draws
     if draws is None or not draws.spread.size:
         draws = difficulty_draws(gather_evidence(fit, judgments)[1], RUN)
-    spread, K = float(draws.spread.mean()), left.block.labels
+    spread, K = float(draws.spread[:, :, 0].mean()), left.block.labels
     rows = state_rows(left.confusion, spread)
     logs = item_logs(left.block, state_prior(left.prevalence), rows, state_labels(K))
     return pair_tests(left.block, logs, pairs, left.prior, COPYING, spread)

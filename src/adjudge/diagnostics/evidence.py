@@ -28,7 +28,7 @@ from adjudge.inference.fitted import as_fitted
 from adjudge.inference.gibbs import aligned_to, with_difficulty, with_priors
 from adjudge.inference.result import ADVERSARIAL, INTERVAL, Fit, judged
 from adjudge.inference.save import read_fitted
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.sweep import Sweep
 from adjudge.kernels.truth import count
@@ -149,8 +149,12 @@ def confusion_draws(fit: Fit, evidence: Evidence, seed: int = 0) -> Draws:
 
 
 def difficulty_draws(evidence: Evidence, run: Run, seed: int = 0) -> Draws:
-    """Return draws of a run that starts at a fit, with items of differing difficulty and a population of judges."""
-    over, K = Sweep(evidence.block), evidence.block.labels
+    """Return draws of a run that starts at a fit, with items of differing difficulty and a population of judges.
+
+    Families have no effects of their own here: on real panels they do not make the model better
+    (``studies/benchmarks/difficulty.py``).
+    """
+    over, K = Sweep(evidence.block._replace(family=NO_FAMILIES)), evidence.block.labels
     even, spread = np.full(K, 1 / K), np.array([FIRST_SPREAD])
     if K == 1:
         start, step = (

@@ -34,7 +34,7 @@ class State(NamedTuple):
     phi: Floats  # (P, K) means of the populations of rows, one per truth, and of topics; P = 0 if fixed
     kappa: Floats  # (P) concentrations of these populations
     truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, if they are kept
-    spread: Floats = np.empty(0)  # (1) standard deviation of the difficulty of items, if it is learned
+    spread: Floats = np.empty(0)  # (1 or 2) of the difficulty of items, and how often families share it, if learned
 
 
 # A step adds p(truth | rest) to its last argument, unless that is empty.
@@ -92,7 +92,7 @@ class Draws(NamedTuple):
     complete: bool  # whether no chain was interrupted
     sweeps: int = 0  # of all chains, including those that were not kept
     truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.sweep.pack``
-    spread: Floats = np.empty((0, 0, 0))  # (C, D, 1) of the difficulty of items, if it was learned
+    spread: Floats = np.empty((0, 0, 0))  # (C, D, 1 or 2) of the difficulty of items, if it was learned
 
 
 class Truths(Protocol):

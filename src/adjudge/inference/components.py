@@ -37,8 +37,9 @@ from adjudge.kernels.difficulty import (
     state_prior,
     state_rows,
 )
+from adjudge.kernels.family_effects import by_family, family_posterior
 from adjudge.kernels.probability import normalise_matrices, normalise_rows
-from adjudge.kernels.truth import FLOOR, count, fix_gold, shares_between, vote_shares
+from adjudge.kernels.truth import FLOOR, count, fix_gold, shares_between, truth_posterior, vote_shares
 
 FIRST_SPREAD = 0.5  # of the difficulty of items, before it is learned
 PEAK = 0.2  # the least probability of a second peak of a posterior on an ordered scale
@@ -296,6 +297,7 @@ class ItemEffects:
     labels: Callable[[int], Codes] | None = None  # the label of every state (Z), for K labels
     prior: Callable[[Params], Floats] = prevalence_rows  # (T, Z)
     summary: Callable[[Floats, Block], Floats] | None = None  # (I, Z) to (I, K + E)
+    posterior: Posterior | None = None  # a pass of its own, where states are not enough
     predictive: Predictive | None = None  # the model's own p(label | item, judge) of judgments that were held out
     rows_per_state: bool = False  # judges have a row of their own for every state
     degrees: bool = False  # the posterior holds degrees: judges are compared with the more likely label
@@ -304,14 +306,15 @@ class ItemEffects:
 NO_EFFECTS = ItemEffects()
 
 
-# Difficulty: items that are harder than others for all judges (``kernels.difficulty``). The skill of a judge is the
-# logs of their matrix, and the spread of the effect, which is the same for all judges.
+# Difficulty: items that are harder than others for all judges (``kernels.difficulty``), or for some families of judges
+# (``kernels.family_effects``). The skill of a judge is the logs of their matrix, and the spread of the effect, with
+# families followed by the probability that they share the effect of an item; these are the same for all judges.
 
 
-def difficulty_skill(confusion: Floats, spread: float) -> Floats:
-    """Return matrices (J, K, K) and the spread as skills (J, K * K + 1)."""
+def difficulty_skill(confusion: Floats, spread: Floats) -> Floats:
+    """Return matrices (J, K, K) and the spread (1 or 2) as skills (J, K * K + 1 or 2)."""
     logs = np.log(np.maximum(confusion, FLOOR)).reshape(confusion.shape[0], -1)
-    return np.column_stack([logs, np.full(len(logs), spread)])
+    return np.column_stack([logs, np.tile(spread, (len(logs), 1))])
 
 
 def difficulty_of(params: Params) -> tuple[Floats, float]:
@@ -319,9 +322,9 @@ def difficulty_of(params: Params) -> tuple[Floats, float]:
     J, K, _ = params.confusion.shape
     if not params.skill.size:
         return np.ascontiguousarray(params.confusion), FIRST_SPREAD
-    logs = params.skill[:, :-1].reshape(J, K, K)
+    logs = params.skill[:, : K * K].reshape(J, K, K)
     rows = np.exp(logs - logs.max(axis=2, keepdims=True))
-    return rows / rows.sum(axis=2, keepdims=True), abs(float(params.skill[:, -1].mean()))
+    return rows / rows.sum(axis=2, keepdims=True), abs(float(params.skill[:, K * K].mean()))
 
 
 def difficulty_rows(params: Params) -> Floats:
@@ -353,7 +356,8 @@ def difficult_confusion(prior: Prior) -> Confusion:
         else:
             rows, spread = mode_rows_and_spread(counts, pseudo, before, spread)
         typical = pseudo / pseudo.sum(axis=1, keepdims=True)
-        return JudgeParams(rows, typical, difficulty_skill(rows, spread), difficulty_skill(typical[None], spread)[0])
+        effect = np.array([spread])
+        return JudgeParams(rows, typical, difficulty_skill(rows, effect), difficulty_skill(typical[None], effect)[0])
 
     def log_prior(params: Params) -> float:
         confusion, spread = difficulty_of(params)
@@ -373,7 +377,24 @@ def _state_prior(params: Params) -> Floats:
     return state_prior(params.prevalence)
 
 
-DIFFICULTY = ItemEffects(("difficulty",), state_labels, prior=_state_prior, summary=labels_and_difficulty)
+def _difficulty_posterior(block: Block, params: Params) -> tuple[Floats, float]:
+    """Return p(label | judgments) and the difficulty of items (I, K + 1), and the log evidence."""
+    confusion, spread = difficulty_of(params)
+    if params.skill.shape[1] <= confusion[0].size + 1:  # without families
+        posterior, evidence = truth_posterior(
+            block, _state_prior(params), state_rows(confusion, spread), state_labels(block.labels)
+        )
+        return labels_and_difficulty(posterior, block), evidence
+    if not block.family.size:
+        block = block._replace(family=np.arange(block.judges, dtype=np.int32))
+    shared = float(params.skill[:, -1].mean())
+    posterior, item = family_posterior(by_family(block), params.prevalence, confusion, spread, shared)
+    return np.column_stack([posterior, -item[:, 0]]), float(item[:, 1].sum())
+
+
+DIFFICULTY = ItemEffects(
+    ("difficulty",), state_labels, prior=_state_prior, summary=labels_and_difficulty, posterior=_difficulty_posterior
+)
 
 
 # Labels: which scales a model takes.

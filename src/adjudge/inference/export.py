@@ -34,7 +34,7 @@ def to_arviz(fit: Fit) -> Any:
     -------
     DataTree
         The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa; with
-        difficulty, the spread of the difficulty of items.
+        difficulty, the spread of the difficulty of items and, if judges have families, how often these share it.
     """
     try:
         from arviz_base import from_dict
@@ -50,7 +50,7 @@ def to_arviz(fit: Fit) -> Any:
         dims |= {"phi": ["population", "label"], "kappa": ["population"]}
         coords["population"] = [*labels, "topics"]
     if draws.spread.size:
-        variables["spread"] = draws.spread[:, :, 0]
+        variables |= dict(zip(("spread", "shared"), np.moveaxis(draws.spread, 2, 0), strict=False))
     if draws.truth.size:
         variables["truths"] = unpack(draws.truth, len(fit.items)).astype(np.int16)
         dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()

@@ -39,21 +39,25 @@ from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import GAIN, Params, Prior, best_order
-from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.block import NO_FAMILIES, Block, Tally
 from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
 from adjudge.kernels.difficulty import (
+    StateCounts,
     draw_populations,
     draw_rows,
     draw_spread_and_states,
     state_labels,
     state_prior,
     state_rows,
+    sweep_states,
 )
+from adjudge.kernels.family_effects import by_family, family_posterior, sweep_families
 from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import FLOOR, count, truth_posterior, vote_shares
 
 MOST_BYTES = 4e9  # of all draws
 FIRST_SPREADS = (0.5, 0.1, 1.5)  # of the difficulty of items, at which chains start
+FIRST_SHARED = 0.7  # probability that a family shares the effect of an item, at which chains start
 SETTLING = 100  # sweeps before truths are named, at most
 CLOSE_DETAIL, ENOUGH_DETAIL = 1.05, 100  # good R-hat and effective sample size of matrices and items
 DETAILS = 50  # judges, and items, by which convergence is judged
@@ -110,18 +114,27 @@ def with_difficulty(
 ) -> Step:
     """Return a sweep in which the difficulty of items is drawn too (``kernels.difficulty``).
 
-    ``rows`` are the pseudo-counts of judges' rows (K, K) or the prior of the kappa of their populations, and ``topics``
-    those of prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
+    If the judges have families, these have an effect of their own on every item (``kernels.family_effects``). ``rows``
+    are the pseudo-counts of judges' rows (K, K) or the prior of the kappa of their populations, and ``topics`` those of
+    prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
     """
     if not isinstance(over, Sweep):
         raise UsageError("chains with the difficulty of items need the judgments in memory: fit them without blocks")
     block, K = over.block, over.labels
+    families = by_family(block) if block.family.size else None
+    sizes = over.items, over.items + (0 if families is None else families.start.size - 1)
 
     def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
         drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
-        current = (state.prevalence, state.confusion, float(state.spread[0]))
-        spread, counts = draw_spread_and_states(block, *current, rng, probability, drawn)
-        phi, kappa = state.phi, state.kappa
+
+        def sweep(spread: Floats, chance: Codes, probability: Floats, drawn: Codes) -> StateCounts:
+            current = (state.prevalence, state.confusion, float(spread[0]))
+            if families is None:
+                return sweep_states(block, *current, chance, probability, drawn)
+            return sweep_families(families, *current, float(spread[1]), chance, probability, drawn)
+
+        effects, counts = draw_spread_and_states(sweep, state.spread, sizes, rng, probability, drawn)
+        spread, phi, kappa = float(effects[0]), state.phi, state.kappa
         if isinstance(rows, Pareto):
             judges = draw_populations(counts.label, state.confusion, phi[:K], kappa[:K], spread, rows, rng)
             confusion, phi, kappa = judges.confusion, np.vstack([judges.phi, phi[K:]]), np.r_[judges.kappa, kappa[K:]]
@@ -135,9 +148,14 @@ def with_difficulty(
         else:
             prevalence = dirichlet_rows(topics + truth, rng)
         bits_kept = pack(drawn, K) if drawn.size else state.truth
-        return State(prevalence, confusion, phi, kappa, bits_kept, np.array([spread]))
+        return State(prevalence, confusion, phi, kappa, bits_kept, effects)
 
     return step
+
+
+def first_spread(block: Block, spread: float) -> Floats:
+    """Return where chains start: a spread of the difficulty of items and, with families, how often these share it."""
+    return np.array([spread, FIRST_SHARED] if block.family.size else [spread])
 
 
 def _swept(over: Truths, state: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
@@ -250,6 +268,12 @@ def draw(
     """Sample a model, and warn if the chains have not converged."""
     block, topics = model.block(judgments, gold)
     prior, run = options.prior or Prior(), options.run or Run()
+    if not prior.families:
+        block = block._replace(family=NO_FAMILIES)
+    elif not block.family.size:
+        raise UsageError(
+            "effects of families need judges of which some share a family: give a table of judges (--judges)"
+        )
     judged = np.bincount(judgments.judge, minlength=block.judges)
     sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
     refuse_run(sizes, run)
@@ -266,7 +290,7 @@ def draw(
         starts = [start._replace(truth=nothing) for start in starts]
     if prior.difficulty:
         spreads = FIRST_SPREADS * run.chains
-        starts = [start._replace(spread=np.array([spreads[c]])) for c, start in enumerate(starts)]
+        starts = [start._replace(spread=first_spread(block, spreads[c])) for c, start in enumerate(starts)]
     starts = settle([step] * run.chains, starts, sizes, run, options.seed, pool)
     draws = sample(
         step,
@@ -385,9 +409,13 @@ def _separate(draws: Draws, block: Block, first: int, second: int) -> bool:
 def _evidence_of(draws: Draws, block: Block, chain: int) -> list[float]:
     """Return the log evidence of some draws of a chain."""
     D = draws.prevalence.shape[1]
-    logs = []
+    families, logs = by_family(block) if draws.spread.shape[2:] == (2,) else None, []
     for d in np.unique(np.linspace(0, D - 1, LOOKS).astype(int)):
         prevalence, confusion, side = draws.prevalence[chain, d], draws.confusion[chain, d], None
+        if families is not None:
+            items = family_posterior(families, prevalence, confusion, *draws.spread[chain, d].tolist())[1]
+            logs.append(float(items[:, 1].sum()))
+            continue
         if draws.spread.size:
             spread, side = float(draws.spread[chain, d, 0]), state_labels(block.labels)
             prevalence, confusion = state_prior(prevalence), state_rows(confusion, spread)
@@ -407,7 +435,7 @@ def means(draws: Draws, sizes: Sizes, prior: Prior) -> Params:
         params = Params(prevalence, confusion, phi[:-1], unseen=phi[-1])
     if not draws.spread.size:
         return params
-    spread = float(draws.spread.mean())
+    spread = draws.spread.mean(axis=(0, 1))
     typical = difficulty_skill(params.population[None], spread)[0]
     return params._replace(skill=difficulty_skill(confusion, spread), typical=typical)
 

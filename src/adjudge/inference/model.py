@@ -170,6 +170,8 @@ class Model:
         """Return p(truth | labels) and the columns of item effects (I, K + E), and the log evidence."""
         if self.assignment is not None and self.assignment.posterior is not None:
             return self.assignment.posterior(block, params)
+        if self.items.posterior is not None:
+            return self.items.posterior(block, params)
         posterior, evidence = truth_posterior(block, *self.states(params))
         return posterior if self.items.summary is None else self.items.summary(posterior, block), evidence
 

@@ -26,7 +26,8 @@ class Prior:
     pseudo-counts, a row a truth. Truths are Dirichlet(``prevalence``). Of the hierarchical model, kappa is
     Pareto(``shape``, ``least``). ``gold_informs`` says whether gold items count for how common truths are: no, where
     they were not drawn at random. With ``difficulty``, some items are harder than others for all judges, and how much
-    they differ is learned (``kernels.difficulty``).
+    they differ is learned (``kernels.difficulty``). With ``families`` too, families of judges may differ in which items
+    are hard for them (``kernels.family_effects``).
     """
 
     trust: float = TRUST
@@ -37,8 +38,11 @@ class Prior:
     least: float = 0.1
     gold_informs: bool = True
     difficulty: bool = False
+    families: bool = False
 
     def __post_init__(self) -> None:
+        if self.families and not self.difficulty:
+            raise UsageError("prior families are effects on the difficulty of items: give difficulty too")
         if not 0 <= self.trust < math.inf:
             raise UsageError(f"prior trust {self.trust!r} is not a number of at least 0")
         for name in ("prevalence", "shape", "least"):

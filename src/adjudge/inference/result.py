@@ -145,7 +145,8 @@ def everything(
 ) -> dict[str, list[object]]:
     """Return columns about all that was drawn: populations, prevalence in topics, and judges' matrices."""
     parts = [populations(draws, labels)] if draws.kappa.size else []
-    parts += [_columns([("spread of difficulty", draws.spread[:, :, 0])])] if draws.spread.size else []
+    effects = zip(("spread of difficulty", "share of families"), np.moveaxis(draws.spread, 2, 0), strict=False)
+    parts += [_columns(list(effects))] if draws.spread.size else []
     parts += [_columns(list(named)) for named in (_prevalence(draws, labels, topics), _cells(draws, labels, judges))]
     return {name: [value for part in parts for value in part[name]] for name in ("parameter", *MEASURES)}
 
@@ -277,6 +278,17 @@ class Fit:
         """A table of all sampled parameters: mean, interval, R-hat, effective sample sizes, Monte Carlo error."""
         judges = self.judge_names.cast(str).to_list()
         return frame(everything(draws_of(self), self.scale.names, judges, self.prevalence_names()), self.kind)
+
+    @property
+    def family_words(self) -> str:
+        """A sentence on the families of judges, if the fit was sampled with their effects on items; else empty."""
+        if self.draws is None or self.draws.spread.shape[2:] != (2,) or self.panel is None:
+            return ""
+        return (
+            f"the judges of a family find the same items hard ({len(set(self.panel.family)):,} families of "
+            f"{len(self.panel):,} judges): on an item, a family has the difficulty that the item has for all with "
+            f"probability {self.draws.spread[:, :, 1].mean():.2f}, and otherwise one of its own"
+        )
 
     @property
     def ranks(self) -> Any:

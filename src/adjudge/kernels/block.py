@@ -12,6 +12,8 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 
+NO_FAMILIES: Codes = np.empty(0, np.int32)
+
 
 class Block(NamedTuple):
     """Judgments sorted by item, in compressed rows: item i owns judgments start[i] to start[i + 1]."""
@@ -25,6 +27,7 @@ class Block(NamedTuple):
     judges: int  # J
     labels: int  # K
     value: Floats  # (K) the value of each label on the user's scale
+    family: Codes = NO_FAMILIES  # (J) family of each judge, or (0) if they are not known or say nothing
 
 
 class Tally(NamedTuple):

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -88,6 +88,9 @@ class StateCounts(NamedTuple):
     truth: Floats  # (T, K)
     label: Floats  # (J, K, K, G) judge, label, truth and effect
     evidence: float
+
+
+SweepStates: TypeAlias = Callable[[Floats, Codes, Floats, Codes], StateCounts]
 
 
 def sweep_states(
@@ -165,12 +168,12 @@ def _sweep_loop(S: int) -> Callable[..., Any]:
                     a = cell[n] * S
                     for s in range(S):
                         p[s] *= flat[a + s]
-                total = _sum_labels(p, of_label)
+                total = sum_labels(p, of_label)
             if total < TINY:
                 for s in range(S):
                     p[s] = prior[t, s] if gold[i] < 0 or s // G == gold[i] else 0.0
-                evidence += _multiply(p, first, last, cell, weight, flat)
-                total = _sum_labels(p, of_label)
+                evidence += multiply(p, first, last, cell, weight, flat)
+                total = sum_labels(p, of_label)
             product *= total
             if product < TINY:  # a logarithm for several items
                 evidence += math.log(product)
@@ -201,7 +204,7 @@ def _sweep_loop(S: int) -> Callable[..., Any]:
 
 
 @compiled
-def _sum_labels(p: Floats, of_label: Floats) -> float:
+def sum_labels(p: Floats, of_label: Floats) -> float:
     """Fill in the sum over the effects of each label, and return the sum of all."""
     total = 0.0
     for z in range(of_label.size):
@@ -212,7 +215,7 @@ def _sum_labels(p: Floats, of_label: Floats) -> float:
 
 
 @compiled
-def _multiply(p: Floats, first: int, last: int, cell: Codes, weight: Floats, flat: Floats) -> float:
+def multiply(p: Floats, first: int, last: int, cell: Codes, weight: Floats, flat: Floats) -> float:
     """Multiply prior probabilities by those of labels, with weights; return the log of what they were divided by."""
     S, moved = p.size, 0.0
     for n in range(first, last):
@@ -228,36 +231,63 @@ def _multiply(p: Floats, first: int, last: int, cell: Codes, weight: Floats, fla
 
 
 def draw_spread_and_states(
-    block: Block,
-    prevalence: Floats,
-    confusion: Floats,
-    spread: float,
+    sweep: SweepStates,
+    spread: Floats,
+    sizes: tuple[int, int],
     rng: np.random.Generator,
     probability: Floats,
     drawn: Codes = NO_DRAWS,
-) -> tuple[float, StateCounts]:
-    """Draw the spread, then truth and effect of every item, and count them; see ``sweep_states``.
+) -> tuple[Floats, StateCounts]:
+    """Draw the spread, then truth and effect of every item, and count them.
 
     The spread is drawn in every second sweep or so, by a Metropolis step with truths and effects integrated out. The
     pass over the items that computes its evidence also draws them, so that it costs one more pass.
+
+    Parameters
+    ----------
+    sweep
+        A pass over the items: ``sweep_states`` or ``family_effects.sweep_families``, given all but what it draws.
+    spread
+        The current spread and, with families, the probability that they share the effect of an item (1 or 2).
+    sizes
+        The number of items, and of the random numbers that a pass needs.
+    rng
+        The random stream.
+    probability, drawn
+        As in ``sweep_states``.
+
+    Returns
+    -------
+    spread, counts
+        The new spread (1 or 2), and the counts of the pass.
     """
-    chance, current = random_bits(new_key(rng), 0, block.topic.size), (block, prevalence, confusion)
+    chance = random_bits(new_key(rng), 0, sizes[1])
     if rng.random() < OFTEN:
-        size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST))) / math.sqrt(block.topic.size)
-        proposal, limit = abs(spread + size * rng.standard_normal()), -rng.standard_exponential()
-        if proposal > LARGEST:
-            return spread, sweep_states(*current, spread, chance, probability, drawn)
+        size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST))) / math.sqrt(sizes[0])
+        proposal, limit = _proposal(spread, size, rng), -rng.standard_exponential()
+        if proposal.prod() > LARGEST:
+            return spread, sweep(spread, chance, probability, drawn)
         room, truths = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
-        moved = sweep_states(*current, proposal, chance, room, truths)
+        moved = sweep(proposal, chance, room, truths)
         before, kept = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
-        counts = sweep_states(*current, spread, chance, before, kept)
-        gain = moved.evidence - counts.evidence - (proposal**2 - spread**2) / (2 * SCALE**2)
+        counts = sweep(spread, chance, before, kept)
+        gain = moved.evidence - counts.evidence - (proposal[0] ** 2 - spread[0] ** 2) / (2 * SCALE**2)
         if limit < gain:
             spread, counts, before, kept = proposal, moved, room, truths
         probability += before
         drawn[:] = kept
         return spread, counts
-    return spread, sweep_states(*current, spread, chance, probability, drawn)
+    return spread, sweep(spread, chance, probability, drawn)
+
+
+def _proposal(spread: Floats, size: float, rng: np.random.Generator) -> Floats:
+    """Return a spread nearby, reflected at 0, or a share of families nearby, reflected at 0 and at 1."""
+    proposal, moved = spread.copy(), size * rng.standard_normal()
+    if spread.size == 1 or rng.random() < 1 / 2:
+        proposal[0] = abs(spread[0] + moved)
+    else:
+        proposal[1] = 1 - abs(1 - abs(spread[1] + moved) % 2)
+    return proposal
 
 
 def mode_rows(counts: Floats, pseudo: Floats, start: Floats, spread: float) -> Floats:

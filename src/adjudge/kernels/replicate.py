@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.compiled import compiled
 
 FLATTER = 0.346  # (16 sqrt(3) / (15 pi))^2: attenuation per variance of the effect (Zeger, Liang & Albert 1988)
@@ -42,7 +42,12 @@ def replicate(block: Block, prevalence: Floats, confusion: Floats, rng: np.rando
 
 
 def replicate_with_truth(
-    block: Block, prevalence: Floats, confusion: Floats, rng: np.random.Generator, strength: float = 0.0
+    block: Block,
+    prevalence: Floats,
+    confusion: Floats,
+    rng: np.random.Generator,
+    strength: float = 0.0,
+    shared: float = 1.0,
 ) -> Replicate:
     """Return replicated judgments with correlated errors: items have an effect of this ``strength`` on all judges.
 
@@ -59,6 +64,8 @@ def replicate_with_truth(
         The random stream.
     strength
         The standard deviation of the effect of items; 0 for independent errors.
+    shared
+        The probability that a family of judges has the effect of the item, and not one of its own.
 
     Returns
     -------
@@ -67,7 +74,9 @@ def replicate_with_truth(
     """
     label, truth = np.empty_like(block.label), np.empty(block.topic.size, np.int32)
     judge, stretch = _judge(block), math.sqrt(1 + FLATTER * strength**2)
-    _draw(block.start, judge, block.topic, block.gold, prevalence, confusion, rng, strength, stretch, label, truth)
+    family = block.family if shared < 1 else NO_FAMILIES
+    items = (block.start, judge, block.topic, block.gold, family)
+    _draw(*items, prevalence, confusion, rng, strength, stretch, shared, label, truth)
     return Replicate(block._replace(cell=(judge * block.labels + label).astype(block.cell.dtype), label=label), truth)
 
 
@@ -93,16 +102,20 @@ def _draw(
     judge: Codes,
     topic: Codes,
     gold: Codes,
+    family: Codes,
     prevalence: Floats,
     confusion: Floats,
     rng: np.random.Generator,
     strength: float,
     stretch: float,
+    shared: float,
     label: Codes,
     truth: Codes,
 ) -> None:
     """Draw the truth and the effect of every item, then the label of every judgment."""
     topics = prevalence.shape[0] > 1
+    last_item = np.full(family.max() + 1 if family.size else 0, -1)  # of each family, and its effect there
+    own = np.empty(last_item.size)
     for i in range(topic.size):
         z = gold[i] if gold[i] >= 0 else _draw_index(prevalence[topic[i] if topics else 0], rng)
         truth[i] = z
@@ -111,7 +124,14 @@ def _draw(
             row = confusion[judge[n], z]
             if strength > 0:
                 right = min(max(row[z], LEAST), 1 - LEAST)
-                odds = stretch * math.log(right / (1 - right)) + effect
+                shift = effect
+                if family.size:
+                    f = family[judge[n]]
+                    if last_item[f] != i:
+                        last_item[f] = i
+                        own[f] = effect if rng.random() < shared else strength * rng.standard_normal()
+                    shift = own[f]
+                odds = stretch * math.log(right / (1 - right)) + shift
                 label[n] = z if rng.random() < 1 / (1 + math.exp(-odds)) else _draw_other_index(row, z, rng)
             else:
                 label[n] = _draw_index(row, rng)

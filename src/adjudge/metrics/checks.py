@@ -198,9 +198,9 @@ def predictive_check(draws: Draws, block: Block, *, replications: int = REPLICAT
     rng = np.random.default_rng(seed)
     used = np.linspace(0, prevalence.shape[0] - 1, replications).round().astype(int)
     crowds = [count_agreement(block)]
-    spread = draws.spread.reshape(-1) if draws.spread.size else np.zeros(len(prevalence))
+    spread = draws.spread.reshape(len(prevalence), -1) if draws.spread.size else np.zeros((len(prevalence), 1))
     for s in used:
-        drawn = replicate_with_truth(block, prevalence[s], confusion[s], rng, float(spread[s]))
+        drawn = replicate_with_truth(block, prevalence[s], confusion[s], rng, *spread[s].tolist())
         crowds.append(count_agreement(drawn.block))
     return _compare(crowds)
 

@@ -20,9 +20,10 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import UsageError
 from adjudge.inference.chains import Draws
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, take_items
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.difficulty import GRID, state_labels, state_prior, state_rows
+from adjudge.kernels.family_effects import by_family, family_posterior
 from adjudge.kernels.probability import log_sum, log_sums
 from adjudge.kernels.truth import FLOOR
 from adjudge.kernels.truth import SMALL as TRUTH_SMALL
@@ -370,6 +371,8 @@ def _runs(draws: Draws, block: Block, gold_informs: bool) -> Iterator[tuple[slic
 def _with_difficulty(draws: Draws, block: Block, first: int, last: int, gold_informs: bool) -> Floats:
     """Return the log-likelihoods of items first to last with their difficulty summed out, for some draws at a time."""
     prevalence, confusion = (field.reshape(-1, *field.shape[2:]) for field in (draws.prevalence, draws.confusion))
+    if draws.spread.shape[2] == 2:
+        return _with_families(draws, take_items(block, np.arange(first, last)), gold_informs)
     spread, side = draws.spread.reshape(-1), state_labels(block.labels)
     step = max(1, LOGS_AT_ONCE // (confusion[0].size * GRID))
     parts = []
@@ -379,6 +382,24 @@ def _with_difficulty(draws: Draws, block: Block, first: int, last: int, gold_inf
         prior = state_prior(prevalence[some])
         parts.append(log_likelihoods(block, prior, rows, first, last, gold_informs=gold_informs, side=side))
     return np.concatenate(parts, axis=1)
+
+
+def _with_families(draws: Draws, block: Block, gold_informs: bool) -> Floats:
+    """Return the log-likelihoods of the items of a block under every draw (I, S), with effects of families summed out.
+
+    If gold does not inform prevalence, the labels of a gold item are given its truth.
+    """
+    families, known = by_family(block), np.flatnonzero(block.gold >= 0)
+    logs = np.empty((block.topic.size, draws.prevalence.shape[0] * draws.prevalence.shape[1]))
+    for s, (c, d) in enumerate(np.ndindex(draws.prevalence.shape[:2])):
+        prevalence = draws.prevalence[c, d]
+        logs[:, s] = family_posterior(families, prevalence, draws.confusion[c, d], *draws.spread[c, d].tolist())[1][
+            :, 1
+        ]
+        if known.size and not gold_informs:
+            topic = block.topic[known] if len(prevalence) > 1 else 0
+            logs[known, s] -= np.log(np.maximum(prevalence[topic, block.gold[known]], FLOOR))
+    return logs
 
 
 def _sum_items(item: Floats) -> tuple[float, float]:
