@@ -36,7 +36,7 @@ from studies.benchmarks.claim import DATA, Claim, say
 
 MEASURES = parse_measures("MAP,nDCG@10,P@10")
 SIZES = (50, 100, 200)
-REPETITIONS = 20
+REPETITIONS = 12
 RUNS = 4
 LURE = 0.8  # how much every second run likes what the judges like wrongly
 MOST_DOCUMENTS, FEWEST_DOCUMENTS = 60, 8  # per topic

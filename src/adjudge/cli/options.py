@@ -271,7 +271,7 @@ class PriorOptions:
         bool,
         typer.Option(
             "--families",
-            help="With --difficulty, sampled: families of judges (--judges) may differ in which items are hard for them. "
+            help="With --difficulty, sampled: families of judges (--judges) may find different items hard. "
             "On most real panels this makes probabilities worse.",
         ),
     ] = False

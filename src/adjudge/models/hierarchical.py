@@ -27,7 +27,7 @@ from adjudge.kernels.conjugate import Pareto
 
 def hierarchical(prior: Prior) -> Model:
     """Return the model under a prior of kappa."""
-    prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs", "difficulty"))
+    prior.refuse_beyond("hierarchical", ("shape", "least", "gold_informs", "difficulty", "families"))
 
     def sampler(over: Truths, counted: Floats) -> Step:
         kappa = Pareto(prior.shape, prior.least)

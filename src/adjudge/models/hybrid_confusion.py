@@ -31,7 +31,9 @@ from adjudge.inference.params import Prior
 
 def hybrid_confusion(prior: Prior) -> Model:
     """Return the model under a prior."""
-    prior.refuse_beyond("hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs", "difficulty"))
+    prior.refuse_beyond(
+        "hybrid-confusion", ("trust", "decay", "rows", "prevalence", "gold_informs", "difficulty", "families")
+    )
 
     prevalence = dirichlet_prevalence(prior.prevalence)
 
