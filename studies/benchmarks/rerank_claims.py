@@ -299,7 +299,8 @@ def claim_rows(runs: Runs, rows: dict[str, Rows]) -> list[Row]:
             "entities, tree kernels",
             "55 features of words, stems, n-grams, sequences, latent topics and answer types",
             "not",
-            "no maintained library that ships its language model was available; see `docs/explanation/decisions.md`",
+            "no maintained tagger that ships its language model was found, and lemmas alone were not tried; see "
+            "`docs/explanation/decisions.md`",
         ),
     ]
     return claims
