@@ -229,6 +229,7 @@ def test_shares_between_two_values():
     np.testing.assert_allclose(shares @ value, point)
     np.testing.assert_allclose(shares[3], [0, 0.5, 0.5])
     assert (np.count_nonzero(shares, axis=1) == [1, 2, 1, 2, 1]).all()
+    assert shares_between(point, value[::-1]).tolist() == shares[:, ::-1].tolist()  # labels in falling order
     assert shares_between(np.zeros(2), np.zeros(1)).tolist() == [[1], [1]]
 
 

@@ -323,7 +323,12 @@ def value_log_odds(posterior: Floats, value: Floats) -> Floats:
 
 
 def shares_between(point: Floats, value: Floats) -> Floats:
-    """Return each point as shares of the two values around it (I, K): 2.3 is .7 of 2 and .3 of 3."""
+    """Return each point as shares of the two values around it (I, K): 2.3 is .7 of 2 and .3 of 3.
+
+    Values rise or fall.
+    """
+    if value.size and value[0] > value[-1]:
+        return shares_between(point, value[::-1])[:, ::-1]
     low = np.clip(np.searchsorted(value, point, side="right") - 1, 0, max(0, value.size - 2))
     high = np.minimum(low + 1, value.size - 1)
     step = np.where(high > low, value[high] - value[low], 1.0)
