@@ -215,7 +215,7 @@ def test_labels_that_hang_together_are_drawn_together():
         "as in trec_eval",
     )
     assert (
-        apart.notes[0] == "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
+        apart.notes[1] == "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
     )
 
 

@@ -101,15 +101,15 @@ def evaluate(
     item by item. There are 90 % intervals over the labels with these topics, over topics with the expected labels
     (bootstrap, widened for few topics), and over both. These hold only if no system shares a bias with the judges.
 
-    With an audit they hold whatever the judges' errors are: --audit draws documents by how much their labels matter,
-    experts fill in the labels, and --answers evaluates with them. A further round is drawn by giving both.
+    With an audit they hold whatever the judges' errors are: --audit draws documents by how much their labels matter and
+    writes audit.csv, experts fill in the labels, and --answers audit.csv evaluates with them. A further round is drawn
+    by giving both.
 
     \b
     $ adjudge evaluate --example search/
     $ adjudge fit search/labels.csv --out search/fit
     $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit
     $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit --audit 60 --out search
-    $ adjudge evaluate --runs search/bm25.run search/dense.run --fit search/fit --answers search/audit.csv
     """
     from adjudge.cli.output import check_folder, check_output
     from adjudge.errors import UsageError, quoted

@@ -271,8 +271,8 @@ class PriorOptions:
         bool,
         typer.Option(
             "--families",
-            help="With --difficulty, sampled: families of judges (--judges) may find different items hard. "
-            "On most real panels this makes probabilities worse.",
+            help="hybrid-confusion and hierarchical, sampled with --difficulty: families of judges (--judges) may find "
+            "different items hard. On most real panels this makes probabilities worse.",
         ),
     ] = False
     gold_informs: Annotated[

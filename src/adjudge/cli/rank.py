@@ -137,7 +137,6 @@ def rank(
     $ adjudge rank --example ranks.csv
     $ adjudge rank ranks.csv
     $ adjudge rank ranks.csv --method borda --format csv
-    $ adjudge rank judgments.csv --method graded --gold gold.csv
     """
     from adjudge.cli.output import WRITTEN, check_fit_folder, check_output
     from adjudge.models.ranking.rank import rank as combine

@@ -115,10 +115,6 @@ def score(
     $ adjudge fit crowd/labels.csv --out fit/
     $ adjudge score fit/ crowd/gold.csv
     $ adjudge evaluate --example search/
-    $ adjudge fit search/labels.csv --format run > search/crowd.run
-    $ adjudge score search/crowd.run search/truth.qrels
-    $ adjudge fit search/labels.csv --format trec-task2-run > search/task2.txt
-    $ adjudge score search/task2.txt search/truth.qrels
     $ adjudge score search/bm25.run search/dense.run search/truth.qrels
     """
     from adjudge.cli.output import check_output, print_table, show_scores, warn

@@ -6,7 +6,7 @@ further than 1.5 interquartile ranges outside the item's quartiles. Prevalence a
 >>> import adjudge, polars
 >>> table = polars.DataFrame({"item": ["a", "a", "b", "b"], "judge": ["x", "y"] * 2, "label": [1, 1, 2, 3]})
 >>> adjudge.fit(adjudge.read(table, labels=[1, 2, 3], ordinal=True), "mean").labels["between"].to_list()
-['1', '0.5 2 + 0.5 3']
+['1', '0.5 of 2 + 0.5 of 3']
 """
 
 from __future__ import annotations
