@@ -123,7 +123,7 @@ def test_an_audit_is_drawn_filled_in_and_used(search, tmp_path):
     runs = ("evaluate", "bm25.run", "dense.run", "--fit", "fit")
     drawn = search(*runs, "--audit", "60", "--out", ".")
     assert drawn.code == 0
-    assert drawn.out.endswith("documents to ./audit.csv: fill in the column label, all rows, by experts\n")
+    assert drawn.out.endswith("documents to ./audit.csv: experts fill in the label of every row\n")
     assert search(*runs, "--answers", "audit.csv").code == 1
     _fill_in(tmp_path)
     answer = search(*runs, "--answers", "audit.csv", "--out", "certified")

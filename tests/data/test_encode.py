@@ -326,3 +326,14 @@ def test_long_decimals_stay_apart() -> None:
     ids = [Decimal("12345678901234567890"), Decimal("12345678901234567891")]
     frame = pl.DataFrame({"item": ids, "judge": ["x", "x"], "label": ["1", "0"]})
     assert len(encode(from_frame(frame), {}).items) == 2
+
+
+def test_a_label_without_a_value_is_named() -> None:
+    """Values must cover every label; the message says so instead of asking for a longer scale."""
+    table = pl.DataFrame({"item": ["a", "b"], "judge": ["x", "x"], "label": ["good", "fair"]})
+    with pytest.raises(AdjudgeError) as caught:
+        encode(from_frame(table, "table"), {}, values={"bad": 0, "good": 3})
+    assert str(caught.value) == (
+        "table, row 1: label 'fair' is not one of 'bad', 'good' (--values must give every label a value, as "
+        "bad=0,good=3)"
+    )

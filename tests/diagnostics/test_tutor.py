@@ -53,8 +53,8 @@ def test_every_judge_has_their_own_set(fit, table):
     assert result.of_judge("z") == ()
     assert repr(result) == f"Tutoring({len(result)} items for 2 of 6 judges)"
     assert result.sentence == (
-        f"2 of 6 judges have a tutoring set, of {len(result)} items in all; the others have no typical mistake that "
-        "items of a sure truth show: give truth, or lower sure."
+        f"2 of 6 judges have a tutoring set, of {len(result)} items in all; for the others, no item of known or "
+        "nearly certain truth shows a typical mistake: give more truths (truth) or a lower probability (sure)."
     )
     assert result.table.columns[:4] == ["judge", "truth", "said", "side"]
 

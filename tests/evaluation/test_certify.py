@@ -133,7 +133,7 @@ def test_documents_that_nobody_judged_can_be_drawn(fit, runs, truth):
     assert "unseen" in drawn["document"].to_list()
     closed = certify(fit, run, labelled(audit(fit, run, 100), truth), "MRR")
     assert closed.notes[-1] == (
-        "nobody judged 1 documents of the runs, which have grade 0 and cannot be drawn (see unjudged)"
+        "documents of the runs that nobody judged have grade 0 and cannot be drawn: 1 (see unjudged)"
     )
 
 
@@ -187,7 +187,7 @@ def test_a_size_below_one_is_refused(fit, runs):
     """An audit has documents."""
     with pytest.raises(UsageError) as error:
         audit(fit, runs, 0)
-    assert str(error.value) == "size 0 is not 1 or more"
+    assert str(error.value) == "an audit of 0 documents says nothing: ask for 1 or more, better 50"
 
 
 def test_a_level_that_no_label_reaches_is_refused(fit, runs):
@@ -195,3 +195,11 @@ def test_a_level_that_no_label_reaches_is_refused(fit, runs):
     with pytest.raises(UsageError) as error:
         audit(fit, runs, 10, level=3.0)
     assert str(error.value) == "no label is relevant at level 3: the grades of the fit are 0, 1"
+
+
+def test_a_round_after_a_complete_audit_is_refused(fit, runs, truth):
+    """Nothing is left to label."""
+    every = labelled(audit(fit, runs, 1_000), truth)
+    with pytest.raises(UsageError) as error:
+        audit(fit, runs, 10, answers=every)
+    assert str(error.value) == "no document was drawn: all are labelled already, or the audit is too small"

@@ -16,8 +16,8 @@ from adjudge.evaluation.uncertain_labels import (
     _moves,
     draw_codes,
     draw_labels,
+    grades_for,
     importance,
-    label_grades,
     stored_draws,
 )
 from adjudge.inference.chains import Draws
@@ -104,7 +104,7 @@ def test_a_topic_has_its_items_and_what_runs_return(fit):
     assert first.pool.orders[0].tolist() == [0, 1, 2]
     assert first.code.shape == (3, 20_000)
     assert (first.code[2] == 3).all()
-    assert label_grades(fit).tolist() == [0, 1, 2, 0]
+    assert grades_for(fit, 1.0).tolist() == [0, 1, 2, 0]
     np.testing.assert_allclose(first.chance[2], POSTERIOR[:2].mean(axis=0))
 
 

@@ -264,10 +264,10 @@ def _draw_audit(
     if format is not None:
         print_table(drawn, format)
     if out is not None:
-        name = "audit.csv" if not answers else f"audit-{drawn['round'][0]}.csv" if len(drawn) else "audit-none.csv"
+        name = f"audit-{drawn['round'][0]}.csv" if answers else "audit.csv"
         write_whole({name: table_text(drawn, "csv")}, out)
         if format is None:
-            print(f"wrote {len(drawn):,} documents to {out}/{name}: fill in the column label, all rows, by experts")
+            print(f"wrote {len(drawn):,} documents to {out}/{name}: experts fill in the label of every row")
 
 
 def _deliver_certificate(result: Certificate, out: str | None, format: str | None, table: str) -> None:  # noqa: A002

@@ -22,6 +22,7 @@ from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.kernels.coding import Hashes, code
 
 EXTEND = " (give --labels to extend the scale)"
+EVERY_VALUE = " (--values must give every label a value, as bad=0,good=3)"
 PIECE = 1 << 16  # names that are hashed at a time
 SAMPLE = 100  # names that are looked at first, since they usually decide
 CODED = ("item", "judge", "label", "topic")
@@ -72,7 +73,8 @@ def encode(
     if not {"item", "judge"} <= {role for role, column in named.items() if column}:
         _warn_of_swapped_values(source, item, judge)
     order = source.order(roles["label"]) if labels is None and values is None else None
-    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None, values=values)
+    advice = EXTEND if values is None else EVERY_VALUE
+    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None, advice, values)
     optional = _optional_columns(source, roles)
     if "topic" in columns:
         topic = columns["topic"]

@@ -64,7 +64,10 @@ class Tutoring(ListView[Lesson]):
         """Who has a set, in words."""
         none = self.of - self.judges
         text = f"{self.judges:,} of {self.of:,} judges have a tutoring set, of {len(self.lessons):,} items in all"
-        hint = "the others have no typical mistake that items of a sure truth show: give truth, or lower sure"
+        hint = (
+            "for the others, no item of known or nearly certain truth shows a typical mistake: give more truths "
+            "(truth) or a lower probability (sure)"
+        )
         return f"{text}; {hint}." if none else f"{text}."
 
     @property

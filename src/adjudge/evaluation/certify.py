@@ -31,14 +31,13 @@ from adjudge.evaluation.audit import (
     estimate_rounds,
     sampling_probabilities,
 )
-from adjudge.evaluation.uncertain_labels import check_unjudged, label_grades, pools
+from adjudge.evaluation.uncertain_labels import SAME, check_unjudged, grades_for, pools
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
-from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, check_level, parse_measures
+from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures
 
 COLUMNS = ("topic", "document", "round", "probability", "label")
 SMALL = 50  # labels below which an interval is wide
-SAME = 1e-12
 STREAM = 20_111  # key of the random numbers of audits
 
 
@@ -154,13 +153,15 @@ def audit(
     [('a', 1.0), ('b', 1.0)]
     """
     if size < 1:
-        raise UsageError(f"size {size} is not 1 or more")
+        raise UsageError(f"an audit of {size} documents says nothing: ask for 1 or more, better 50")
     audited = _prepare(fit, runs, measures, unjudged, level, complete)
     rounds = [] if answers is None else read_answers(answers, audited)
     known = np.max([each.truth for each in rounds], axis=0) >= 0 if rounds else None
     probability = sampling_probabilities(audited.topics, audited.worth, audited.measures, level, size, known)
     drawn = np.flatnonzero(_stream(seed, len(rounds)).random(probability.size) < probability)
-    names = [(topic.name, document) for topic in audited.topics for document in topic.documents]
+    if not drawn.size:
+        raise UsageError("no document was drawn: all are labelled already, or the audit is too small")
+    names = _document_names(audited)
     columns = {
         "topic": [names[i][0] for i in drawn],
         "document": [names[i][1] for i in drawn],
@@ -269,9 +270,7 @@ def _prepare(
     """Return the documents of all topics with the judges' probabilities."""
     check_unjudged(unjudged)
     named, systems, fitted = parse_measures(measures), read_runs(runs), read_fit(fit)
-    worth = label_grades(fitted)
-    if worth.max() < check_level(level):
-        raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {_grades(worth[:-1])}")
+    worth = grades_for(fitted, level)
     topics = []
     for pool, item in pools(fitted, systems, complete):
         posterior = fitted.posterior[item]
@@ -280,11 +279,6 @@ def _prepare(
         is_open = np.arange(len(chance)) < (item.size if unjudged == "zero" else len(chance))
         topics.append(AuditTopic(pool.topic, pool.documents, pool.orders, chance, is_open))
     return _Frame(fitted, systems, named, worth, topics)
-
-
-def _grades(worth: Floats) -> str:
-    """Return grades as text."""
-    return ", ".join(f"{value:g}" for value in worth)
 
 
 def read_answers(answers: Any, audited: _Frame) -> list[Round]:
@@ -413,4 +407,4 @@ def _notes(audited: _Frame, labels: int, scores: Sequence[CertifiedScore]) -> It
         yield "some intervals are missing: fewer than 5 audited documents matter for these runs and measures"
     if not all(topic.open.all() for topic in audited.topics):
         count = sum(int((~topic.open).sum()) for topic in audited.topics)
-        yield f"nobody judged {count:,} documents of the runs, which have grade 0 and cannot be drawn (see unjudged)"
+        yield f"documents of the runs that nobody judged have grade 0 and cannot be drawn: {count:,} (see unjudged)"

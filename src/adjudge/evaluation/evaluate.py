@@ -36,13 +36,13 @@ from adjudge.evaluation.uncertain_labels import (
     LabelledTopic,
     deciding_documents,
     draw_labels,
+    grades_for,
     importance,
-    label_grades,
     stored_draws,
 )
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
-from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, check_level, parse_measures, values, without_relevant
+from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures, values, without_relevant
 from adjudge.metrics.score import INTERVAL, topic_deviations
 
 DRAWS = 1_000
@@ -244,7 +244,7 @@ def evaluate(
             raise UsageError(f"{name} {number} is not {least} or more")
     named, systems = parse_measures(measures), read_runs(runs)
     fit = read_fit(fit)
-    worth = _grades(fit, level)
+    worth = grades_for(fit, level)
     topics = list(draw_labels(fit, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
     value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
     names = [system.name for system in systems]
@@ -278,14 +278,6 @@ def variance_parts(x: Floats) -> Parts:
     expected = x.mean(axis=1)  # (T)
     topics = expected.var() / (expected.size - 1) if expected.size > 1 else 0.0
     return Parts(float(x.mean(axis=0).var()), float(topics))
-
-
-def _grades(fit: Fit, level: float) -> Floats:
-    """Return the grades of the labels; refuse a level that none reaches."""
-    if max(fit.scale.values) < check_level(level):
-        grades = ", ".join(f"{value:g}" for value in fit.scale.values)
-        raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {grades}")
-    return label_grades(fit)
 
 
 def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -> tuple[int, int] | None:

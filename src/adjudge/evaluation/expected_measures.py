@@ -20,8 +20,10 @@ correction by an audit (``evaluation.audit``) uses that.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import combinations_with_replacement
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -67,28 +69,53 @@ def expected_measure(order: Codes, chance: Floats, worth: Floats, measure: Measu
     >>> found.value, found.influence[0].tolist()
     (0.75, [0.5, 1.0])
     """
-    relevant = (worth >= level).astype(float)
-    first = order[: measure.cut]
-    discount = np.zeros(len(chance))
-    if measure.kind.name == "P":
-        discount[first] = 1 / measure.cut
-        return _linear(chance, np.outer(discount, relevant))
-    if measure.kind.name == "MRR":
-        return Expected(*_cascade(first, chance, relevant, 1 / np.arange(1.0, first.size + 1)))
-    if measure.kind.name == "MAP":
-        value, slope = _average_precision(order, chance @ relevant, first.size, *_nodes())
-        return Expected(value, np.outer(slope, relevant))
-    if measure.kind.name == "R":
-        discount[first] = 1.0
-        return Expected(*_share_of_ideal(chance, relevant, discount, *_counted_relevant(relevant, len(chance))))
-    discount[first] = 1 / np.log2(np.arange(first.size) + 2.0)
-    gain = np.maximum(worth, 0.0)
-    return Expected(*_share_of_ideal(chance, gain, discount, *_counted_grades(gain, len(chance), measure.cut)))
+    return EXPECTED[measure.kind.name](order[: measure.cut], chance, worth, (worth >= level).astype(float), measure.cut)
 
 
-def _linear(chance: Floats, influence: Floats) -> Expected:
-    """Return the expectation of a sum over documents."""
+def _precision(first: Codes, chance: Floats, worth: Floats, relevant: Floats, cut: int) -> Expected:
+    """Return the expected share of relevant documents among the first."""
+    influence = np.outer(_weights(first, np.full(first.size, 1 / cut), len(chance)), relevant)
     return Expected(float((chance * influence).sum()), influence)
+
+
+def _reciprocal_rank(first: Codes, chance: Floats, worth: Floats, relevant: Floats, cut: int) -> Expected:
+    """Return the expected reciprocal rank of the first relevant document."""
+    return Expected(*_cascade(first, chance, relevant, 1 / np.arange(1.0, first.size + 1)))
+
+
+def _average(first: Codes, chance: Floats, worth: Floats, relevant: Floats, cut: int) -> Expected:
+    """Return expected average precision."""
+    value, slope = _average_precision(first, chance @ relevant, *_nodes())
+    return Expected(value, np.outer(slope, relevant))
+
+
+def _recall(first: Codes, chance: Floats, worth: Floats, relevant: Floats, cut: int) -> Expected:
+    """Return the expected share of the relevant documents that are among the first."""
+    counted = _weights(first, np.ones(first.size), len(chance))
+    return Expected(*_share_of_ideal(chance, relevant, counted, *_counted_relevant(relevant, len(chance))))
+
+
+def _normalised_gain(first: Codes, chance: Floats, worth: Floats, relevant: Floats, cut: int) -> Expected:
+    """Return expected nDCG."""
+    gain, discount = np.maximum(worth, 0.0), 1 / np.log2(np.arange(first.size) + 2.0)
+    states = _counted_grades(gain, len(chance), cut)
+    return Expected(*_share_of_ideal(chance, gain, _weights(first, discount, len(chance)), *states))
+
+
+EXPECTED: Mapping[str, Callable[[Codes, Floats, Floats, Floats, int], Expected]] = {  # by the kind of measure
+    "P": _precision,
+    "MRR": _reciprocal_rank,
+    "MAP": _average,
+    "R": _recall,
+    "nDCG": _normalised_gain,
+}
+
+
+def _weights(first: Codes, weight: Floats, documents: int) -> Floats:
+    """Return the weights of the ranked documents (N) as those of all documents (D)."""
+    weights = np.zeros(documents)
+    weights[first] = weight
+    return weights
 
 
 @compiled
@@ -122,7 +149,7 @@ def _nodes() -> tuple[Floats, Floats]:
 
 
 @compiled
-def _average_precision(order: Codes, p: Floats, cut: int, node: Floats, weight: Floats) -> tuple[float, Floats]:
+def _average_precision(first: Codes, p: Floats, node: Floats, weight: Floats) -> tuple[float, Floats]:
     """Return the expected average precision, and its derivative by every document's chance of relevance (D)."""
     value, slope = 0.0, np.zeros(p.size)
     u, factor, above, below = np.zeros(p.size), np.zeros(p.size), np.zeros(p.size), np.zeros(p.size)
@@ -135,14 +162,14 @@ def _average_precision(order: Codes, p: Floats, cut: int, node: Floats, weight: 
             u[d] = p[d] * s / factor[d]
             above[d] = below[d] = 0.0
         count, total = 0.0, 0.0
-        for n in range(cut):  # precision at each rank, given that the document there is relevant
-            d = order[n]
+        for n in range(first.size):  # precision at each rank, given that the document there is relevant
+            d = first[n]
             above[d] = (1 + count) / (n + 1)
             total += u[d] * above[d]
             count += u[d]
         rest = 0.0
-        for n in range(cut - 1, -1, -1):  # what the document adds to the precision below it
-            d = order[n]
+        for n in range(first.size - 1, -1, -1):  # what the document adds to the precision below it
+            d = first[n]
             below[d] = rest
             rest += u[d] / (n + 1)
         share = weight[q] * product
@@ -213,7 +240,7 @@ def _counted_relevant(relevant: Floats, documents: int) -> tuple[Codes, Floats]:
 def _counted_grades(gain: Floats, documents: int, cut: int) -> tuple[Codes, Floats]:
     """Return the states of nDCG, and one over the ideal gain of each."""
     grades, most = np.unique(gain[gain > 0]), min(documents, cut)
-    size = _binomial(most + grades.size, grades.size)
+    size = comb(most + grades.size, grades.size)
     if size > MOST_STATES:
         raise UsageError(
             f"nDCG of {grades.size} grades above 0 and {most:,} documents has too many cases for an audit: "
@@ -232,10 +259,3 @@ def _ideal_states(gain: tuple[float, ...], grades: tuple[float, ...], most: int)
     share = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
     reached = np.searchsorted(np.array(grades), np.array(gain), side="right")
     return np.ascontiguousarray(step[:, reached]), share
-
-
-def _binomial(n: int, k: int) -> int:
-    """Return n over k."""
-    from math import comb
-
-    return comb(n, k)

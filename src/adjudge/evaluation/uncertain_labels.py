@@ -24,7 +24,7 @@ from adjudge.data.runs import System
 from adjudge.data.trec import document_of
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.inference.result import Fit
-from adjudge.metrics.ranking import Measure, Pool, pool_documents, values
+from adjudge.metrics.ranking import Measure, Pool, check_level, pool_documents, values
 
 UNJUDGED = ("zero", "prevalence")
 SAME = 1e-12  # differences below this are rounding
@@ -53,8 +53,14 @@ def stored_draws(fit: Fit, draws: int) -> Codes | None:
     return np.linspace(0, stored - 1, min(draws, stored)).round().astype(np.int64)
 
 
-def label_grades(fit: Fit) -> Floats:
-    """Return the grade of every label and, last, that of a document that nobody judged (K + 1)."""
+def grades_for(fit: Fit, level: float) -> Floats:
+    """Return the grade of every label and, last, that of a document that nobody judged (K + 1).
+
+    A level that no label reaches is refused.
+    """
+    if max(fit.scale.values) < check_level(level):
+        grades = ", ".join(f"{value:g}" for value in fit.scale.values)
+        raise UsageError(f"no label is relevant at level {level:g}: the grades of the fit are {grades}")
     return np.array([*fit.scale.values, 0.0])
 
 
