@@ -154,14 +154,14 @@ def audit(
     """
     if size < 1:
         raise UsageError(f"an audit of {size} documents says nothing: ask for 1 or more, better 50")
-    audited = _prepare(fit, runs, measures, unjudged, level, complete)
-    rounds = [] if answers is None else read_answers(answers, audited)
+    collection = _prepare(fit, runs, measures, unjudged, level, complete)
+    rounds = [] if answers is None else read_answers(answers, collection)
     known = np.max([each.truth for each in rounds], axis=0) >= 0 if rounds else None
-    probability = sampling_probabilities(audited.topics, audited.worth, audited.measures, level, size, known)
+    probability = sampling_probabilities(collection.topics, collection.worth, collection.measures, level, size, known)
     drawn = np.flatnonzero(_stream(seed, len(rounds)).random(probability.size) < probability)
     if not drawn.size:
         raise UsageError("no document was drawn: all are labelled already, or the audit is too small")
-    names = _document_names(audited)
+    names = _document_names(collection)
     columns = {
         "topic": [names[i][0] for i in drawn],
         "document": [names[i][1] for i in drawn],
@@ -169,7 +169,7 @@ def audit(
         "probability": probability[drawn].tolist(),
         "label": pl.Series([None] * drawn.size, dtype=pl.String),
     }
-    return frame(columns, audited.fit.kind)
+    return frame(columns, collection.fit.kind)
 
 
 def certify(
@@ -215,32 +215,32 @@ def certify(
     >>> certify(fit, run, answers, "MRR").scores[0].value
     0.5
     """
-    audited = _prepare(fit, runs, measures, unjudged, level, complete)
-    rounds = read_answers(answers, audited)
-    drawn_from = (audited.topics, audited.worth, audited.measures, level)
+    collection = _prepare(fit, runs, measures, unjudged, level, complete)
+    rounds = read_answers(answers, collection)
+    drawn_from = (collection.topics, collection.worth, collection.measures, level)
     samples, alone = (list(estimate_rounds(*drawn_from, rounds, seed, judges)) for judges in (True, False))
-    names = [system.name for system in audited.systems]
+    names = [system.name for system in collection.systems]
     labels = sum(each.size for each in rounds)
     scores = [
         _score(run, measure.name, estimate(samples, r, m), estimate(alone, r, m), labels)
         for r, run in enumerate(names)
-        for m, measure in enumerate(audited.measures)
+        for m, measure in enumerate(collection.measures)
     ]
     pairs = [
         _pair(measure.name, names[a], names[b], estimate(samples, a, m, b), labels)
-        for m, measure in enumerate(audited.measures)
+        for m, measure in enumerate(collection.measures)
         for a, b in combinations(range(len(names)), 2)
     ]
     return Certificate(
         tuple(names),
-        tuple(measure.name for measure in audited.measures),
-        tuple(topic.name for topic in audited.topics),
+        tuple(measure.name for measure in collection.measures),
+        tuple(topic.name for topic in collection.topics),
         labels,
         len(rounds),
         tuple(scores),
         tuple(pairs),
-        tuple(_notes(audited, labels, scores)),
-        audited.fit.kind,
+        tuple(_notes(collection, labels, scores)),
+        collection.fit.kind,
     )
 
 
@@ -249,7 +249,7 @@ def _stream(seed: int, rounds: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(STREAM, rounds)))
 
 
-class _Frame(NamedTuple):
+class _Collection(NamedTuple):
     """What an audit is drawn from."""
 
     fit: Fit
@@ -266,7 +266,7 @@ def _prepare(
     unjudged: str,
     level: float,
     complete: bool,
-) -> _Frame:
+) -> _Collection:
     """Return the documents of all topics with the judges' probabilities."""
     check_unjudged(unjudged)
     named, systems, fitted = parse_measures(measures), read_runs(runs), read_fit(fit)
@@ -278,18 +278,18 @@ def _prepare(
         chance = np.concatenate([posterior, np.tile(posterior.mean(axis=0), (strange, 1))])
         is_open = np.arange(len(chance)) < (item.size if unjudged == "zero" else len(chance))
         topics.append(AuditTopic(pool.topic, pool.documents, pool.orders, chance, is_open))
-    return _Frame(fitted, systems, named, worth, topics)
+    return _Collection(fitted, systems, named, worth, topics)
 
 
-def read_answers(answers: Any, audited: _Frame) -> list[Round]:
+def read_answers(answers: Any, collection: _Collection) -> list[Round]:
     """Read the labelled documents of an audit, one table or several, and return its rounds."""
     tables = answers if isinstance(answers, list | tuple) else [answers]
-    rows = pl.concat([_answer_rows(each, audited) for each in tables])
+    rows = pl.concat([_answer_rows(each, collection) for each in tables])
     again = rows.filter(pl.col("code").is_duplicated())
     if len(again):
-        topic, document = _document_names(audited)[again["code"][0]]
+        topic, document = _document_names(collection)[again["code"][0]]
         raise InputError(f"document {quote(document)} of topic {quote(topic)} is in the audit twice: keep one row")
-    size = sum(len(topic.documents) for topic in audited.topics)
+    size = sum(len(topic.documents) for topic in collection.topics)
     rounds = []
     for _, part in rows.sort("round", maintain_order=True).group_by("round", maintain_order=True):
         probability, truth = np.zeros(size), np.full(size, -1)
@@ -299,7 +299,7 @@ def read_answers(answers: Any, audited: _Frame) -> list[Round]:
     return rounds
 
 
-def _answer_rows(answers: Any, audited: _Frame) -> pl.DataFrame:
+def _answer_rows(answers: Any, collection: _Collection) -> pl.DataFrame:
     """Return the rows of one table of answers: code of the document, round, probability, and code of the label."""
     source = open_source(answers)
     missing = [name for name in COLUMNS if name not in source.columns]
@@ -309,7 +309,7 @@ def _answer_rows(answers: Any, audited: _Frame) -> pl.DataFrame:
             "its column label filled in"
         )
     topic, document = (source.column(name).cast(pl.String).to_list() for name in ("topic", "document"))
-    codes = {pair: n for n, pair in enumerate(_document_names(audited))}
+    codes = {pair: n for n, pair in enumerate(_document_names(collection))}
     pairs = [(t, document_of(d or "", t or "")) for t, d in zip(topic, document, strict=True)]
     if not pairs:
         raise source.wrong("there are no rows")
@@ -326,14 +326,14 @@ def _answer_rows(answers: Any, audited: _Frame) -> pl.DataFrame:
             "code": [codes[pair] for pair in pairs],
             "round": _numbers(source, "round", 1.0, np.inf),
             "probability": _numbers(source, "probability", SAME, 1.0),
-            "truth": _labels(source, audited.fit),
+            "truth": _labels(source, collection.fit),
         }
     )
 
 
-def _document_names(audited: _Frame) -> list[tuple[str, str]]:
+def _document_names(collection: _Collection) -> list[tuple[str, str]]:
     """Return the topic and the name of every document."""
-    return [(topic.name, document) for topic in audited.topics for document in topic.documents]
+    return [(topic.name, document) for topic in collection.topics for document in topic.documents]
 
 
 def _numbers(source: Source, column: str, least: float, most: float) -> pl.Series:
@@ -370,22 +370,22 @@ def _labels(source: Source, fit: Fit) -> list[int]:
     return codes
 
 
-def _score(run: str, measure: str, found: Estimate, alone: Estimate, labels: int) -> CertifiedScore:
+def _score(run: str, measure: str, estimated: Estimate, alone: Estimate, labels: int) -> CertifiedScore:
     """Return the score of a run."""
-    saved = labels * ((alone.half / found.half) ** 2 - 1) if found.half > SAME and alone.half > 0 else None
-    ends = (*_ends(found.value, found.half, 0.0), *_ends(found.value, found.population, 0.0))
-    return CertifiedScore(run, measure, found.value, *ends, found.judges, found.correction, saved)
+    saved = labels * ((alone.half / estimated.half) ** 2 - 1) if estimated.half > SAME and alone.half > 0 else None
+    ends = (*_ends(estimated.value, estimated.half, 0.0), *_ends(estimated.value, estimated.population, 0.0))
+    return CertifiedScore(run, measure, estimated.value, *ends, estimated.judges, estimated.correction, saved)
 
 
-def _pair(measure: str, first: str, second: str, found: Estimate, labels: int) -> CertifiedPair:
+def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: int) -> CertifiedPair:
     """Return the difference of two runs, and whether it is decided."""
-    ends = (*_ends(found.value, found.half, -1.0), *_ends(found.value, found.population, -1.0))
-    decided = abs(found.value) > found.half  # false if there is no interval
-    better = (first if found.value > 0 else second) if decided else None
+    ends = (*_ends(estimated.value, estimated.half, -1.0), *_ends(estimated.value, estimated.population, -1.0))
+    decided = abs(estimated.value) > estimated.half  # false if there is no interval
+    better = (first if estimated.value > 0 else second) if decided else None
     needed = None
-    if not decided and abs(found.value) > SAME and np.isfinite(found.half):
-        needed = int(np.ceil(labels * (found.half / abs(found.value)) ** 2))
-    return CertifiedPair(measure, first, second, found.value, *ends, better, needed)
+    if not decided and abs(estimated.value) > SAME and np.isfinite(estimated.half):
+        needed = int(np.ceil(labels * (estimated.half / abs(estimated.value)) ** 2))
+    return CertifiedPair(measure, first, second, estimated.value, *ends, better, needed)
 
 
 def _ends(value: float, half: float, least: float) -> tuple[float | None, float | None]:
@@ -395,7 +395,7 @@ def _ends(value: float, half: float, least: float) -> tuple[float | None, float 
     return max(least, value - half), min(1.0, value + half)
 
 
-def _notes(audited: _Frame, labels: int, scores: Sequence[CertifiedScore]) -> Iterator[str]:
+def _notes(collection: _Collection, labels: int, scores: Sequence[CertifiedScore]) -> Iterator[str]:
     """Yield notes on what the intervals mean."""
     yield (
         "intervals hold whatever the judges' errors are, if the audit was labelled completely and correctly "
@@ -405,6 +405,6 @@ def _notes(audited: _Frame, labels: int, scores: Sequence[CertifiedScore]) -> It
         yield f"{labels:,} audited documents are few: below about {SMALL} intervals are wide, and say little"
     if any(score.low is None for score in scores):
         yield "some intervals are missing: fewer than 5 audited documents matter for these runs and measures"
-    if not all(topic.open.all() for topic in audited.topics):
-        count = sum(int((~topic.open).sum()) for topic in audited.topics)
+    if not all(topic.open.all() for topic in collection.topics):
+        count = sum(int((~topic.open).sum()) for topic in collection.topics)
         yield f"documents of the runs that nobody judged have grade 0 and cannot be drawn: {count:,} (see unjudged)"

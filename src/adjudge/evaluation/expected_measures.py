@@ -65,8 +65,8 @@ def expected_measure(order: Codes, chance: Floats, worth: Floats, measure: Measu
     --------
     >>> from adjudge.metrics.ranking import parse_measure
     >>> chance = np.array([[0.5, 0.5], [0.0, 1.0]])
-    >>> found = expected_measure(np.array([0, 1]), chance, np.array([0.0, 1.0]), parse_measure("MRR"), 1.0)
-    >>> found.value, found.influence[0].tolist()
+    >>> result = expected_measure(np.array([0, 1]), chance, np.array([0.0, 1.0]), parse_measure("MRR"), 1.0)
+    >>> result.value, result.influence[0].tolist()
     (0.75, [0.5, 1.0])
     """
     return EXPECTED[measure.kind.name](order[: measure.cut], chance, worth, (worth >= level).astype(float), measure.cut)
