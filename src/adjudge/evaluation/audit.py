@@ -90,6 +90,7 @@ class Sample(NamedTuple):
     plain: Floats  # (R, M, T) what the calibrated judges say
     effect: Floats  # (R, M, A) of every audited document on the sum over topics
     left: Floats  # (A) 1 - probability
+    certain: int  # documents that were drawn with certainty, whose labels are known like those of earlier rounds
 
 
 def estimate_rounds(
@@ -101,11 +102,18 @@ def estimate_rounds(
     seed: int,
     judges: bool = True,
 ) -> Iterator[Sample]:
-    """Yield the corrected estimates of every round; labels of earlier rounds are known in later ones."""
+    """Yield the corrected estimates of every round; labels of earlier rounds are known in later ones.
+
+    Documents that were drawn with certainty are known too: no chance was involved.
+    """
     known = np.full(rounds[0].truth.size, -1)
     for each in rounds:
-        chance = cross_fitted(topics, worth, known, each.truth, seed, judges)
-        yield correct(topics, worth, measures, level, chance, each)
+        certain = (each.truth >= 0) & (each.probability >= 1)
+        known = np.where(certain, each.truth, known)
+        by_chance = each._replace(truth=np.where(certain, -1, each.truth))
+        chance = cross_fitted(topics, worth, known, by_chance.truth, seed, judges)
+        sample = correct(topics, worth, measures, level, chance, by_chance)
+        yield sample._replace(certain=int(certain.sum()))
         known = np.maximum(known, each.truth)
 
 
@@ -338,7 +346,7 @@ def correct(
         effects.append(effect)
     where = np.flatnonzero(drawn)
     topic_of = np.searchsorted(edges, where, side="right") - 1
-    return Sample(topic_of, value, plain, np.concatenate(effects, axis=2), 1 - audited.probability[where])
+    return Sample(topic_of, value, plain, np.concatenate(effects, axis=2), 1 - audited.probability[where], 0)
 
 
 def _higher_orders(
@@ -356,7 +364,7 @@ def _higher_orders(
 
 def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
     """Return the mean of a measure over topics, or the difference of two runs, from the samples of all rounds."""
-    labels = np.array([sample.left.size for sample in samples], float)
+    labels = np.array([sample.left.size + sample.certain for sample in samples], float)
     weights = (labels / labels.sum()).tolist()
 
     def of(values: Floats) -> Floats:
@@ -369,7 +377,7 @@ def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1)
     pieces = np.concatenate(
         [sample.left * (weight * of(sample.effect) / T) ** 2 for weight, sample in zip(weights, samples, strict=True)]
     )
-    matter = sum(int((abs(of(sample.effect)) > SMALLEST).sum()) for sample in samples)
+    matter = sum(int((abs(of(sample.effect)) > SMALLEST).sum()) + sample.certain for sample in samples)
     value, judges = float(np.mean(by_topic)), float(np.mean(plain))
     total = float(pieces.sum())
     freedom = max(FEWEST_FREEDOM, total**2 / max(float((pieces**2).sum()), SMALLEST**2) - 1)
