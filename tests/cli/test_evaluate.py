@@ -130,6 +130,9 @@ def test_an_audit_is_drawn_filled_in_and_used(search, tmp_path):
     assert (answer.code, answer.err) == (0, "")
     assert "audited documents; 90 % intervals" in answer.out
     assert "note: intervals hold whatever the judges' errors are" in answer.out
+    assert (
+        "note: labels saved: so many more expert labels would give the same interval without the judges" in answer.out
+    )
     assert (tmp_path / "certified" / "pairs.csv").read_text().startswith("measure,first,second,difference,low,high")
     assert search(*runs, "--answers", "audit.csv", "--audit", "30", "--out", ".").code == 0
     _fill_in(tmp_path, "audit-2.csv")

@@ -83,7 +83,9 @@ def evaluate(
     ] = None,
     answers: Annotated[
         list[str] | None,
-        o.input_option("--answers", "TABLE", "audit.csv with its column label filled in; again for every round."),
+        o.input_option(
+            "--answers", "TABLE", "audit.csv with its column label filled in. Repeat the option for every round."
+        ),
     ] = None,
     settings: Settings = SETTINGS,
     out: Annotated[

@@ -401,6 +401,8 @@ def _notes(collection: _Collection, labels: int, scores: Sequence[CertifiedScore
         "intervals hold whatever the judges' errors are, if the audit was labelled completely and correctly "
         "(90 %; for these topics, and for a population of topics like these)"
     )
+    if any(score.saved is not None for score in scores):
+        yield "labels saved: so many more expert labels would give the same interval without the judges"
     if labels < SMALL:
         yield f"{labels:,} audited documents are few: below about {SMALL} intervals are wide, and say little"
     if any(score.low is None for score in scores):
