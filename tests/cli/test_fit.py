@@ -64,7 +64,7 @@ def test_people_see_tables(run, labels):
     answer = run("fit", "labels.csv", "--rows", "2")
     assert "Consensus (2 of 12 items)" in answer.out
     assert "Judges, best first (3)" in answer.out
-    assert "consensus: 12 items, 3 judges, went 2 rounds after" in answer.out
+    assert "consensus: 12 items, 3 judges, finished after" in answer.out
     assert "of the labels are expected to be right (" in answer.err
     assert [path.name for path in labels.parent.iterdir()] == ["labels.csv"]
 
@@ -389,7 +389,7 @@ def test_how_certain_labels_are_is_said(run):
     run("simulate", "dawid-skene", "--size=items=200", "--size=judges=20", "--size=labels=2", "--size=per_item=5")
     default = run("fit", "crowd/labels.csv", "--rows", "1").err
     assert "of the labels are expected to be right (" in default
-    assert "gold items would put about " in default
+    assert "gold items would correct about " in default
     with_gold = run("fit", "crowd/labels.csv", "--gold", "crowd/gold.csv", "--rows", "1").err
     assert "adjudge: probabilities were learned from " in with_gold
     assert "do not believe" not in default + with_gold

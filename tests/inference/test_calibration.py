@@ -124,13 +124,13 @@ def test_more_gold_is_worth_what_was_measured():
     reached = dict(zip(sizes, np.maximum.accumulate([gains[str(size)]["accuracy"] for size in sizes]), strict=True))
     none = Calibration("crowds", hedge=0.1)
     assert none.more_gold == (
-        f"{sizes[1]} gold items would put about {round(1000 * reached[sizes[1]])} more labels in 1,000 right (mean "
+        f"{sizes[1]} gold items would correct about {round(1000 * reached[sizes[1]])} more labels per 1,000 (mean "
         "over the crowds and panels of the study; adjudge ask chooses the items)"
     )
     some = Calibration("gold", hedge=0.1, gold=sizes[1])
     gain = max(1, round(1000 * (reached[sizes[2]] - reached[sizes[1]])))
     assert some.more_gold.startswith(
-        f"{sizes[2]} gold items instead of {sizes[1]} would put about {gain} more labels in 1,000 right"
+        f"{sizes[2]} gold items instead of {sizes[1]} would correct about {gain} more labels per 1,000"
     )
     assert replace(some, gold=sizes[-1]).more_gold == ""
     assert Calibration("judgments", hedge=0.4).more_gold == ""

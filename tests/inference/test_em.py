@@ -165,7 +165,7 @@ def test_rounds_are_counted_and_told():
     start, messages = accurate(1, 2), []
     after = repeat(step, start, 3, lambda passes, _: messages.append(passes))
     np.testing.assert_allclose(after.params.prevalence, start.prevalence + 3)
-    assert (after.passes, after.stopped, messages) == (3, "went 3 rounds", [1, 2, 3])
+    assert (after.passes, after.stopped, messages) == (3, "finished", [1, 2, 3])
     assert repeat(step, start, 0).stopped == "counted once"
 
 

@@ -204,8 +204,8 @@ class Calibration:
         gain = float(np.interp([larger[0], self.gold], [0, *sizes], gains) @ [1, -1])
         instead = f" instead of {self.gold:,}" if self.gold else ""
         return (
-            f"{larger[0]:,} gold items{instead} would put about {max(1, round(1000 * gain))} more labels in 1,000 "
-            "right (mean over the crowds and panels of the study; adjudge ask chooses the items)"
+            f"{larger[0]:,} gold items{instead} would correct about {max(1, round(1000 * gain))} more labels per 1,000 "
+            "(mean over the crowds and panels of the study; adjudge ask chooses the items)"
         )
 
     @property

@@ -160,7 +160,7 @@ def repeat(
                 keep(EmState(params, passes=walk.passes))
     except KeyboardInterrupt:
         return EmResult(params, (), walk.passes, "interrupted")
-    return EmResult(params, (), rounds, f"went {rounds} rounds" if rounds else "counted once")
+    return EmResult(params, (), rounds, "finished" if rounds else "counted once")
 
 
 class _CapReachedError(Exception):
