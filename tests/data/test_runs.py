@@ -95,7 +95,13 @@ def test_what_is_wrong_in_a_run_is_said(tmp_path, text, said):
             InputError,
             "run, row 0: topic is empty",
         ),
-        (7, InputError, "int is not a table: give a path, or a pandas, polars or pyarrow frame"),
+        (
+            7,
+            UsageError,
+            "int is not a run: give a file, a frame with topic, document and score, {topic: {document: score}}, rows "
+            "such as those of ir_measures or ir_datasets, or an object of ranx",
+        ),
+        ([3, 4], UsageError, "int is not a run: give a file, a frame with topic, document and score,"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_said(data, kind, said):

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.runs import COLUMNS, System, is_run, read_grades, read_runs
+from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
@@ -118,6 +118,7 @@ class RunScores(NotebookView):
     unjudged: Floats  # (R) share of the returned documents that nobody judged, which have grade 0
     notes: tuple[str, ...]
     undefined: frozenset[str] = frozenset()  # measures that need a relevant document
+    kind: str = "polars"  # of the frames to give back
 
     def __repr__(self) -> str:
         values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
@@ -126,12 +127,12 @@ class RunScores(NotebookView):
     @property
     def table(self) -> Any:
         """A table with one row per run and measure."""
-        return frame({name: [getattr(row, name) for row in self.scores] for name in RunScore._fields})
+        return frame({name: [getattr(row, name) for row in self.scores] for name in RunScore._fields}, self.kind)
 
     @property
     def pair_table(self) -> Any:
         """A table with one row per measure and pair of runs."""
-        return frame({name: [getattr(row, name) for row in self.pairs] for name in RunPair._fields})
+        return frame({name: [getattr(row, name) for row in self.pairs] for name in RunPair._fields}, self.kind)
 
     def by_topic(self) -> list[TopicScore]:
         """Return every run's value in every topic that counts for it."""
@@ -214,6 +215,7 @@ def score_runs(
         _unjudged(pools),
         tuple(_notes(systems, topics, barren, complete, len(graded))),
         frozenset(each.name for each in named if each.kind.needs_relevant),
+        frame_kind(systems),
     )
 
 
@@ -406,14 +408,13 @@ def find_runs(answers: Any, named: bool = False) -> Mapping[str, Any] | Sequence
     >>> find_runs({"d1": "yes"}) is None
     True
     """
-    if isinstance(answers, list | tuple):
-        return answers if named or any(map(_holds_runs, answers)) else None
-    if not isinstance(answers, Mapping):
-        return [answers] if named or _is_run(answers) else None
-    parts = list(answers.values())
-    if _is_scored_topics(parts):
-        return [answers]
-    return answers if named or _all_runs(parts) else None
+    if isinstance(answers, Mapping | list | tuple):
+        if is_one_run(answers):
+            return [answers]
+        parts = list(answers.values() if isinstance(answers, Mapping) else answers)
+        enough = all if isinstance(answers, Mapping) else any
+        return answers if named or (parts and enough(map(_holds_runs, parts))) else None
+    return [answers] if named or _is_run(answers) else None
 
 
 def _holds_runs(data: Any) -> bool:
@@ -421,25 +422,9 @@ def _holds_runs(data: Any) -> bool:
     return find_runs(data) is not None
 
 
-def _is_scored_topics(parts: Sequence[Any]) -> bool:
-    """Whether the values of a mapping are those of ``{topic: {document: score}}``."""
-    mappings = [part for part in parts if isinstance(part, Mapping)]
-    return 0 < len(parts) == len(mappings) and not any(map(_nested, mappings))
-
-
-def _all_runs(parts: Sequence[Any]) -> bool:
-    """Whether the values of a mapping are all runs."""
-    return len(parts) > 0 and all(map(_holds_runs, parts))
-
-
 def _is_run(data: Any) -> bool:
-    """Whether data are one run: a system, a file of the format, or a frame with its columns."""
+    """Whether data are one run: a system, a file of the format, a frame with its columns, or an object of ranx."""
     if isinstance(data, str | PathLike):
         return is_run(data)
-    columns: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())  # pyarrow has both
-    return isinstance(data, System) or set(COLUMNS) <= {str(name) for name in columns}
-
-
-def _nested(mapping: Mapping[Any, Any]) -> bool:
-    """Whether a mapping holds mappings."""
-    return any(isinstance(value, Mapping) for value in mapping.values())
+    columns: Any = getattr(data, "column_names", None) or getattr(data, "columns", None)  # pyarrow has both
+    return is_one_run(data) if columns is None else are_run_columns(columns)
