@@ -133,7 +133,7 @@ def test_the_variance_falls_into_its_parts():
 def test_label_noise_is_not_counted_as_a_spread_of_topics():
     """Fifty topics that are the same as far as is known: all there is to vary is by the labels, counted once."""
     x = np.random.default_rng(0).random((50, 4_000)) < 0.5
-    labels, topics = variance_parts(x.astype(float))
+    labels, topics = variance_parts(x.mean(axis=1), x.mean(axis=0))
     assert labels == pytest.approx(0.25 / 50, rel=0.1)
     assert topics < 0.01 * labels
     result = evaluate(coins(50), {"A": {str(t): {"x": 1} for t in range(50)}}, "P@1", draws=4_000).scores[0]
@@ -160,7 +160,7 @@ def test_certain_labels_leave_the_plain_bootstrap_over_topics():
     chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
     runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
     result = evaluate(made(chance), runs, "MAP", draws=500, seed=3)
-    x = (result.value[0, 0] - result.value[1, 0])[:, :1]  # the same in every draw
+    x = (result.by_topic[0, 0] - result.by_topic[1, 0])[:, None]  # the same in every draw
     drawn = x.mean() + topic_deviations(x, 500, np.random.default_rng([3, 1]))[:, 0]
     assert result.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
     assert result.pairs[0].better == (drawn > 0).mean()
@@ -330,7 +330,7 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
     fit = made(chance)
     exact = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
-    monkeypatch.setattr("adjudge.evaluation.uncertain_labels.MOST_WORK", 2_000_000)
+    monkeypatch.setattr("adjudge.evaluation.deciding.MOST_WORK", 2_000_000)
     quick = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     moves = [{(entry.topic, entry.document): entry.moves for entry in result.deciding} for result in (exact, quick)]
     named = list(moves[0])

@@ -165,7 +165,7 @@ def read_run(data: Any, name: str | None = None) -> System:
     if isinstance(data, System):
         return data
     if isinstance(data, str | os.PathLike):
-        return System(name or _stem(Path(data)), _ranked(_run_file(data)))
+        return System(name or run_name(data), _ranked(_run_file(data)))
     own = getattr(data, "name", None)  # of a run of ranx
     name = name or (own if isinstance(own, str) and own else "run")
     source = _objects_source(data, "score", name)
@@ -287,9 +287,13 @@ def _named_by_path(system: System, data: Any) -> System:
     return System(str(data), system.table, system.kind) if isinstance(data, str | os.PathLike) else system
 
 
-def _stem(path: Path) -> str:
-    """Return the name of a run from its file, without the suffixes that show the format."""
-    name = path.name
+def run_name(path: FilePath) -> str:
+    """Return the name of a run from its file, without the suffixes that show the format.
+
+    >>> run_name("runs/bm25.run.gz")
+    'bm25'
+    """
+    name = Path(path).name
     for endings in (files.SUFFIXES, RUN_SUFFIXES):
         stem, ending = os.path.splitext(name)
         name = stem if stem and ending.lower() in endings else name

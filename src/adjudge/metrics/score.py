@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs
+from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs, run_name
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
@@ -295,6 +295,25 @@ def _refuse_strangers(systems: Sequence[System], graded: Mapping[str, Any]) -> N
             theirs, ours = quote(next(iter(system.ranked))), quote(next(iter(graded)))
             message = f"no topic of this run has grades: the run has topics such as {theirs}, the grades such as {ours}"
             raise InputError(message, system.name)
+
+
+def compared_runs(runs: int, baseline: int | None) -> list[tuple[int, int]]:
+    """Return the pairs of runs that are compared: every two, or every other run and the baseline.
+
+    >>> compared_runs(3, None), compared_runs(3, 1)
+    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
+    """
+    if baseline is None:
+        return list(combinations(range(runs), 2))
+    return [(run, baseline) for run in range(runs) if run != baseline]
+
+
+def find_run(names: Sequence[str], name: str, role: str) -> int:
+    """Return the index of a run by its name, or by the file that it was read from."""
+    called = name if name in names else run_name(name)
+    if called not in names:
+        raise UsageError(f"the {role} {quote(name)} is not one of the runs {quoted(names)}")
+    return names.index(called)
 
 
 def _scores(
