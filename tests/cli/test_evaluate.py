@@ -87,8 +87,16 @@ def test_nothing_to_ask_is_said(search, tmp_path):
         (["nothing.run", "--fit", "fit"], 1, "nothing.run: there is no such file"),
         (["truth.qrels", "--fit", "fit"], 1, "truth.qrels, row 1: 4 fields, expected 6: topic, Q0, document, rank,"),
         (["bm25.run", "bm25.run", "--fit", "fit"], 2, "two runs are called 'bm25.run': give every run once, with its"),
-        (["bm25.run", "--fit", "fit", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
-        (["bm25.run", "--fit", "fit", "--table", "x"], 2, "table 'x' is not one of 'systems', 'pairs', 'documents'"),
+        (
+            ["bm25.run", "--fit", "fit", "--format", "xml"],
+            2,
+            "format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'latex'",
+        ),
+        (
+            ["bm25.run", "--fit", "fit", "--table", "x"],
+            2,
+            "table 'x' is not one of 'systems', 'pairs', 'leaderboard', 'documents'",
+        ),
         (["bm25.run", "--fit", "fit", "--pair", "a"], 2, "--pair a does not name two runs: write A,B"),
         (["bm25.run", "--fit", "fit", "--unjudged", "x"], 2, "unjudged 'x' is not one of 'zero', 'prevalence'"),
         (["bm25.run", "--fit", "fit", "--out", "bm25.run"], 2, "--out bm25.run is a file: name a folder"),
@@ -153,4 +161,4 @@ def test_an_audited_evaluation_has_two_tables(search, tmp_path):
     assert search(*runs, "--audit", "60", "--out", ".").code == 0
     _fill_in(tmp_path)
     answer = search(*runs, "--answers", "audit.csv", "--format", "csv", "--table", "documents")
-    assert "table 'documents' is not part of an audited evaluation: systems and pairs are" in answer.err
+    assert "table 'documents' is not part of an audited evaluation: systems, pairs and leaderboard are" in answer.err

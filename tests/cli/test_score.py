@@ -118,7 +118,7 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
             "a.csv is not a run, but an option for runs is given (--measures makes it a run)",
         ),
         (["a.csv", "a.csv", "a.csv"], 2, "score takes one set of labels or several runs, but got 2 sets of labels"),
-        (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
+        (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'latex'"),
         (["a.run", "q.qrels", "--measures", "ERR"], 2, "there is no measure 'ERR': measures are MAP"),
         (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv: there is no column 'topic': a run has topic, document"),
         (["a.run", "a.run"], 1, "a.run, row 1: 6 fields, expected 4: topic, iteration, document, label"),

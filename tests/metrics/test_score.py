@@ -206,7 +206,7 @@ def test_mappings_are_told_from_their_shape():
             TOPIC_RUN,
             {"positive": "yes"},
             "positive is not an option for runs: their options are 'level', 'complete', 'judged', 'ties', "
-            "'draws', 'seed'",
+            "'draws', 'seed', 'baseline'",
         ),
         (
             GOLD,

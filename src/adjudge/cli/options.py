@@ -151,6 +151,9 @@ Format: TypeAlias = Annotated[
 TableFormat: TypeAlias = Annotated[
     str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl or parquet.")
 ]
+LatexFormat: TypeAlias = Annotated[
+    str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl, parquet or latex.")
+]
 TableFile: TypeAlias = Annotated[
     str | None, out_option("FILE", "Write the full table to this .csv, .jsonl or .parquet file.")
 ]

@@ -137,7 +137,7 @@ def is_run(path: FilePath) -> bool:
 def are_run_columns(names: Iterable[Any]) -> bool:
     """Whether a table has the columns of a run, and none of labels.
 
-    >>> are_run_columns(["qid", "query", "docid", "docno", "score", "rank"]), are_run_columns(["topic", "item", "label"])
+    >>> are_run_columns(["qid", "query", "docid", "docno", "score"]), are_run_columns(["topic", "item", "label"])
     (True, False)
     """
     columns = [str(name) for name in names]
@@ -372,8 +372,7 @@ def _letor_source(content: Content) -> Source:
             )
         rows.append((topic, named.group(1), grade) if named else (*words, grade))
         lines.append(number)
-    columns = [pl.Series(name, values) for name, values in zip(("topic", "document", "label"), zip(*rows, strict=True))]
-    table = pl.DataFrame(columns)
+    table = pl.DataFrame(rows, ["topic", "document", "label"], orient="row")
     return Source(content.name, tuple(table.columns), table.get_column, lines.__getitem__, text=True)
 
 
@@ -418,10 +417,14 @@ def _objects_source(data: Any, value: str, name: str) -> Source:
     if rows and not fields:
         raise UsageError(_unknown_form(rows[0], value))
     try:
-        columns = {field: [row[field] if isinstance(row, Mapping) else getattr(row, field) for row in rows] for field in fields}
+        columns = {
+            field: [row[field] if isinstance(row, Mapping) else getattr(row, field) for row in rows] for field in fields
+        }
     except (KeyError, AttributeError) as error:
         raise InputError(f"the rows do not all have the same fields: the first has {quoted(fields)}", name) from error
-    return from_frame(pl.DataFrame(columns or {column: [] for column in ("topic", "document", value)}, strict=False), name)
+    return from_frame(
+        pl.DataFrame(columns or {column: [] for column in ("topic", "document", value)}, strict=False), name
+    )
 
 
 def _listed(data: Any, value: str) -> list[Any]:

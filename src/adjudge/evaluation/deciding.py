@@ -21,7 +21,7 @@ from scipy.special import ndtr
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError
-from adjudge.evaluation.expected_measures import EXPECTED, expected_measure
+from adjudge.evaluation.expected_measures import expected_measure
 from adjudge.evaluation.uncertain_labels import SAME, LabelledTopic
 from adjudge.metrics.ranking import Measure, values
 
@@ -103,17 +103,20 @@ def deciding_documents(
     budget
         How many documents to return.
     """
-    runs = sorted({run for pair in pairs for run in pair})
-    uncertain = [_uncertain_documents(topic, runs) for topic in topics]
+    between = np.array(pairs)  # (P, 2)
+    uncertain = [_uncertain_documents(topic, np.unique(between)) for topic in topics]
     work = sum(which.size * topic.code.size for which, topic in zip(uncertain, topics, strict=True)) * worth.size * 3
     complete = all(topic.code.shape[1] == drawn.shape[1] for topic in topics)
+    difference = drawn[between[:, 0]] - drawn[between[:, 1]]  # (P, S)
+    now = difference.mean(axis=1), difference.var(axis=1)
     parts = []
     for t, (topic, which) in enumerate(zip(topics, uncertain, strict=True)):
         assumed = (which >= topic.pool.judged) & (unjudged == "zero")
+        task = (topic, which, assumed, worth, measure, level, between, len(topics))
         if len(pairs) == 1 and complete and work <= MOST_WORK:
-            effect, moves = _in_draws(topic, which, assumed, worth, measure, level, pairs[0], drawn, len(topics))
+            effect, moves = _in_draws(*task, difference[0])
         else:
-            effect, moves = _by_influence(topic, which, assumed, worth, measure, level, pairs, drawn, len(topics))
+            effect, moves = _by_influence(*task, *now)
         relevance = topic.chance[which] @ (worth[:-1] >= level)
         parts.append(_Scored(np.full(which.size, t), which, relevance, effect, moves))
     every = _Scored(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -136,7 +139,13 @@ def _order_record(topic: LabelledTopic, every: _Scored, q: int) -> DecidingOrder
     """Return a document that decides on the order of many runs."""
     d = int(every.document[q])
     ranks = [rank for order in topic.pool.orders if (rank := _rank(order, d)) is not None]
-    numbers = float(every.chance[q]), len(ranks), min(ranks, default=None), float(every.effect[q]), float(every.moves[q])
+    numbers = (
+        float(every.chance[q]),
+        len(ranks),
+        min(ranks, default=None),
+        float(every.effect[q]),
+        float(every.moves[q]),
+    )
     return DecidingOrder(topic.pool.topic, topic.pool.documents[d], d < topic.pool.judged, *numbers)
 
 
@@ -146,7 +155,7 @@ def _rank(order: Codes, document: int) -> int | None:
     return int(at[0]) + 1 if at.size else None
 
 
-def _uncertain_documents(topic: LabelledTopic, runs: Sequence[int]) -> Codes:
+def _uncertain_documents(topic: LabelledTopic, runs: Codes) -> Codes:
     """Return the documents of a topic with uncertain labels; unjudged ones only if one of the runs returns them."""
     uncertain = topic.chance.max(axis=1) < CERTAIN
     returned = np.zeros(uncertain.size, bool)
@@ -163,18 +172,17 @@ def _in_draws(
     worth: Floats,
     measure: Measure,
     level: float,
-    pair: tuple[int, int],
-    drawn: Floats,
+    between: Codes,
     topics: int,
+    difference: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the effects and moves of documents (Q) on the difference of two runs, from all draws."""
-    orders = [topic.pool.orders[r] for r in pair]
+    """Return the effects and moves of documents (Q) on the difference of two runs, from all draws of it (S)."""
+    orders = [topic.pool.orders[r] for r in between[0]]
     now = values(orders, topic.code, worth, [measure], level)[:, 0]
     shift = (_fixed_labels(which, topic, orders, worth, measure, level) - (now[0] - now[1])) / topics  # (Q, K + 1, S)
-    swing = _swing(shift.mean(axis=2), worth)
-    difference = drawn[pair[0]] - drawn[pair[1]]
     better = (difference + shift[:, :-1] > SAME).mean(axis=2)  # (Q, K)
-    return swing, _moves(better, float((difference > SAME).mean()), topic.chance[which], assumed)
+    moves = _moves(better, np.array((difference > SAME).mean()), topic.chance[which], assumed)
+    return _swing(shift.mean(axis=2), worth), moves
 
 
 def _fixed_labels(
@@ -201,44 +209,41 @@ def _by_influence(
     worth: Floats,
     measure: Measure,
     level: float,
-    pairs: Sequence[tuple[int, int]],
-    drawn: Floats,
+    between: Codes,
     topics: int,
+    mean: Floats,
+    variance: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the effects of documents (Q) on the difference of one pair, or on a run, and their moves of all pairs."""
-    chance = topic.chance[which]
-    runs = sorted({run for pair in pairs for run in pair})
-    influence = {run: _influence(topic, which, run, worth, measure, level) / topics for run in runs}  # (Q, K + 1)
-    moves, effect = np.zeros(which.size), np.zeros(which.size)
-    for a, b in pairs:
-        apart = influence[a] - influence[b]
-        base = np.where(assumed, apart[:, -1], (chance * apart[:, :-1]).sum(axis=1))  # what the draws contain
-        shift = apart[:, :-1] - base[:, None]
-        part = np.where(assumed, 0.0, (chance * shift**2).sum(axis=1))  # of the variance
-        difference = drawn[a] - drawn[b]
-        mean, variance = float(difference.mean()), float(difference.var())
-        better = above(mean + shift, np.maximum(variance - part, 0.0)[:, None])
-        now = float(above(np.array(mean), np.array(variance)))
-        moves += _moves(better, now, chance, assumed)
-        effect = _swing(apart, worth)
-    if len(pairs) > 1:
-        swings = np.stack([_swing(influence[run], worth) for run in runs])  # (R, Q)
-        effect = np.take_along_axis(swings, abs(swings).argmax(axis=0)[None], axis=0)[0]
-    return effect, moves
+    """Return the effects of documents (Q) on the difference of one pair, or on a run, and their moves of all pairs.
+
+    ``mean`` and ``variance`` (P) are those of the differences.
+    """
+    runs, position = np.unique(between, return_inverse=True)
+    influence = (
+        np.stack([_influence(topic, which, run, worth, measure, level) for run in runs]) / topics
+    )  # (R, Q, K + 1)
+    first, second = position.reshape(between.shape).T
+    apart, chance = influence[first] - influence[second], topic.chance[which]  # (P, Q, K + 1), (Q, K)
+    base = np.where(assumed, apart[:, :, -1], (chance * apart[:, :, :-1]).sum(axis=2))  # what the draws contain
+    shift = apart[:, :, :-1] - base[:, :, None]
+    part = np.where(assumed, 0.0, (chance * shift**2).sum(axis=2))  # of the variance
+    left = np.maximum(variance[:, None] - part, 0.0)[:, :, None]
+    moves = _moves(above(mean[:, None, None] + shift, left), above(mean, variance)[:, None], chance, assumed)
+    if len(between) == 1:
+        return _swing(apart[0], worth), moves[0]
+    swings = _swing(influence, worth)  # (R, Q)
+    return np.take_along_axis(swings, abs(swings).argmax(axis=0)[None], axis=0)[0], moves.sum(axis=0)
 
 
-def _influence(
-    topic: LabelledTopic, which: Codes, run: int, worth: Floats, measure: Measure, level: float
-) -> Floats:
+def _influence(topic: LabelledTopic, which: Codes, run: int, worth: Floats, measure: Measure, level: float) -> Floats:
     """Return the expected measure of a run if each of these documents has each label (Q, K + 1)."""
     order, K = topic.pool.orders[run], worth.size - 1
-    if measure.kind.name in EXPECTED:
-        zero = (topic.code == K).all(axis=1)  # grade 0 of documents that nobody judged
-        chance = np.concatenate([np.where(zero[:, None], 0.0, topic.chance), zero[:, None]], axis=1)
-        try:
-            return expected_measure(order, chance, worth, measure, level).influence[which]
-        except UsageError:  # nDCG without a cutoff may have too many cases
-            pass
+    zero = (topic.code == K).all(axis=1)  # grade 0 of documents that nobody judged
+    chance = np.concatenate([np.where(zero[:, None], 0.0, topic.chance), zero[:, None]], axis=1)
+    try:
+        return expected_measure(order, chance, worth, measure, level).influence[which]
+    except UsageError:  # there is no closed form, or nDCG without a cutoff has too many cases
+        pass
     fixed, expected = topic.code[:, :FEW].copy(), np.zeros((which.size, K + 1))
     for q, d in enumerate(which):
         for k in range(K + 1):
@@ -250,17 +255,17 @@ def _influence(
 
 def _swing(effect: Floats, worth: Floats) -> Floats:
     """Return the effect of the highest grade instead of the lowest (Q), from the effects of all labels (Q, K + 1)."""
-    swing: Floats = effect[:, np.argmax(worth[:-1])] - effect[:, np.argmin(worth[:-1])]
+    swing: Floats = effect[..., np.argmax(worth[:-1])] - effect[..., np.argmin(worth[:-1])]
     return swing
 
 
-def _moves(better: Floats, now: float, chance: Floats, assumed: Flags) -> Floats:
+def _moves(better: Floats, now: Floats, chance: Floats, assumed: Flags) -> Floats:
     """Return how far a chance moves on average (Q), from the chance with each label (Q, K) and that before.
 
     If the label of a document was assumed, and not drawn, the chance before is that of the draws.
     """
-    before = np.where(assumed, now, (chance * better).sum(axis=1))
-    moves: Floats = (chance * abs(better - before[:, None])).sum(axis=1)
+    before = np.where(assumed, now, (chance * better).sum(axis=-1))
+    moves: Floats = (chance * abs(better - before[..., None])).sum(axis=-1)
     return np.where(moves < SAME, 0.0, moves)
 
 

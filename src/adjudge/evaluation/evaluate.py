@@ -32,10 +32,18 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.evaluation.deciding import Deciding, DecidingOrder, deciding_documents, kept_draws
-from adjudge.evaluation.leaderboard import Place, best_chances, place_rows, places, simultaneous_reach, told_apart
 from adjudge.evaluation.uncertain_labels import SAME, LabelledTopic, draw_labels, grades_for, stored_draws
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
+from adjudge.metrics.leaderboard import (
+    Place,
+    best_chances,
+    better_pairs,
+    compare_draws,
+    place_rows,
+    places,
+    simultaneous_reach,
+)
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures, values, without_relevant
 from adjudge.metrics.score import INTERVAL, compared_runs, find_run, topic_deviations
 
@@ -96,6 +104,12 @@ class SystemPair(NamedTuple):
     parts: Parts
     simultaneous: Span | None = None  # with a baseline: intervals that hold for all runs together with 90 %
 
+    @property
+    def decided(self) -> bool:
+        """Whether the runs differ beyond doubt: 0 is outside of the interval."""
+        low, high = self.simultaneous or self.span
+        return low > 0 or high < 0
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(NotebookView):
@@ -130,10 +144,18 @@ class Evaluation(NotebookView):
         """The place of every run by every measure, the best first: rank interval, chance to be best, and groups."""
         result = []
         for m, measure in enumerate(self.measures):
-            value, drawn = self.by_topic[:, m].mean(axis=1), self.by_draw[:, m] + self.moved[:, m]
             ends = [score.both for score in self.scores if score.measure == measure]
-            result += places(measure, self.runs, value, ends, told_apart(value, drawn), best_chances(drawn))
+            value, drawn = self._values(m)
+            result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
         return tuple(result)
+
+    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+        """Return the pairs of runs of which the first is better by a measure, all together with 90 % probability."""
+        return better_pairs(self.runs, compare_draws(*self._values(self.measures.index(measure))))
+
+    def _values(self, m: int) -> tuple[Floats, Floats]:
+        """Return the values of all runs by a measure (R), and draws of them over labels and topics (R, S)."""
+        return self.by_topic[:, m].mean(axis=1), self.by_draw[:, m] + self.moved[:, m]
 
     @property
     def table(self) -> Any:
@@ -455,8 +477,8 @@ def _barren_notes(topics: Sequence[str], barren: Sequence[float]) -> Iterator[st
     if barren[worst] > 0:
         count = sum(each > 0 for each in barren)
         yield (
-            f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic {quote(topics[worst])} "
-            f"in {barren[worst]:.0%}): undefined values count as 0, as in trec_eval"
+            f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic "
+            f"{quote(topics[worst])} in {barren[worst]:.0%}): undefined values count as 0, as in trec_eval"
         )
 
 

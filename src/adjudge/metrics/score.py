@@ -16,7 +16,8 @@ widening; with 3 topics in 86 %, because means of so few values are not normal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from os import PathLike
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.metrics.labels import Scores, scores
+from adjudge.metrics.leaderboard import Place, best_chances, compare_draws, place_rows, places
 from adjudge.metrics.ranking import (
     DEFAULT,
     LEVEL,
@@ -118,7 +120,10 @@ class RunScores(NotebookView):
     unjudged: Floats  # (R) share of the returned documents that nobody judged, which have grade 0
     notes: tuple[str, ...]
     undefined: frozenset[str] = frozenset()  # measures that need a relevant document
-    kind: str = "polars"  # of the frames to give back
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+    baseline: str | None = None  # the run that all others are compared with
+    draws: int = DRAWS  # of topics
+    seed: int = 0
 
     def __repr__(self) -> str:
         values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
@@ -133,6 +138,25 @@ class RunScores(NotebookView):
     def pair_table(self) -> Any:
         """A table with one row per measure and pair of runs."""
         return frame({name: [getattr(row, name) for row in self.pairs] for name in RunPair._fields}, self.kind)
+
+    @cached_property
+    def leaderboard(self) -> tuple[Place, ...]:
+        """The place of every run by every measure, the best first; empty if runs do not have the same topics."""
+        if not (self.counts == self.counts[0]).all() or self.counts[0].sum() < 2:
+            return ()
+        result = []
+        for m, measure in enumerate(self.measures):
+            by_topic = self.value[:, m, self.counts[0]]  # (R, T')
+            value = by_topic.mean(axis=1)
+            drawn = value[:, None] + topic_deviations(by_topic.T, self.draws, np.random.default_rng(self.seed)).T
+            ends = [(row.low, row.high) for row in self.scores if row.measure == measure]
+            result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
+        return tuple(result)
+
+    @property
+    def leaderboard_table(self) -> Any:
+        """A table with one row per measure and run, the best run first."""
+        return frame(place_rows(self.leaderboard), self.kind)
 
     def by_topic(self) -> list[TopicScore]:
         """Return every run's value in every topic that counts for it."""
@@ -161,15 +185,17 @@ def score_runs(
     ties: str = "name",
     draws: int = DRAWS,
     seed: int = 0,
+    baseline: str | None = None,
 ) -> RunScores:
     """Score runs by the grades of documents.
 
     Parameters
     ----------
     runs : mapping or sequence
-        Files, frames with topic, document and score, or ``{topic: {document: score}}``; a mapping names them.
+        Runs, or one: files, frames of adjudge, ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of
+        ir_measures or ir_datasets, or runs of ranx; a mapping names them.
     grades : path, frame or mapping
-        The grades, such as a qrels file or ``{topic: {document: grade}}``.
+        The grades: a qrels file, ``{topic: {document: grade}}``, or the same kinds of tables and objects.
     measures : str or sequence of str
         Measures such as "MAP,nDCG@10".
     level : float
@@ -184,6 +210,8 @@ def score_runs(
         Draws of topics behind intervals and tests.
     seed : int
         Seed of the draws.
+    baseline : str, optional
+        The name of a run. All others are compared with it, and not every two runs with each other.
 
     Returns
     -------
@@ -200,6 +228,7 @@ def score_runs(
     if ties not in TIES:
         raise UsageError(f"ties {ties!r} is not one of {quoted(TIES)}")
     systems, graded = read_runs(runs), read_grades(grades)
+    base = None if baseline is None else find_run([system.name for system in systems], baseline, "baseline")
     _refuse_strangers(systems, graded)
     topics, counts = _counted_topics(systems, graded, complete)
     value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties, judged)
@@ -210,12 +239,15 @@ def score_runs(
         value,
         counts,
         tuple(_scores(systems, named, value, counts, draws, seed)),
-        tuple(_pairs(systems, named, value, counts, draws, seed)),
+        tuple(_pairs(systems, named, value, counts, draws, seed, base)),
         tuple(barren),
         _unjudged(pools),
         tuple(_notes(systems, topics, barren, complete, len(graded))),
         frozenset(each.name for each in named if each.kind.needs_relevant),
         frame_kind(systems),
+        None if base is None else systems[base].name,
+        draws,
+        seed,
     )
 
 
@@ -334,17 +366,31 @@ def _scores(
 
 
 def _pairs(
-    systems: Sequence[System], measures: Sequence[Measure], value: Floats, counts: Flags, draws: int, seed: int
+    systems: Sequence[System],
+    measures: Sequence[Measure],
+    value: Floats,
+    counts: Flags,
+    draws: int,
+    seed: int,
+    baseline: int | None,
 ) -> list[RunPair]:
-    """Return the difference of every two runs that share a topic, with its p-value, corrected within a measure."""
+    """Return the difference of compared runs that share a topic, with its p-value, corrected within a measure."""
+    compared = [(a, b) for a, b in compared_runs(len(systems), baseline) if (counts[a] & counts[b]).any()]
+    alike: dict[bytes, list[int]] = {}  # pairs that share the same topics, and so the draws of signs
+    for n, (a, b) in enumerate(compared):
+        alike.setdefault((counts[a] & counts[b]).tobytes(), []).append(n)
     results = []
-    pairs = [(a, b) for a, b in combinations(range(len(systems)), 2) if (counts[a] & counts[b]).any()]
     for m, measure in enumerate(measures):
-        difference = [(value[a, m] - value[b, m])[counts[a] & counts[b]] for a, b in pairs]
-        p = np.array([sign_flips(d[:, None], draws=draws, seed=seed)[0] for d in difference])
-        for (a, b), d, chance, adjusted in zip(pairs, difference, p, holm(p), strict=True):
+        p, mean, size = np.zeros(len(compared)), np.zeros(len(compared)), np.zeros(len(compared), np.int64)
+        for which in alike.values():
+            first, second = np.array([compared[n] for n in which]).T
+            shared = counts[first[0]] & counts[second[0]]
+            difference = (value[first, m] - value[second, m])[:, shared].T  # (T', C)
+            p[which] = sign_flips(difference, draws=draws, seed=seed)
+            mean[which], size[which] = difference.mean(axis=0), shared.sum()
+        for n, ((a, b), adjusted) in enumerate(zip(compared, holm(p), strict=True)):
             names = measure.name, systems[a].name, systems[b].name
-            results.append(RunPair(*names, float(d.mean()), float(chance), float(adjusted), d.size))
+            results.append(RunPair(*names, float(mean[n]), float(p[n]), float(adjusted), int(size[n])))
     return results
 
 
@@ -370,7 +416,7 @@ def _notes(
 
 
 LABEL_OPTIONS = ("positive", "bound", "item", "label", "labels", "ordinal", "values", "level")
-RUN_OPTIONS = ("level", "complete", "judged", "ties", "draws", "seed")
+RUN_OPTIONS = ("level", "complete", "judged", "ties", "draws", "seed", "baseline")
 
 
 def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None, **options: Any) -> Scores | RunScores:
@@ -381,15 +427,16 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
     answers : Fit, path, frame, mapping or sequence
         What is scored. Labels are a fit, the folder of a saved fit, a table with the columns item, label and
         optionally ``p_<label>``, expected and topic, a task 2 run of TREC, or ``{item: label}``. Runs are files with
-        lines "topic Q0 document rank score tag", frames with the columns topic, document and score, or
-        ``{topic: {document: score}}``: one of these, a sequence of them, or a mapping from their names.
+        lines "topic Q0 document rank score tag", frames with the columns topic, document and score or with those of
+        ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of ir_measures or ir_datasets, or runs of ranx:
+        one of these, a sequence of them, or a mapping from their names.
     truth : path, frame or mapping
         For labels a table with item and label, for runs the grades of documents, such as a qrels file.
     measures : str or sequence of str, optional
         Runs only: measures such as "MAP,nDCG@10". Naming measures says that the answers are runs.
     **options
         For labels the options of ``scores``: positive, bound, item, label, labels, ordinal, values, level. For runs
-        those of ``score_runs``: level, complete, judged, ties, draws, seed.
+        those of ``score_runs``: level, complete, judged, ties, draws, seed, baseline.
 
     Returns
     -------
