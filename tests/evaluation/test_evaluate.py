@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
@@ -338,3 +339,70 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     pairs = np.array([[each[name] for name in named] for each in moves])
     assert np.corrcoef(pairs)[0, 1] > 0.98
     assert abs(pairs[0] - pairs[1]).max() < 0.015
+
+
+def many(runs, topics=12, seed=7):
+    """Return a fit and so many runs, each worse than the one before, with labels that are certain."""
+    rng = np.random.default_rng(seed)
+    chance = {str(t): {f"d{n}": float(n < 3) for n in range(10)} for t in range(topics)}
+    noise = {f"r{n}": 0.4 + 0.25 * n for n in range(runs)}
+    listed = {
+        name: {t: {d: p + far * rng.normal() for d, p in stored.items()} for t, stored in chance.items()}
+        for name, far in noise.items()
+    }
+    return made(chance), listed
+
+
+def test_a_baseline_is_compared_with_all_others():
+    """One pair per other run and measure, with intervals that hold together and are at least as wide."""
+    fit, runs = many(5)
+    every = evaluate(fit, runs, "MAP,P@3", draws=2_000, budget=0)
+    based = evaluate(fit, runs, "MAP,P@3", draws=2_000, budget=0, baseline="r2")
+    assert (len(every.pairs), len(based.pairs)) == (20, 8)
+    assert [(pair.first, pair.second) for pair in based.pairs[:4]] == [(f"r{n}", "r2") for n in (0, 1, 3, 4)]
+    same = next(pair for pair in every.pairs if (pair.first, pair.second) == ("r0", "r2"))
+    assert based.pairs[0]._replace(simultaneous=None) == same
+    assert all(
+        pair.simultaneous.low < pair.span.low and pair.simultaneous.high > pair.span.high for pair in based.pairs
+    )
+    assert based.pairs[0].decided == (based.pairs[0].simultaneous.low > 0)
+    assert based.pair_table.columns[4:8] == ["low", "high", "simultaneous_low", "simultaneous_high"]
+    assert "simultaneous_low" not in every.pair_table.columns
+    assert evaluate(fit, runs, "MAP", draws=20, baseline="runs/r2.run").baseline == "r2"  # by its file
+    with pytest.raises(UsageError, match=r"^the baseline 'x' is not one of the runs 'r0', 'r1', 'r2', 'r3', 'r4'$"):
+        evaluate(fit, runs, baseline="x")
+
+
+def test_a_leaderboard_follows_from_the_draws():
+    """Values in order, the chance to be best by counting draws, and ranks that agree with the pairs."""
+    fit, runs = many(9)
+    result = evaluate(fit, runs, "MAP,P@3", draws=1_000)
+    board = [place for place in result.leaderboard if place.measure == "MAP"]
+    assert len(result.leaderboard) == 18
+    values = {score.run: score for score in result.scores if score.measure == "MAP"}
+    assert [place.value for place in board] == sorted((score.value for score in values.values()), reverse=True)
+    assert all((place.low, place.high) == values[place.run].both for place in board)
+    drawn = result.by_draw[:, 0] + result.moved[:, 0]
+    best = np.bincount(drawn.argmax(axis=0), minlength=9) / 1_000
+    assert {place.run: place.best for place in board} == pytest.approx(
+        dict(zip(result.runs, best, strict=True)), abs=0.01
+    )
+    assert sum(place.best for place in board) == pytest.approx(1)
+    apart = result.told_apart("MAP")
+    assert ("r0", "r8") in apart
+    for place in board:  # intervals of ranks are by fewer comparisons than groups
+        assert place.rank_low >= 1 + sum(worse == place.run for _, worse in apart)
+        assert place.rank_low <= place.rank <= place.rank_high
+    assert result.leaderboard_table.columns[:3] == ["measure", "run", "value"]
+
+
+def test_results_are_frames_of_the_kind_of_the_runs():
+    """Runs as pandas frames, with the columns of PyTerrier, give pandas frames."""
+    fit, runs = many(2)
+    rows = [(t, d, score) for t, stored in runs["r0"].items() for d, score in stored.items()]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "score"])
+    result = evaluate(fit, {"a": frame, "b": runs["r1"]}, "MAP", draws=50)
+    assert isinstance(result.table, pd.DataFrame)
+    assert isinstance(result.leaderboard_table, pd.DataFrame)
+    assert isinstance(evaluate(fit, frame, "MAP", draws=50).pair_table, pd.DataFrame)
+    assert isinstance(evaluate(fit, runs, "MAP", draws=50).table, pl.DataFrame)

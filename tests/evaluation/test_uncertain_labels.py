@@ -13,7 +13,6 @@ from adjudge.evaluation.uncertain_labels import draw_codes, draw_labels, grades_
 from adjudge.inference.chains import Draws
 from adjudge.kernels.sweep import pack
 
-
 POSTERIOR = np.array([[0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1], [0.1, 0.8, 0.1], [0.5, 0.5, 0]])
 ITEMS, TOPICS = ["1_a", "1_b", "c", "2_a", "d"], [1, 1, 2, 2, 2]
 

@@ -19,6 +19,7 @@ MEASURES = "MAP,nDCG@10,P@10"  # as in adjudge.metrics.ranking
 NOTE = 100  # characters of a note
 TABLES = ("systems", "pairs", "leaderboard")  # of runs
 MANY = 8  # as in adjudge.metrics.leaderboard; a test compares them
+TOGETHER = "all marks together hold with 90 % probability"
 SIGNIFICANT = 0.05  # p-values below this are marked in LaTeX
 
 
@@ -214,13 +215,17 @@ def _latex(result: RunScores) -> str:
     from adjudge.reports.latex import Cell, latex_results
 
     cells = {(row.run, row.measure): Cell(row.value, row.low, row.high) for row in result.scores}
+    named = (result.runs, result.measures, cells)
+    if len(result.runs) > MANY and result.baseline is None and result.leaderboard:
+        apart = {measure: result.told_apart(measure) for measure in result.measures}
+        return latex_results(*named, apart, f"{_what(result)}.", TOGETHER)
     better: dict[str, set[tuple[str, str]]] = {measure: set() for measure in result.measures}
     for pair in result.pairs:
         if pair.adjusted < SIGNIFICANT:
             names = (pair.first, pair.second)
             better[pair.measure].add(names if pair.difference > 0 else names[::-1])
     doubt = f"p < {SIGNIFICANT}, randomisation test with Holm's correction"
-    return latex_results(result.runs, result.measures, cells, better, f"{_what(result)}.", doubt, result.baseline)
+    return latex_results(*named, better, f"{_what(result)}.", doubt, result.baseline)
 
 
 def _show(result: RunScores, per_topic: bool) -> None:

@@ -169,7 +169,7 @@ def read_run(data: Any, name: str | None = None) -> System:
     own = getattr(data, "name", None)  # of a run of ranx
     name = name or (own if isinstance(own, str) and own else "run")
     source = _objects_source(data, "score", name)
-    return System(name, _ranked(source), source.kind if hasattr(data, "columns") else None)
+    return System(name, _ranked(source), source.kind if _is_frame(data) else None)
 
 
 def is_one_run(data: Any) -> bool:
@@ -183,7 +183,9 @@ def is_one_run(data: Any) -> bool:
         return 0 < len(parts) == sum(isinstance(part, Mapping) and not _is_nested(part) for part in parts)
     if isinstance(data, list | tuple):
         return bool(data) and are_run_columns(_row_fields(data[0]))
-    return isinstance(data, System | str | os.PathLike) or _is_object(data)
+    if isinstance(data, System | str | os.PathLike) or _is_frame(data):
+        return True
+    return hasattr(data, "to_dict") or hasattr(data, "scoreddocs_iter")  # ranx, ir_datasets
 
 
 def read_runs(data: Any) -> list[System]:
@@ -403,14 +405,14 @@ def _json_keys(line: str) -> list[str]:
 
 def _objects_source(data: Any, value: str, name: str) -> Source:
     """Return the rows of a frame, a mapping, an iterable of rows, or an object of ranx or ir_datasets."""
-    if callable(getattr(data, "to_dict", None)) and not hasattr(data, "columns"):  # ranx
+    if callable(getattr(data, "to_dict", None)) and not _is_frame(data):  # ranx
         data = data.to_dict()
     rows = getattr(data, "scoreddocs_iter" if value == "score" else "qrels_iter", None)  # of a dataset of ir_datasets
     if callable(rows):
         data = rows()
     if isinstance(data, Mapping):
         return from_frame(_frame(data, value), name)
-    if hasattr(data, "columns") or isinstance(data, pl.LazyFrame) or hasattr(data, "__narwhals_dataframe__"):
+    if _is_frame(data):
         return from_frame(data, name)
     rows = _listed(data, value)
     fields = _row_fields(rows[0]) if rows else ()
@@ -447,10 +449,9 @@ def _row_fields(row: Any) -> tuple[str, ...]:
     return tuple(getattr(row, "_fields", ()))
 
 
-def _is_object(data: Any) -> bool:
-    """Whether data are a frame, or an object of ranx or ir_datasets."""
-    names = ("columns", "to_dict", "scoreddocs_iter", "__narwhals_dataframe__")
-    return isinstance(data, pl.LazyFrame) or any(hasattr(data, name) for name in names)
+def _is_frame(data: Any) -> bool:
+    """Whether data are a frame of any library; the class is asked, because lazy frames warn of the question."""
+    return hasattr(type(data), "columns")
 
 
 def _is_nested(mapping: Mapping[Any, Any]) -> bool:

@@ -4,10 +4,10 @@ A draw holds the mean of every run over topics, with its errors: those of labels
 Two runs are told apart if their difference is larger than c standard errors of the difference, where c is the 90 %
 quantile of the largest standardised error in a draw. For groups the largest is taken over all pairs of runs, so that
 what all groups say holds together with 90 % probability (Westfall & Young 1993). For the rank of a run it is taken
-over the pairs with this run: the rank is at least one plus the number of runs that are better beyond doubt, and at most the
-number of runs less those that are worse, with 90 % probability for each run (Mogstad, Romano, Shaikh & Wilhelm 2024).
-Estimates with an audit have no draws, but parts of errors: there, p-values with Holm's correction for the same pairs
-take the place of c.
+over the pairs with this run: the rank is at least one plus the number of runs that are better beyond doubt, and at
+most the number of runs less those that are worse, with 90 % probability for each run (Mogstad, Romano, Shaikh &
+Wilhelm 2024). Estimates with an audit have no draws, but parts of errors: there, p-values with Holm's correction for
+the same pairs take the place of c.
 """
 
 from __future__ import annotations

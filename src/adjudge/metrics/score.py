@@ -31,7 +31,7 @@ from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.metrics.labels import Scores, scores
-from adjudge.metrics.leaderboard import Place, best_chances, compare_draws, place_rows, places
+from adjudge.metrics.leaderboard import Place, best_chances, better_pairs, compare_draws, place_rows, places
 from adjudge.metrics.ranking import (
     DEFAULT,
     LEVEL,
@@ -145,13 +145,21 @@ class RunScores(NotebookView):
         if not (self.counts == self.counts[0]).all() or self.counts[0].sum() < 2:
             return ()
         result = []
-        for m, measure in enumerate(self.measures):
-            by_topic = self.value[:, m, self.counts[0]]  # (R, T')
-            value = by_topic.mean(axis=1)
-            drawn = value[:, None] + topic_deviations(by_topic.T, self.draws, np.random.default_rng(self.seed)).T
+        for measure in self.measures:
+            value, drawn = self._values(measure)
             ends = [(row.low, row.high) for row in self.scores if row.measure == measure]
             result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
         return tuple(result)
+
+    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+        """Return the pairs of runs of which the first is better, all together with 90 % probability over topics."""
+        return better_pairs(self.runs, compare_draws(*self._values(measure)))
+
+    def _values(self, measure: str) -> tuple[Floats, Floats]:
+        """Return the values of all runs (R), which have the same topics, and draws of them over topics (R, S)."""
+        by_topic = self.value[:, self.measures.index(measure), self.counts[0]]  # (R, T')
+        value = by_topic.mean(axis=1)
+        return value, value[:, None] + topic_deviations(by_topic.T, self.draws, np.random.default_rng(self.seed)).T
 
     @property
     def leaderboard_table(self) -> Any:

@@ -116,7 +116,7 @@ def _mark(
         return r"\dagger" if (run, baseline) in better else r"\ddagger" if (baseline, run) in better else ""
     if len(runs) > MOST_LETTERS:
         best = max(runs, key=lambda each: cells[each].value)
-        return "" if (best, run) in better else "*"
+        return "" if run == best or (best, run) in better else "*"
     marks = "".join(letters[other] for other in runs if (run, other) in better)
     return rf"\mathrm{{{marks}}}" if marks else ""
 
