@@ -246,7 +246,9 @@ def evaluate(
     fit = read_fit(fit)
     worth = grades_for(fit, level)
     topics = list(draw_labels(fit, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
-    value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
+    value = np.stack(
+        [values(topic.pool.orders, topic.code, worth, named, level, unjudged=True) for topic in topics], axis=2
+    )
     names = [system.name for system in systems]
     between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
     deciding = [] if between is None else deciding_documents(topics, worth, named[0], level, between, value, unjudged)

@@ -226,7 +226,7 @@ def _fixed_labels(
     for q, d in enumerate(which):
         for k in range(worth.size if d >= judged else worth.size - 1):
             fixed[d] = k
-            first, second = values(orders, fixed, worth, [measure], level)[:, 0]
+            first, second = values(orders, fixed, worth, [measure], level, unjudged=True)[:, 0]
             difference[q, k] = first - second
         fixed[d] = code[d]
     return difference
