@@ -159,7 +159,7 @@ def _by_persistence(n: int, measure: Measure) -> Floats:
     return discount
 
 
-def _sum(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def weighted_sum(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the discounted sum of gains as a share of what is possible (S)."""
     plain = ends is None
     total = (
@@ -170,14 +170,14 @@ def _sum(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floa
     return divide(total, np.broadcast_to(measure.kind.possible(seen.total, order.size, measure), total.shape))
 
 
-def _cascade(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def cascaded_reward(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the expected reward at the rank where the user stops (S)."""
     if ends is None:
         return cascade(seen.gain, order, seen.weight)
     return tied_cascade(seen.gain, order, ends, seen.weight)
 
 
-def _average_precision(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def mean_precision(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return average precision (S)."""
     if ends is None:
         return average_precision(seen.gain, order, seen.total, measure.cut)
@@ -222,6 +222,7 @@ class Kind(NamedTuple):
     fixed: bool = False  # whether what is possible does not depend on the labels
     ideal: bool = False  # whether the total is the discounted gain of the best order
     tied: bool = True  # whether there is an expectation over ties
+    expected: bool = True  # whether there is a closed form of the expectation over labels
     needs_relevant: bool = True  # whether it is not defined for a topic without a relevant document
     aliases: tuple[str, ...] = ()
 
@@ -238,7 +239,7 @@ KINDS: Mapping[str, Kind] = {
             "MAP",
             "average precision: the mean of the precisions at the relevant documents",
             _relevant,
-            _average_precision,
+            mean_precision,
             cutoff=ALLOWED,
             aliases=("AP", "map_cut"),
         ),
@@ -246,7 +247,7 @@ KINDS: Mapping[str, Kind] = {
             "MRR",
             "one over the rank of the first relevant document",
             _relevant,
-            _cascade,
+            cascaded_reward,
             cutoff=ALLOWED,
             weight=_by_rank,
             aliases=("RR", "recip_rank"),
@@ -255,7 +256,7 @@ KINDS: Mapping[str, Kind] = {
             "nDCG",
             "grades discounted by log2(rank + 1), as a share of the best order's; with dcg='exp-log2', 2^grade - 1",
             _graded,
-            _sum,
+            weighted_sum,
             ("dcg", "gains", "judged_only"),
             cutoff=ALLOWED,
             weight=_by_log,
@@ -266,7 +267,7 @@ KINDS: Mapping[str, Kind] = {
             "P",
             "share of relevant documents among the first",
             _relevant,
-            _sum,
+            weighted_sum,
             cutoff=NEEDED,
             possible=lambda total, returned, measure: np.array(float(measure.cut)),
             fixed=True,
@@ -277,7 +278,7 @@ KINDS: Mapping[str, Kind] = {
             "R",
             "share of the relevant documents that are among the first",
             _relevant,
-            _sum,
+            weighted_sum,
             cutoff=NEEDED,
             aliases=("Recall",),
         ),
@@ -286,19 +287,20 @@ KINDS: Mapping[str, Kind] = {
             "precision after as many documents as are relevant",
             _relevant,
             _precision_at_total,
+            expected=False,
         ),
         Kind(
             "Success",
             "1 if a relevant document is among the first, else 0",
             _relevant,
-            _cascade,
+            cascaded_reward,
             cutoff=NEEDED,
         ),
         Kind(
             "ERR",
             "expected reciprocal rank: users stop at a document with chance (2^grade - 1) / 2^max_rel (gdeval)",
             _stops,
-            _cascade,
+            cascaded_reward,
             ("max_rel",),
             cutoff=ALLOWED,
             weight=_by_rank,
@@ -308,7 +310,7 @@ KINDS: Mapping[str, Kind] = {
             "RBP",
             "rank-biased precision: relevant documents, discounted by the persistence p",
             _relevant,
-            _sum,
+            weighted_sum,
             ("rel", "p"),
             cutoff=ALLOWED,
             weight=_by_persistence,
@@ -323,6 +325,7 @@ KINDS: Mapping[str, Kind] = {
             _binary_preference,
             ("rel",),
             tied=False,
+            expected=False,
         ),
         Kind(
             "infAP",
@@ -331,39 +334,41 @@ KINDS: Mapping[str, Kind] = {
             _inferred_average_precision,
             ("rel",),
             tied=False,
+            expected=False,
         ),
         Kind(
             "Judged",
             "share of the first documents that were judged",
             _judged,
-            _sum,
+            weighted_sum,
             (),
             cutoff=ALLOWED,
             possible=lambda total, returned, measure: np.array(float(min(returned, measure.cut))),
             fixed=True,
             needs_relevant=False,
+            expected=False,
         ),
         Kind(
             "SetP",
             "share of relevant documents among all returned ones",
             _relevant,
-            _sum,
+            weighted_sum,
             possible=lambda total, returned, measure: np.array(float(returned)),
             fixed=True,
             needs_relevant=False,
         ),
-        Kind("SetR", "share of the relevant documents that are returned", _relevant, _sum, ("rel",)),
+        Kind("SetR", "share of the relevant documents that are returned", _relevant, weighted_sum, ("rel",)),
         Kind(
             "SetF",
             "weighted harmonic mean of SetP and SetR, as in trec_eval",
             _relevant,
-            _sum,
+            weighted_sum,
             ("rel", "beta", "judged_only"),
             possible=lambda total, returned, measure: (
                 (returned + measure.parameters["beta"] * total) / (1 + measure.parameters["beta"])
             ),
         ),
-        Kind("SetAP", "product of SetP and SetR", _relevant, _set_average_precision),
+        Kind("SetAP", "product of SetP and SetR", _relevant, _set_average_precision, expected=False),
     )
 }
 ALIASES = {alias.lower(): name for name, kind in KINDS.items() for alias in kind.aliases}
@@ -519,8 +524,9 @@ def pool_documents(topic: str, codes: Mapping[str, int], judged: Sequence[str], 
             if document not in index:
                 index[document] = len(documents)
                 documents.append(document)
-        orders.append(np.array([index[document] for document in ranked], np.int64))
-        if np.unique(orders[-1]).size < len(ranked):
+        codes_of = [index[document] for document in ranked]
+        orders.append(np.array(codes_of, np.int64))
+        if len(set(codes_of)) < len(ranked):
             raise UsageError(f"a run has a document of topic {quote(topic)} twice, under two names")
     return Pool(topic, documents, orders, len(judged))
 
