@@ -5,8 +5,9 @@ import json
 import pytest
 
 from adjudge.cli.evaluate import MEASURES
+from adjudge.cli.options import MEASURE_NAMES
 from adjudge.data.runs import example
-from adjudge.metrics.ranking import DEFAULT
+from adjudge.metrics.ranking import DEFAULT, known_measures
 
 QUICK = ("--draws", "100", "--fit", "fit")
 
@@ -108,6 +109,7 @@ def test_what_is_wrong_is_one_line(search, arguments, code, said):
 def test_the_usual_measures_are_those_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     assert ",".join(DEFAULT) == MEASURES
+    assert known_measures() == MEASURE_NAMES
 
 
 def _fill_in(folder, name="audit.csv"):

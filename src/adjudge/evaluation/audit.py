@@ -383,33 +383,25 @@ def _expansion(
     return now.value, terms
 
 
-class Estimates(NamedTuple):
-    """Means over topics, estimated with an audit: values of runs, or differences of pairs (P)."""
-
-    value: Floats
-    half: Floats  # half of the width of the 90 % interval; nan if too few audited documents matter
-    population: Floats  # the same for a population of topics
-    judges: Floats  # what the calibrated judges say
-
-
 def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
     """Return the mean of a measure over topics, or the difference of two runs, from the samples of all rounds."""
-    found = estimate_all(samples, measure, np.array([run]), None if other < 0 else np.array([other]))
-    value, half, population, judges = (float(each[0]) for each in found)
-    return Estimate(value, half, population, judges, value - judges)
+    return estimate_all(samples, measure, np.array([run]), None if other < 0 else np.array([other]))[0]
 
 
-def estimate_all(samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None = None) -> Estimates:
+def estimate_all(samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None = None) -> list[Estimate]:
     """Return the means of a measure of some runs (P), or the differences to others, from the samples of all rounds."""
-    parts = [
-        _estimate_some(samples, measure, runs[at : at + AT_ONCE], None if others is None else others[at : at + AT_ONCE])
-        for at in range(0, runs.size, AT_ONCE)
-    ]
-    return Estimates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    found = []
+    for at in range(0, runs.size, AT_ONCE):
+        some = slice(at, at + AT_ONCE)
+        columns = _estimate_some(samples, measure, runs[some], None if others is None else others[some])
+        found += [Estimate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return found
 
 
-def _estimate_some(samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None) -> Estimates:
-    """Return the estimates of some runs or pairs (P)."""
+def _estimate_some(
+    samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return the fields of the estimates of some runs or pairs (P)."""
     labels = np.array([sample.left.size + sample.certain for sample in samples], float)
     weights = (labels / labels.sum()).tolist()
 
@@ -419,13 +411,7 @@ def _estimate_some(samples: Sequence[Sample], measure: int, runs: Codes, others:
         return difference
 
     T = samples[0].value.shape[2]
-    by_topic, judges, total, squares = (
-        np.zeros((runs.size, T)),
-        np.zeros(runs.size),
-        np.zeros(runs.size),
-        np.zeros(runs.size),
-    )
-    matter = np.zeros(runs.size)
+    by_topic, (judges, total, squares, matter) = np.zeros((runs.size, T)), np.zeros((4, runs.size))
     for weight, sample in zip(weights, samples, strict=True):
         by_topic += weight * of(sample.value)
         judges += weight * of(sample.plain).mean(axis=1)
@@ -438,4 +424,5 @@ def _estimate_some(samples: Sequence[Sample], measure: int, runs: Codes, others:
     half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(total), np.nan)
     spread = by_topic.std(axis=1, ddof=1) / np.sqrt(T) if T > 1 else np.full(runs.size, np.nan)
     population = np.maximum(student.ppf(LEVEL, max(T - 1, 1)) * spread, half)
-    return Estimates(by_topic.mean(axis=1), half, population, judges)
+    value = by_topic.mean(axis=1)
+    return value, half, population, judges, value - judges

@@ -6,7 +6,6 @@ round, probability (of being drawn) and label, which is empty until an expert fi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -25,9 +24,8 @@ from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.evaluation.audit import (
     AuditTopic,
-    Estimates,
+    Estimate,
     Round,
-    Sample,
     estimate_all,
     estimate_rounds,
     sampling_probabilities,
@@ -224,8 +222,17 @@ def certify(
     alone = list(estimate_rounds(*drawn_from, judges=False, only_effects=True))
     names = [system.name for system in collection.systems]
     labels = sum(each.size for each in rounds)
-    scores = _scores(names, collection.measures, samples, alone, labels)
-    pairs = _pairs(names, collection.measures, samples, labels)
+    scores, pairs, every = [], [], np.arange(len(names))
+    found, without = (
+        [estimate_all(each, m, every) for m in range(len(collection.measures))] for each in (samples, alone)
+    )
+    for r, run in enumerate(names):
+        for m, measure in enumerate(collection.measures):
+            scores.append(_score(run, measure.name, found[m][r], without[m][r], labels))
+    first, second = np.triu_indices(len(names), 1)
+    for m, measure in enumerate(collection.measures):
+        for a, b, each in zip(first, second, estimate_all(samples, m, first, second), strict=True):
+            pairs.append(_pair(measure.name, names[a], names[b], each, labels))
     return Certificate(
         tuple(names),
         tuple(measure.name for measure in collection.measures),
@@ -367,57 +374,27 @@ def _labels(source: Source, fit: Fit) -> list[int]:
     return codes
 
 
-def _scores(
-    names: Sequence[str], measures: Sequence[Measure], samples: Sequence[Sample], alone: Sequence[Sample], labels: int
-) -> list[CertifiedScore]:
-    """Return the scores of all runs; ``alone`` are the samples without the judges."""
-    every = np.arange(len(names))
-    found = [estimate_all(samples, m, every) for m in range(len(measures))]
-    without = [estimate_all(alone, m, every).half.tolist() for m in range(len(measures))]
-    return [
-        _score(run, measure.name, found[m], r, without[m][r], labels)
-        for r, run in enumerate(names)
-        for m, measure in enumerate(measures)
-    ]
+def _score(run: str, measure: str, estimated: Estimate, alone: Estimate, labels: int) -> CertifiedScore:
+    """Return the score of a run."""
+    saved = labels * ((alone.half / estimated.half) ** 2 - 1) if estimated.half > SAME and alone.half > 0 else None
+    ends = (*_ends(estimated.value, estimated.half, 0.0), *_ends(estimated.value, estimated.population, 0.0))
+    return CertifiedScore(run, measure, estimated.value, *ends, estimated.judges, estimated.correction, saved)
 
 
-def _score(run: str, measure: str, found: Estimates, r: int, alone: float, labels: int) -> CertifiedScore:
-    """Return the score of a run; ``alone`` is half the width of its interval without the judges."""
-    value, half, population, judges = (float(column[r]) for column in found)
-    saved = labels * ((alone / half) ** 2 - 1) if half > SAME and alone > 0 else None
-    ends = (*_ends(value, half, 0.0), *_ends(value, population, 0.0))
-    return CertifiedScore(run, measure, value, *ends, judges, value - judges, saved)
-
-
-def _pairs(
-    names: Sequence[str], measures: Sequence[Measure], samples: Sequence[Sample], labels: int
-) -> list[CertifiedPair]:
-    """Return the differences of every two runs."""
-    first, second = np.triu_indices(len(names), 1)
-    pairs = []
-    for m, measure in enumerate(measures if first.size else ()):
-        found = estimate_all(samples, m, first, second)
-        columns = zip(first.tolist(), second.tolist(), *(column.tolist() for column in found[:3]), strict=True)
-        pairs += [_pair(measure.name, names[a], names[b], *numbers, labels) for a, b, *numbers in columns]
-    return pairs
-
-
-def _pair(
-    measure: str, first: str, second: str, difference: float, half: float, population: float, labels: int
-) -> CertifiedPair:
+def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: int) -> CertifiedPair:
     """Return the difference of two runs, and whether it is decided."""
-    ends = (*_ends(difference, half, -1.0), *_ends(difference, population, -1.0))
-    decided = abs(difference) > half  # false if there is no interval
-    better = (first if difference > 0 else second) if decided else None
+    ends = (*_ends(estimated.value, estimated.half, -1.0), *_ends(estimated.value, estimated.population, -1.0))
+    decided = abs(estimated.value) > estimated.half  # false if there is no interval
+    better = (first if estimated.value > 0 else second) if decided else None
     needed = None
-    if not decided and abs(difference) > SAME and math.isfinite(half):
-        needed = math.ceil(labels * (half / abs(difference)) ** 2)
-    return CertifiedPair(measure, first, second, difference, *ends, better, needed)
+    if not decided and abs(estimated.value) > SAME and np.isfinite(estimated.half):
+        needed = int(np.ceil(labels * (estimated.half / abs(estimated.value)) ** 2))
+    return CertifiedPair(measure, first, second, estimated.value, *ends, better, needed)
 
 
 def _ends(value: float, half: float, least: float) -> tuple[float | None, float | None]:
     """Return the ends of an interval within the range of a measure, None if there is no interval."""
-    if not math.isfinite(half):
+    if not np.isfinite(half):
         return None, None
     return max(least, value - half), min(1.0, value + half)
 

@@ -121,7 +121,8 @@ def _stops(measure: Measure, worth: Floats, judged: Flags, level: float) -> Floa
             f"{measure.name} is for grades up to {most:g}, but there is {worth.max():g}: write "
             f"ERR(max_rel={worth.max():g})"
         )
-    return GAINS["exp-log2"](np.maximum(worth, 0.0)) / 2.0**most
+    stops: Floats = GAINS["exp-log2"](np.maximum(worth, 0.0)) / 2.0**most
+    return stops
 
 
 def _judged(measure: Measure, worth: Floats, judged: Flags, level: float) -> Floats:
@@ -161,12 +162,10 @@ def _by_persistence(n: int, measure: Measure) -> Floats:
 
 def weighted_sum(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the discounted sum of gains as a share of what is possible (S)."""
-    plain = ends is None
-    total = (
-        discounted_gain(seen.gain, order, seen.weight)
-        if plain
-        else tied_discounted_gain(seen.gain, order, ends, seen.weight)
-    )
+    if ends is None:
+        total = discounted_gain(seen.gain, order, seen.weight)
+    else:
+        total = tied_discounted_gain(seen.gain, order, ends, seen.weight)
     return divide(total, np.broadcast_to(measure.kind.possible(seen.total, order.size, measure), total.shape))
 
 

@@ -270,9 +270,10 @@ def _tie_ends(pool: Pool, systems: Sequence[System]) -> list[Codes]:
 def _only_judged(pool: Pool, ends: list[Codes] | None) -> tuple[Pool, list[Codes] | None]:
     """Return the same without ranked documents that have no grade, as trec_eval -J."""
     judged = np.arange(len(pool.documents)) < pool.judged
-    kept = [only_judged(order, ends and ends[r], judged) for r, order in enumerate(pool.orders)]
-    rest = [tied for _, tied in kept if tied is not None]
-    return pool._replace(orders=[order for order, _ in kept]), rest if ends is not None else None
+    tied: Sequence[Codes | None] = [None] * len(pool.orders) if ends is None else ends
+    kept = [only_judged(order, end, judged) for order, end in zip(pool.orders, tied, strict=True)]
+    rest = None if ends is None else [end for _, end in kept if end is not None]
+    return pool._replace(orders=[order for order, _ in kept]), rest
 
 
 def _grades(graded: Mapping[str, Mapping[str, float]]) -> Floats:
