@@ -6,9 +6,10 @@ import pytest
 
 from adjudge.cli import score as score_command
 from adjudge.cli.evaluate import MANY, MEASURES
+from adjudge.cli.options import MEASURE_NAMES
 from adjudge.data.runs import example, read_grades, read_run, run_text
 from adjudge.metrics.leaderboard import MANY as MANY_RUNS
-from adjudge.metrics.ranking import DEFAULT
+from adjudge.metrics.ranking import DEFAULT, known_measures
 
 QUICK = ("--draws", "100", "--fit", "fit")
 
@@ -127,6 +128,7 @@ def test_the_usual_measures_are_those_of_the_room():
     """Said twice so that help needs no heavy import, and held together here."""
     assert ",".join(DEFAULT) == MEASURES
     assert MANY_RUNS == MANY == score_command.MANY
+    assert known_measures() == MEASURE_NAMES
 
 
 def _fill_in(folder, name="audit.csv"):

@@ -119,7 +119,11 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
         ),
         (["a.csv", "a.csv", "a.csv"], 2, "score takes one set of labels or several runs, but got 2 sets of labels"),
         (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'latex'"),
-        (["a.run", "q.qrels", "--measures", "ERR"], 2, "there is no measure 'ERR': measures are MAP"),
+        (
+            ["a.run", "q.qrels", "--measures", "NERR"],
+            2,
+            "there is no measure 'NERR' (did you mean ERR?): measures are MAP",
+        ),
         (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv: there is no column 'topic': a run has topic, document"),
         (["a.run", "a.run"], 1, "a.run, row 1: 6 fields, expected 4: topic, iteration, document, label"),
         (["-", "-", "--measures", "MAP"], 2, "only one table can come from standard input"),

@@ -205,6 +205,42 @@ def test_a_round_after_a_complete_audit_is_refused(fit, runs, truth):
     assert str(error.value) == "no document was drawn: all are labelled already, or the audit is too small"
 
 
+def test_measures_without_a_closed_form_are_refused_before_anything_is_read(fit, runs):
+    """The sentence names those that an audit can estimate."""
+    with pytest.raises(UsageError) as error:
+        audit(fit, runs, 10, "MAP,Bpref")
+    possible = "MAP, MRR, nDCG, P@k, R@k, Success@k, ERR, RBP, SetP, SetR, SetF"
+    assert str(error.value) == f"an audit cannot estimate Bpref: it can estimate {possible}"
+
+
+def test_all_measures_with_a_closed_form_are_certified(fit, runs, truth):
+    """A complete audit gives the values by the true labels, for names of ir_measures too."""
+    measures = "AP(rel=1),nDCG(dcg='exp-log2')@10,ERR(max_rel=1)@5,RBP(p=0.5),RR@5,R@10,Success@1,SetF"
+    result = certify(fit, runs, labelled(audit(fit, runs, 10_000, measures), truth), measures)
+    grades = {}
+    for (topic, document), grade in truth.items():
+        grades.setdefault(topic, {})[document] = grade
+    exact = adjudge.score(runs, grades, measures, draws=1)
+    assert [row.value for row in result.scores] == pytest.approx([row.value for row in exact.scores], abs=1e-9)
+    assert [row.measure for row in result.scores] == [row.measure for row in exact.scores]
+
+
+def test_many_runs_are_estimated_as_each_alone(fit, runs, truth):
+    """Twelve runs, of which pairs are the differences of values."""
+    many = {f"{path.stem}{n}": path for n in range(6) for path in runs}
+    answers = labelled(audit(fit, many, 60), truth)
+    result = certify(fit, many, answers)
+    assert len(result.scores) == 12 * 3
+    assert len(result.pairs) == 66 * 3
+    value = {(row.run, row.measure): row.value for row in result.scores}
+    for row in result.pairs:
+        difference = value[row.first, row.measure] - value[row.second, row.measure]
+        assert row.difference == pytest.approx(difference, abs=1e-12)
+        if row.first.rstrip("012345") == row.second.rstrip("012345"):
+            assert row.difference == 0
+            assert row.better is None
+
+
 @pytest.fixture(scope="module")
 def three(search, runs):
     """Return three runs, of which the last ranks by the true labels."""

@@ -100,7 +100,7 @@ def test_a_measure_without_a_closed_form_is_evaluated_in_draws(monkeypatch):
 
         raise UsageError("no")
 
-    monkeypatch.setattr("adjudge.evaluation.deciding.expected_measure", refuse)
+    monkeypatch.setattr("adjudge.evaluation.deciding.expected_runs", refuse)
     drawn = deciding_documents(*task)[0]
     assert drawn.document == closed.document == "a"
     assert drawn.effect == pytest.approx(closed.effect, abs=0.01)

@@ -314,7 +314,7 @@ def test_a_seed_gives_the_same_again(tmp_path):
         ({"level": 3}, "no label is relevant at level 3: the grades of the fit are 0, 1"),
         ({"pair": ("A", "C")}, "the pair names 'C': give two of the runs 'A', 'B'"),
         ({"pair": ("A", "A")}, "the pair names 'A' twice: give two of the runs 'A', 'B'"),
-        ({"measures": "ERR"}, "there is no measure 'ERR': measures are MAP, MRR"),
+        ({"measures": "NERR"}, "there is no measure 'NERR' (did you mean ERR?): measures are MAP, MRR"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(named, said):

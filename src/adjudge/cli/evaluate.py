@@ -37,9 +37,7 @@ def _example(folder: str) -> None:
 class Settings:
     """How systems are compared; the names are those of the parameters of ``adjudge.evaluate``."""
 
-    measures: Annotated[str, typer.Option(metavar="A,B,C", help="MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k.")] = (
-        MEASURES
-    )
+    measures: Annotated[str, typer.Option(metavar="A,B,C", help=o.MEASURES_HELP)] = MEASURES
     unjudged: Annotated[
         str,
         typer.Option(

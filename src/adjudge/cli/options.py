@@ -301,6 +301,11 @@ class PriorOptions:
         return Prior(**chosen) if chosen else None
 
 
+MEASURE_NAMES = (  # as in adjudge.metrics.ranking; a test compares them
+    "MAP, MRR, nDCG, ERR, RBP, Judged (also with @k), P@k, R@k, Success@k, Rprec, Bpref, infAP, SetP, SetR, SetF, SetAP"
+)
+MEASURES_HELP = f"{MEASURE_NAMES}; parameters as in ir_measures, such as AP(rel=2) or nDCG(dcg='exp-log2')@10."
+
 READING, SAMPLING, PRIOR = Reading(), Sampling(), PriorOptions()  # the defaults
 
 

@@ -43,9 +43,9 @@ class LabelOptions:
 class RunOptions:
     """How runs of search systems are scored."""
 
-    measures: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help=f"MAP, MRR, nDCG, nDCG@k, P@k or R@k for any k [{MEASURES}].")
-    ] = None
+    measures: Annotated[str | None, typer.Option(metavar="A,B,C", help=f"{o.MEASURES_HELP} Default: {MEASURES}.")] = (
+        None
+    )
     per_topic: Annotated[bool, typer.Option("--per-topic", help="Show every topic.")] = False
     complete: Annotated[
         bool, typer.Option("--complete", help="Topics that are not in a run count as 0 (trec_eval -c).")

@@ -31,10 +31,11 @@ from adjudge.evaluation.audit import (
     Estimate,
     Round,
     Sample,
-    estimate,
+    estimate_all,
     estimate_rounds,
     sampling_probabilities,
 )
+from adjudge.evaluation.expected_measures import check_expectation
 from adjudge.evaluation.uncertain_labels import SAME, check_unjudged, grades_for, pools
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
@@ -271,25 +272,27 @@ def certify(
     """
     collection = _prepare(fit, runs, measures, unjudged, level, complete)
     rounds = read_answers(answers, collection)
-    drawn_from = (collection.topics, collection.worth, collection.measures, level)
-    samples, alone = (list(estimate_rounds(*drawn_from, rounds, seed, judges)) for judges in (True, False))
+    drawn_from = (collection.topics, collection.worth, collection.measures, level, rounds, seed)
+    samples = list(estimate_rounds(*drawn_from))
+    alone = list(estimate_rounds(*drawn_from, judges=False, only_effects=True))
     names = [system.name for system in collection.systems]
     base = None if baseline is None else find_run(names, baseline, "baseline")
     labels = sum(each.size for each in rounds)
-    scores = [
-        _score(run, measure.name, estimate(samples, r, m), estimate(alone, r, m), labels)
-        for r, run in enumerate(names)
-        for m, measure in enumerate(collection.measures)
-    ]
+    scores, pairs, every = [], [], np.arange(len(names))
+    found, without = (
+        [estimate_all(each, m, every) for m in range(len(collection.measures))] for each in (samples, alone)
+    )
+    for r, run in enumerate(names):
+        for m, measure in enumerate(collection.measures):
+            scores.append(_score(run, measure.name, found[m][r], without[m][r], labels))
     errors, certain = _errors(samples), sum(sample.certain for sample in samples)
-    pairs = []
-    for m, measure in enumerate(collection.measures):
-        value = np.array([score.value for score in scores[m :: len(collection.measures)]])
-        p = paired_p(value, errors[:, m], certain)
-        compared = compared_runs(len(names), base)
-        adjusted = holm(np.array([p[a, b] for a, b in compared]))
-        for (a, b), each in zip(compared, adjusted.tolist(), strict=True):
-            pairs.append(_pair(measure.name, names[a], names[b], estimate(samples, a, m, b), labels, each))
+    compared = np.array(compared_runs(len(names), base), np.int64).reshape(-1, 2)
+    for m, measure in enumerate(collection.measures) if compared.size else ():
+        value = np.array([each.value for each in found[m]])
+        adjusted = holm(paired_p(value, errors[:, m], certain)[compared[:, 0], compared[:, 1]]).tolist()
+        apart = estimate_all(samples, m, compared[:, 0], compared[:, 1])
+        for (a, b), each, p in zip(compared.tolist(), apart, adjusted, strict=True):
+            pairs.append(_pair(measure.name, names[a], names[b], each, labels, p))
     return Certificate(
         tuple(names),
         tuple(measure.name for measure in collection.measures),
@@ -360,7 +363,9 @@ def _prepare(
 ) -> _Collection:
     """Return the documents of all topics with the judges' probabilities."""
     check_unjudged(unjudged)
-    named, systems, fitted = parse_measures(measures), read_runs(runs), read_fit(fit)
+    named = parse_measures(measures)
+    check_expectation(named)
+    systems, fitted = read_runs(runs), read_fit(fit)
     worth = grades_for(fitted, level)
     topics = []
     for pool, item in pools(fitted, systems, complete):

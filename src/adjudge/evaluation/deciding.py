@@ -21,7 +21,7 @@ from scipy.special import ndtr
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.errors import UsageError
-from adjudge.evaluation.expected_measures import expected_measure
+from adjudge.evaluation.expected_measures import expected_runs
 from adjudge.evaluation.uncertain_labels import SAME, LabelledTopic
 from adjudge.metrics.ranking import Measure, values
 
@@ -178,7 +178,7 @@ def _in_draws(
 ) -> tuple[Floats, Floats]:
     """Return the effects and moves of documents (Q) on the difference of two runs, from all draws of it (S)."""
     orders = [topic.pool.orders[r] for r in between[0]]
-    now = values(orders, topic.code, worth, [measure], level)[:, 0]
+    now = values(orders, topic.code, worth, [measure], level, unjudged=True)[:, 0]
     shift = (_fixed_labels(which, topic, orders, worth, measure, level) - (now[0] - now[1])) / topics  # (Q, K + 1, S)
     better = (difference + shift[:, :-1] > SAME).mean(axis=2)  # (Q, K)
     moves = _moves(better, np.array((difference > SAME).mean()), topic.chance[which], assumed)
@@ -196,7 +196,7 @@ def _fixed_labels(
     for q, d in enumerate(which):
         for k in range(worth.size if d >= topic.pool.judged else worth.size - 1):
             fixed[d] = k
-            first, second = values(orders, fixed, worth, [measure], level)[:, 0]
+            first, second = values(orders, fixed, worth, [measure], level, unjudged=True)[:, 0]
             difference[q, k] = first - second
         fixed[d] = topic.code[d]
     return difference
@@ -219,9 +219,7 @@ def _by_influence(
     ``mean`` and ``variance`` (P) are those of the differences.
     """
     runs, position = np.unique(between, return_inverse=True)
-    influence = (
-        np.stack([_influence(topic, which, run, worth, measure, level) for run in runs]) / topics
-    )  # (R, Q, K + 1)
+    influence = _influence(topic, which, runs, worth, measure, level) / topics  # (R, Q, K + 1)
     first, second = position.reshape(between.shape).T
     apart, chance = influence[first] - influence[second], topic.chance[which]  # (P, Q, K + 1), (Q, K)
     base = np.where(assumed, apart[:, :, -1], (chance * apart[:, :, :-1]).sum(axis=2))  # what the draws contain
@@ -235,20 +233,22 @@ def _by_influence(
     return np.take_along_axis(swings, abs(swings).argmax(axis=0)[None], axis=0)[0], moves.sum(axis=0)
 
 
-def _influence(topic: LabelledTopic, which: Codes, run: int, worth: Floats, measure: Measure, level: float) -> Floats:
-    """Return the expected measure of a run if each of these documents has each label (Q, K + 1)."""
-    order, K = topic.pool.orders[run], worth.size - 1
+def _influence(
+    topic: LabelledTopic, which: Codes, runs: Codes, worth: Floats, measure: Measure, level: float
+) -> Floats:
+    """Return the expected measure of some runs if each of these documents has each label (R, Q, K + 1)."""
+    orders, K = [topic.pool.orders[run] for run in runs], worth.size - 1
     zero = (topic.code == K).all(axis=1)  # grade 0 of documents that nobody judged
     chance = np.concatenate([np.where(zero[:, None], 0.0, topic.chance), zero[:, None]], axis=1)
     try:
-        return expected_measure(order, chance, worth, measure, level).influence[which]
+        return expected_runs(orders, chance, worth, measure, level, which).influence
     except UsageError:  # there is no closed form, or nDCG without a cutoff has too many cases
         pass
-    fixed, expected = topic.code[:, :FEW].copy(), np.zeros((which.size, K + 1))
+    fixed, expected = topic.code[:, :FEW].copy(), np.zeros((runs.size, which.size, K + 1))
     for q, d in enumerate(which):
         for k in range(K + 1):
             fixed[d] = k
-            expected[q, k] = values([order], fixed, worth, [measure], level)[0, 0].mean()
+            expected[:, q, k] = values(orders, fixed, worth, [measure], level, unjudged=True)[:, 0].mean(axis=1)
         fixed[d] = topic.code[d, :FEW]
     return expected
 

@@ -336,7 +336,7 @@ def _measured(
     topics, expected, barren, kept = list[LabelledTopic](), [], [], 0
     total: Floats = np.zeros(())
     for topic in drawn:
-        value = values(topic.pool.orders, topic.code, worth, measures, level)  # (R, M, S)
+        value = values(topic.pool.orders, topic.code, worth, measures, level, unjudged=True)  # (R, M, S)
         total = total + value
         expected.append(value.mean(axis=2))
         barren.append(float(without_relevant(topic.code, worth, level).mean()))

@@ -38,6 +38,7 @@ from adjudge.metrics.ranking import (
     Measure,
     Pool,
     check_level,
+    only_judged,
     parse_measures,
     pool_documents,
     values,
@@ -239,6 +240,7 @@ def score_runs(
     base = None if baseline is None else find_run([system.name for system in systems], baseline, "baseline")
     _refuse_strangers(systems, graded)
     topics, counts = _counted_topics(systems, graded, complete)
+    _refuse_ties(named, ties)
     value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties, judged)
     return RunScores(
         tuple(system.name for system in systems),
@@ -257,6 +259,13 @@ def score_runs(
         draws,
         seed,
     )
+
+
+def _refuse_ties(measures: Sequence[Measure], ties: str) -> None:
+    """Refuse the expectation over ties of a measure that has none."""
+    without = [each.name for each in measures if not each.kind.tied]
+    if ties == "expected" and without:
+        raise UsageError(f"{without[0]} has no expectation over the orders of ties: use ties 'name'")
 
 
 def _counted_topics(systems: Sequence[System], graded: Mapping[str, Any], complete: bool) -> tuple[list[str], Flags]:
@@ -282,7 +291,7 @@ def _topic_values(
         ends = _tie_ends(pool, systems) if ties == "expected" else None
         if judged:
             pool, ends = _only_judged(pool, ends)
-        parts.append(values(pool.orders, code, worth, measures, level, ends))
+        parts.append(values(pool.orders, code, worth, measures, level, ends, unjudged=True))
         pools.append(pool)
         if without_relevant(code, worth, level)[0]:
             barren.append(topic)
@@ -302,22 +311,24 @@ def _tie_ends(pool: Pool, systems: Sequence[System]) -> list[Codes]:
 
 def _only_judged(pool: Pool, ends: list[Codes] | None) -> tuple[Pool, list[Codes] | None]:
     """Return the same without ranked documents that have no grade, as trec_eval -J."""
-    if ends is not None:
-        kept = [np.r_[0, np.cumsum(order < pool.judged)] for order in pool.orders]  # documents that remain, by rank
-        ends = [np.setdiff1d(remain[end], 0) for remain, end in zip(kept, ends, strict=True)]
-    return pool._replace(orders=[order[order < pool.judged] for order in pool.orders]), ends
+    judged = np.arange(len(pool.documents)) < pool.judged
+    tied: Sequence[Codes | None] = [None] * len(pool.orders) if ends is None else ends
+    kept = [only_judged(order, end, judged) for order, end in zip(pool.orders, tied, strict=True)]
+    rest = None if ends is None else [end for _, end in kept if end is not None]
+    return pool._replace(orders=[order for order, _ in kept]), rest
 
 
 def _grades(graded: Mapping[str, Mapping[str, float]]) -> Floats:
-    """Return all grades that occur, and 0 (K)."""
-    return np.unique([0.0, *(grade for documents in graded.values() for grade in documents.values())])
+    """Return all grades that occur and, last, that of documents that nobody judged (K + 1)."""
+    occurring = np.unique([grade for documents in graded.values() for grade in documents.values()])
+    return np.append(occurring, 0.0)
 
 
 def _codes(pool: Pool, grades: Mapping[str, float], worth: Floats) -> Codes:
     """Return the grade of every document as a code, as a single draw (D, 1)."""
-    grade = np.zeros(len(pool.documents))
-    grade[: pool.judged] = list(grades.values())
-    return np.searchsorted(worth, grade).astype(np.uint16)[:, None]
+    code = np.full(len(pool.documents), worth.size - 1)
+    code[: pool.judged] = np.searchsorted(worth[:-1], list(grades.values()))
+    return code.astype(np.uint16)[:, None]
 
 
 def _unjudged(pools: Sequence[Pool]) -> Floats:
