@@ -15,6 +15,7 @@ from pathlib import Path
 from studies.benchmarks import (
     acceleration,
     audit,
+    audit_scale,
     bayes,
     calibration_page,
     diagnostics,
@@ -100,6 +101,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         f". {description(audit.__doc__)}",
         audit.measure,
     ),
+    "audit-scale": ("Audits of many runs and topics, measured", f" ({machine()}).", audit_scale.measure),
     "graded": ("Grades from labels and ranks, measured", f" ({machine()}).", graded.measure),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
