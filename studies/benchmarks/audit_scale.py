@@ -130,8 +130,8 @@ def population() -> Claim:
             say(" ".join(rows[-1]))
     how = (
         f"90 % intervals of {', '.join(measure.name for measure in MEASURES)} for a population of topics, of which "
-        f"some are drawn with {POOL} documents each; the true means are those of {POPULATION:,} topics. Lured judges like "
-        f"what the second run likes wrongly. {REPETITIONS} repetitions, so that coverage is known to about .03."
+        f"some are drawn with {POOL} documents each; the true means are those of {POPULATION:,} topics. Lured judges "
+        f"like what the second run likes wrongly. {REPETITIONS} repetitions, so that coverage is known to about .03."
     )
     head = ["collection", "topics", "m", "covers: values", "differences", "half-width: values"]
     return Claim("Intervals for a population of topics", how, head, rows)
