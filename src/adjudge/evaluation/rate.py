@@ -1,0 +1,535 @@
+"""``rate``: the share of items that have a label, such as the pass rate of a system, from judges and gold.
+
+The statistics are in ``evaluation.shares``. Judges' probabilities must not have seen the gold that corrects them: of a
+fit that used gold, the judgments are fitted again without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from adjudge.arrays import Codes, Floats
+from adjudge.data.columns import find_columns, match_columns
+from adjudge.data.encode import Coded, code_columns
+from adjudge.data.formats import open_source
+from adjudge.data.gold import as_judged, gold_source, gold_table, not_for_calibration
+from adjudge.data.judgments import places
+from adjudge.data.show import NotebookView
+from adjudge.data.source import Source
+from adjudge.data.write import frame
+from adjudge.errors import UsageError, quote, quoted
+from adjudge.evaluation.shares import (
+    ALONE,
+    ESTIMATORS,
+    STRATIFIED,
+    Items,
+    Residuals,
+    Share,
+    difference,
+    gold_needed,
+    measured_strata,
+    residuals,
+    strata,
+)
+from adjudge.inference.fit import fit as fit_judgments
+from adjudge.inference.result import Fit
+from adjudge.inference.save import read_fit, read_fitted
+
+ACCURACIES = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the consensus, that a plan without gold assumes
+UNLIKELY = 3.3  # standard errors by which gold may differ from the other items
+FEW = 50  # gold items below which an interval is wide
+ROLES = {"system": ("system",), "group": ("group",), "pair": ("prompt", "topic", "query", "pair")}
+SAME = 1e-9
+
+
+class RateRow(NamedTuple):
+    """The share of the items of a system, or of one of its groups, that have the label."""
+
+    system: str | None
+    group: str | None  # None for all groups together
+    items: int
+    gold: int
+    value: float | None  # None without gold
+    low: float | None  # of the 90 % interval
+    high: float | None
+    judges: float  # what the judges say: the mean of their probabilities
+    estimator: str | None  # that was used
+    saved: float | None  # gold items that the same interval would need beyond these, without the judges
+
+
+class EstimateRow(NamedTuple):
+    """One of the estimates of a share."""
+
+    system: str | None
+    group: str | None
+    estimator: str
+    value: float | None  # None if the estimator is not defined here
+    low: float | None
+    high: float | None
+    used: bool
+
+
+class RatePair(NamedTuple):
+    """The difference of the shares of two systems."""
+
+    group: str | None
+    first: str
+    second: str
+    difference: float  # above 0, the share of the first is larger
+    low: float
+    high: float
+    larger: str | None  # the system with the larger share, None if the interval contains 0
+    needed: int | None  # gold items that would probably decide, if the interval contains 0
+
+
+class SizeRow(NamedTuple):
+    """How many gold items an interval of a width needs."""
+
+    system: str | None
+    accuracy: float | None  # of the consensus, that is assumed; None if gold has measured the judges
+    width: float
+    gold: int | None  # with the judges; None if all items are not enough
+    alone: int | None  # without them
+
+
+@dataclass(frozen=True, eq=False)
+class Rates(NotebookView):
+    """The shares of systems and groups, the differences of systems, and notes on what they mean."""
+
+    labels: tuple[str, ...]  # that count
+    population: bool  # whether intervals are for items like these
+    rows: tuple[RateRow, ...]
+    estimates: tuple[EstimateRow, ...]
+    pairs: tuple[RatePair, ...]
+    sizes: tuple[SizeRow, ...]
+    notes: tuple[str, ...]
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+
+    def __repr__(self) -> str:
+        first = self.rows[0]
+        name = f"{first.system}: " if first.system else ""
+        if first.value is None or first.low is None or first.high is None:
+            return f"Rates({name}no gold; the judges say {first.judges:.3f})"
+        return f"Rates({name}{first.value:.3f}, {first.low:.3f} to {first.high:.3f}, {first.gold:,} gold items)"
+
+    @property
+    def table(self) -> Any:
+        """A table with one row per system and group."""
+        return self._frame(RateRow, self.rows)
+
+    @property
+    def estimate_table(self) -> Any:
+        """A table with one row per system, group and estimator."""
+        return self._frame(EstimateRow, self.estimates)
+
+    @property
+    def pair_table(self) -> Any:
+        """A table with one row per group and pair of systems."""
+        return self._frame(RatePair, self.pairs)
+
+    @property
+    def plan_table(self) -> Any:
+        """A table of the gold items that an interval of the width needs."""
+        return self._frame(SizeRow, self.sizes)
+
+    def _frame(self, record: Any, rows: Sequence[Any]) -> Any:
+        """Return records as a frame."""
+        return frame({name: [getattr(row, name) for row in rows] for name in record._fields}, self.kind)
+
+
+class _Rows(NamedTuple):
+    """The items of all systems; an item that several systems share has a row for each."""
+
+    items: Items  # (R)
+    systems: tuple[str, ...]
+    system: Codes  # (R)
+    groups: tuple[str, ...]
+    group: Codes  # (R)
+    key: Codes  # (R) of pairs: the same for items of two systems that belong together
+    notes: list[str]
+
+
+def rate(
+    judged: Any,
+    label: Any,
+    gold: Any = None,
+    *,
+    items: Any = None,
+    population: bool = False,
+    width: float | None = None,
+) -> Rates:
+    """Estimate the share of items that have a label, per system and group, with intervals that judges cannot mislead.
+
+    Parameters
+    ----------
+    judged
+        A fit, the folder of a saved one, or judgments as a frame, a path or ``Judgments``.
+    label
+        The label that counts, or a list of labels that count alike.
+    gold
+        The true labels of a random sample of the items: a frame, a path, or a mapping from item to truth. With a column
+        ``probability``, items were drawn with these probabilities. Without gold there are no intervals.
+    items
+        A table with the columns item and ``system`` or ``group``, or both. Items of two systems with the same
+        ``prompt`` or ``topic``, or the same item, are pairs. By default all items of the fit are of one system.
+    population
+        Whether intervals are for a population of items like these, instead of these items.
+    width
+        Also plan how many gold items give 90 % intervals of this width, with what gold has shown of the judges so far,
+        or without gold for judges of several qualities.
+
+    Returns
+    -------
+    Rates
+
+    Examples
+    --------
+    >>> import adjudge
+    >>> rows = [(f"answer {n}", judge, "pass" if n % 4 else "fail") for n in range(40) for judge in ("ann", "bob")]
+    >>> judgments = polars.DataFrame(rows, ["item", "judge", "label"], orient="row")
+    >>> gold = {f"answer {n}": "pass" if n % 4 else "fail" for n in range(0, 40, 3)}
+    >>> adjudge.rate(judgments, "pass", gold)
+    Rates(0.750, 0.611 to 0.831, 14 gold items)
+    """
+    if width is not None and not 0 < width < 1:
+        raise UsageError(f"width {width!r} is not a number between 0 and 1")
+    fit, notes = _without_gold(judged)
+    counted = _counted_labels(fit, label)
+    names, rows = _read_items(fit, items, counted, notes)
+    rows = rows if gold is None else _with_gold(fit, gold, counted, names, rows)
+    places_of = list(_domains(rows))
+    shares = [_shares(rows.items.take(at), population) for _, _, at in places_of]
+    return Rates(
+        tuple(fit.scale.names[k] for k in counted),
+        population,
+        tuple(_rate_row(rows, *place, found) for place, found in zip(places_of, shares, strict=True)),
+        tuple(
+            each for place, found in zip(places_of, shares, strict=True) for each in _estimate_rows(rows, place, found)
+        ),
+        tuple(_pairs(rows, places_of, shares, population)),
+        () if width is None else tuple(_sizes(rows, places_of, width, population)),
+        tuple(_notes(rows, places_of, population)),
+        fit.kind,
+    )
+
+
+def example(seed: int = 0) -> dict[str, str]:
+    """Return small example files: judgments of the answers of two systems, their items, and gold of 60 prompts."""
+    rng = np.random.default_rng(seed)
+    systems, kinds, prompts = ("base", "tuned"), ("facts", "code"), 200
+    hard = rng.normal(size=prompts)
+    labels, items, gold = ["item,judge,label\n"], ["item,system,prompt,group\n"], ["item,label\n"]
+    drawn = set(rng.permutation(prompts)[:60].tolist())
+    for p in range(prompts):
+        for system, skill in zip(systems, (0.3, 1.0), strict=True):
+            passes = skill - hard[p] + 0.5 * rng.normal() > 0
+            name = f"{system}-{p + 1}"
+            items.append(f"{name},{system},p{p + 1},{kinds[p % 2]}\n")
+            for judge, error in (("ann", 0.12), ("bob", 0.2), ("llm", 0.25)):
+                says = passes ^ (rng.random() < (error if passes else 1.5 * error))  # lenient judges
+                labels.append(f"{name},{judge},{'pass' if says else 'fail'}\n")
+            if p in drawn:
+                gold.append(f"{name},{'pass' if passes else 'fail'}\n")
+    files = {"labels.csv": labels, "items.csv": items, "gold.csv": gold}
+    return {name: "".join(lines) for name, lines in files.items()}
+
+
+def _without_gold(judged: Any) -> tuple[Fit, list[str]]:
+    """Return a fit that has not used gold, and a note if the judgments were fitted again for that."""
+    folder = isinstance(judged, str | PathLike) and Path(judged).is_dir()
+    if not folder and not isinstance(judged, Fit):
+        return fit_judgments(judged), []
+    fit = read_fit(judged)
+    if fit.gold is None or not (fit.gold >= 0).any():
+        return fit, []
+    try:
+        _, judgments = read_fitted(judged)
+    except UsageError as error:
+        raise UsageError(
+            "this fit used gold, which its probabilities know, and does not hold its judgments: fit without gold"
+        ) from error
+    return fit_judgments(judgments), ["the fit used gold: the judgments were fitted again without it"]
+
+
+def _counted_labels(fit: Fit, label: Any) -> list[int]:
+    """Return the codes of the labels that count."""
+    wanted = list(label) if isinstance(label, list | tuple | set | frozenset) else [label]
+    codes = {name: k for k, name in enumerate(fit.scale.names)}
+    for each in wanted:
+        if str(each) not in codes:
+            raise UsageError(f"label {quote(each)} is not one of {quoted(codes)}")
+    counted = sorted({codes[str(each)] for each in wanted})
+    if not counted or len(counted) == len(codes):
+        raise UsageError(f"{'all' if counted else 'no'} labels count: name some of {quoted(codes)}")
+    return counted
+
+
+def _read_items(fit: Fit, table: Any, counted: list[int], notes: list[str]) -> tuple[pl.Series, _Rows]:
+    """Return the names of all items, and the rows of systems without gold."""
+    chance, called = fit.posterior[:, counted].sum(axis=1), np.isin(fit.label, counted)
+    names = fit.items.cast(pl.String)
+    none = np.zeros(len(names), np.int64)
+    if table is None:
+        empty = np.full(chance.size, np.nan)
+        return names, _Rows(Items(chance, called, empty), ("",), none, (), none, np.arange(chance.size), notes)
+    source = open_source(table)
+    source, item = as_judged(source, None, [(fit.items, fit.topic)], fit.topics)
+    item = find_columns(source.columns, {"item": item}, source.name, needed=("item",))["item"]
+    roles = {role: column for role, column in match_columns(source.columns, ROLES).items() if column != item}
+    if "system" not in roles and "group" not in roles:
+        raise source.wrong("there is neither a column 'system' nor a column 'group': items need one of them")
+    coded = code_columns(source, {"item": item, **roles})
+    code, position = coded["item"].code, places(coded["item"].names.cast(pl.String), names)
+    if (position < 0).all():
+        first = coded["item"].names[0]
+        raise source.wrong(
+            f"none of the items was judged: the first is {quote(first)}, and judged is {quote(names[0])}"
+        )
+    unjudged = int((position < 0).sum())
+    if unjudged:
+        notes.append(f"{source.name}: nobody judged {unjudged:,} of {position.size:,} items; the mean stands for them")
+    left = len(names) - int((position >= 0).sum())
+    if left:
+        notes.append(f"{source.name}: {left:,} judged items are not in the table and are left out")
+    mean = float(chance[position[position >= 0]].mean())
+    own = np.where(position >= 0, chance[position], mean)[code]
+    said = np.where(position >= 0, called[position], False)[code]
+    systems, system = _named(coded.get("system"), code.size)
+    groups, group = _named(coded.get("group"), code.size)
+    _refuse_twice(source, coded["item"], system, systems)
+    key = coded["pair"].code if "pair" in coded else code
+    everything = Items(own, said, np.full(code.size, np.nan))
+    return coded["item"].names.cast(pl.String).gather(code), _Rows(
+        everything, systems or ("",), system, groups, group, key, notes
+    )
+
+
+def _named(column: Coded | None, size: int) -> tuple[tuple[str, ...], Codes]:
+    """Return the names in a column and the code of every row; a column that is not there has no names."""
+    if column is None:
+        return (), np.zeros(size, np.int64)
+    return tuple(column.names.cast(pl.String).to_list()), column.code
+
+
+def _refuse_twice(source: Source, item: Coded, system: Codes, systems: Sequence[str]) -> None:
+    """Refuse an item that a system has twice."""
+    again = pl.DataFrame({"item": item.code, "system": system}).select(~pl.struct(pl.all()).is_first_distinct())
+    rows = again.to_series().arg_true()
+    if len(rows):
+        n = int(rows[0])
+        whose = f" of system {quote(systems[system[n]])}" if systems else ""
+        raise source.wrong(f"item {quote(item.names[int(item.code[n])])}{whose} is there twice: keep one row", n)
+
+
+def _with_gold(fit: Fit, gold: Any, counted: list[int], names: pl.Series, rows: _Rows) -> _Rows:
+    """Return the rows with the truths of gold items, and with the probabilities by which they were drawn."""
+    source = gold_source(gold)
+    source, item = as_judged(source, None, [(fit.items, fit.topic)], fit.topics)
+    items, truth = gold_table(source, fit.scale, item=item)
+    probability = _probabilities(source, items.first)
+    aside = not_for_calibration(source, items.first)
+    if aside.any():
+        rows.notes.append(f"{source.name}: {int(aside.sum()):,} gold items with calibrate = no are not a random sample")
+    position = places(names, items.names.cast(pl.String).filter(pl.Series(~aside)))  # (R)
+    kept = np.flatnonzero(~aside)
+    if (position < 0).all():
+        raise source.wrong(f"none of the {kept.size:,} gold items is among the items, such as {quote(names[0])}")
+    strange = kept.size - np.unique(position[position >= 0]).size
+    if strange:
+        rows.notes.append(
+            f"{source.name}: {strange:,} of {kept.size:,} gold items are not among the items, and left out"
+        )
+    found = position >= 0
+    y = np.where(found, np.isin(truth[kept], counted)[position], np.nan)
+    drawn = None if probability is None else np.where(found, probability[kept][position], np.nan)
+    return rows._replace(items=rows.items._replace(truth=y, probability=drawn))
+
+
+def _probabilities(source: Source, first: Codes) -> Floats | None:
+    """Return the probability of every gold item to be drawn, by the first row of each; None if there is no column."""
+    column = match_columns(source.columns, {"probability": ("probability",), "round": ("round",)})
+    if "probability" not in column:
+        return None
+    if "round" in column and source.column(column["round"]).n_unique() > 1:
+        raise source.wrong("there are several rounds of an audit: give the items of one round")
+    series = source.column(column["probability"])[first.tolist()]
+    numbers = series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    wrong = (~((numbers > 0) & (numbers <= 1))).fill_null(value=True).arg_true()
+    if len(wrong):
+        n = int(wrong[0])
+        raise source.wrong(f"probability {quote(series[n])} is not a number above 0 and up to 1", int(first[n]))
+    drawn: Floats = numbers.to_numpy()
+    return drawn
+
+
+def _domains(rows: _Rows) -> Iterator[tuple[int, int | None, Codes]]:
+    """Yield system, group (None for all groups) and rows of everything that has a share."""
+    for s in range(len(rows.systems)):
+        own = np.flatnonzero(rows.system == s)
+        yield s, None, own
+        for g in range(len(rows.groups)):
+            part = own[rows.group[own] == g]
+            if part.size:
+                yield s, g, part
+
+
+def _shares(items: Items, population: bool) -> dict[str, Share | None]:
+    """Return all estimates of a share; none without gold."""
+    if not items.gold.size:
+        return {}
+    return {name: estimator(items, population) for name, estimator in ESTIMATORS.items()}
+
+
+def _used(items: Items) -> str:
+    """Return the name of the estimator to use: strata if the judges' probabilities make any, before gold is seen."""
+    return STRATIFIED if strata(items).any() else ALONE
+
+
+def _names(rows: _Rows, system: int, group: int | None) -> tuple[str | None, str | None]:
+    """Return the names of a system and a group."""
+    return rows.systems[system] or None, None if group is None else rows.groups[group]
+
+
+def _rate_row(rows: _Rows, system: int, group: int | None, at: Codes, shares: dict[str, Share | None]) -> RateRow:
+    """Return the share of a system or of a group."""
+    items = rows.items.take(at)
+    size = (*_names(rows, system, group), at.size, items.gold.size)
+    judges = float(items.chance.mean())
+    used = _used(items)
+    share, alone = shares.get(used), shares.get(ALONE)
+    if share is None or alone is None:
+        return RateRow(*size, None, None, None, judges, None, None)
+    width, without = share.high - share.low, alone.high - alone.low
+    saved = items.gold.size * ((without / width) ** 2 - 1) if width > SAME else None
+    return RateRow(*size, *share, judges, used, saved)
+
+
+def _estimate_rows(
+    rows: _Rows, place: tuple[int, int | None, Codes], shares: dict[str, Share | None]
+) -> Iterator[EstimateRow]:
+    """Yield all estimates of a share."""
+    system, group, at = place
+    used = _used(rows.items.take(at)) if shares else None
+    for name, share in shares.items():
+        value, low, high = (None, None, None) if share is None else share
+        yield EstimateRow(*_names(rows, system, group), name, value, low, high, name == used)
+
+
+class _Compared(NamedTuple):
+    """A system, or a group of it, that is compared with others."""
+
+    system: str
+    share: Share
+    parts: Residuals
+    key: Codes
+    items: int
+
+
+def _pairs(
+    rows: _Rows,
+    domains: Sequence[tuple[int, int | None, Codes]],
+    shares: Sequence[dict[str, Share | None]],
+    population: bool,
+) -> Iterator[RatePair]:
+    """Yield the differences of all pairs of systems, in all groups together and in each."""
+    if len(rows.systems) < 2:
+        return
+    for group in (None, *range(len(rows.groups))):
+        compared = []
+        for (system, own, at), found in zip(domains, shares, strict=True):
+            items = rows.items.take(at)
+            share = found.get(_used(items))
+            if own == group and share is not None:
+                name = rows.systems[system]
+                compared.append(_Compared(name, share, residuals(items), rows.key[at], at.size))
+        for first, second in combinations(compared, 2):
+            yield _pair(None if group is None else rows.groups[group], first, second, population)
+
+
+def _pair(group: str | None, first: _Compared, second: _Compared, population: bool) -> RatePair:
+    """Return the difference of two systems, and whether it is decided."""
+    found = difference(first.share, second.share, (first.parts, second.parts), (first.key, second.key), population)
+    larger = first.system if found.low > 0 else second.system if found.high < 0 else None
+    needed = None
+    if larger is None and abs(found.value) > SAME:
+        gold, items = (
+            a + b for a, b in ((first.parts.effect.size, second.parts.effect.size), (first.items, second.items))
+        )
+        half = found.value - found.low if found.value > 0 else found.high - found.value
+        inverse = (found.value / half) ** 2 * (1 / gold - (not population) / items) + (not population) / items
+        needed = int(np.ceil(1 / inverse)) if 1 / inverse <= items else None
+    return RatePair(group, first.system, second.system, *found, larger, needed)
+
+
+def _sizes(
+    rows: _Rows, domains: Sequence[tuple[int, int | None, Codes]], width: float, population: bool
+) -> Iterator[SizeRow]:
+    """Yield how many gold items an interval of a width needs, for every system."""
+    for system, group, at in domains:
+        if group is not None:
+            continue
+        items, name = rows.items.take(at), rows.systems[system] or None
+        one = np.ones(1)
+        if items.gold.size:
+            measured = measured_strata(items)
+            gold = np.bincount(measured.stratum[items.gold], minlength=measured.weight.size)
+            expected = (gold * measured.share + 0.5) / (gold + 1)  # a share of 0 would promise too much
+            value = measured.weight @ expected
+            needed = gold_needed(measured.weight, expected, at.size, width, population)
+            yield SizeRow(name, None, width, needed, gold_needed(one, one * value, at.size, width, population))
+            continue
+        share = float(items.chance.mean())
+        alone = gold_needed(one, one * share, at.size, width, population)
+        for accuracy in ACCURACIES:
+            joint = np.array(
+                [[share * accuracy, share * (1 - accuracy)], [(1 - share) * (1 - accuracy), (1 - share) * accuracy]]
+            )
+            weight = joint.sum(axis=0)  # called so, and not
+            needed = gold_needed(weight, joint[0] / weight, at.size, width, population)
+            yield SizeRow(name, accuracy, width, needed, alone)
+
+
+def _notes(rows: _Rows, domains: Sequence[tuple[int, int | None, Codes]], population: bool) -> Iterator[str]:
+    """Yield notes on what the numbers mean."""
+    total = rows.items.gold.size
+    if not total:
+        yield "without gold there is no interval: these shares are on the judges' scale, not the truth's"
+        yield "give the true labels of a random sample of the items as gold"
+        yield from rows.notes
+        return
+    design = (
+        "was drawn with the probabilities in its table" if rows.items.probability is not None else "is a random sample"
+    )
+    items = "a population of items like these" if population else "these items"
+    yield f"90 % intervals for {items}: they hold whatever the judges' errors are, if gold {design} and is right"
+    yield from rows.notes
+    for system, group, at in domains:
+        each = rows.items.take(at)
+        name = ", ".join(filter(None, _names(rows, system, group)))
+        of = f" of {name}" if name else ""
+        if not each.gold.size:
+            yield f"no item{of} is gold: there is no interval"
+        elif group is None and _differs(each):
+            said = each.chance[each.gold].mean()
+            yield (
+                f"gold{of} may not be a random sample: judges give its items a mean probability of {said:.2f}, and all "
+                f"items {each.chance.mean():.2f}"
+            )
+        elif group is None and each.gold.size < FEW:
+            yield f"{each.gold.size:,} gold items{of} are few: intervals are wide"
+
+
+def _differs(items: Items) -> bool:
+    """Whether judges say something else about gold items than about all, in a simple random sample."""
+    gold, size = items.gold.size, items.chance.size
+    error = np.sqrt(items.chance.var() * (1 / gold - 1 / size))
+    apart = abs(items.chance[items.gold].mean() - items.chance.mean())
+    return items.probability is None and bool(apart > UNLIKELY * error + SAME)
