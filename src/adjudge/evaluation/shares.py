@@ -87,7 +87,7 @@ def wilson(share: Floats | float, inverse: Floats | float) -> tuple[Floats, Floa
     """Return the ends of Wilson's interval of a share, by the ``inverse`` of the number of items that it was seen on.
 
     >>> [round(float(end), 4) for end in wilson(0.1, 1 / 50)]
-    [0.0493, 0.1924]
+    [0.0495, 0.1915]
     """
     share, added = np.asarray(share), Z**2 * np.asarray(inverse)
     centre, half = share + added / 2, np.sqrt(added * share * (1 - share) + added**2 / 4)
