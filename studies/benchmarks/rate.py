@@ -1,12 +1,14 @@
 """Claim: intervals of the share of items with a label hold whatever the judges' errors are, from 50 gold items on.
 
 Judges label all items of a population, gold is drawn from it at random, and an interval "covers" if it contains the
-share of the population. "used" is what `adjudge rate` uses, the post-stratified estimate, which is gold alone where there is one stratum. Each cell has coverage of the
-90 % interval and its mean width. Estimates that are not defined in a draw (Rogan-Gladen without both truths in gold, or
-with a consensus that is no better than chance) are left out of theirs. The simulated populations have 1,500 items;
-three to five judges label each. Their probabilities are those of `adjudge fit`. Good judges are right in 95 % of their
-labels and poor ones in 60 %; biased judges give the label to 40 % of the items that do not have it; correlated judges
-share an error of their own on every item.
+share of the population. "used" is what `adjudge rate` uses: the post-stratified estimate, which is gold alone where
+there is one stratum; "alone" is gold alone. Each cell has the coverage of the 90 % interval and its mean width.
+Estimates that are not defined in a draw are left out of theirs: Rogan-Gladen without both truths in gold, or with a
+consensus that is no better than chance. The simulated populations have 1,500 items; three to five judges label each.
+Their probabilities are those of `adjudge fit`. Good judges are right in 95 % of their labels and poor ones in 60 %;
+biased judges give the label to 40 % of the items that do not have it; correlated judges share an error on every item.
+Above .95 are judges of whose errors gold shows hardly any: no interval can be narrower and hold for judges who err in
+one of n items.
 """
 
 from __future__ import annotations

@@ -206,18 +206,15 @@ def rate(
     counted = _counted_labels(fit, label)
     names, rows = _read_items(fit, items, counted, notes)
     rows = rows if gold is None else _with_gold(fit, gold, counted, names, rows)
-    places_of = list(_domains(rows))
-    shares = [_shares(rows.items.take(at), population) for _, _, at in places_of]
+    domains = list(_domains(rows, population))
     return Rates(
         tuple(fit.scale.names[k] for k in counted),
         population,
-        tuple(_rate_row(rows, *place, found) for place, found in zip(places_of, shares, strict=True)),
-        tuple(
-            each for place, found in zip(places_of, shares, strict=True) for each in _estimate_rows(rows, place, found)
-        ),
-        tuple(_pairs(rows, places_of, shares, population)),
-        () if width is None else tuple(_sizes(rows, places_of, width, population)),
-        tuple(_notes(rows, places_of, population)),
+        tuple(map(_rate_row, domains)),
+        tuple(row for domain in domains for row in _estimate_rows(domain)),
+        tuple(_pairs(rows, domains, population)),
+        () if width is None else tuple(_sizes(domains, width, population)),
+        tuple(_notes(rows, domains, population)),
         fit.kind,
     )
 
@@ -371,57 +368,55 @@ def _probabilities(source: Source, first: Codes) -> Floats | None:
     return drawn
 
 
-def _domains(rows: _Rows) -> Iterator[tuple[int, int | None, Codes]]:
-    """Yield system, group (None for all groups) and rows of everything that has a share."""
-    for s in range(len(rows.systems)):
+class _Domain(NamedTuple):
+    """The items of a system, or of one of its groups, and all estimates of their share."""
+
+    system: str | None
+    group: str | None  # None for all groups together
+    items: Items  # (N)
+    key: Codes  # (N)
+    shares: dict[str, Share | None]  # by estimator; none without gold
+    used: str  # the estimator that is used
+
+    @property
+    def name(self) -> str:
+        """The system and the group, as far as they have names."""
+        return ", ".join(filter(None, (self.system, self.group)))
+
+
+def _domains(rows: _Rows, population: bool) -> Iterator[_Domain]:
+    """Yield everything that has a share: each system, followed by its groups."""
+    for s, system in enumerate(rows.systems):
         own = np.flatnonzero(rows.system == s)
-        yield s, None, own
-        for g in range(len(rows.groups)):
-            part = own[rows.group[own] == g]
-            if part.size:
-                yield s, g, part
+        parts: list[tuple[str | None, Codes]] = [(None, own)]
+        parts += [(group, own[rows.group[own] == g]) for g, group in enumerate(rows.groups)]
+        for group, at in parts:
+            if not at.size:
+                continue
+            items = rows.items.take(at)
+            estimators = ESTIMATORS.items() if items.gold.size else ()
+            shares = {name: estimator(items, population) for name, estimator in estimators}
+            used = STRATIFIED if shares and strata(items).any() else ALONE  # the two are equal in one stratum
+            yield _Domain(system or None, group, items, rows.key[at], shares, used)
 
 
-def _shares(items: Items, population: bool) -> dict[str, Share | None]:
-    """Return all estimates of a share; none without gold."""
-    if not items.gold.size:
-        return {}
-    return {name: estimator(items, population) for name, estimator in ESTIMATORS.items()}
-
-
-def _used(items: Items) -> str:
-    """Return the name of the estimator to use: strata if the judges' probabilities make any, before gold is seen."""
-    return STRATIFIED if strata(items).any() else ALONE
-
-
-def _names(rows: _Rows, system: int, group: int | None) -> tuple[str | None, str | None]:
-    """Return the names of a system and a group."""
-    return rows.systems[system] or None, None if group is None else rows.groups[group]
-
-
-def _rate_row(rows: _Rows, system: int, group: int | None, at: Codes, shares: dict[str, Share | None]) -> RateRow:
+def _rate_row(domain: _Domain) -> RateRow:
     """Return the share of a system or of a group."""
-    items = rows.items.take(at)
-    size = (*_names(rows, system, group), at.size, items.gold.size)
-    judges = float(items.chance.mean())
-    used = _used(items)
-    share, alone = shares.get(used), shares.get(ALONE)
+    gold, judges = domain.items.gold.size, float(domain.items.chance.mean())
+    size = (domain.system, domain.group, domain.items.chance.size, gold)
+    share, alone = domain.shares.get(domain.used), domain.shares.get(ALONE)
     if share is None or alone is None:
         return RateRow(*size, None, None, None, judges, None, None)
     width, without = share.high - share.low, alone.high - alone.low
-    saved = items.gold.size * ((without / width) ** 2 - 1) if width > SAME else None
-    return RateRow(*size, *share, judges, used, saved)
+    saved = gold * ((without / width) ** 2 - 1) if width > SAME else None
+    return RateRow(*size, *share, judges, domain.used, saved)
 
 
-def _estimate_rows(
-    rows: _Rows, place: tuple[int, int | None, Codes], shares: dict[str, Share | None]
-) -> Iterator[EstimateRow]:
+def _estimate_rows(domain: _Domain) -> Iterator[EstimateRow]:
     """Yield all estimates of a share."""
-    system, group, at = place
-    used = _used(rows.items.take(at)) if shares else None
-    for name, share in shares.items():
+    for name, share in domain.shares.items():
         value, low, high = (None, None, None) if share is None else share
-        yield EstimateRow(*_names(rows, system, group), name, value, low, high, name == used)
+        yield EstimateRow(domain.system, domain.group, name, value, low, high, name == domain.used)
 
 
 class _Compared(NamedTuple):
@@ -431,28 +426,18 @@ class _Compared(NamedTuple):
     share: Share
     parts: Residuals
     key: Codes
-    items: int
 
 
-def _pairs(
-    rows: _Rows,
-    domains: Sequence[tuple[int, int | None, Codes]],
-    shares: Sequence[dict[str, Share | None]],
-    population: bool,
-) -> Iterator[RatePair]:
+def _pairs(rows: _Rows, domains: Sequence[_Domain], population: bool) -> Iterator[RatePair]:
     """Yield the differences of all pairs of systems, in all groups together and in each."""
-    if len(rows.systems) < 2:
-        return
-    for group in (None, *range(len(rows.groups))):
-        compared = []
-        for (system, own, at), found in zip(domains, shares, strict=True):
-            items = rows.items.take(at)
-            share = found.get(_used(items))
-            if own == group and share is not None:
-                name = rows.systems[system]
-                compared.append(_Compared(name, share, residuals(items), rows.key[at], at.size))
+    for group in (None, *rows.groups):
+        compared = [
+            _Compared(domain.system, share, residuals(domain.items), domain.key)
+            for domain in domains
+            if domain.group == group and domain.system and (share := domain.shares.get(domain.used)) is not None
+        ]
         for first, second in combinations(compared, 2):
-            yield _pair(None if group is None else rows.groups[group], first, second, population)
+            yield _pair(group, first, second, population)
 
 
 def _pair(group: str | None, first: _Compared, second: _Compared, population: bool) -> RatePair:
@@ -461,71 +446,66 @@ def _pair(group: str | None, first: _Compared, second: _Compared, population: bo
     larger = first.system if found.low > 0 else second.system if found.high < 0 else None
     needed = None
     if larger is None and abs(found.value) > SAME:
-        gold, items = (
-            a + b for a, b in ((first.parts.effect.size, second.parts.effect.size), (first.items, second.items))
-        )
+        gold, items = first.parts.effect.size + second.parts.effect.size, first.key.size + second.key.size
+        left = 0.0 if population else 1 / items  # of the variance, if all items were gold
         half = found.value - found.low if found.value > 0 else found.high - found.value
-        inverse = (found.value / half) ** 2 * (1 / gold - (not population) / items) + (not population) / items
-        needed = int(np.ceil(1 / inverse)) if 1 / inverse <= items else None
+        enough = 1 / ((found.value / half) ** 2 * (1 / gold - left) + left)
+        needed = int(np.ceil(enough)) if enough <= items else None
     return RatePair(group, first.system, second.system, *found, larger, needed)
 
 
-def _sizes(
-    rows: _Rows, domains: Sequence[tuple[int, int | None, Codes]], width: float, population: bool
-) -> Iterator[SizeRow]:
+def _sizes(domains: Sequence[_Domain], width: float, population: bool) -> Iterator[SizeRow]:
     """Yield how many gold items an interval of a width needs, for every system."""
-    for system, group, at in domains:
-        if group is not None:
-            continue
-        items, name = rows.items.take(at), rows.systems[system] or None
-        one = np.ones(1)
-        if items.gold.size:
-            measured = measured_strata(items)
-            gold = np.bincount(measured.stratum[items.gold], minlength=measured.weight.size)
-            expected = (gold * measured.share + 0.5) / (gold + 1)  # a share of 0 would promise too much
-            value = measured.weight @ expected
-            needed = gold_needed(measured.weight, expected, at.size, width, population)
-            yield SizeRow(name, None, width, needed, gold_needed(one, one * value, at.size, width, population))
-            continue
-        share = float(items.chance.mean())
-        alone = gold_needed(one, one * share, at.size, width, population)
-        for accuracy in ACCURACIES:
-            joint = np.array(
-                [[share * accuracy, share * (1 - accuracy)], [(1 - share) * (1 - accuracy), (1 - share) * accuracy]]
-            )
-            weight = joint.sum(axis=0)  # called so, and not
-            needed = gold_needed(weight, joint[0] / weight, at.size, width, population)
-            yield SizeRow(name, accuracy, width, needed, alone)
+    for domain in domains:
+        if domain.group is None:
+            yield from (_measured_sizes if domain.items.gold.size else _assumed_sizes)(domain, width, population)
 
 
-def _notes(rows: _Rows, domains: Sequence[tuple[int, int | None, Codes]], population: bool) -> Iterator[str]:
+def _measured_sizes(domain: _Domain, width: float, population: bool) -> Iterator[SizeRow]:
+    """Yield the gold items that a width needs with judges as gold has shown them."""
+    measured, size = measured_strata(domain.items), domain.items.chance.size
+    gold = np.bincount(measured.stratum[domain.items.gold], minlength=measured.weight.size)
+    share = (gold * measured.share + 0.5) / (gold + 1)  # a share of 0 would promise too much
+    needed = gold_needed(measured.weight, share, size, width, population)
+    alone = gold_needed(np.ones(1), np.array([measured.weight @ share]), size, width, population)
+    yield SizeRow(domain.system, None, width, needed, alone)
+
+
+def _assumed_sizes(domain: _Domain, width: float, population: bool) -> Iterator[SizeRow]:
+    """Yield the gold items that a width needs if the consensus is right so often and the share is what judges say."""
+    share, size = float(domain.items.chance.mean()), domain.items.chance.size
+    alone = gold_needed(np.ones(1), np.array([share]), size, width, population)
+    for accuracy in ACCURACIES:
+        called = np.array([share * accuracy, share * (1 - accuracy)])  # items with the label: called so, and not
+        weight = called + (1 - share) * np.array([1 - accuracy, accuracy])
+        yield SizeRow(
+            domain.system, accuracy, width, gold_needed(weight, called / weight, size, width, population), alone
+        )
+
+
+def _notes(rows: _Rows, domains: Sequence[_Domain], population: bool) -> Iterator[str]:
     """Yield notes on what the numbers mean."""
-    total = rows.items.gold.size
-    if not total:
+    if not rows.items.gold.size:
         yield "without gold there is no interval: these shares are on the judges' scale, not the truth's"
         yield "give the true labels of a random sample of the items as gold"
         yield from rows.notes
         return
-    design = (
-        "was drawn with the probabilities in its table" if rows.items.probability is not None else "is a random sample"
-    )
-    items = "a population of items like these" if population else "these items"
-    yield f"90 % intervals for {items}: they hold whatever the judges' errors are, if gold {design} and is right"
+    drawn = "is a random sample" if rows.items.probability is None else "was drawn with the probabilities in its table"
+    whose = "a population of items like these" if population else "these items"
+    yield f"90 % intervals for {whose}: they hold whatever the judges' errors are, if gold {drawn} and is right"
     yield from rows.notes
-    for system, group, at in domains:
-        each = rows.items.take(at)
-        name = ", ".join(filter(None, _names(rows, system, group)))
-        of = f" of {name}" if name else ""
-        if not each.gold.size:
+    for domain in domains:
+        items, of = domain.items, f" of {domain.name}" if domain.name else ""
+        if not items.gold.size:
             yield f"no item{of} is gold: there is no interval"
-        elif group is None and _differs(each):
-            said = each.chance[each.gold].mean()
+        elif domain.group is None and _differs(items):
+            said = items.chance[items.gold].mean()
             yield (
                 f"gold{of} may not be a random sample: judges give its items a mean probability of {said:.2f}, and all "
-                f"items {each.chance.mean():.2f}"
+                f"items {items.chance.mean():.2f}"
             )
-        elif group is None and each.gold.size < FEW:
-            yield f"{each.gold.size:,} gold items{of} are few: intervals are wide"
+        elif domain.group is None and items.gold.size < FEW:
+            yield f"{items.gold.size:,} gold items{of} are few: intervals are wide"
 
 
 def _differs(items: Items) -> bool:
