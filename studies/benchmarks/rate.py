@@ -154,11 +154,18 @@ def summary(found: Sequence[tuple[bool, float]]) -> Found:
 
 
 def outside(cells: Mapping[str, Found]) -> str:
-    """Return a sentence about the cells whose coverage is not as wanted."""
-    wrong = [f"{name} ({found.covers:.2f})" for name, found in cells.items() if not LOW <= found.covers <= HIGH]
-    if not wrong:
-        return f"With 50 or more gold items, all intervals that are used cover {LOW:.2f} to {HIGH:.2f}."
-    return f"With 50 or more gold items, outside {LOW:.2f} to {HIGH:.2f}: {'; '.join(wrong)}."
+    """Return sentences about the cells whose coverage, rounded, is not as wanted."""
+    rounded = {name: round(found.covers, 2) for name, found in cells.items()}
+    below, above = (
+        [f"{name} ({covers:.2f})" for name, covers in rounded.items() if (covers - limit) * sign > 0]
+        for limit, sign in ((LOW, -1), (HIGH, 1))
+    )
+    parts = [f"below {LOW:.2f}: {'; '.join(below)}"] * bool(below) + [f"above {HIGH:.2f}: {'; '.join(above)}"] * bool(
+        above
+    )
+    wrong = ". ".join(part[:1].upper() + part[1:] for part in parts)
+    right = sum(LOW <= covers <= HIGH for covers in rounded.values())
+    return f"With 50 or more gold items, {right} of {len(cells)} coverages are {LOW:.2f} to {HIGH:.2f}. {wrong}".strip()
 
 
 def simulated(world: World, uncertain: bool = False) -> Claim:

@@ -221,10 +221,8 @@ def test_items_and_gold_that_do_not_match_are_named(fit, folder):
         "table: nobody judged 2 of 400 items; the mean stands for them",
         "table: 2 judged items are not in the table and are left out",
         "table: 1 of 6 gold items are not among the items, and left out",
-        "2 gold items of base are few: intervals are wide",
-        "3 gold items of tuned are few: intervals are wide",
-        "no item of new is gold: there is no interval",
-        "no item of new, code is gold: there is no interval",
+        "no item of 'new', 'new, code' is gold: there is no interval",
+        "fewer than 50 items of 'base', 'tuned' are gold: intervals are wide",
     )
     assert result.rows[-1][:4] == ("new", "code", 1, 0)
 
@@ -243,9 +241,25 @@ def test_one_item_of_two_systems_is_a_pair(fit):
     )
 
 
+def test_the_table_of_ask_has_no_probabilities_of_being_drawn(fit, folder):
+    """Its column probability is that of the judges' label; rows without gold are not yet labelled."""
+    truth = dict(pl.read_csv(folder / "gold.csv").iter_rows())
+    asked = adjudge.ask(fit, 80).table
+    gold = asked.with_columns(gold=pl.Series([truth.get(item) for item in asked["item"]]))
+    result = rate(fit, "pass", gold)
+    labelled = gold.filter(pl.col("gold").is_not_null())
+    assert result.rows[0].gold == len(labelled)
+    assert result.estimates[0].value == pytest.approx((labelled["gold"] == "pass").mean())
+    assert result.notes == (HOLD, "fewer than 50 items are gold: intervals are wide")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            {"gold": pl.DataFrame({"item": ["base-1"], "label": ["pass"], "probability": [0.9], "entropy": [0.3]})},
+            "table: this is a table of the consensus, with a column 'entropy': gold comes from experts",
+        ),
         ({"label": "good"}, "label 'good' is not one of 'fail', 'pass'"),
         (
             {"gold": {"nobody": "pass"}},

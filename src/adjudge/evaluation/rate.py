@@ -20,7 +20,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.columns import find_columns, match_columns
 from adjudge.data.encode import Coded, code_columns
 from adjudge.data.formats import open_source
-from adjudge.data.gold import as_judged, gold_source, gold_table, not_for_calibration
+from adjudge.data.gold import GOLD, as_judged, gold_source, gold_table, not_for_calibration
 from adjudge.data.judgments import places
 from adjudge.data.show import NotebookView
 from adjudge.data.source import Source
@@ -176,7 +176,8 @@ def rate(
         The label that counts, or a list of labels that count alike.
     gold
         The true labels of a random sample of the items: a frame, a path, or a mapping from item to truth. With a column
-        ``probability``, items were drawn with these probabilities. Without gold there are no intervals.
+        ``probability``, items were drawn with these probabilities (not in the table of ``ask``). Without gold there are
+        no intervals.
     items
         A table with the columns item and ``system`` or ``group``, or both. Items of two systems with the same
         ``prompt`` or ``topic``, or the same item, are pairs. By default all items of the fit are of one system.
@@ -352,9 +353,15 @@ def _with_gold(fit: Fit, gold: Any, counted: list[int], names: pl.Series, rows: 
 
 
 def _probabilities(source: Source, first: Codes) -> Floats | None:
-    """Return the probability of every gold item to be drawn, by the first row of each; None if there is no column."""
-    column = match_columns(source.columns, {"probability": ("probability",), "round": ("round",)})
-    if "probability" not in column:
+    """Return the probability of every gold item to be drawn, by the first row of each; None if there is no column.
+
+    In the table of ``ask``, which has a column gold, probability is that of the judges' label, and nothing else.
+    """
+    aliases = {name: (name,) for name in ("probability", "round", "entropy", GOLD)}
+    column = match_columns(source.columns, aliases)
+    if "entropy" in column:
+        raise source.wrong("this is a table of the consensus, with a column 'entropy': gold comes from experts")
+    if "probability" not in column or GOLD in column:
         return None
     if "round" in column and source.column(column["round"]).n_unique() > 1:
         raise source.wrong("there are several rounds of an audit: give the items of one round")
@@ -494,18 +501,22 @@ def _notes(rows: _Rows, domains: Sequence[_Domain], population: bool) -> Iterato
     whose = "a population of items like these" if population else "these items"
     yield f"90 % intervals for {whose}: they hold whatever the judges' errors are, if gold {drawn} and is right"
     yield from rows.notes
-    for domain in domains:
-        items, of = domain.items, f" of {domain.name}" if domain.name else ""
-        if not items.gold.size:
-            yield f"no item{of} is gold: there is no interval"
-        elif domain.group is None and _differs(items):
-            said = items.chance[items.gold].mean()
+    systems = [domain for domain in domains if domain.group is None]
+    without = [domain.name for domain in domains if not domain.items.gold.size]
+    if without:
+        yield f"no item of {quoted(without)} is gold: there is no interval"
+    for domain in systems:
+        if domain.items.gold.size and _differs(domain.items):
+            said = domain.items.chance[domain.items.gold].mean()
+            of = f" of {quote(domain.system)}" if domain.system else ""
             yield (
                 f"gold{of} may not be a random sample: judges give its items a mean probability of {said:.2f}, and all "
-                f"items {items.chance.mean():.2f}"
+                f"items {domain.items.chance.mean():.2f}"
             )
-        elif domain.group is None and items.gold.size < FEW:
-            yield f"{items.gold.size:,} gold items{of} are few: intervals are wide"
+    few = [domain.name for domain in systems if 0 < domain.items.gold.size < FEW]
+    if few:
+        of = f" of {quoted(few)}" if few[0] else ""
+        yield f"fewer than {FEW} items{of} are gold: intervals are wide"
 
 
 def _differs(items: Items) -> bool:

@@ -176,7 +176,7 @@ def strata(items: Items) -> Codes:
         variance: Floats = (b - a) / size * mean * (1 - mean)
         return variance
 
-    edges, least = [0, size], float(left(0, size)) / max(int(gold[-1]), 1)
+    edges, least = [0, size], float(left(0, size)) / gold[-1]
     while len(edges) <= MOST_STRATA:
         best, gain = 0, least
         for a, b in pairwise(edges):
