@@ -7,8 +7,8 @@ Estimates that are not defined in a draw are left out of theirs: Rogan-Gladen wi
 consensus that is no better than chance. The simulated populations have 1,500 items; three to five judges label each.
 Their probabilities are those of `adjudge fit`. Good judges are right in 95 % of their labels and poor ones in 60 %;
 biased judges give the label to 40 % of the items that do not have it; correlated judges share an error on every item.
-Above .95 are judges of whose errors gold shows hardly any: no interval can be narrower and hold for judges who err in
-one of n items.
+Coverage above .95 is that of judges who hardly err: strata allow for errors that gold does not show. PPI++ does not; it
+is narrower there, and covers too little where the label is rare.
 """
 
 from __future__ import annotations
