@@ -232,9 +232,10 @@ def _guidelines(case: Case) -> Markup:
 
 
 def table_block(title: str, table: pl.DataFrame, name: str) -> Markup:
-    """Return a table under its title; nothing if it is empty."""
+    """Return a table under its title, without its empty columns; nothing if it has no rows."""
     if not table.height:
         return Markup("")
+    table = table.select(column.name for column in table if column.null_count() < table.height)
     head = element(
         "tr", *(sortable_head(name.replace("_", " "), number=table[name].dtype.is_numeric()) for name in table.columns)
     )

@@ -193,7 +193,9 @@ def _judge_actions(case: Case) -> list[Action]:
         _judge_action(
             case, opposed, "Ask {judges} whether they mix up labels", "They are wrong more often than chance"
         ),
-        _judge_action(case, others, "Train or replace {judges}", "Their labels are hardly better than guessing"),
+        _judge_action(
+            case, others, "Train, replace or leave out {judges}", "Their labels are hardly better than guessing"
+        ),
     ]
     return [line for line in lines if line is not None]
 
@@ -254,7 +256,7 @@ def _gold_actions(case: Case) -> list[Action]:
 def _guideline_actions(case: Case) -> list[Action]:
     """Return the most costly confusions, if they cost enough."""
     costly = [each.sentence for each in case.confusions if each.share >= COSTLY][:MOST_CONFUSIONS]
-    return [Action("Make the guidelines clearer", sentence) for sentence in costly]
+    return [Action("Make the guidelines clearer", " ".join(costly))] if costly else []
 
 
 def _are(count: int) -> str:
