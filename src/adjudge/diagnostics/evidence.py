@@ -128,12 +128,16 @@ class JudgeEstimates(NamedTuple):
     p_adversarial: Floats  # (J)
 
 
-def judge_estimates(fit: Fit, evidence: Evidence, seed: int = 0) -> JudgeEstimates:
-    """Return estimates from draws of the judges' matrices, computed for some judges at a time."""
+def judge_estimates(fit: Fit, evidence: Evidence, seed: int = 0, draws: Draws | None = None) -> JudgeEstimates:
+    """Return estimates from draws of the judges' matrices, computed for some judges at a time.
+
+    ``draws`` are those of ``confusion_draws``, if they were drawn already.
+    """
+    draws = confusion_draws(fit, evidence, seed) if draws is None else draws
     truths = evidence.tally.sum(axis=2)  # (J, K) expected truths of the items of each judge
     total = truths.sum(axis=1, keepdims=True)
     truths = np.where(total > 0, truths / np.where(total > 0, total, 1.0), evidence.common)
-    parts = [_estimates(draws, items, truths[group]) for group, draws, items in _draw_groups(fit, evidence, seed)]
+    parts = [_estimates(some, items, truths[group]) for group, some, items in _draw_groups(fit, draws)]
     *summaries, p_chance, p_adversarial = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     right, informedness, bits, cell, bias, shift = summaries
     return JudgeEstimates(right, informedness, bits, cell, bias, shift, p_chance[0], p_adversarial[0])
@@ -207,9 +211,9 @@ def _mean_and_ends(draws: Floats) -> Floats:
     return np.stack([np.clip(draws.mean(axis=0), low, high), low, high])
 
 
-def _draw_groups(fit: Fit, evidence: Evidence, seed: int) -> Iterator[tuple[slice, Draws, Floats]]:
+def _draw_groups(fit: Fit, draws: Draws) -> Iterator[tuple[slice, Draws, Floats]]:
     """Yield the draws of some judges at a time, and the number of items of each topic (T)."""
-    draws, J, K = confusion_draws(fit, evidence, seed), len(fit.judge_names), len(fit.scale)
+    J, K = len(fit.judge_names), len(fit.scale)
     step = max(1, CELLS_AT_ONCE // (draws.confusion.shape[0] * draws.confusion.shape[1] * K * K))
     for first in range(0, J, step):
         group = slice(first, min(first + step, J))

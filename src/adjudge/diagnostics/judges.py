@@ -36,6 +36,7 @@ from adjudge.diagnostics.second_looks import SecondLooks, second_looks
 from adjudge.diagnostics.sentences import USEFUL, JudgeFacts, assess
 from adjudge.diagnostics.times import BREAK, median_gaps, parse_seconds
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.inference.chains import Draws
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fitted
 
@@ -159,7 +160,14 @@ class Cards(ListView[Card]):
         return frame(typed.to_dict(), self.kind)
 
 
-def cards(fit: Fit | str | PathLike[str], judgments: Any = None, truth: Any = None, *, seed: int = 0) -> Cards:
+def cards(
+    fit: Fit | str | PathLike[str],
+    judgments: Any = None,
+    truth: Any = None,
+    *,
+    seed: int = 0,
+    draws: Draws | None = None,
+) -> Cards:
     """Return a card for every judge.
 
     Labels are checked against gold that the fit used, and against ``truth``. Intervals hold 90 % of the draws of a
@@ -175,6 +183,8 @@ def cards(fit: Fit | str | PathLike[str], judgments: Any = None, truth: Any = No
         Truths that the fit did not use; an array holds codes (I) in the order of the fit's items, -1 if unknown.
     seed : int
         Seed of the draws for a fit that was not sampled.
+    draws : Draws, optional
+        These draws, if they were made already (``evidence.confusion_draws``).
 
     Returns
     -------
@@ -190,7 +200,7 @@ def cards(fit: Fit | str | PathLike[str], judgments: Any = None, truth: Any = No
     """
     fit, evidence = gather_evidence(fit, judgments)
     verified = reliability(fit, evidence, read_truth(fit, evidence.judgments, truth))
-    facts = _gather_facts(fit, evidence, judge_estimates(fit, evidence, seed), verified)
+    facts = _gather_facts(fit, evidence, judge_estimates(fit, evidence, seed, draws), verified)
     return Cards(
         fit.scale,
         tuple(_card(str(name), j, fit, facts) for j, name in enumerate(fit.judge_names.to_list())),

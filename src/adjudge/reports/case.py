@@ -91,7 +91,7 @@ class Case:
     @cached_property
     def cards(self) -> Cards:
         """A card for every judge, in the order of the fit."""
-        return cards(self.fit, self.judgments, self.truth, seed=self.seed)
+        return cards(self.fit, self.judgments, self.truth, seed=self.seed, draws=self.confusion_draws)
 
     @cached_property
     def confusion_draws(self) -> Draws:

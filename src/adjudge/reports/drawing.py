@@ -68,7 +68,7 @@ def apply_theme(chart: Any, background: str = "white") -> Any:
 
 def render_svg(chart: Any, convert: Any, background: str = "white") -> str:
     """Return a chart as an SVG."""
-    text: str = convert.vegalite_to_svg(apply_theme(chart, background).to_dict())
+    text: str = convert.vegalite_to_svg(apply_theme(chart, background).to_dict(validate=False))
     return text
 
 
@@ -79,7 +79,7 @@ def svg(chart: Any) -> str:
 
 def render_png(chart: Any, convert: Any) -> bytes:
     """Return a chart as a PNG."""
-    content: bytes = convert.vegalite_to_png(apply_theme(chart).to_dict(), scale=SHARP)
+    content: bytes = convert.vegalite_to_png(apply_theme(chart).to_dict(validate=False), scale=SHARP)
     return content
 
 
